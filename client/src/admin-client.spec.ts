@@ -173,7 +173,7 @@ describe("AdminClient", () => {
       expect(error).to.be.instanceOf(QuoinError).and.to.include({ reason: "BAD_FIELD", outcome: "not-executed" });
       fields.push((error as QuoinError).details.get("field"));
     }
-    expect(fields).to.deep.equal(["name", "if_config_index", "ids", "if_config_index", "target_id", "if_term"]);
+    expect(fields).to.deep.equal(["name", "ifConfigIndex", "ids", "ifConfigIndex", "targetId", "ifTerm"]);
     expect(member.calls).to.have.length(0);
   });
 

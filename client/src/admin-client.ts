@@ -14,6 +14,7 @@ import {
   type BackupRun as BackupRunMessage,
   type BootstrapResponse,
   enumName,
+  type GetSettingsResponse,
   type ListBackupsResponse,
   type ListMembersResponse,
   MemberRole,
@@ -24,14 +25,27 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { type ChannelOptions, openChannel } from "./channel.ts";
-import { defaultTimeoutMs } from "./client.ts";
-import { type Credentials, createTokenSource } from "./credentials.ts";
+import { clientRules, defaultTimeoutMs } from "./client.ts";
+import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
+import { type MemberCounters, type MemberCountersOptions, memberCounters } from "./member-counters.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import {
+  callRules,
+  flag,
+  httpCallRules,
+  listOf,
+  optionsCheck,
+  record,
+  text,
+  timeout,
+  whole,
+  whole32,
+} from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
-import { int64Field, textField } from "./request-field.ts";
+import { int32Field, int64Field, textField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { openSnapshot, type SnapshotOptions, type SnapshotStream } from "./snapshot-stream.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
@@ -40,6 +54,8 @@ import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
 const getStatusMethod = unaryMethod(service.getStatus);
+const getMemberCountersMethod = unaryMethod(service.getMemberCounters);
+const getSettingsMethod = unaryMethod(service.getSettings);
 const listMembersMethod = unaryMethod(service.listMembers);
 const bootstrapMethod = unaryMethod(service.bootstrap);
 const addMemberMethod = unaryMethod(service.addMember);
@@ -90,6 +106,9 @@ export type MemberStatus = Omit<Plain<MemberStatusMessage>, "state" | "role"> & 
   /** Its role in Raft, such as `LEADER`; a decimal number if this client is too old to know it. */
   role: string;
 };
+
+/** The settings of the cluster. A `value` is empty if it is not set; then `defaultValue` applies. */
+export type Settings = Plain<GetSettingsResponse>;
 
 /** The membership. */
 export type Membership = Plain<ListMembersResponse>;
@@ -201,6 +220,42 @@ export interface BackupStatus {
 /** A snapshot in a store, and the points that it can restore. */
 export type BackupEntry = Plain<BackupEntryMessage>;
 
+const checkOptions = optionsCheck<AdminClientSettings & Partial<OneMember & AnyMember>>({
+  ...clientRules,
+  endpoint: text,
+  endpoints: listOf(text),
+});
+const changeRules = { ...callRules, ifConfigIndex: whole };
+const checkCall = optionsCheck<CallOptions>(callRules);
+const checkMemberCounters = optionsCheck<MemberCountersOptions>({
+  ...callRules,
+  ids: listOf(text),
+  windowSeconds: whole32,
+});
+const checkBootstrap = optionsCheck<BootstrapOptions>({
+  ...callRules,
+  clusterId: text,
+  incarnation: text,
+  owner: record<BootstrapOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
+});
+const checkResetOwner = optionsCheck<ResetOwnerOptions>({
+  ...callRules,
+  owner: record<ResetOwnerOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
+});
+const checkChange = optionsCheck<ChangeOptions>(changeRules);
+const checkTransfer = optionsCheck<TransferOptions>({
+  ...callRules,
+  targetId: text,
+  ifTerm: whole,
+});
+const checkPutSettings = optionsCheck<PutSettingsOptions>({ ...callRules, ifSettingsRevision: whole });
+const checkStartBackup = optionsCheck<StartBackupOptions>({
+  ...callRules,
+  ifStore: text,
+  allowLeaderless: flag,
+});
+const checkSnapshot = optionsCheck<SnapshotOptions>({ ...httpCallRules, silenceMs: timeout });
+
 /** Administers a cluster, or one member. */
 export class AdminClient {
   readonly #context: OperationContext;
@@ -214,13 +269,33 @@ export class AdminClient {
    * client with one endpoint knows which member that is.
    */
   async getStatus(options: CallOptions = {}): Promise<StatusResult> {
+    checkCall(options, "getStatus");
     const { message } = await execute(this.#context, getStatusMethod, {}, options);
     if (message.status === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no status" });
-    const status = toPlain(message.status);
     return {
-      status: { ...status, state: enumName(MemberState, status.state), role: enumName(MemberRole, status.role) },
+      status: memberStatus(message.status),
       known: message.known === undefined ? undefined : toPlain(message.known),
     };
+  }
+
+  /**
+   * Returns the state of members and their counters of the last minutes. The answering member asks the others; a member
+   * that does not answer has a `problem`.
+   *
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND.
+   */
+  async memberCounters(options: MemberCountersOptions = {}): Promise<readonly MemberCounters[]> {
+    checkMemberCounters(options, "memberCounters");
+    const { ids = [], windowSeconds = 0 } = options;
+    const request = { ids: [...ids], windowSeconds: int32Field("windowSeconds", windowSeconds) };
+    const { message } = await execute(this.#context, getMemberCountersMethod, request, options);
+    return message.members.map((member) => memberCounters(member, memberStatus));
+  }
+
+  /** Reads the replicated settings: set values, defaults and bounds. */
+  async settings(options: CallOptions = {}): Promise<Settings> {
+    checkCall(options, "settings");
+    return toPlain((await execute(this.#context, getSettingsMethod, {}, options)).message);
   }
 
   /**
@@ -229,6 +304,7 @@ export class AdminClient {
    * @throws QuoinError UNAVAILABLE if no leader can answer.
    */
   async listMembers(options: CallOptions = {}): Promise<Membership> {
+    checkCall(options, "listMembers");
     return toPlain((await execute(this.#context, listMembersMethod, {}, options)).message);
   }
 
@@ -240,13 +316,14 @@ export class AdminClient {
    * BACKUP_REFUSED, UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async bootstrap(options: BootstrapOptions): Promise<Plain<BootstrapResponse>> {
+    checkBootstrap(options, "bootstrap");
     const request = {
-      clusterId: textField("cluster_id", options.clusterId),
+      clusterId: textField("clusterId", options.clusterId),
       incarnation: textField("incarnation", options.incarnation),
       owner: {
         email: textField("owner.email", options.owner.email),
         password: textField("owner.password", options.owner.password),
-        apiKey: textField("owner.api_key", options.owner.apiKey),
+        apiKey: textField("owner.apiKey", options.owner.apiKey),
       },
     };
     return toPlain((await execute(this.#context, bootstrapMethod, request, options)).message);
@@ -259,12 +336,14 @@ export class AdminClient {
    * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or `owner.api_key`;
    * RESOURCE_EXHAUSTED / QUOTA if the user has too many API keys; UNIMPLEMENTED / NOT_SERVED on a public port.
    */
-  async resetOwner({ owner, ...options }: ResetOwnerOptions): Promise<Plain<ResetOwnerResponse>> {
+  async resetOwner(options: ResetOwnerOptions): Promise<Plain<ResetOwnerResponse>> {
+    checkResetOwner(options, "resetOwner");
+    const { owner } = options;
     const request = {
       owner: {
         email: textField("owner.email", owner.email),
         password: textField("owner.password", owner.password),
-        apiKey: textField("owner.api_key", owner.apiKey ?? ""),
+        apiKey: textField("owner.apiKey", owner.apiKey ?? ""),
       },
     };
     return toPlain((await execute(this.#context, resetOwnerMethod, request, options)).message);
@@ -277,6 +356,7 @@ export class AdminClient {
    * @throws QuoinError ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async addMember(name: string, options: ChangeOptions = {}): Promise<AddMemberResult> {
+    checkChange(options, "addMember");
     const request = { name: textField("name", name), ifConfigIndex: ifConfigIndexField(options) };
     const { member, configIndex } = toPlain((await execute(this.#context, addMemberMethod, request, options)).message);
     if (member === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no member" });
@@ -291,6 +371,7 @@ export class AdminClient {
    * QUORUM_UNSAFE if too few of the voters would be in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async promoteMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
+    checkChange(options, "promoteMembers");
     const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
     return toPlain((await execute(this.#context, promoteMembersMethod, request, options)).message);
   }
@@ -303,6 +384,7 @@ export class AdminClient {
    * few of the others are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async removeMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
+    checkChange(options, "removeMembers");
     const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
     return toPlain((await execute(this.#context, removeMembersMethod, request, options)).message);
   }
@@ -315,8 +397,9 @@ export class AdminClient {
    * changed; UNAVAILABLE if the target did not take over in time.
    */
   async transferLeadership(options: TransferOptions = {}): Promise<TransferResult> {
+    checkTransfer(options, "transferLeadership");
     const { targetId = "", ifTerm = 0 } = options;
-    const request = { targetId: textField("target_id", targetId), ifTerm: int64Field("if_term", ifTerm) };
+    const request = { targetId: textField("targetId", targetId), ifTerm: int64Field("ifTerm", ifTerm) };
     return toPlain((await execute(this.#context, transferLeadershipMethod, request, options)).message);
   }
 
@@ -327,6 +410,7 @@ export class AdminClient {
    * @returns the oldest revision at which a watch can start from now on.
    */
   async compact(revision: number, options: CallOptions = {}): Promise<number> {
+    checkCall(options, "compact");
     const request = { revision: int64Field("revision", revision) };
     return Number((await execute(this.#context, compactMethod, request, options)).message.compactRevision);
   }
@@ -339,17 +423,16 @@ export class AdminClient {
    * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for an unknown name or a value out of bounds; FAILED_PRECONDITION /
    * SETTINGS_CHANGED.
    */
-  async putSettings(
-    values: ReadonlyMap<string, number | null>,
-    { ifSettingsRevision = 0, ...options }: PutSettingsOptions = {},
-  ): Promise<number> {
+  async putSettings(values: ReadonlyMap<string, number | null>, options: PutSettingsOptions = {}): Promise<number> {
+    checkPutSettings(options, "putSettings");
+    const { ifSettingsRevision = 0 } = options;
     const entries = [...values].map(([name, value]): [string, string] => [
       textField("values", name),
       value === null ? "" : String(int64Field(`values[${name}]`, value)),
     ]);
     const request = {
       values: new Map(entries),
-      ifSettingsRevision: int64Field("if_settings_revision", ifSettingsRevision),
+      ifSettingsRevision: int64Field("ifSettingsRevision", ifSettingsRevision),
     };
     return Number((await execute(this.#context, putSettingsMethod, request, options)).message.settingsRevision);
   }
@@ -361,8 +444,10 @@ export class AdminClient {
    * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE, OTHER_BACKUP_STORE, BACKUP_IN_PROGRESS; UNAVAILABLE /
    * NO_LEADER.
    */
-  async startBackup({ ifStore = "", allowLeaderless = false, ...options }: StartBackupOptions = {}): Promise<string> {
-    const request = { ifStore: textField("if_store", ifStore), allowLeaderless };
+  async startBackup(options: StartBackupOptions = {}): Promise<string> {
+    checkStartBackup(options, "startBackup");
+    const { ifStore = "", allowLeaderless = false } = options;
+    const request = { ifStore: textField("ifStore", ifStore), allowLeaderless };
     return (await execute(this.#context, startBackupMethod, request, options)).message.id;
   }
 
@@ -373,6 +458,7 @@ export class AdminClient {
    * @param id of the backup; empty = the running or the last one.
    */
   async getBackupStatus(id = "", options: CallOptions = {}): Promise<BackupStatus> {
+    checkCall(options, "getBackupStatus");
     const request = { id: textField("id", id) };
     const { run, ...status } = toPlain((await execute(this.#context, getBackupStatusMethod, request, options)).message);
     return { ...status, run: run === undefined ? undefined : { ...run, phase: enumName(BackupPhase, run.phase) } };
@@ -385,7 +471,8 @@ export class AdminClient {
    * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async listBackups(clusterId = "", options: CallOptions = {}): Promise<Plain<ListBackupsResponse>> {
-    const request = { clusterId: textField("cluster_id", clusterId) };
+    checkCall(options, "listBackups");
+    const request = { clusterId: textField("clusterId", clusterId) };
     return toPlain((await execute(this.#context, listBackupsMethod, request, options)).message);
   }
 
@@ -397,6 +484,7 @@ export class AdminClient {
    * begin in time; UNIMPLEMENTED / NOT_SERVED on a public port.
    */
   async snapshot(options: SnapshotOptions = {}): Promise<SnapshotStream> {
+    checkSnapshot(options, "snapshot");
     return openSnapshot(this.#context, options);
   }
 
@@ -411,7 +499,7 @@ function idsField(ids: readonly string[]): string[] {
 }
 
 function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
-  return int64Field("if_config_index", ifConfigIndex);
+  return int64Field("ifConfigIndex", ifConfigIndex);
 }
 
 /**
@@ -420,6 +508,7 @@ function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for unusable options.
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
+  checkOptions(options, "createAdminClient");
   const { credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
   // A caller that names one member means that one: another has another status, or another admin port.
@@ -428,6 +517,12 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   assertTls(tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
-  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
+  const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
   return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader });
+}
+
+/** A status in the form of the SDK. */
+function memberStatus(message: MemberStatusMessage): MemberStatus {
+  const status = toPlain(message);
+  return { ...status, state: enumName(MemberState, message.state), role: enumName(MemberRole, message.role) };
 }

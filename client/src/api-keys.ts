@@ -5,6 +5,7 @@
 
 import { getJson, optionalTimeMs, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
+import { flag, httpCallRules, optionsCheck, text, whole } from "./options-check.ts";
 import { textField } from "./request-field.ts";
 
 /** An API key without its secret part. */
@@ -73,6 +74,16 @@ interface WireApiKeys {
   readonly next_cursor: string | null;
 }
 
+const checkCreate = optionsCheck<CreateApiKeyOptions>({ ...httpCallRules, expiresInDays: whole });
+const checkPages = optionsCheck<ListApiKeysOptions>({
+  ...httpCallRules,
+  userId: text,
+  all: flag,
+  includeRevoked: flag,
+  pageSize: whole,
+});
+const checkRevoke = optionsCheck<HttpCallOptions>(httpCallRules);
+
 /** API keys. */
 export class ApiKeyClient {
   readonly #members: HttpMembers;
@@ -86,10 +97,12 @@ export class ApiKeyClient {
    *
    * @param name for people; 1 to 128 characters.
    */
-  async create(name: string, { expiresInDays, ...options }: CreateApiKeyOptions = {}): Promise<CreatedApiKey> {
+  async create(name: string, options: CreateApiKeyOptions = {}): Promise<CreatedApiKey> {
+    checkCreate(options, "keys.create");
+    const { expiresInDays, ...call } = options;
     const value = { name: textField("name", name), expires_in_days: expiresInDays };
     const request = { method: "POST", path: "/keys", value, isRepeatable: false } as const;
-    const made = await sendJson<WireCreatedApiKey>(this.#members, request, options);
+    const made = await sendJson<WireCreatedApiKey>(this.#members, request, call);
     return {
       apiKeyId: made.api_key_id,
       name: made.name,
@@ -100,20 +113,16 @@ export class ApiKeyClient {
   }
 
   /** API keys, page by page; each page is requested when it is needed. */
-  async *pages({
-    userId,
-    all = false,
-    includeRevoked = false,
-    pageSize = 100,
-    ...options
-  }: ListApiKeysOptions = {}): AsyncGenerator<readonly ApiKeyInfo[], void, undefined> {
+  async *pages(options: ListApiKeysOptions = {}): AsyncGenerator<readonly ApiKeyInfo[], void, undefined> {
+    checkPages(options, "keys.pages");
+    const { userId, all = false, includeRevoked = false, pageSize = 100, ...call } = options;
     const query = new URLSearchParams({ limit: String(pageSize) });
     if (all) query.set("all", "true");
     if (userId !== undefined) query.set("user_id", textField("userId", userId));
     if (includeRevoked) query.set("include_revoked", "true");
     for (let cursor: string | null = ""; cursor !== null; ) {
       if (cursor !== "") query.set("cursor", cursor);
-      const page: WireApiKeys = await getJson(this.#members, `/keys?${query}`, options);
+      const page: WireApiKeys = await getJson(this.#members, `/keys?${query}`, call);
       yield page.keys.map(infoOf);
       cursor = page.next_cursor;
     }
@@ -126,6 +135,7 @@ export class ApiKeyClient {
    * that user's role and namespaces.
    */
   async revoke(apiKeyId: string, options: HttpCallOptions = {}): Promise<RevokedApiKey> {
+    checkRevoke(options, "keys.revoke");
     const path = `/keys/${encodeURIComponent(textField("apiKeyId", apiKeyId))}`;
     const request = { method: "DELETE", path, isRepeatable: true } as const;
     const revoked = await sendJson<{ readonly api_key_id: string; readonly revoked_at: string }>(

@@ -7,6 +7,7 @@ import { checkServerIdentity } from "node:tls";
 import { type ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
 import { Dialing } from "./dialing.ts";
 import { hostOf, isLoopback } from "./endpoint.ts";
+import { record, timeout, whole } from "./options-check.ts";
 import type { TlsOptions } from "./tls.ts";
 
 /** Settings of each connection. */
@@ -18,6 +19,12 @@ export interface ChannelOptions {
   /** Largest message to send or receive, in bytes. Default 4 MiB, the limit of the service. */
   readonly maxMessageBytes?: number | undefined;
 }
+
+/** The rule of these settings. */
+export const channelRule = record<ChannelOptions>(
+  { keepaliveTimeMs: timeout, keepaliveTimeoutMs: timeout, maxMessageBytes: whole },
+  [],
+);
 
 const defaultKeepaliveTimeMs = 10_000;
 const defaultKeepaliveTimeoutMs = 5_000;

@@ -1,9 +1,9 @@
 /** The client of a cluster: an application creates one and shares it. */
 
 import { ApiKeyClient } from "./api-keys.ts";
-import { type ChannelOptions, openChannel } from "./channel.ts";
+import { type ChannelOptions, channelRule, openChannel } from "./channel.ts";
 import { ClusterClient } from "./cluster.ts";
-import { type Credentials, createTokenSource } from "./credentials.ts";
+import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { Election } from "./election.ts";
 import { assertEndpoints, conventionalHttpEndpoint } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
@@ -13,6 +13,7 @@ import { LockClient } from "./locks.ts";
 import { LogClient } from "./logs.ts";
 import { MemberDiscovery } from "./member-discovery.ts";
 import { MemoryClient } from "./memory.ts";
+import { listOf, optionsCheck, text, timeout, unchecked } from "./options-check.ts";
 import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
@@ -64,6 +65,20 @@ export interface Client {
   close(): void;
 }
 
+/** The rules for the options of every client. Credentials and TLS options are checked where they are used. */
+export const clientRules = {
+  credentials: unchecked,
+  tls: unchecked,
+  timeoutMs: timeout,
+  channel: channelRule,
+  runtime: unchecked,
+};
+const checkOptions = optionsCheck<ClientOptions>({
+  ...clientRules,
+  endpoints: listOf(text),
+  httpEndpoints: listOf(text),
+});
+
 /** Deadline of operations without their own, in milliseconds: that of the service. */
 export const defaultTimeoutMs = 5_000;
 
@@ -73,12 +88,13 @@ export const defaultTimeoutMs = 5_000;
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for unusable options.
  */
 export function createClient(options: ClientOptions): Client {
+  checkOptions(options, "createClient");
   const { endpoints, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
   assertTls(tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
-  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
+  const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
   const shared = { pool, tokens, runtime, timeoutMs, followLeader: true };
   const discovery = new MemberDiscovery(shared);
   const context = { ...shared, onAnswer: () => discovery.onAnswer() };

@@ -2,6 +2,7 @@
 
 import { type GetClusterResponse, serviceDefinitions } from "@quoin/proto";
 import { type CallOptions, execute, type OperationContext, type Persistence } from "./operation.ts";
+import { callRules, optionsCheck } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { unaryMethod } from "./unary-call.ts";
 
@@ -19,6 +20,8 @@ export async function fetchCluster(
   return toPlain((await execute(context, getClusterMethod, {}, options, persistence)).message);
 }
 
+const checkCall = optionsCheck<CallOptions>(callRules);
+
 /** Reads information about the cluster. */
 export class ClusterClient {
   readonly #context: OperationContext;
@@ -33,6 +36,7 @@ export class ClusterClient {
    * @throws QuoinError UNAVAILABLE when no leader can answer.
    */
   async getCluster(options: CallOptions = {}): Promise<Cluster> {
+    checkCall(options, "cluster.getCluster");
     return fetchCluster(this.#context, options);
   }
 }

@@ -2,6 +2,7 @@
 
 import { ReadConsistency } from "@quoin/proto";
 import type { CallOptions } from "./operation.ts";
+import { callRules, oneOf } from "./options-check.ts";
 
 /**
  * The required freshness of an answer. `linearizable` sees every change acknowledged before the read began.
@@ -16,6 +17,9 @@ export interface ReadOptions extends CallOptions {
   /** Default `linearizable`. */
   readonly consistency?: Consistency | undefined;
 }
+
+/** The rules for the options of a read. */
+export const readRules = { ...callRules, consistency: oneOf("linearizable", "serializable") };
 
 /** The field of a request. */
 export function consistencyField(consistency: Consistency | undefined): ReadConsistency {

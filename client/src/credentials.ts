@@ -6,6 +6,7 @@
 import { ApiKeyTokenSource } from "./api-key-token-source.ts";
 import { isToken } from "./bearer-token.ts";
 import { FileTokenSource } from "./file-token-source.ts";
+import { listOf, record, text } from "./options-check.ts";
 import { badField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
@@ -33,11 +34,33 @@ export function createTokenSource(
   runtime: Runtime = systemRuntime,
   closing?: AbortSignal,
 ): TokenSource {
+  checkCredentials(credentials);
   if ("token" in credentials) return new StaticTokenSource(credentials.token);
   if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
   assertTls(tls);
   const { apiKey, httpEndpoints } = credentials;
   return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls, runtime, closing });
+}
+
+const tokenRule = record<Credentials & { token: string }>({ token: text }, ["token"]);
+const tokenFileRule = record<Credentials & { tokenFile: string }>({ tokenFile: text }, ["tokenFile"]);
+const apiKeyRule = record<Extract<Credentials, { apiKey: string }>>({ apiKey: text, httpEndpoints: listOf(text) }, [
+  "apiKey",
+  "httpEndpoints",
+]);
+
+/** Whether credentials are a source of tokens. */
+export function isTokenSource(credentials: Credentials | TokenSource): credentials is TokenSource {
+  return typeof credentials === "object" && credentials !== null && "refresh" in credentials;
+}
+
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless they are of one of the three kinds. */
+function checkCredentials(credentials: unknown): void {
+  const given = typeof credentials === "object" && credentials !== null ? credentials : {};
+  if ("token" in given) tokenRule(credentials, "credentials");
+  else if ("tokenFile" in given) tokenFileRule(credentials, "credentials");
+  else if ("apiKey" in given) apiKeyRule(credentials, "credentials");
+  else throw badField("credentials", "must have a token, a tokenFile, or an apiKey with its httpEndpoints");
 }
 
 class StaticTokenSource implements TokenSource {

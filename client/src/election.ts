@@ -18,6 +18,7 @@ import { type Leader, LeaderView } from "./leader-view.ts";
 import type { LockHandle } from "./lock-handle.ts";
 import type { LockClient } from "./locks.ts";
 import type { CallOptions } from "./operation.ts";
+import { httpCallRules, optionsCheck, whole } from "./options-check.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { textField } from "./request-field.ts";
 import type { KeyEvent, LockEvent, WatchClient } from "./watch-client.ts";
@@ -49,6 +50,13 @@ const waitTimeoutReasons: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_L
 /** How often the lock and the key are read if another leader came in between: after more changes there is no result. */
 const readsMax = 3;
 
+const checkCall = optionsCheck<Omit<CallOptions, "requestId">>(httpCallRules);
+const checkCampaign = optionsCheck<CampaignOptions>({
+  ...httpCallRules,
+  ttlSeconds: whole,
+  waitMs: whole,
+});
+
 /** An election by its name: the exclusive lock and the key with that name in a namespace. */
 export class Election {
   readonly namespace: string;
@@ -69,10 +77,12 @@ export class Election {
    */
   async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
     textField("value", value);
+    checkCampaign(options, "election.campaign");
+    const { timeoutMs, signal } = options;
     for (;;) {
       const leadership = new Leadership(this.#parts.keyValue, await this.#hold(options));
       try {
-        await leadership.proclaim(value, options);
+        await leadership.proclaim(value, { timeoutMs, signal });
         return leadership;
       } catch (thrown) {
         await leadership[Symbol.asyncDispose]();
@@ -84,6 +94,7 @@ export class Election {
 
   /** The current leader; undefined if there is none, or if it has not proclaimed itself yet. */
   async leader(options: Omit<CallOptions, "requestId"> = {}): Promise<Leader | undefined> {
+    checkCall(options, "election.leader");
     for (let read = 1; read <= readsMax; read += 1) {
       const { token } = await this.#readLock(options);
       const { proclaimed } = await this.#readKey(options);
@@ -99,6 +110,7 @@ export class Election {
    * loop, with `return()`, or with the signal, which makes it fail with CANCELLED.
    */
   observe(options: Omit<CallOptions, "requestId"> = {}): EndableIterator<Leader | undefined> {
+    checkCall(options, "election.observe");
     const ending = new AbortController();
     return new EndableIterator(this.#observe(options, ending), ending);
   }
@@ -232,7 +244,9 @@ export class Leadership implements AsyncDisposable {
    *
    * @throws QuoinError ABORTED / FENCED if it no longer leads.
    */
-  async proclaim(value: string, { timeoutMs, signal }: Omit<CallOptions, "requestId"> = {}): Promise<void> {
+  async proclaim(value: string, options: Omit<CallOptions, "requestId"> = {}): Promise<void> {
+    checkCall(options, "election.proclaim");
+    const { timeoutMs, signal } = options;
     const { namespace, name, guard, token } = this.hold;
     const text = JSON.stringify({ fencing_token: token, value: textField("value", value) });
     await this.#keyValue.put(namespace, name, text, { guard, timeoutMs, signal });
@@ -245,6 +259,7 @@ export class Leadership implements AsyncDisposable {
    * @throws QuoinError if no member answers; the leadership then ends by itself, and resign may be called again.
    */
   async resign(options: Omit<CallOptions, "requestId"> = {}): Promise<boolean> {
+    checkCall(options, "election.resign");
     const { namespace, name, guard } = this.hold;
     try {
       if (this.hold.isHeld) await this.#keyValue.delete(namespace, name, { ...options, guard });

@@ -5,6 +5,7 @@
 
 import type { Guard as GuardMessage } from "@quoin/proto";
 import type { CallOptions } from "./operation.ts";
+import { callRules, flag, record, text, whole } from "./options-check.ts";
 import { int64Field, textField } from "./request-field.ts";
 
 /** A live hold in the namespace of the request; of a read-write lock it must be in mode WRITE. */
@@ -24,12 +25,21 @@ export interface GuardedOptions extends CallOptions {
   readonly guard?: Guard | undefined;
 }
 
+/** The rules of a guard. */
+export const guardFields = { lockName: text, fencingToken: whole, rw: flag };
+
+/** The rules for the options of a guarded write. */
+export const guardedRules = {
+  ...callRules,
+  guard: record<Guard>(guardFields, ["lockName", "fencingToken"]),
+};
+
 /** The field of a request. */
 export function guardField(guard: Guard | undefined): GuardMessage | undefined {
   if (guard === undefined) return undefined;
   return {
-    lockName: textField("guard.lock_name", guard.lockName),
-    fencingToken: int64Field("guard.fencing_token", guard.fencingToken),
+    lockName: textField("guard.lockName", guard.lockName),
+    fencingToken: int64Field("guard.fencingToken", guard.fencingToken),
     rw: guard.rw ?? false,
   };
 }

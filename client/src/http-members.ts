@@ -11,9 +11,9 @@ import type { IncomingMessage } from "node:http";
 import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
 import { HttpExchange, type HttpRequest, wholeAnswer } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing } from "./http-failure.ts";
-import { assertTimeout, type CallOptions } from "./operation.ts";
+import { type CallOptions } from "./operation.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
-import { badField } from "./request-field.ts";
+import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
@@ -63,6 +63,11 @@ export class HttpMembers {
     this.#current = Math.floor(context.runtime.random() * context.endpoints.length);
   }
 
+  /** Deadline of requests without their own, in milliseconds. */
+  get timeoutMs(): number {
+    return this.#context.timeoutMs;
+  }
+
   /** Aborts when the client is closed. */
   get closing(): AbortSignal {
     return this.#closing.signal;
@@ -75,7 +80,7 @@ export class HttpMembers {
    */
   async request(request: MemberRequest, options: HttpCallOptions = {}): Promise<HttpAnswer> {
     const { timeoutMs = this.#context.timeoutMs, signal } = options;
-    assertTimeout(timeoutMs);
+    timeoutField("timeoutMs", timeoutMs);
     const deadlineMs = this.runtime.monotonicMs() + timeoutMs;
     let outcome: Outcome = "not-executed";
     let refused = "";

@@ -17,6 +17,7 @@ export {
   type Membership,
   type PutSettingsOptions,
   type ResetOwnerOptions,
+  type Settings,
   type StartBackupOptions,
   type StatusResult,
   type TransferOptions,
@@ -58,6 +59,7 @@ export type {
   PutOptions,
   PutResult,
 } from "./key-value.ts";
+export type { KeyVersion, KeyVersionPage, KeyVersionsOptions } from "./key-versions.ts";
 export type { Leader } from "./leader-view.ts";
 export { type HoldOptions, LockHandle } from "./lock-handle.ts";
 export type {
@@ -96,6 +98,7 @@ export type {
   ReadEventsOptions,
   TailOptions,
 } from "./logs.ts";
+export type { CounterSample, MemberCounters, MemberCountersOptions, RequestCounts } from "./member-counters.ts";
 export type {
   AllocateOptions,
   AllocateResult,
@@ -112,8 +115,9 @@ export type {
   WriteMemoryResult,
 } from "./memory.ts";
 export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
+export type { OpenStream, OpenStreamPage, OpenStreamsOptions } from "./open-streams.ts";
 export type { CallOptions } from "./operation.ts";
-export { type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
+export { isQuoinError, type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
 export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
 export type {
   AcquireReadWriteLockResult,
@@ -122,6 +126,7 @@ export type {
   ReadWriteLockClient,
   ReleaseReadWriteLockOptions,
 } from "./read-write-locks.ts";
+export { isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
 export type { SnapshotOptions, SnapshotStream } from "./snapshot-stream.ts";
 export type { TlsOptions } from "./tls.ts";

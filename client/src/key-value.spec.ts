@@ -204,8 +204,8 @@ describe("KeyValueClient", () => {
       [keyValue.put("n", "k", bad), "value"],
       [keyValue.delete("n", bad), "key"],
       [keyValue.list("n", { prefix: bad }), "prefix"],
-      [keyValue.compareAndSwap("n", "k", bad), "new_value"],
-      [keyValue.compareAndSwap("n", "k", "v", { expectedValue: bad }), "expected_value"],
+      [keyValue.compareAndSwap("n", "k", bad), "newValue"],
+      [keyValue.compareAndSwap("n", "k", "v", { expectedValue: bad }), "expectedValue"],
     ] as const) {
       const error = await failure(work);
       expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD", outcome: "not-executed" });
@@ -218,11 +218,11 @@ describe("KeyValueClient", () => {
     const bad = 2 ** 53;
     const { keyValue } = client;
     for (const [work, field] of [
-      [keyValue.put("n", "k", "v", { ttlSeconds: bad }), "ttl_seconds"],
-      [keyValue.put("n", "k", "v", { expectedModRevision: bad }), "expected_mod_revision"],
-      [keyValue.delete("n", "k", { expectedModRevision: 0.5 }), "expected_mod_revision"],
-      [keyValue.compareAndSwap("n", "k", "v", { expectedModRevision: bad }), "expected_mod_revision"],
-      [keyValue.list("n", { pageSize: 2 ** 31 }), "page_size"],
+      [keyValue.put("n", "k", "v", { ttlSeconds: bad }), "ttlSeconds"],
+      [keyValue.put("n", "k", "v", { expectedModRevision: bad }), "expectedModRevision"],
+      [keyValue.delete("n", "k", { expectedModRevision: 0.5 }), "expectedModRevision"],
+      [keyValue.compareAndSwap("n", "k", "v", { expectedModRevision: bad }), "expectedModRevision"],
+      [keyValue.list("n", { pageSize: 2 ** 31 }), "pageSize"],
     ] as const) {
       expect((await failure(work)).details.get("field")).to.equal(field);
     }

@@ -17,9 +17,11 @@ import {
   type PutKeyResponse,
   serviceDefinitions,
 } from "@quoin/proto";
-import { consistencyField, type ReadOptions } from "./consistency.ts";
-import { type GuardedOptions, guardField } from "./guard.ts";
+import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
+import { type GuardedOptions, guardedRules, guardField } from "./guard.ts";
+import { fetchKeyVersions, type KeyVersionPage, type KeyVersionsOptions } from "./key-versions.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { bytes, callRules, flag, optionsCheck, text, whole, whole32 } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { bytesField, int32Field, int64Field, textField } from "./request-field.ts";
 import { unaryMethod } from "./unary-call.ts";
@@ -125,6 +127,33 @@ export interface CompareAndSwapOptions extends GuardedOptions {
   readonly ttlSeconds?: number | undefined;
 }
 
+const { requestId: _, ...pagesRules } = { ...readRules, prefix: text, pageSize: whole32, keysOnly: flag };
+const checkCreateNamespace = optionsCheck<CallOptions>(callRules);
+const checkGet = optionsCheck<ReadOptions>(readRules);
+const checkPut = optionsCheck<PutOptions>({
+  ...guardedRules,
+  ttlSeconds: whole,
+  expectedModRevision: whole,
+  returnPrevious: flag,
+});
+const checkDelete = optionsCheck<DeleteOptions>({
+  ...guardedRules,
+  expectedModRevision: whole,
+  returnPrevious: flag,
+});
+const checkList = optionsCheck<ListPageOptions>({ ...readRules, ...pagesRules, pageToken: text });
+const checkListNamespaces = optionsCheck<ListNamespacesOptions>({
+  ...readRules,
+  ...{ prefix: text, namesOnly: flag, pageSize: whole32, pageToken: text },
+});
+const checkPages = optionsCheck<Omit<ListOptions, "requestId">>(pagesRules);
+const checkCompareAndSwap = optionsCheck<CompareAndSwapOptions>({
+  ...guardedRules,
+  expectedValue: bytes,
+  expectedModRevision: whole,
+  ttlSeconds: whole,
+});
+
 /** Reads and writes keys. */
 export class KeyValueClient {
   readonly #context: OperationContext;
@@ -139,6 +168,7 @@ export class KeyValueClient {
    * @throws QuoinError ALREADY_EXISTS / NAMESPACE_EXISTS.
    */
   async createNamespace(namespace: string, options: CallOptions = {}): Promise<CreateNamespaceResult> {
+    checkCreateNamespace(options, "keyValue.createNamespace");
     const request = { namespace: textField("namespace", namespace) };
     return toPlain((await execute(this.#context, createNamespaceMethod, request, options)).message);
   }
@@ -149,6 +179,7 @@ export class KeyValueClient {
    * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND or NAMESPACE_NOT_FOUND.
    */
   async get(namespace: string, key: string, options: ReadOptions = {}): Promise<GetResult> {
+    checkGet(options, "keyValue.get");
     const request = { ...target(namespace, key), consistency: consistencyField(options.consistency) };
     return toPlain((await execute(this.#context, getKeyMethod, request, options)).message);
   }
@@ -159,10 +190,11 @@ export class KeyValueClient {
    * @throws QuoinError FAILED_PRECONDITION / REVISION_MISMATCH; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
   async put(namespace: string, key: string, value: string | Uint8Array, options: PutOptions = {}): Promise<PutResult> {
+    checkPut(options, "keyValue.put");
     const request = {
       ...target(namespace, key),
       value: bytesField("value", value),
-      ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
+      ttlSeconds: int64Field("ttlSeconds", options.ttlSeconds ?? 0),
       expectedModRevision: revisionField(options.expectedModRevision),
       returnPrevious: options.returnPrevious ?? false,
       guard: guardField(options.guard),
@@ -176,6 +208,7 @@ export class KeyValueClient {
    * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND or NAMESPACE_NOT_FOUND; FAILED_PRECONDITION / REVISION_MISMATCH.
    */
   async delete(namespace: string, key: string, options: DeleteOptions = {}): Promise<DeleteResult> {
+    checkDelete(options, "keyValue.delete");
     const request = {
       ...target(namespace, key),
       expectedModRevision: revisionField(options.expectedModRevision),
@@ -191,10 +224,11 @@ export class KeyValueClient {
    * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
   async listNamespaces(options: ListNamespacesOptions = {}): Promise<NamespacePage> {
+    checkListNamespaces(options, "keyValue.listNamespaces");
     const request = {
       prefix: textField("prefix", options.prefix ?? ""),
-      pageSize: int32Field("page_size", options.pageSize ?? 0),
-      pageToken: textField("page_token", options.pageToken ?? ""),
+      pageSize: int32Field("pageSize", options.pageSize ?? 0),
+      pageToken: textField("pageToken", options.pageToken ?? ""),
       namesOnly: options.namesOnly ?? false,
       consistency: consistencyField(options.consistency),
     };
@@ -207,11 +241,12 @@ export class KeyValueClient {
    * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
   async list(namespace: string, options: ListPageOptions = {}): Promise<KeyPage> {
+    checkList(options, "keyValue.list");
     const request = {
       namespace: textField("namespace", namespace),
       prefix: textField("prefix", options.prefix ?? ""),
-      pageSize: int32Field("page_size", options.pageSize ?? 0),
-      pageToken: textField("page_token", options.pageToken ?? ""),
+      pageSize: int32Field("pageSize", options.pageSize ?? 0),
+      pageToken: textField("pageToken", options.pageToken ?? ""),
       keysOnly: options.keysOnly ?? false,
       consistency: consistencyField(options.consistency),
     };
@@ -226,12 +261,23 @@ export class KeyValueClient {
    * @throws QuoinError like list.
    */
   async *pages(namespace: string, options: Omit<ListOptions, "requestId"> = {}): AsyncGenerator<KeyPage, void, void> {
+    checkPages(options, "keyValue.pages");
     let pageToken = "";
     do {
       const page = await this.list(namespace, { ...options, pageToken });
       yield page;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
+  }
+
+  /**
+   * Reads one page of the versions of a key, the newest first, as far back as the change history reaches. Deletions and
+   * expiries are versions too; the key need not exist now. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async versions(namespace: string, key: string, options: KeyVersionsOptions = {}): Promise<KeyVersionPage> {
+    return fetchKeyVersions(this.#context, namespace, key, options);
   }
 
   /**
@@ -245,13 +291,14 @@ export class KeyValueClient {
     newValue: string | Uint8Array,
     options: CompareAndSwapOptions = {},
   ): Promise<CompareAndSwapResult> {
+    checkCompareAndSwap(options, "keyValue.compareAndSwap");
     const { expectedValue } = options;
     const request = {
       ...target(namespace, key),
-      expectedValue: expectedValue === undefined ? undefined : bytesField("expected_value", expectedValue),
-      newValue: bytesField("new_value", newValue),
+      expectedValue: expectedValue === undefined ? undefined : bytesField("expectedValue", expectedValue),
+      newValue: bytesField("newValue", newValue),
       expectedModRevision: revisionField(options.expectedModRevision),
-      ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
+      ttlSeconds: int64Field("ttlSeconds", options.ttlSeconds ?? 0),
       guard: guardField(options.guard),
     };
     const result = toPlain((await execute(this.#context, compareAndSwapMethod, request, options)).message);
@@ -274,5 +321,5 @@ function target(namespace: string, key: string): { namespace: string; key: strin
 }
 
 function revisionField(revision: number | undefined): bigint | undefined {
-  return revision === undefined ? undefined : int64Field("expected_mod_revision", revision);
+  return revision === undefined ? undefined : int64Field("expectedModRevision", revision);
 }

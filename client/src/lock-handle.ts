@@ -12,6 +12,7 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Guard } from "./guard.ts";
+import { httpCallRules, optionsCheck } from "./options-check.ts";
 import type { AcquireOptions, Grant } from "./lock-messages.ts";
 import type { CallOptions, Persistence } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
@@ -65,6 +66,8 @@ const lossReasons: ReadonlySet<string> = new Set([
   "LOCK_NOT_FOUND",
   "NAMESPACE_NOT_FOUND",
 ]);
+
+const checkRelease = optionsCheck<Omit<CallOptions, "requestId">>(httpCallRules);
 
 /** A hold of an exclusive lock. It emits `lost`, once, if the hold ended without a release. */
 export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> implements AsyncDisposable {
@@ -130,7 +133,8 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
    * @returns whether the lock was held until then.
    * @throws QuoinError if no member answers; the hold is no longer renewed, and release may be called again.
    */
-  release(options: Omit<CallOptions, "requestId"> = {}): Promise<boolean> {
+  async release(options: Omit<CallOptions, "requestId"> = {}): Promise<boolean> {
+    checkRelease(options, "release");
     this.#released ??= this.#sendRelease(options);
     return this.#released;
   }

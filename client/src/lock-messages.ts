@@ -3,6 +3,7 @@
 import { enumName, type LockHold as LockHoldMessage, LockState as LockStateNumber, RWMode } from "@quoin/proto";
 import type { Execution } from "./operation.ts";
 import { type CallOptions, execute, type OperationContext, type Persistence } from "./operation.ts";
+import { callRules, oneOf, type Rule, text, whole } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { int64Field, textField } from "./request-field.ts";
 import type { UnaryMethod } from "./unary-call.ts";
@@ -59,6 +60,18 @@ export interface ForceReleaseOptions extends CallOptions {
   readonly reason?: string | undefined;
 }
 
+/** The rules for the options of the calls of both kinds of locks. */
+export const lockRules = {
+  create: { ...callRules, ttlSeconds: whole, lockDelaySeconds: whole },
+  renew: { ...callRules, ttlSeconds: whole, owner: text },
+  acquire: { ...callRules, ttlSeconds: whole, owner: text, waitMs: whole },
+  release: { ...callRules, fencingToken: whole, owner: text },
+  forceRelease: { ...callRules, fencingToken: whole, reason: text },
+};
+
+/** The rule of a mode. */
+export const modeRule: Rule<LockMode> = oneOf("READ", "WRITE");
+
 /** A granted hold. */
 export interface Grant {
   readonly fencingToken: number;
@@ -78,24 +91,24 @@ export function lockTarget(namespace: string, name: string): { namespace: string
 /** The common fields for creating both kinds of locks. */
 export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateLockOptions) {
   return {
-    ttlSeconds: int64Field("ttl_seconds", ttlSeconds),
-    lockDelaySeconds: int64Field("lock_delay_seconds", lockDelaySeconds),
+    ttlSeconds: int64Field("ttlSeconds", ttlSeconds),
+    lockDelaySeconds: int64Field("lockDelaySeconds", lockDelaySeconds),
   };
 }
 
 /** The common fields for acquiring both kinds of locks. */
 export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: AcquireOptions, fencingToken: number) {
   return {
-    ttlSeconds: int64Field("ttl_seconds", ttlSeconds),
+    ttlSeconds: int64Field("ttlSeconds", ttlSeconds),
     owner: textField("owner", owner),
-    waitMs: int64Field("wait_ms", waitMs),
-    fencingToken: int64Field("fencing_token", fencingToken),
+    waitMs: int64Field("waitMs", waitMs),
+    fencingToken: int64Field("fencingToken", fencingToken),
   };
 }
 
 /** The common fields for releasing both kinds of locks. */
 export function releaseFields({ fencingToken = 0, owner = "" }: ReleaseLockOptions) {
-  return { owner: textField("owner", owner), fencingToken: int64Field("fencing_token", fencingToken) };
+  return { owner: textField("owner", owner), fencingToken: int64Field("fencingToken", fencingToken) };
 }
 
 /**
@@ -151,5 +164,7 @@ export function modeName(mode: RWMode): LockMode {
 
 /** The field of a request; undefined = either mode. */
 export function modeField(mode: LockMode | undefined): RWMode {
-  return mode === undefined ? RWMode.RW_MODE_UNSPECIFIED : RWMode[mode];
+  if (mode === undefined) return RWMode.RW_MODE_UNSPECIFIED;
+  modeRule(mode, "mode");
+  return RWMode[mode];
 }

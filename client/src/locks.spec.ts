@@ -193,13 +193,13 @@ describe("LockClient", () => {
       [locks.create("\ud800", "l"), "namespace"],
       [locks.describe("n", "\ud800"), "name"],
       [locks.acquire("n", "l", { owner: "\ud800" }), "owner"],
-      [locks.acquire("n", "l", { waitMs: 0.5 }), "wait_ms"],
-      [locks.hold("n", "l", { ttlSeconds: 2 ** 53 }), "ttl_seconds"],
-      [locks.renew("n", "l", 2 ** 53), "fencing_token"],
-      [locks.release("n", "l", { fencingToken: 0.5 }), "fencing_token"],
+      [locks.acquire("n", "l", { waitMs: 0.5 }), "waitMs"],
+      [locks.hold("n", "l", { ttlSeconds: 2 ** 53 }), "ttlSeconds"],
+      [locks.renew("n", "l", 2 ** 53), "fencingToken"],
+      [locks.release("n", "l", { fencingToken: 0.5 }), "fencingToken"],
       [locks.forceRelease("n", "l", { reason: "\ud800" }), "reason"],
-      [keyValue.put("n", "k", "v", { guard: { lockName: "\ud800", fencingToken: 1 } }), "guard.lock_name"],
-      [keyValue.delete("n", "k", { guard: { lockName: "l", fencingToken: 2 ** 53 } }), "guard.fencing_token"],
+      [keyValue.put("n", "k", "v", { guard: { lockName: "\ud800", fencingToken: 1 } }), "guard.lockName"],
+      [keyValue.delete("n", "k", { guard: { lockName: "l", fencingToken: 2 ** 53 } }), "guard.fencingToken"],
     ] as const) {
       expect((await failure(work)).details.get("field")).to.equal(field);
     }

@@ -15,8 +15,9 @@ import {
   type ReleaseLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
-import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
+import { flag, optionsCheck, text, whole32 } from "./options-check.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -29,6 +30,7 @@ import {
   type LockHold,
   type LockMode,
   type LockState,
+  lockRules,
   lockTarget,
   modeName,
   type ReleaseLockOptions,
@@ -111,6 +113,19 @@ export interface ListLockWaitsOptions extends ReadOptions {
   readonly rw?: boolean | undefined;
 }
 
+const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
+const checkDescribe = optionsCheck<ReadOptions>(readRules);
+const checkListNames = optionsCheck<ListLockNamesOptions>({
+  ...readRules,
+  ...{ namePrefix: text, pageSize: whole32, pageToken: text },
+});
+const checkListWaits = optionsCheck<ListLockWaitsOptions>({ ...readRules, rw: flag });
+const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
+const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
+const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
+const checkForceRelease = optionsCheck<ForceReleaseOptions>(lockRules.forceRelease);
+const checkHold = optionsCheck<HoldOptions>(lockRules.acquire);
+
 /** Acquires exclusive locks, and renews them. */
 export class LockClient {
   readonly #context: OperationContext;
@@ -125,12 +140,14 @@ export class LockClient {
    * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
   async create(namespace: string, name: string, options: CreateLockOptions = {}): Promise<CreateLockResult> {
+    checkCreate(options, "locks.create");
     const request = { ...lockTarget(namespace, name), ...creationFields(options) };
     return toPlain((await execute(this.#context, createLockMethod, request, options)).message);
   }
 
   /** Reads the state of a lock. */
   async describe(namespace: string, name: string, options: ReadOptions = {}): Promise<DescribeLockResult> {
+    checkDescribe(options, "locks.describe");
     const request = { ...lockTarget(namespace, name), consistency: consistencyField(options.consistency) };
     const { message } = await execute(this.#context, describeLockMethod, request, options);
     return { ...toPlain(message), state: stateName(message.state), holder: holderOf(message) };
@@ -142,11 +159,12 @@ export class LockClient {
    * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
   async listNames(namespace: string, options: ListLockNamesOptions = {}): Promise<LockNamePage> {
+    checkListNames(options, "locks.listNames");
     const request = {
       namespace: textField("namespace", namespace),
-      namePrefix: textField("name_prefix", options.namePrefix ?? ""),
-      pageSize: int32Field("page_size", options.pageSize ?? 0),
-      pageToken: textField("page_token", options.pageToken ?? ""),
+      namePrefix: textField("namePrefix", options.namePrefix ?? ""),
+      pageSize: int32Field("pageSize", options.pageSize ?? 0),
+      pageToken: textField("pageToken", options.pageToken ?? ""),
       ...{ inUseOnly: false, waitsMax: 0, namesOnly: true },
       consistency: consistencyField(options.consistency),
     };
@@ -156,6 +174,7 @@ export class LockClient {
 
   /** Reads the queue of a lock: the waiting requests, in the order in which they are served; at most 1,000. */
   async listWaits(namespace: string, name: string, options: ListLockWaitsOptions = {}): Promise<readonly LockWait[]> {
+    checkListWaits(options, "locks.listWaits");
     const { rw = false, consistency } = options;
     const request = { ...lockTarget(namespace, name), rw, consistency: consistencyField(consistency) };
     const { message } = await execute(this.#context, listLockWaitsMethod, request, options);
@@ -167,6 +186,7 @@ export class LockClient {
    * an error. The hold ends by itself without renewal.
    */
   async acquire(namespace: string, name: string, options: AcquireOptions = {}): Promise<AcquireLockResult> {
+    checkAcquire(options, "locks.acquire");
     return acquireResult(await this.#acquire(namespace, name, options));
   }
 
@@ -181,6 +201,7 @@ export class LockClient {
     fencingToken: number,
     options: RenewOptions = {},
   ): Promise<AcquireLockResult> {
+    checkRenew(options, "locks.renew");
     const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken) };
     return acquireResult(await execute(this.#context, acquireLockMethod, request, options));
   }
@@ -195,6 +216,7 @@ export class LockClient {
     name: string,
     options: ReleaseLockOptions = {},
   ): Promise<Plain<ReleaseLockResponse>> {
+    checkRelease(options, "locks.release");
     const request = { ...lockTarget(namespace, name), ...releaseFields(options) };
     return toPlain((await execute(this.#context, releaseLockMethod, request, options)).message);
   }
@@ -215,6 +237,7 @@ export class LockClient {
    * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others held it for all of `waitMs`.
    */
   async hold(namespace: string, name: string, options: HoldOptions = {}): Promise<LockHandle> {
+    checkHold(options, "locks.hold");
     const asked = holdOptions(options);
     const execution = await this.#acquire(namespace, name, asked);
     if (!execution.message.acquired) throw notAcquired(name, execution.message.holder);
@@ -272,9 +295,10 @@ export async function forceRelease(
   { namespace, name, rw }: { readonly namespace: string; readonly name: string; readonly rw: boolean },
   options: ForceReleaseOptions,
 ): Promise<ForceReleaseLockResponse> {
+  checkForceRelease(options, "forceRelease");
   const request = {
     ...lockTarget(namespace, name),
-    fencingToken: int64Field("fencing_token", options.fencingToken ?? 0),
+    fencingToken: int64Field("fencingToken", options.fencingToken ?? 0),
     reason: textField("reason", options.reason ?? ""),
     rw,
   };

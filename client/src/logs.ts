@@ -26,6 +26,8 @@ import {
   type WireLogs,
   wireSettings,
 } from "./log-messages.ts";
+import { LogNames } from "./log-names.ts";
+import { abortSignal, flag, httpCallRules, optionsCheck, orNull, record, text, whole } from "./options-check.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { badField, bytesField, int64Field, textField } from "./request-field.ts";
 import { type SentEvent, sentEvents } from "./sent-events.ts";
@@ -112,17 +114,52 @@ const keyBytesMax = 1_024;
 const keyPattern = /^[^\u0000-\u0020\u007f-\u009f](?:[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$/u;
 /** Members send something every ten seconds. A stream that is silent for this long, in milliseconds, is left. */
 const silenceMs = 30_000;
-const defaultTimeoutMs = 5_000;
 const msPerSecond = 1_000;
 /** The most failed attempts to open a tail that increase the pause between them. */
 const pausedAttemptsMax = 10;
 
-/** Event logs. */
+const settingsRule = record<LogSettings>(
+  { duplicateWindowSeconds: orNull(whole), retentionMaxAgeSeconds: orNull(whole), retentionMaxBytes: orNull(whole) },
+  [],
+);
+const checkCall = optionsCheck<HttpCallOptions>(httpCallRules);
+const checkCreate = optionsCheck<CreateLogOptions>({ ...httpCallRules, namespace: text, settings: settingsRule });
+const checkFind = optionsCheck<FindLogOptions>({ ...httpCallRules, namespace: text });
+const checkPages = optionsCheck<ListLogsOptions>({ ...httpCallRules, name: text, namespace: text, pageSize: whole });
+const checkAppend = optionsCheck<AppendOptions>({
+  ...httpCallRules,
+  key: text,
+  expectedSequence: whole,
+  guard: record<LogGuard>({ namespace: text, lockName: text, fencingToken: whole, rw: flag }, [
+    "namespace",
+    "lockName",
+    "fencingToken",
+  ]),
+});
+const checkRead = optionsCheck<ReadEventsOptions>({
+  ...httpCallRules,
+  fromSequence: whole,
+  limit: whole,
+  waitSeconds: whole,
+});
+const checkTail = optionsCheck<TailOptions>({ fromSequence: whole, signal: abortSignal });
+
+/**
+ * Event logs. A log is given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name. Each
+ * call with a name raises INVALID_ARGUMENT / BAD_FIELD if several namespaces have it.
+ */
 export class LogClient {
   readonly #members: HttpMembers;
+  readonly #names: LogNames;
 
   constructor(members: HttpMembers) {
     this.#members = members;
+    this.#names = new LogNames({
+      find: (name, options) => this.find(name, options),
+      pages: (options) => this.pages(options),
+      monotonicMs: () => members.runtime.monotonicMs(),
+      timeoutMs: members.timeoutMs,
+    });
   }
 
   /**
@@ -131,16 +168,21 @@ export class LogClient {
    * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS if a live log of the namespace has the name; PERMISSION_DENIED /
    * NAMESPACE_DENIED for a namespace without access, also for `default` if none is named.
    */
-  async create(name: string, { namespace, settings = {}, ...options }: CreateLogOptions = {}): Promise<LogInfo> {
+  async create(name: string, options: CreateLogOptions = {}): Promise<LogInfo> {
+    checkCreate(options, "logs.create");
+    const { namespace, settings = {}, ...call } = options;
     const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
     // A second creation gets the error that the log already exists.
     const request = { method: "POST", path: "/logs", value: body, isRepeatable: false } as const;
-    return logOf(await sendJson<WireLog>(this.#members, request, options));
+    return logOf(await sendJson<WireLog>(this.#members, request, call));
   }
 
   /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that is not visible. */
-  async describe(logId: string, options: HttpCallOptions = {}): Promise<LogInfo> {
-    return logOf(await getJson<WireLog>(this.#members, pathOf(logId), options));
+  async describe(log: string, options: HttpCallOptions = {}): Promise<LogInfo> {
+    checkCall(options, "logs.describe");
+    return this.#names.withId(log, options, async (logId, call) =>
+      logOf(await getJson<WireLog>(this.#members, pathOf(logId), call)),
+    );
   }
 
   /**
@@ -148,49 +190,56 @@ export class LogClient {
    *
    * @throws QuoinError PERMISSION_DENIED / NAMESPACE_DENIED for a namespace without access.
    */
-  async find(name: string, { namespace = "default", ...options }: FindLogOptions = {}): Promise<LogInfo | undefined> {
+  async find(name: string, options: FindLogOptions = {}): Promise<LogInfo | undefined> {
+    checkFind(options, "logs.find");
+    const { namespace = "default", ...call } = options;
     const query = new URLSearchParams({ name: textField("name", name), namespace: textField("namespace", namespace) });
-    const [log] = (await getJson<WireLogs>(this.#members, `/logs?${query}`, options)).logs;
+    const [log] = (await getJson<WireLogs>(this.#members, `/logs?${query}`, call)).logs;
     return log === undefined ? undefined : logOf(log);
   }
 
   /** The visible logs, by namespace and name, page by page; a page may be empty although others follow. */
-  async *pages({
-    pageSize = 100,
-    name,
-    namespace,
-    ...options
-  }: ListLogsOptions = {}): AsyncGenerator<readonly LogInfo[], void, undefined> {
+  async *pages(options: ListLogsOptions = {}): AsyncGenerator<readonly LogInfo[], void, undefined> {
+    checkPages(options, "logs.pages");
+    const { pageSize = 100, name, namespace, ...call } = options;
     const query = new URLSearchParams({ limit: String(pageSize) });
     if (name !== undefined) query.set("name", textField("name", name));
     if (namespace !== undefined) query.set("namespace", textField("namespace", namespace));
     for (let cursor: string | null = ""; cursor !== null; ) {
       query.set("cursor", cursor);
-      const page: WireLogs = await getJson<WireLogs>(this.#members, `/logs?${query}`, options);
+      const page: WireLogs = await getJson<WireLogs>(this.#members, `/logs?${query}`, call);
       yield page.logs.map(logOf);
       cursor = page.next_cursor;
     }
   }
 
   /** Changes the given settings. The caller must be the creator of the log, or an administrator. */
-  async updateSettings(logId: string, settings: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
-    const value = { settings: wireSettings(settings) };
-    // Repeated changes give the same settings.
-    const request = { method: "PATCH", path: pathOf(logId), value, isRepeatable: true } as const;
-    return logOf(await sendJson<WireLog>(this.#members, request, options));
+  async updateSettings(log: string, changed: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
+    settingsRule(changed, "settings");
+    checkCall(options, "logs.updateSettings");
+    const value = { settings: wireSettings(changed) };
+    return this.#names.withId(log, options, async (logId, call) => {
+      // Repeated changes give the same settings.
+      const request = { method: "PATCH", path: pathOf(logId), value, isRepeatable: true } as const;
+      return logOf(await sendJson<WireLog>(this.#members, request, call));
+    });
   }
 
   /**
    * Deletes a log and its events, at once and for ever. The caller must be the creator of the log, or an administrator.
    */
-  async delete(logId: string, options: HttpCallOptions = {}): Promise<void> {
-    await sendJson(this.#members, { method: "DELETE", path: pathOf(logId), isRepeatable: false }, options);
+  async delete(log: string, options: HttpCallOptions = {}): Promise<void> {
+    checkCall(options, "logs.delete");
+    await this.#names.withId(log, options, (logId, call) =>
+      sendJson(this.#members, { method: "DELETE", path: pathOf(logId), isRepeatable: false }, call),
+    );
   }
 
   /** Appends an event, of at most 1 MiB. Text is stored as UTF-8. */
-  async append(logId: string, payload: string | Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
+  async append(log: string, payload: string | Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
+    checkAppend(options, "logs.append");
     const body = bytesField("payload", payload);
-    const answer = await this.#append(`${pathOf(logId)}/append`, body, options);
+    const answer = await this.#append(log, "append", body, options);
     const { sequence } = parseJson<{ readonly sequence: number }>(answer.body.toString("utf8"));
     return { sequence, replayed: isReplayed(answer) };
   }
@@ -201,14 +250,15 @@ export class LogClient {
    * the whole size.
    */
   async appendBatch(
-    logId: string,
+    log: string,
     payloads: readonly (string | Uint8Array)[],
     options: AppendOptions = {},
   ): Promise<AppendBatchResult> {
+    checkAppend(options, "logs.appendBatch");
+    if (!Array.isArray(payloads)) throw badField("payloads", "must be an array");
     if (payloads.length === 0) throw badField("payloads", "must hold at least one event");
     const { body, delimiter } = joinPayloads(payloads.map((payload) => bytesField("payloads", payload)));
-    const path = `${pathOf(logId)}/append_batch?delimiter=${percentEncoded(delimiter)}`;
-    const answer = await this.#append(path, body, options);
+    const answer = await this.#append(log, `append_batch?delimiter=${percentEncoded(delimiter)}`, body, options);
     const { sequences, last_sequence: lastSequence } = parseJson<{
       readonly sequences: readonly number[];
       readonly last_sequence: number;
@@ -217,19 +267,17 @@ export class LogClient {
   }
 
   /** Reads a page of events, of at most 1 MiB, or one larger event. */
-  async read(
-    logId: string,
-    { fromSequence = 1, limit = 100, waitSeconds = 0, ...options }: ReadEventsOptions = {},
-  ): Promise<EventPage> {
-    const from = int64Field("fromSequence", fromSequence);
-    const path = `${pathOf(logId)}/events?from_sequence=${from}&limit=${limit}&wait_secs=${waitSeconds}`;
-    const timeoutMs = (options.timeoutMs ?? defaultTimeoutMs) + waitSeconds * msPerSecond;
-    const page = await getJson<WireEvents>(
-      this.#members,
-      path,
-      waitSeconds === 0 ? options : { ...options, timeoutMs },
+  async read(log: string, options: ReadEventsOptions = {}): Promise<EventPage> {
+    checkRead(options, "logs.read");
+    const { fromSequence = 1, limit = 100, waitSeconds = 0, ...call } = options;
+    const query = `from_sequence=${fromSequence}&limit=${limit}&wait_secs=${waitSeconds}`;
+    const { timeoutMs = this.#members.timeoutMs } = call;
+    return this.#names.withId(
+      log,
+      waitSeconds === 0 ? call : { ...call, timeoutMs: timeoutMs + waitSeconds * msPerSecond },
+      async (logId, request) =>
+        pageOf(await getJson<WireEvents>(this.#members, `${pathOf(logId)}/events?${query}`, request)),
     );
-    return pageOf(page);
   }
 
   /**
@@ -238,20 +286,23 @@ export class LogClient {
    *
    * It fails with the QuoinError of a refusal, such as NOT_FOUND when the log is deleted.
    */
-  tail(logId: string, { fromSequence = 1, signal }: TailOptions = {}): EndableIterator<LogEvent> {
+  tail(log: string, options: TailOptions = {}): EndableIterator<LogEvent> {
+    checkTail(options, "logs.tail");
+    const { fromSequence = 1, signal } = options;
     const ending = new AbortController();
-    int64Field("fromSequence", fromSequence);
-    return new EndableIterator(this.#follow(pathOf(logId), fromSequence - 1, ending.signal, signal), ending);
+    return new EndableIterator(this.#follow(textField("log", log), fromSequence - 1, ending.signal, signal), ending);
   }
 
   async *#follow(
-    path: string,
+    log: string,
     after: number,
     ending: AbortSignal,
     cancelling: AbortSignal | undefined,
   ): AsyncGenerator<LogEvent, undefined, undefined> {
     const members = this.#members;
     const signals = [ending, members.closing, ...(cancelling === undefined ? [] : [cancelling])];
+    const anyEnd = AbortSignal.any(signals);
+    let path: string | undefined;
     let last = after;
     let failures = 0;
     let wasRefused = false;
@@ -259,6 +310,8 @@ export class LogClient {
       const silence = new AbortController();
       const stopped = AbortSignal.any([...signals, silence.signal]);
       try {
+        // One log from the beginning to the end, also if a new one gets its name.
+        path ??= await this.#names.withId(log, { signal: anyEnd }, async (logId) => pathOf(logId));
         const headers = { accept: "text/event-stream", "last-event-id": String(last) };
         const response = await members.stream(`${path}/events`, headers, stopped);
         response.setEncoding("utf8");
@@ -280,7 +333,7 @@ export class LogClient {
       failures = Math.min(failures + 1, pausedAttemptsMax);
       members.leaveMember();
       try {
-        await members.runtime.sleep(backoffMs(failures, members.runtime.random()), AbortSignal.any(signals));
+        await members.runtime.sleep(backoffMs(failures, members.runtime.random()), anyEnd);
       } catch (thrown) {
         if (ending.aborted) return undefined;
         if (members.closing.aborted || cancelling?.aborted === true) throw cancelled(cancelling ?? members.closing);
@@ -308,7 +361,7 @@ export class LogClient {
     }
   }
 
-  #append(path: string, body: Uint8Array, options: AppendOptions): Promise<HttpAnswer> {
+  #append(log: string, operation: string, body: Uint8Array, options: AppendOptions): Promise<HttpAnswer> {
     const { key = randomUUID(), expectedSequence, guard, ...callOptions } = options;
     const headers = {
       "content-type": "application/octet-stream",
@@ -318,7 +371,10 @@ export class LogClient {
       }),
       ...(guard !== undefined && { "lock-guard": guardHeader(guard) }),
     };
-    return this.#members.request({ method: "POST", path, headers, body, isRepeatable: true }, callOptions);
+    return this.#names.withId(log, callOptions, (logId, call) => {
+      const path = `${pathOf(logId)}/${operation}`;
+      return this.#members.request({ method: "POST", path, headers, body, isRepeatable: true }, call);
+    });
   }
 }
 

@@ -8,8 +8,10 @@
  * the caller allows that.
  */
 
-import type { ReadOptions } from "./consistency.ts";
+import { type ReadOptions, readRules } from "./consistency.ts";
+import { guardedRules } from "./guard.ts";
 import type { MemoryClient, RegionChangeOptions } from "./memory.ts";
+import { callback, callRules, flag, optionsCheck, whole } from "./options-check.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { badField, bytesField } from "./request-field.ts";
 
@@ -33,6 +35,18 @@ export interface RegionWriteOptions extends Omit<RegionChangeOptions, "requestId
 
 /** The origin of a seek. */
 export type SeekOrigin = "start" | "current" | "end";
+
+const { requestId: _, ...transferRules } = { ...callRules, onProgress: callback };
+const checkRead = optionsCheck<RegionReadOptions>({
+  ...transferRules,
+  consistency: readRules.consistency,
+  mixed: flag,
+});
+const checkWrite = optionsCheck<RegionWriteOptions>({
+  ...transferRules,
+  guard: guardedRules.guard,
+  expectedVersion: whole,
+});
 
 /** One region, and a position in it. Calls that move the position must be made one after the other. */
 export class MemoryRegion {
@@ -101,6 +115,7 @@ export class MemoryRegion {
    * @throws QuoinError like MemoryClient.read; ABORTED / VERSION_MISMATCH if the region changed meanwhile.
    */
   async readAt(offset: number, length: number, options: RegionReadOptions = {}): Promise<Uint8Array> {
+    checkRead(options, "readAt");
     if (!Number.isSafeInteger(length) || length < 0)
       throw badField("length", `must be a count of bytes, not ${length}`);
     const { onProgress, mixed = false, ...call } = options;
@@ -130,6 +145,7 @@ export class MemoryRegion {
    * @throws QuoinError like MemoryClient.write.
    */
   async writeAt(offset: number, data: string | Uint8Array, options: RegionWriteOptions = {}): Promise<number> {
+    checkWrite(options, "writeAt");
     const { onProgress, expectedVersion, ...call } = options;
     const bytes = bytesField("data", data);
     let version = expectedVersion;

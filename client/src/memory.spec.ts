@@ -122,15 +122,15 @@ describe("MemoryClient", () => {
     const { memory } = client;
     for (const [work, field] of [
       [memory.allocate("\ud800", 1), "namespace"],
-      [memory.allocate("n", 2 ** 53), "size_bytes"],
+      [memory.allocate("n", 2 ** 53), "sizeBytes"],
       [memory.allocate("n", 1, { label: "\ud800" }), "label"],
-      [memory.describe("n", "\ud800"), "region_id"],
-      [memory.resize("n", "r", 0.5), "size_bytes"],
-      [memory.free("n", "r", { expectedVersion: 2 ** 53 }), "expected_version"],
+      [memory.describe("n", "\ud800"), "regionId"],
+      [memory.resize("n", "r", 0.5), "sizeBytes"],
+      [memory.free("n", "r", { expectedVersion: 2 ** 53 }), "expectedVersion"],
       [memory.write("n", "r", 2 ** 53, "x"), "offset"],
       [memory.write("n", "r", 0, "\ud800"), "data"],
       [memory.read("n", "r", 0, 2 ** 53), "length"],
-      [memory.list("n", { pageSize: 2 ** 31 }), "page_size"],
+      [memory.list("n", { pageSize: 2 ** 31 }), "pageSize"],
       [memory.open("n", "r").read(-1), "length"],
       [memory.open("n", "r").seek(-1), "offset"],
     ] as const) {

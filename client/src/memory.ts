@@ -16,10 +16,11 @@ import {
   serviceDefinitions,
   type WriteMemoryResponse,
 } from "@quoin/proto";
-import { consistencyField, type ReadOptions } from "./consistency.ts";
-import { type GuardedOptions, guardField } from "./guard.ts";
+import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
+import { type GuardedOptions, guardedRules, guardField } from "./guard.ts";
 import { MemoryRegion } from "./memory-region.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { callRules, optionsCheck, text, whole, whole32 } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { bytesField, int32Field, int64Field, textField } from "./request-field.ts";
@@ -82,6 +83,17 @@ export interface ListRegionsPageOptions extends ListRegionsOptions {
   readonly pageToken?: string | undefined;
 }
 
+const changeRules = { ...guardedRules, expectedVersion: whole };
+const { requestId: _, ...pagesRules } = { ...readRules, pageSize: whole32 };
+const checkAllocate = optionsCheck<AllocateOptions>({ ...callRules, label: text });
+const checkDescribe = optionsCheck<ReadOptions>(readRules);
+const checkResize = optionsCheck<RegionChangeOptions>(changeRules);
+const checkFree = optionsCheck<RegionChangeOptions>(changeRules);
+const checkWrite = optionsCheck<RegionChangeOptions>(changeRules);
+const checkRead = optionsCheck<ReadOptions>(readRules);
+const checkList = optionsCheck<ListRegionsPageOptions>({ ...readRules, ...pagesRules, pageToken: text });
+const checkPages = optionsCheck<Omit<ListRegionsOptions, "requestId">>(pagesRules);
+
 /** Allocates, reads and writes memory regions. */
 export class MemoryClient {
   readonly #context: OperationContext;
@@ -97,9 +109,10 @@ export class MemoryClient {
    * @throws QuoinError RESOURCE_EXHAUSTED / QUOTA; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
   async allocate(namespace: string, sizeBytes: number, options: AllocateOptions = {}): Promise<AllocateResult> {
+    checkAllocate(options, "memory.allocate");
     const request = {
       namespace: textField("namespace", namespace),
-      sizeBytes: int64Field("size_bytes", sizeBytes),
+      sizeBytes: int64Field("sizeBytes", sizeBytes),
       label: textField("label", options.label ?? ""),
     };
     return toPlain((await execute(this.#context, allocateMethod, request, options)).message);
@@ -107,6 +120,7 @@ export class MemoryClient {
 
   /** Reads the description of a region. */
   async describe(namespace: string, regionId: string, options: ReadOptions = {}): Promise<DescribeRegionResult> {
+    checkDescribe(options, "memory.describe");
     const request = { ...target(namespace, regionId), consistency: consistencyField(options.consistency) };
     const { region, revision } = (await execute(this.#context, describeMethod, request, options)).message;
     if (region === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer describes no region" });
@@ -124,9 +138,10 @@ export class MemoryClient {
     sizeBytes: number,
     options: RegionChangeOptions = {},
   ): Promise<ResizeResult> {
+    checkResize(options, "memory.resize");
     const request = {
       ...target(namespace, regionId),
-      sizeBytes: int64Field("size_bytes", sizeBytes),
+      sizeBytes: int64Field("sizeBytes", sizeBytes),
       ...conditions(options),
     };
     return toPlain((await execute(this.#context, resizeMethod, request, options)).message);
@@ -138,6 +153,7 @@ export class MemoryClient {
    * @throws QuoinError FAILED_PRECONDITION / VERSION_MISMATCH; ABORTED / FENCED.
    */
   async free(namespace: string, regionId: string, options: RegionChangeOptions = {}): Promise<FreeResult> {
+    checkFree(options, "memory.free");
     const request = { ...target(namespace, regionId), ...conditions(options) };
     return toPlain((await execute(this.#context, freeMethod, request, options)).message);
   }
@@ -156,6 +172,7 @@ export class MemoryClient {
     data: string | Uint8Array,
     options: RegionChangeOptions = {},
   ): Promise<WriteMemoryResult> {
+    checkWrite(options, "memory.write");
     const request = {
       ...target(namespace, regionId),
       offset: int64Field("offset", offset),
@@ -178,6 +195,7 @@ export class MemoryClient {
     length: number,
     options: ReadOptions = {},
   ): Promise<ReadMemoryResult> {
+    checkRead(options, "memory.read");
     const request = {
       ...target(namespace, regionId),
       offset: int64Field("offset", offset),
@@ -193,10 +211,11 @@ export class MemoryClient {
    * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
   async list(namespace: string, options: ListRegionsPageOptions = {}): Promise<RegionPage> {
+    checkList(options, "memory.list");
     const request = {
       namespace: textField("namespace", namespace),
-      pageSize: int32Field("page_size", options.pageSize ?? 0),
-      pageToken: textField("page_token", options.pageToken ?? ""),
+      pageSize: int32Field("pageSize", options.pageSize ?? 0),
+      pageToken: textField("pageToken", options.pageToken ?? ""),
       consistency: consistencyField(options.consistency),
     };
     return toPlain((await execute(this.#context, listMethod, request, options)).message);
@@ -212,6 +231,7 @@ export class MemoryClient {
     namespace: string,
     options: Omit<ListRegionsOptions, "requestId"> = {},
   ): AsyncGenerator<RegionPage, void, void> {
+    checkPages(options, "memory.pages");
     let pageToken = "";
     do {
       const page = await this.list(namespace, { ...options, pageToken });
@@ -227,12 +247,12 @@ export class MemoryClient {
 }
 
 function target(namespace: string, regionId: string): { namespace: string; regionId: string } {
-  return { namespace: textField("namespace", namespace), regionId: textField("region_id", regionId) };
+  return { namespace: textField("namespace", namespace), regionId: textField("regionId", regionId) };
 }
 
 function conditions({ expectedVersion, guard }: RegionChangeOptions) {
   return {
-    expectedVersion: expectedVersion === undefined ? undefined : int64Field("expected_version", expectedVersion),
+    expectedVersion: expectedVersion === undefined ? undefined : int64Field("expectedVersion", expectedVersion),
     guard: guardField(guard),
   };
 }

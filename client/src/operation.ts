@@ -17,7 +17,7 @@ import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff
 import { callMetadata } from "./call-metadata.ts";
 import type { EndpointPool } from "./endpoint-pool.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
-import { badField } from "./request-field.ts";
+import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Target } from "./target.ts";
 import type { TokenSource } from "./token-source.ts";
@@ -71,9 +71,6 @@ export interface Execution<Response> extends Answer<Response> {
 const usualPersistence: Persistence = { maxAttempts };
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** The longest timer of Node; a longer deadline would end at once. */
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /**
  * Errors that are decided where the request is executed, so they also settle earlier attempts with the same request id.
@@ -130,7 +127,7 @@ class Operation<Request, Response> {
     { context, method, request, persistence }: OperationParts<Request, Response>,
     { timeoutMs = context.timeoutMs, signal, requestId }: CallOptions,
   ) {
-    assertTimeout(timeoutMs);
+    timeoutField("timeoutMs", timeoutMs);
     if (requestId !== undefined && !uuidPattern.test(requestId)) throw badField("requestId", "is not a UUID");
     this.#context = context;
     this.#method = method;
@@ -257,12 +254,6 @@ class Operation<Request, Response> {
     const outcome = this.#outcome === "unknown" && !settled ? "unknown" : error.outcome;
     return error.with({ outcome, requestId: this.#requestId });
   }
-}
-
-/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
-export function assertTimeout(timeoutMs: number): void {
-  if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return;
-  throw badField("timeoutMs", `must be more than 0 and at most ${maxTimeoutMs}, not ${timeoutMs}`);
 }
 
 function notSent(code: "CANCELLED" | "DEADLINE_EXCEEDED", message: string): QuoinError {

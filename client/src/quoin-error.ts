@@ -5,6 +5,7 @@
 
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeStatusDetails, MalformedMessageError, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import type { QuoinReason } from "./reasons.ts";
 
 /** Name of a gRPC status code other than OK, such as `NOT_FOUND`. */
 export type QuoinErrorCode = Exclude<keyof typeof status, "OK">;
@@ -21,7 +22,7 @@ export interface QuoinErrorFields {
   /** For people. */
   readonly message: string;
   /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none. */
-  readonly reason?: string | undefined;
+  readonly reason?: QuoinReason | "" | (string & {}) | undefined;
   /** Undefined = as the code alone implies. */
   readonly outcome?: Outcome | undefined;
   /** Facts about the error by name, such as `field`. */
@@ -66,12 +67,23 @@ const lostPrefixes = [
   "Received RST_STREAM with code 2 (Internal server error)",
 ];
 
+/** The same in all copies of this package in one process. */
+const brand = Symbol.for("@quoin/client.QuoinError");
+
 /** Raised by every operation of the SDK. */
 export class QuoinError extends Error {
   override readonly name: string = "QuoinError";
   readonly code: QuoinErrorCode;
-  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none, for example because no member answered. */
-  readonly reason: string;
+  /**
+   * Machine-readable reason, such as `REVISION_MISMATCH`; empty = none, for example because no member answered. A member
+   * of a newer release may send one that is not in the type: see `isQuoinReason`.
+   */
+  readonly reason: QuoinReason | "";
+  /** Shows that the class is this one, in any copy of this package. */
+  get [brand](): true {
+    return true;
+  }
+
   readonly outcome: Outcome;
   /** Facts about the error by name, such as `field`. */
   readonly details: ReadonlyMap<string, string>;
@@ -85,7 +97,8 @@ export class QuoinError extends Error {
   constructor(fields: QuoinErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
     this.code = fields.code;
-    this.reason = fields.reason ?? "";
+    // Kept as it is, also if only a newer release knows it.
+    this.reason = (fields.reason ?? "") as QuoinReason | "";
     this.outcome = fields.outcome ?? (refusalCodes.has(fields.code) ? "not-executed" : "unknown");
     this.details = fields.details ?? new Map();
     this.retryDelayMs = fields.retryDelayMs;
@@ -116,6 +129,22 @@ export class QuoinError extends Error {
     const { code, message, reason, outcome, details, retryDelayMs, leaderEndpoint, requestId, cause } = this;
     return { code, message, reason, outcome, details, retryDelayMs, leaderEndpoint, requestId, cause };
   }
+}
+
+/**
+ * Whether something thrown is a QuoinError, also of another copy of this package, and has one of the reasons.
+ *
+ * @param reasons none = any reason.
+ */
+export function isQuoinError(thrown: unknown): thrown is QuoinError;
+export function isQuoinError<Reason extends QuoinReason>(
+  thrown: unknown,
+  ...reasons: readonly [Reason, ...Reason[]]
+): thrown is QuoinError & { readonly reason: Reason };
+export function isQuoinError(thrown: unknown, ...reasons: readonly QuoinReason[]): boolean {
+  if (!(thrown instanceof Error) || !(brand in thrown)) return false;
+  const { reason } = thrown as QuoinError;
+  return reasons.length === 0 || (reason !== "" && reasons.includes(reason));
 }
 
 function isServiceError(thrown: unknown): thrown is ServiceError {

@@ -13,8 +13,9 @@ import {
   type ReleaseRWLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
-import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, notAcquired, withHandle } from "./lock-handle.ts";
+import { optionsCheck } from "./options-check.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -25,9 +26,11 @@ import {
   grantOf,
   type LockMode,
   type LockState,
+  lockRules,
   lockTarget,
   modeField,
   modeName,
+  modeRule,
   type ReadWriteLockHold,
   type ReleaseLockOptions,
   type RenewOptions,
@@ -79,6 +82,16 @@ export interface ReleaseReadWriteLockOptions extends ReleaseLockOptions {
   readonly mode?: LockMode | undefined;
 }
 
+const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
+const checkDescribe = optionsCheck<ReadOptions>(readRules);
+const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
+const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
+const checkRelease = optionsCheck<ReleaseReadWriteLockOptions>({
+  ...lockRules.release,
+  mode: modeRule,
+});
+const checkHold = optionsCheck<HoldOptions>(lockRules.acquire);
+
 /** Acquires read-write locks, and renews them. */
 export class ReadWriteLockClient {
   readonly #context: OperationContext;
@@ -93,12 +106,14 @@ export class ReadWriteLockClient {
    * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
   async create(namespace: string, name: string, options: CreateLockOptions = {}): Promise<CreateLockResult> {
+    checkCreate(options, "readWriteLocks.create");
     const request = { ...lockTarget(namespace, name), ...creationFields(options) };
     return toPlain((await execute(this.#context, createMethod, request, options)).message);
   }
 
   /** Reads the state of a lock. */
   async describe(namespace: string, name: string, options: ReadOptions = {}): Promise<DescribeReadWriteLockResult> {
+    checkDescribe(options, "readWriteLocks.describe");
     const request = { ...lockTarget(namespace, name), consistency: consistencyField(options.consistency) };
     const { message } = await execute(this.#context, describeMethod, request, options);
     return { ...toPlain(message), state: stateName(message.state), holders: message.holders.map(readWriteHold) };
@@ -114,6 +129,8 @@ export class ReadWriteLockClient {
     mode: LockMode,
     options: AcquireOptions = {},
   ): Promise<AcquireReadWriteLockResult> {
+    modeRule(mode, "mode");
+    checkAcquire(options, "readWriteLocks.acquire");
     return acquireResult(await this.#acquire(namespace, name, mode, options));
   }
 
@@ -131,6 +148,8 @@ export class ReadWriteLockClient {
     fencingToken: number,
     options: RenewOptions = {},
   ): Promise<AcquireReadWriteLockResult> {
+    modeRule(mode, "mode");
+    checkRenew(options, "readWriteLocks.renew");
     const request = acquireRequest(namespace, name, mode, options, fencingToken);
     return acquireResult(await execute(this.#context, acquireMethod, request, options));
   }
@@ -145,6 +164,7 @@ export class ReadWriteLockClient {
     name: string,
     options: ReleaseReadWriteLockOptions = {},
   ): Promise<Plain<ReleaseRWLockResponse>> {
+    checkRelease(options, "readWriteLocks.release");
     const request = {
       ...lockTarget(namespace, name),
       mode: modeField(options.mode),
@@ -173,6 +193,8 @@ export class ReadWriteLockClient {
    * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others were in the way for all of `waitMs`.
    */
   async hold(namespace: string, name: string, mode: LockMode, options: HoldOptions = {}): Promise<ReadWriteLockHandle> {
+    modeRule(mode, "mode");
+    checkHold(options, "readWriteLocks.hold");
     const asked = holdOptions(options);
     const execution = await this.#acquire(namespace, name, mode, asked);
     const { message } = execution;

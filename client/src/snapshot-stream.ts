@@ -8,7 +8,8 @@ import { type SnapshotResponse, serviceDefinitions } from "@quoin/proto";
 import { callMetadata } from "./call-metadata.ts";
 import { connect } from "./connect.ts";
 import { type MessageStream, openMessageStream, streamMethod } from "./message-stream.ts";
-import { assertTimeout, type CallOptions, type OperationContext } from "./operation.ts";
+import { type CallOptions, type OperationContext } from "./operation.ts";
+import { timeoutField } from "./request-field.ts";
 import { QuoinError } from "./quoin-error.ts";
 
 /** Options of a snapshot. */
@@ -52,8 +53,8 @@ const defaultSilenceMs = 60_000;
 /** Opens the stream on the current member. It is not retried: the next attempt would be another snapshot. */
 export async function openSnapshot(context: OperationContext, options: SnapshotOptions): Promise<SnapshotStream> {
   const { timeoutMs = defaultTimeoutMs, silenceMs = defaultSilenceMs, signal } = options;
-  assertTimeout(timeoutMs);
-  assertTimeout(silenceMs);
+  timeoutField("timeoutMs", timeoutMs);
+  timeoutField("timeoutMs", silenceMs);
   const untilMs = context.runtime.monotonicMs() + timeoutMs;
   const token = await context.tokens.token();
   const target = context.pool.current();

@@ -2,6 +2,7 @@
 
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { bytes, record } from "./options-check.ts";
 import { badField } from "./request-field.ts";
 
 /** Certificates and key, all in PEM. */
@@ -14,6 +15,8 @@ export interface TlsOptions {
   readonly key?: string | Uint8Array | undefined;
 }
 
+const tlsRule = record<TlsOptions>({ ca: bytes, certificate: bytes, key: bytes }, []);
+
 /**
  * Checks the options before connecting: a connection would only fail, without the reason.
  *
@@ -22,6 +25,7 @@ export interface TlsOptions {
  */
 export function assertTls(tls: TlsOptions | undefined): void {
   if (tls === undefined) return;
+  tlsRule(tls, "tls");
   if ((tls.certificate === undefined) !== (tls.key === undefined)) {
     throw badField("tls", "needs a certificate and its key together");
   }

@@ -10,7 +10,8 @@ import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff
 import { isToken } from "./bearer-token.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing, parseObject } from "./http-failure.ts";
-import { assertTimeout } from "./operation.ts";
+import { listOf, optionsCheck, text, timeout, unchecked, whole } from "./options-check.ts";
+import { timeoutField } from "./request-field.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
@@ -81,6 +82,17 @@ const defaultTimeLimits: TimeLimits = { attemptMs: 2_000, totalMs: 5_000 };
 /** A password is hashed before the answer, which is slow by design: this is the maximum of the service. */
 const defaultLoginTimeLimits: TimeLimits = { attemptMs: 10_000, totalMs: 10_000 };
 
+const targetRules = { httpEndpoints: listOf(text), tls: unchecked, timeoutMs: timeout };
+const checkExchange = optionsCheck<ExchangeRequest>({ ...targetRules, apiKey: text, expiresInSeconds: whole }, [
+  "apiKey",
+  "httpEndpoints",
+]);
+const checkLogin = optionsCheck<LoginRequest>({ ...targetRules, email: text, password: text }, [
+  "email",
+  "password",
+  "httpEndpoints",
+]);
+
 /**
  * Exchanges an API key for a token.
  *
@@ -88,6 +100,7 @@ const defaultLoginTimeLimits: TimeLimits = { attemptMs: 10_000, totalMs: 10_000 
  * endpoint could decide. The message contains neither the key nor a token.
  */
 export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime = systemRuntime): Promise<AccessToken> {
+  checkExchange(request, "exchangeApiKey");
   return exchange(request, apiKeyExchange(request), timeLimitsOf(request, defaultTimeLimits), runtime, tokenOf);
 }
 
@@ -107,10 +120,9 @@ export async function exchangeApiKeyOnce(request: ExchangeRequest, closing?: Abo
  * @throws QuoinError UNAUTHENTICATED / INVALID_CREDENTIALS if either is wrong; PERMISSION_DENIED / EMAIL_NOT_VERIFIED;
  * UNAVAILABLE if no endpoint could decide. The message contains neither the password nor a token.
  */
-export async function logIn(
-  { email, password, ...target }: LoginRequest,
-  runtime: Runtime = systemRuntime,
-): Promise<Login> {
+export async function logIn(request: LoginRequest, runtime: Runtime = systemRuntime): Promise<Login> {
+  checkLogin(request, "logIn");
+  const { email, password, ...target } = request;
   const asked = { path: "/auth/login", body: { email, password } };
   return exchange(target, asked, timeLimitsOf(target, defaultLoginTimeLimits), runtime, (answer) => {
     const token = tokenOf(answer);
@@ -128,7 +140,7 @@ function apiKeyExchange({ apiKey, expiresInSeconds }: ExchangeRequest): Exchange
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
 function timeLimitsOf({ timeoutMs }: ExchangeTarget, unset: TimeLimits): TimeLimits {
   if (timeoutMs === undefined) return unset;
-  assertTimeout(timeoutMs);
+  timeoutField("timeoutMs", timeoutMs);
   return { attemptMs: timeoutMs, totalMs: timeoutMs };
 }
 

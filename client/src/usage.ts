@@ -2,6 +2,7 @@
 
 import { getJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
+import { httpCallRules, instant, oneOf, optionsCheck } from "./options-check.ts";
 
 /** The usage in a period. */
 export interface UsageNumbers {
@@ -119,6 +120,13 @@ interface WireUsage {
   readonly as_of: string;
 }
 
+const checkRead = optionsCheck<UsageOptions>({
+  ...httpCallRules,
+  from: instant,
+  to: instant,
+  granularity: oneOf("hour", "day"),
+});
+
 /** Reads the usage. */
 export class UsageClient {
   readonly #members: HttpMembers;
@@ -128,11 +136,13 @@ export class UsageClient {
   }
 
   /** The usage in a period, by hours or days. */
-  async read({ from, to, granularity = "day", ...options }: UsageOptions = {}): Promise<Usage> {
+  async read(options: UsageOptions = {}): Promise<Usage> {
+    checkRead(options, "usage.read");
+    const { from, to, granularity = "day", ...call } = options;
     const query = new URLSearchParams({ granularity });
     if (from !== undefined) query.set("from", instantOf(from));
     if (to !== undefined) query.set("to", instantOf(to));
-    const usage: WireUsage = await getJson(this.#members, `/billing/usage?${query}`, options);
+    const usage: WireUsage = await getJson(this.#members, `/billing/usage?${query}`, call);
     return {
       startMs: Date.parse(usage.period.start),
       endMs: Date.parse(usage.period.end),

@@ -5,6 +5,7 @@
 
 import { getJson, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
+import { httpCallRules, listOf, oneOf, optionsCheck, record, type Rules, text, whole } from "./options-check.ts";
 import { textField } from "./request-field.ts";
 
 /** The rights of a user; each role includes those before it. */
@@ -59,6 +60,16 @@ interface WireUsers {
   readonly next_cursor: string | null;
 }
 
+const role = oneOf("viewer", "member", "admin", "owner");
+const checkCall = optionsCheck<HttpCallOptions>(httpCallRules);
+const checkPages = optionsCheck<ListUsersOptions>({ ...httpCallRules, pageSize: whole });
+const newUserFields: Rules<NewUser> = { role, namespaces: listOf(text), password: text };
+const newUser = record<NewUser>(newUserFields, ["role", "namespaces"]);
+const userChanges = record<UserChanges>(
+  { ...newUserFields, status: oneOf("active", "disabled"), currentPassword: text },
+  [],
+);
+
 /** Users. */
 export class UserClient {
   readonly #members: HttpMembers;
@@ -73,29 +84,28 @@ export class UserClient {
    * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS; PERMISSION_DENIED for a role or a namespace that the caller
    * does not have.
    */
-  async create(
-    email: string,
-    { role, namespaces, password }: NewUser,
-    options: HttpCallOptions = {},
-  ): Promise<UserInfo> {
+  async create(email: string, user: NewUser, options: HttpCallOptions = {}): Promise<UserInfo> {
+    newUser(user, "user");
+    checkCall(options, "users.create");
+    const { role, namespaces, password } = user;
     const value = { email: textField("email", email), role, namespaces, password };
     return infoOf(await this.#send({ method: "POST", path: "/users", value, isRepeatable: false }, options));
   }
 
   /** @throws QuoinError NOT_FOUND / USER_NOT_FOUND. */
   async get(userId: string, options: HttpCallOptions = {}): Promise<UserInfo> {
+    checkCall(options, "users.get");
     return infoOf(await getJson(this.#members, pathOf(userId), options));
   }
 
   /** The visible users, page by page; the next page is requested when it is needed. */
-  async *pages({
-    pageSize = 100,
-    ...options
-  }: ListUsersOptions = {}): AsyncGenerator<readonly UserInfo[], void, undefined> {
+  async *pages(options: ListUsersOptions = {}): AsyncGenerator<readonly UserInfo[], void, undefined> {
+    checkPages(options, "users.pages");
+    const { pageSize = 100, ...call } = options;
     const query = new URLSearchParams({ limit: String(pageSize) });
     for (let cursor: string | null = ""; cursor !== null; ) {
       if (cursor !== "") query.set("cursor", cursor);
-      const page: WireUsers = await getJson(this.#members, `/users?${query}`, options);
+      const page: WireUsers = await getJson(this.#members, `/users?${query}`, call);
       yield page.users.map(infoOf);
       cursor = page.next_cursor;
     }
@@ -109,6 +119,8 @@ export class UserClient {
    * FAILED_PRECONDITION / LAST_OWNER if no active owner would be left.
    */
   async update(userId: string, changes: UserChanges, options: HttpCallOptions = {}): Promise<UserInfo> {
+    userChanges(changes, "changes");
+    checkCall(options, "users.update");
     const { role, namespaces, password, status, currentPassword } = changes;
     const value = { role, namespaces, password, status, current_password: currentPassword };
     // A repeated change gives the same user. Only a replaced password cannot be proven a second time.
@@ -122,6 +134,7 @@ export class UserClient {
    * @throws QuoinError like update.
    */
   async delete(userId: string, options: HttpCallOptions = {}): Promise<void> {
+    checkCall(options, "users.delete");
     await this.#send({ method: "DELETE", path: pathOf(userId), isRepeatable: false }, options);
   }
 

@@ -15,11 +15,13 @@ import {
 import type { KeyEntry } from "./key-value.ts";
 import { type LockMode, modeName } from "./lock-messages.ts";
 import { streamMethod } from "./message-stream.ts";
+import { fetchOpenStreams, type OpenStreamPage, type OpenStreamsOptions } from "./open-streams.ts";
 import type { OperationContext } from "./operation.ts";
+import { flag, optionsCheck, text } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { int64Field, textField } from "./request-field.ts";
-import { openWatch, type Watch, type WatchOptions } from "./watch.ts";
+import { openWatch, type Watch, type WatchOptions, watchRules } from "./watch.ts";
 
 const service = serviceDefinitions.WatchService;
 const watchKeysMethod = streamMethod(service.watchKeys);
@@ -61,6 +63,14 @@ export interface WatchLocksOptions extends WatchOptions {
   readonly namePrefix?: string | undefined;
 }
 
+const checkKeys = optionsCheck<WatchKeysOptions>({
+  ...watchRules,
+  prefix: text,
+  includePrevious: flag,
+  keysOnly: flag,
+});
+const checkLocks = optionsCheck<WatchLocksOptions>({ ...watchRules, namePrefix: text });
+
 /** Watches keys and locks. */
 export class WatchClient {
   readonly #context: OperationContext;
@@ -77,6 +87,7 @@ export class WatchClient {
    * NAMESPACE_NOT_FOUND; UNAVAILABLE if no member serves the watch in time.
    */
   async keys(namespace: string, options: WatchKeysOptions = {}): Promise<Watch<KeyEvent>> {
+    checkKeys(options, "watch.keys");
     const fields = {
       namespace: textField("namespace", namespace),
       prefix: textField("prefix", options.prefix ?? ""),
@@ -99,9 +110,10 @@ export class WatchClient {
    * @throws CompactedError and QuoinError like keys.
    */
   async locks(namespace: string, options: WatchLocksOptions = {}): Promise<Watch<LockEvent>> {
+    checkLocks(options, "watch.locks");
     const fields = {
       namespace: textField("namespace", namespace),
-      namePrefix: textField("name_prefix", options.namePrefix ?? ""),
+      namePrefix: textField("namePrefix", options.namePrefix ?? ""),
       progressIntervalMs: progressField(options),
     };
     assertStart(options);
@@ -112,14 +124,24 @@ export class WatchClient {
     };
     return openWatch(this.#context, source, options);
   }
+
+  /**
+   * Reads one page of the open streams of one member: watches, and followers of event logs. Needs the access `admin` in
+   * the namespace, or in all namespaces. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE.
+   */
+  async streams(options: OpenStreamsOptions = {}): Promise<OpenStreamPage> {
+    return fetchOpenStreams(this.#context, options);
+  }
 }
 
 function progressField({ progressIntervalMs = 0 }: WatchOptions): bigint {
-  return int64Field("progress_interval_ms", progressIntervalMs);
+  return int64Field("progressIntervalMs", progressIntervalMs);
 }
 
 function assertStart({ startRevision = 0 }: WatchOptions): void {
-  int64Field("start_revision", startRevision);
+  int64Field("startRevision", startRevision);
 }
 
 function keyEvent({ type, kv, previous }: KeyEventMessage): KeyEvent {

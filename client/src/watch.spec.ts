@@ -293,10 +293,10 @@ describe("watches", function () {
       for (const [work, field] of [
         [client.watch.keys("\ud800"), "namespace"],
         [client.watch.keys("n", { prefix: "\ud800" }), "prefix"],
-        [client.watch.keys("n", { startRevision: 2 ** 53 }), "start_revision"],
+        [client.watch.keys("n", { startRevision: 2 ** 53 }), "startRevision"],
         [client.watch.keys("n", { timeoutMs: 0 }), "timeoutMs"],
-        [client.watch.locks("n", { namePrefix: "\ud800" }), "name_prefix"],
-        [client.watch.locks("n", { progressIntervalMs: 0.5 }), "progress_interval_ms"],
+        [client.watch.locks("n", { namePrefix: "\ud800" }), "namePrefix"],
+        [client.watch.locks("n", { progressIntervalMs: 0.5 }), "progressIntervalMs"],
       ] as const) {
         expect((await failure(work)).details.get("field")).to.equal(field);
       }

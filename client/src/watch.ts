@@ -15,7 +15,9 @@ import { CompactedError } from "./compacted-error.ts";
 import { connect } from "./connect.ts";
 import { EndableIterator } from "./endable-iterator.ts";
 import { type MessageStream, openMessageStream, type StreamMethod } from "./message-stream.ts";
-import { assertTimeout, type CallOptions, type OperationContext } from "./operation.ts";
+import { type CallOptions, type OperationContext } from "./operation.ts";
+import { flag, httpCallRules, whole } from "./options-check.ts";
+import { timeoutField } from "./request-field.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { Target } from "./target.ts";
 
@@ -36,6 +38,14 @@ export interface WatchOptions extends Omit<CallOptions, "requestId"> {
   /** How long establishing the watch may take, in milliseconds. Default 5,000, as for operations. */
   readonly timeoutMs?: number | undefined;
 }
+
+/** The rules for the options of every watch. */
+export const watchRules = {
+  ...httpCallRules,
+  startRevision: whole,
+  progressIntervalMs: whole,
+  progress: flag,
+};
 
 /** Changes that come together: all changes of one or more revisions; a revision is never divided. */
 export interface WatchBatch<Event> {
@@ -81,7 +91,7 @@ export async function openWatch<Request, Message extends WatchMessage, Event>(
   source: WatchSource<Request, Message, Event>,
   options: WatchOptions,
 ): Promise<Watch<Event>> {
-  assertTimeout(options.timeoutMs ?? context.timeoutMs);
+  timeoutField("timeoutMs", options.timeoutMs ?? context.timeoutMs);
   const ending = new AbortController();
   const streams = new WatchStreams(context, source, options, ending.signal);
   await streams.begin();

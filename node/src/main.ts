@@ -213,6 +213,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
+  inspection.addStreams(eventHub);
   const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [

@@ -3,6 +3,7 @@ import { DEFAULT_REPLICA_LIMITS } from "../src/replica/index.ts";
 import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import { ReplicaCluster, WatchReader } from "./harness/index.ts";
+import { OWNER } from "./index.ts";
 
 /** The log is compacted soon, and not kept for absent members. */
 function limitsWith(history: Partial<HistoryLimits>) {
@@ -63,7 +64,8 @@ class ResumingClient {
         startRevision: this.#next,
       } as const;
       const hub = this.#hubs.get(this.#member);
-      this.#reader.close = hub?.open({ ...request, progressIntervalMs: 100 }, this.#reader) ?? this.#reader.close;
+      this.#reader.close =
+        hub?.open({ ...request, principal: OWNER, progressIntervalMs: 100 }, this.#reader) ?? this.#reader.close;
     }
   }
 }
@@ -136,7 +138,7 @@ describe("watches of a cluster", () => {
     const open = (startRevision: number) => {
       const reader = new WatchReader();
       const request = { about: "key", namespace: "default", prefix: Buffer.from("k"), startRevision } as const;
-      reader.close = hub.open({ ...request, progressIntervalMs: 60_000 }, reader);
+      reader.close = hub.open({ ...request, principal: OWNER, progressIntervalMs: 60_000 }, reader);
       return reader;
     };
     const seen = put(cluster, "k");

@@ -18,13 +18,13 @@ function nameOf(example: Example): string {
 }
 
 function grpcText(example: GrpcExample): string {
-  const { about, answers, refusal, isRepeated } = example;
+  const { about, answers, isPart, refusal, isRepeated } = example;
   const repeated = isRepeated === true ? "Repeat the call until it returns this answer." : undefined;
   return [
     heading(about ?? repeated),
     block("sh", grpcurlCommand(example)),
     refusal === undefined
-      ? `${answers.length > 1 ? "The first messages:" : "The answer:"}\n\n${block("json", answers.map((answer) => jsonText(answer)).join("\n"))}`
+      ? `${introduction(answers.length, isPart)}\n\n${block("json", answers.map((answer) => jsonText(answer)).join("\n"))}`
       : `The call is refused with ${refusal.code} / ${refusal.reason}:\n\n${block("text", refusal.message)}`,
   ].join("\n");
 }
@@ -37,6 +37,13 @@ function httpText(example: HttpExample): string {
     block("sh", curlCommand(example)),
     `The answer has the status ${status}${isPart === true ? ", and contains among others" : ""}:\n\n${body}`,
   ].join("\n");
+}
+
+function introduction(answers: number, isPart: boolean | undefined): string {
+  if (answers > 1) {
+    return "The first messages:";
+  }
+  return isPart === true ? "The answer contains among others:" : "The answer:";
 }
 
 function heading(about: string | undefined): string {

@@ -23,6 +23,10 @@ describe("values of examples", () => {
     ]);
     expect(values.differences({}, { created: true }), "a new field").to.have.lengthOf(1);
     expect(values.differences({}, { created: true }, { isPart: true }), "a part").to.deep.equal([]);
+    const more = { ...documented, items: [...documented.items, { value: "" }] };
+    expect(values.differences(documented, more)).to.have.lengthOf(1);
+    expect(values.differences(documented, more, { isPart: true }), "the beginning of a list").to.deep.equal([]);
+    expect(values.differences(more, documented, { isPart: true })).to.have.lengthOf(1);
   });
 
   it("stand for one real id each, also within texts and requests", () => {

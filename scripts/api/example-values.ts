@@ -30,7 +30,7 @@ const COUNTED: readonly (readonly [kind: string, names: RegExp])[] = [
 ];
 /** Names of fields with numbers of no meaning for the reader: durations, sizes, positions in the log. */
 const MEASURED =
-  /^(stateForMs|uptimeMs|expiresInMs|waitedMs|lagMs|contactAgeMs|dbSizeBytes|diskFreeBytes|commitIndex|index|endIndex|bytes|rows|segmentBytes|requests|kv_operations|lock_operations|memory_operations|bytes_stored|backups\.sizeBytes)$/;
+  /^(stateForMs|uptimeMs|expiresInMs|endsInMs|ageMs|refusedGuardsForMs|waitedMs|lagMs|contactAgeMs|dbSizeBytes|diskFreeBytes|commitIndex|index|endIndex|bytes|rows|segmentBytes|requests|kv_operations|lock_operations|memory_operations|bytes_stored|backups\.sizeBytes)$/;
 const NUMBER = /^\d+$/;
 
 export class ExampleValues {
@@ -58,7 +58,7 @@ export class ExampleValues {
   /**
    * Each difference between the documented and the real answer, with its place. Learns the real values.
    *
-   * @param isPart whether the real answer may have more fields than the documented one
+   * @param isPart whether the real answer may have more fields than the documented one, and longer lists
    */
   differences(documented: Json, real: Json, { isPart = false } = {}): string[] {
     return this.#compare(documented, real, { path: "answer", name: "", parent: "", isPart });
@@ -97,7 +97,7 @@ export class ExampleValues {
         this.#compare(documented[key], real[key], { path: `${path}.${key}`, name: key, parent: name, isPart }),
       );
     }
-    if (Array.isArray(documented) && Array.isArray(real) && documented.length === real.length) {
+    if (Array.isArray(documented) && Array.isArray(real) && hasLength(real, documented.length, isPart)) {
       return documented.flatMap((item, at) => this.#compare(item, real[at], { ...place, path: `${path}[${at}]` }));
     }
     const isSame =
@@ -125,6 +125,10 @@ export class ExampleValues {
     }
     return this.text(documented) === real;
   }
+}
+
+function hasLength(real: readonly Json[], length: number, isPart: boolean): boolean {
+  return isPart ? real.length >= length : real.length === length;
 }
 
 /** Where a value is in an answer. */

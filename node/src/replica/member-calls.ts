@@ -17,15 +17,13 @@ import {
 import { CoordinationError } from "../state/index.ts";
 import { shuttingDown } from "./refusals.ts";
 import type { ReplicaContext } from "./replica-context.ts";
+import type { AnswerMember } from "./replica-options.ts";
 
 /** What this part shares with others. */
 export type MemberCallsContext = Pick<ReplicaContext, "transport" | "scheduler" | "arm">;
 
 /** Receives the answer, or the error. */
 export type MemberCallDone = (error: CoordinationError | null, answer: Uint8Array | null) => void;
-
-/** Answers a question of another member, at once; null = this release does not know the question. */
-export type AnswerMember = (question: Uint8Array) => Uint8Array | null;
 
 interface Call {
   readonly seq: number;

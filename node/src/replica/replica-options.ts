@@ -4,9 +4,11 @@ import type { VersionRange } from "../peers/index.ts";
 import type { Role } from "../raft/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
-import type { AnswerMember } from "./member-calls.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
 import type { Transport } from "./transport.ts";
+
+/** Answers a question of another member about this one, at once; null = this release does not know the question. */
+export type AnswerMember = (question: Uint8Array) => Uint8Array | null;
 
 export interface ReplicaOptions {
   readonly memberId: number;

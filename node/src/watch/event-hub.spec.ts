@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { FakeTime } from "../../test/harness/index.ts";
-import { AppliedEventLog, AppliedLog, refused } from "../../test/index.ts";
+import { AppliedEventLog, AppliedLog, OWNER, refused } from "../../test/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, type EventHubLimits, type FollowRequest } from "./event-hub.ts";
 import { NamespaceStreams } from "./namespace-streams.ts";
@@ -57,7 +57,14 @@ class FollowedLogs {
   follow(events: AppliedEventLog, changes: Partial<FollowRequest> = {}): Reader {
     const reader = new Reader();
     const bounds = { eventsMax: 10, bytesMax: 1_000, untilMs: Number.POSITIVE_INFINITY };
-    const request = { logId: events.logId, namespace: "default", fromSequence: 1, ...bounds, ...changes };
+    const request = {
+      logId: events.logId,
+      namespace: "default",
+      fromSequence: 1,
+      principal: OWNER,
+      ...bounds,
+      ...changes,
+    };
     reader.leave = this.hub.open(request, reader);
     return reader;
   }
@@ -307,5 +314,30 @@ describe("EventHub", () => {
     expect((await refused(() => new FollowedLogs({ followersMax: 0 }).follow(events))).reason).to.equal(
       "TOO_MANY_STREAMS",
     );
+  });
+
+  it("lists its streams by their numbers, with who follows which log, and how many events each has not got", () => {
+    const followed = new FollowedLogs();
+    const events = new AppliedEventLog({}, { log: followed.log });
+    const quick = followed.follow(events);
+    const slow = followed.follow(events);
+    slow.isQuick = false;
+    followed.append(events, "one");
+    followed.time.drain();
+    followed.append(events, "two");
+    followed.time.drain();
+    const all = { namespace: null, after: 0, countMax: 100 };
+    const shown = followed.hub
+      .openStreams(all)
+      .map(({ number, about, logId, start, delivered, behind, ...rest }) => [
+        ...[number, about, logId, rest.namespace, rest.principal, start, delivered, behind, rest.isSending],
+      ]);
+    expect(shown).to.deep.equal([
+      [1, "event", events.logId, "default", OWNER, 1, 2, 0, false],
+      [2, "event", events.logId, "default", OWNER, 1, 1, 1, true],
+    ]);
+    quick.leave();
+    expect(followed.hub.openStreams(all)).to.have.length(1);
+    expect(followed.hub.openStreams({ ...all, after: 2 })).to.deep.equal([]);
   });
 });

@@ -13,9 +13,12 @@ import {
   type EventLog,
   type LogEvent,
   type Outcome,
+  type Principal,
   readEvents,
+  type StateReader,
 } from "../state/index.ts";
 import type { NamespaceStreams } from "./namespace-streams.ts";
+import { type OpenStream, type StreamSelection, selectedStreams } from "./open-stream.ts";
 import {
   DEFAULT_STREAM_LIMITS,
   type StreamedReplica,
@@ -29,6 +32,8 @@ import {
 export interface FollowRequest {
   /** 16 bytes. */
   readonly logId: Uint8Array;
+  /** Who follows. */
+  readonly principal: Principal;
   /** The namespace of the log; the stream counts toward its quota. */
   readonly namespace: string;
   /** The first sequence to send, or else the first kept one above it. */
@@ -82,7 +87,13 @@ export interface EventHubOptions extends StreamSchedulerOptions<FollowedReplica>
   readonly namespaceStreams: NamespaceStreams;
 }
 
+const NO_PREFIX = new Uint8Array(0);
+
 interface Following {
+  /** Counts the streams of this process. */
+  readonly number: number;
+  /** In monotonic milliseconds. */
+  readonly openedMs: number;
   readonly request: FollowRequest;
   readonly logKey: string;
   readonly follower: Follower;
@@ -137,13 +148,34 @@ export class EventHub {
     const leave = this.#options.namespaceStreams.enter(replica.state, request.namespace);
     this.#scheduler.attach(replica);
     const logKey = request.logId.toHex();
-    const following = { request, logKey, follower, next: request.fromSequence, isSending: false };
+    const following = {
+      ...{ number: this.#options.namespaceStreams.takeNumber(), openedMs: this.#options.clock.monotonicMs() },
+      ...{ request, logKey, follower, next: request.fromSequence, isSending: false },
+    };
     this.#byLog.set(logKey, (this.#byLog.get(logKey) ?? new Set()).add(following));
     this.#scheduler.add(following);
     return () => {
       leave();
       this.#remove(following);
     };
+  }
+
+  /** The selected streams, in the order of their numbers. */
+  openStreams(selection: StreamSelection): OpenStream[] {
+    const source = this.#scheduler.source;
+    if (source === null) {
+      return [];
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    return selectedStreams(this.#scheduler.streams, selection).map(({ number, openedMs, request, next, isSending }) => {
+      const { namespace, principal, logId, fromSequence } = request;
+      const delivered = next - 1;
+      return {
+        ...{ number, about: "event", namespace, prefix: NO_PREFIX, logId, principal, openMs: nowMs - openedMs },
+        ...{ start: fromSequence, delivered, isSending },
+        behind: Math.max(0, lastSequenceOf(source.replica.state, logId) - delivered),
+      };
+    });
   }
 
   /** Ends all streams in the next turns, and refuses new ones. */
@@ -225,6 +257,18 @@ export class EventHub {
   #dismiss(following: Following, error: CoordinationError | null): void {
     this.#remove(following);
     following.follower.end(error);
+  }
+}
+
+/** The last sequence of the log; 0 if it does not exist any more. */
+function lastSequenceOf(state: StateReader, logId: Uint8Array): number {
+  try {
+    return describeLog(state, logId).lastSequence;
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return 0;
+    }
+    throw error;
   }
 }
 

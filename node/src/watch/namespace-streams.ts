@@ -1,6 +1,6 @@
 /**
  * Counts the open streams of each namespace at a member: watches of keys and locks, tails of event logs, and reads that
- * wait for events. They all share one quota, `quota.namespace.watches`.
+ * wait for events. They all share one quota, `quota.namespace.watches`. Also numbers the streams.
  */
 
 import { invariant } from "../primitives/index.ts";
@@ -10,6 +10,7 @@ export class NamespaceStreams {
   readonly #max: number;
   /** Only namespaces with at least one stream. */
   readonly #counts = new Map<string, number>();
+  #numbered = 0;
 
   /** @param max streams of a namespace, unless the settings have another limit */
   constructor(max = DEFAULT_STATE_LIMITS.namespaceWatchesMax) {
@@ -36,6 +37,12 @@ export class NamespaceStreams {
         this.#leave(namespace);
       }
     };
+  }
+
+  /** A number for the next stream of this process, which no other has: 1, 2, and so on. */
+  takeNumber(): number {
+    this.#numbered++;
+    return this.#numbered;
   }
 
   #leave(namespace: string): void {

@@ -1,6 +1,6 @@
 /** The two sides of a watch: the request and the subscriber. */
 
-import type { CoordinationError, WatchedChange } from "../state/index.ts";
+import type { CoordinationError, Principal, WatchedChange } from "../state/index.ts";
 import type { SharedChange } from "./shared-change.ts";
 
 export interface WatchRequest {
@@ -11,6 +11,8 @@ export interface WatchRequest {
   readonly prefix: Uint8Array;
   /** The first revision to send; 0 = the next one. */
   readonly startRevision: number;
+  /** Who opens it. */
+  readonly principal: Principal;
   /** Milliseconds without a message after which the hub sends progress. */
   readonly progressIntervalMs: number;
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WatchedLog } from "../../test/harness/index.ts";
-import { acquireLock, createLock, NAMED, putOf, refused } from "../../test/index.ts";
+import { acquireLock, createLock, NAMED, OWNER, putOf, refused } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 
 describe("WatchHub", () => {
@@ -427,5 +427,39 @@ describe("WatchHub", () => {
     watched.put("a");
     watched.time.drain();
     expect(again.lines).to.deep.equal(["created 2:", "changes 3: 3"]);
+  });
+
+  it("lists its streams by their numbers, with who watches what since when, and how far behind each is", () => {
+    const watched = new WatchedLog();
+    const quick = watched.watch("a");
+    const slow = watched.watch("b", { namespace: "default", startRevision: watched.log.revision + 1 }, false);
+    watched.watch("", { about: "lock" });
+    watched.time.drain();
+    const base = watched.log.revision;
+    watched.time.advance(700);
+    watched.put("b1");
+    watched.put("b2");
+    watched.time.drain();
+    const all = { namespace: null, after: 0, countMax: 100 };
+    const shown = watched.hub
+      .openStreams(all)
+      .map(({ number, about, prefix, principal, openMs, start, ...rest }) => [
+        ...[number, about, Buffer.from(prefix).toString(), principal, openMs, start],
+        ...[rest.delivered, rest.behind, rest.isSending, rest.logId],
+      ]);
+    expect(shown).to.deep.equal([
+      [1, "key", "a", OWNER, 700, base + 1, base + 2, 0, false, null],
+      [2, "key", "b", OWNER, 700, base + 1, base, 2, true, null],
+      [3, "lock", "", OWNER, 700, base + 1, base + 2, 0, false, null],
+    ]);
+    const numbers = (selection: object) =>
+      watched.hub.openStreams({ ...all, ...selection }).map(({ number }) => number);
+    expect(numbers({ after: 1, countMax: 1 })).to.deep.equal([2]);
+    expect(numbers({ namespace: "none" })).to.deep.equal([]);
+    expect(numbers({ namespace: "default" })).to.deep.equal([1, 2, 3]);
+    for (const reader of [quick, slow]) {
+      reader.close();
+    }
+    expect(numbers({})).to.deep.equal([3]);
   });
 });

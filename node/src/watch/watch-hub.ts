@@ -13,6 +13,7 @@ import { invariant, mark } from "../primitives/index.ts";
 import { CoordinationError, completeFrom, readHistoryBounds, scanHistory } from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
 import type { NamespaceStreams } from "./namespace-streams.ts";
+import { type OpenStream, type StreamSelection, selectedStreams } from "./open-stream.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { RecentChanges } from "./recent-changes.ts";
 import { type SharedChange, type SharedRevision, shared } from "./shared-change.ts";
@@ -109,7 +110,9 @@ export class WatchHub {
     const leave = this.#options.namespaceStreams.enter(replica.state, request.namespace);
     const { publishedRevision } = this.#scheduler.attach(replica);
     const next = startRevision === 0 ? replica.revision + 1 : startRevision;
-    const watcher = new Watcher(request, subscriber, next, next > publishedRevision, this.#options.clock.monotonicMs());
+    const number = this.#options.namespaceStreams.takeNumber();
+    const nowMs = this.#options.clock.monotonicMs();
+    const watcher = new Watcher(number, request, subscriber, next, next > publishedRevision, nowMs);
     this.#indexes[request.about].add(request.namespace, request.prefix, watcher);
     this.#streams++;
     this.#scheduler.add(watcher);
@@ -128,6 +131,25 @@ export class WatchHub {
     }
     const [streams, queued, changesSent] = [this.#streams, this.#scheduler.queued, this.#changesSent];
     return { streams, catchingUp, queued, changesSent, messagesSent: this.#messagesSent, ended: this.#ended };
+  }
+
+  /** The selected watches, in the order of their numbers. */
+  openStreams(selection: StreamSelection): OpenStream[] {
+    const source = this.#scheduler.source;
+    if (source === null) {
+      return [];
+    }
+    const { replica, publishedRevision } = source;
+    const nowMs = this.#options.clock.monotonicMs();
+    return selectedStreams(this.#scheduler.streams, selection).map((watcher) => {
+      const { number, request, openedMs, start, isSending } = watcher;
+      const delivered = watcher.sentRevision(publishedRevision);
+      return {
+        ...{ number, about: request.about, namespace: request.namespace, prefix: request.prefix, logId: null },
+        ...{ principal: request.principal, openMs: nowMs - openedMs, start, delivered, isSending },
+        behind: Math.max(0, replica.revision - delivered),
+      };
+    });
   }
 
   /** Sends each watch its progress, ends it, and refuses new watches. */

@@ -240,7 +240,7 @@ class Comparison {
       case "open": {
         const { start, ...request } = each;
         const startRevision = start === "now" ? 0 : Math.max(1, log.revision + start);
-        this.#open({ ...request, prefix: Buffer.from(each.prefix), startRevision }, each.isQuick);
+        this.#open({ ...request, principal: OWNER, prefix: Buffer.from(each.prefix), startRevision }, each.isQuick);
         return;
       }
       case "take":
@@ -429,7 +429,7 @@ class Comparison {
     for (let startRevision = 1; startRevision <= log.revision + 1; startRevision++) {
       for (const about of ["key", "lock"] as const) {
         const asked = { about, namespace: "default", prefix: Buffer.from("a"), startRevision };
-        this.#open({ ...asked, progressIntervalMs: 100 }, true);
+        this.#open({ ...asked, principal: OWNER, progressIntervalMs: 100 }, true);
       }
       time.drain();
       this.#judge();

@@ -3,6 +3,10 @@
 import type { Subscriber, WatchRequest } from "./subscriber.ts";
 
 export class Watcher {
+  /** Counts the streams of this process. */
+  readonly number: number;
+  /** When it was opened, in monotonic milliseconds. */
+  readonly openedMs: number;
   readonly request: WatchRequest;
   readonly subscriber: Subscriber;
   /** The first revision that it gets. */
@@ -17,7 +21,16 @@ export class Watcher {
   /** When it got its last message, in monotonic milliseconds. */
   sentMs: number;
 
-  constructor(request: WatchRequest, subscriber: Subscriber, next: number, isLive: boolean, nowMs: number) {
+  constructor(
+    number: number,
+    request: WatchRequest,
+    subscriber: Subscriber,
+    next: number,
+    isLive: boolean,
+    nowMs: number,
+  ) {
+    this.number = number;
+    this.openedMs = nowMs;
     this.request = request;
     this.subscriber = subscriber;
     this.start = next;

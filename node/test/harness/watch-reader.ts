@@ -13,7 +13,7 @@ import {
   type WatchMessage,
   type WatchRequest,
 } from "../../src/watch/index.ts";
-import { AppliedLog, putOf } from "../index.ts";
+import { AppliedLog, OWNER, putOf } from "../index.ts";
 import { FakeTime } from "./fake-time.ts";
 
 export class WatchReader implements Subscriber {
@@ -138,7 +138,7 @@ export class WatchedLog {
     const reader = new WatchReader();
     reader.isQuick = isQuick;
     const kept = { about: "key", namespace: "default", startRevision: 0, progressIntervalMs: 60_000 } as const;
-    reader.close = this.hub.open({ ...kept, ...request, prefix: Buffer.from(prefix) }, reader);
+    reader.close = this.hub.open({ ...kept, principal: OWNER, ...request, prefix: Buffer.from(prefix) }, reader);
     return reader;
   }
 }

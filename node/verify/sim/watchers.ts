@@ -317,7 +317,8 @@ export class Watchers {
       return `by w${watcher.id}: ${about}s "${prefix}" from ${startRevision}`;
     });
     rules.onOpen(sent);
-    const asked = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs };
+    const { principal } = watcher;
+    const asked = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs, principal };
     try {
       stream.close = process.watchHub.open(
         { about, ...asked },

@@ -30,6 +30,24 @@ export const ADMINISTRATION: readonly Example[] = [
   },
   {
     kind: "grpc",
+    method: "ClusterAdminService/GetMemberCounters",
+    request: { windowSeconds: 60 },
+    isPart: true,
+    answers: [
+      {
+        members: [
+          {
+            id: "1",
+            name: "q-0",
+            status: { id: "1", name: "q-0", state: "RUNNING", role: "LEADER", leaderId: "1" },
+          },
+        ],
+        answeredBy: "1",
+      },
+    ],
+  },
+  {
+    kind: "grpc",
     method: "ClusterAdminService/AddMember",
     request: { name: "q-1" },
     answers: [{ member: { id: "26", name: "q-1" }, configIndex: "26" }],
@@ -59,6 +77,21 @@ export const ADMINISTRATION: readonly Example[] = [
     method: "ClusterAdminService/PutSettings",
     request: { values: { "quota.namespace.shop.keys": "1000" } },
     answers: [{ settingsRevision: "1" }],
+  },
+  {
+    kind: "grpc",
+    method: "ClusterAdminService/GetSettings",
+    request: {},
+    isPart: true,
+    answers: [
+      {
+        settings: [
+          { name: "history.age_secs", defaultValue: "3600", min: "60", max: "604800" },
+          { name: "history.bytes", defaultValue: "2147483648", min: "1048576", max: "1099511627776" },
+        ],
+        settingsRevision: "1",
+      },
+    ],
   },
   {
     kind: "grpc",

@@ -17,6 +17,8 @@ export interface GrpcExample {
   readonly request: JsonObject;
   /** The answer, or the first messages of a stream; empty = the call is refused. */
   readonly answers: readonly JsonObject[];
+  /** Whether the answer has more than the documented fields, and its lists more elements. */
+  readonly isPart?: true;
   readonly refusal?: GrpcRefusal;
   /** Whether the client repeats the call until it gets this answer, because something is still in progress. */
   readonly isRepeated?: true;

@@ -11,6 +11,13 @@ export const KEY_VALUE: readonly Example[] = [
   },
   {
     kind: "grpc",
+    method: "KeyValueService/ListNamespaces",
+    about: "Without `namesOnly`, the answer also shows what each namespace uses of its quotas.",
+    request: { prefix: "sh", namesOnly: true },
+    answers: [{ namespaces: [{ name: "shop" }], revision: "2" }],
+  },
+  {
+    kind: "grpc",
     method: "KeyValueService/PutKey",
     about: "The value is `hello` in base64.",
     request: { namespace: "shop", key: "greeting", value: "aGVsbG8=" },
@@ -64,6 +71,40 @@ export const KEY_VALUE: readonly Example[] = [
         currentExists: true,
         currentValue: "Z29vZGJ5ZQ==",
         modRevision: "4",
+        revision: "4",
+      },
+    ],
+  },
+  {
+    kind: "grpc",
+    method: "KeyValueService/ListKeyVersions",
+    request: { namespace: "shop", key: "greeting" },
+    answers: [
+      {
+        versions: [
+          {
+            type: "PUT",
+            kv: {
+              key: "greeting",
+              value: "Z29vZGJ5ZQ==",
+              createRevision: "3",
+              modRevision: "4",
+              version: "2",
+            },
+            ageMs: "95",
+          },
+          {
+            type: "PUT",
+            kv: {
+              key: "greeting",
+              value: "aGVsbG8=",
+              createRevision: "3",
+              modRevision: "3",
+              version: "1",
+            },
+            ageMs: "211",
+          },
+        ],
         revision: "4",
       },
     ],

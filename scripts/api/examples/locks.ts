@@ -75,6 +75,43 @@ export const LOCKS: readonly Example[] = [
   },
   {
     kind: "grpc",
+    method: "LockService/ListLocks",
+    request: { namespace: "shop", inUseOnly: true, waitsMax: 10 },
+    answers: [
+      {
+        locks: [
+          {
+            name: "nightly",
+            state: "HELD",
+            holders: [
+              {
+                owner: "worker-1",
+                subject: "cbf816ea-56f5-4410-a162-189526f00a62",
+                fencingToken: "8",
+                acquiredAtMs: "1795719583472",
+                expiresInMs: "599601",
+              },
+            ],
+            holderCount: 1,
+            ttlSeconds: "30",
+            lastFencingToken: "8",
+            createdAtMs: "1795719583361",
+          },
+        ],
+        refusedGuardsForMs: "5120",
+        revision: "8",
+      },
+    ],
+  },
+  {
+    kind: "grpc",
+    method: "LockService/ListLockWaits",
+    about: "No request waits for the lock.",
+    request: { namespace: "shop", name: "nightly" },
+    answers: [{ revision: "8" }],
+  },
+  {
+    kind: "grpc",
     method: "KeyValueService/PutKey",
     about: "The guard lets only the present holder of the lock write.",
     request: {

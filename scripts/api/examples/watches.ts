@@ -65,4 +65,11 @@ export const WATCHES: readonly Example[] = [
       },
     ],
   },
+  {
+    kind: "grpc",
+    method: "WatchService/ListStreams",
+    about: "No stream of the namespace is open at the member that answers.",
+    request: { namespace: "default" },
+    answers: [{ memberId: "1", revision: "19" }],
+  },
 ];

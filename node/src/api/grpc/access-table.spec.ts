@@ -199,6 +199,10 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ["of no name", () => ({ namespace: "" }), inOthers("admin", BAD_FIELD)],
     ["of all", () => ({ namespace: "*" }), inOthers("admin", BAD_FIELD)],
   ],
+  "KeyValueService/ListNamespaces": [
+    ["what the caller may read", () => ({}), same(OK)],
+    ["with a prefix that is none", () => ({ prefix: "*" }), same(BAD_FIELD)],
+  ],
   "KeyValueService/GetKey": [
     ...inNamespaces("read", keyIn, NO_KEY),
     [
@@ -230,6 +234,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     guarded((world) => ({ key: world.key(OWN, true) })),
     guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
   ],
+  "KeyValueService/ListKeyVersions": inNamespaces("read", keyIn, null),
   "LockService/CreateLock": inNamespaces("write", newIn, null),
   "LockService/DescribeLock": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
   "LockService/AcquireLock": [
@@ -285,6 +290,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       inOwn("write", NOT_HOLDER),
     ),
   ],
+  "LockService/ListLocks": inNamespaces("read", namedIn({ waitsMax: 100 }), null),
+  "LockService/ListLockWaits": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
   "MemoryService/AllocateMemory": inNamespaces("write", namedIn({ sizeBytes: 1n }), null),
   "MemoryService/DescribeMemory": [...inNamespaces("read", regionIn(), NO_REGION), ofOtherRegion("read")],
   "MemoryService/ResizeMemory": [
@@ -316,9 +323,16 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   "WatchService/WatchKeys": inNamespaces("read", namedIn(), null),
   "WatchService/WatchLocks": inNamespaces("read", namedIn(), null),
+  "WatchService/ListStreams": [
+    ...inNamespaces("admin", namedIn(), null).filter(([what]) => what !== "in no namespace"),
+    ["of all namespaces", () => ({}), inOthers("admin", OK)],
+    ["of no member", () => ({ memberId: "999" }), inOthers("admin", "NOT_FOUND MEMBER_NOT_FOUND")],
+  ],
   "ClusterService/GetCluster": [["anybody with a token", () => ({}), same(OK)]],
   "ClusterAdminService/GetStatus": CLUSTER_ADMIN(() => ({})),
   "ClusterAdminService/ListMembers": CLUSTER_ADMIN(() => ({})),
+  "ClusterAdminService/GetMemberCounters": CLUSTER_ADMIN(() => ({})),
+  "ClusterAdminService/GetSettings": CLUSTER_ADMIN(() => ({})),
   "ClusterAdminService/Bootstrap": ON_ADMIN_PORT,
   "ClusterAdminService/AddMember": CLUSTER_ADMIN(() => ({ name: randomUUID() })),
   "ClusterAdminService/PromoteMembers": CLUSTER_ADMIN(() => ({ ids: ["999"] }), "NOT_FOUND MEMBER_NOT_FOUND"),

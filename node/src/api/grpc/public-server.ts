@@ -15,7 +15,6 @@ import {
   type CallStatistics,
   type GrpcHost,
   type GrpcHostName,
-  notServed,
   type PortContext,
   type ServedMethod,
   serve,
@@ -34,6 +33,7 @@ import {
   MemberCountersMethod,
   type MemberInspection,
   MemoryMethods,
+  StreamListingMethod,
   WatchMethods,
 } from "../methods/index.ts";
 import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
@@ -111,8 +111,11 @@ export class PublicServer {
     host.addMethods(lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)));
     host.addMethods(memoryService(port, new MemoryMethods(executor)));
     host.addMethods(clusterService(port, new ClusterMethods(executor)));
-    host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));
-    const counters = new MemberCountersMethod(member, options.inspection, clock);
+    const { inspection } = options;
+    inspection.addStreams(this.#watches);
+    const streams = new StreamListingMethod(executor, member, inspection, clock);
+    host.addMethods(watchService(port, new WatchMethods(executor, this.#watches), streams));
+    const counters = new MemberCountersMethod(member, inspection, clock);
     host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null));
     const services = serviceNames.map(qualifiedServiceName);
     this.#health = new HealthService(services);
@@ -169,11 +172,15 @@ function keyValueService(
   });
 }
 
-function watchService(port: PortContext<Caller>, methods: WatchMethods): readonly ServedMethod[] {
+function watchService(
+  port: PortContext<Caller>,
+  methods: WatchMethods,
+  listing: StreamListingMethod,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.WatchService, {
     watchKeys: (call, request, stream) => methods.watchKeys(call, request, stream),
     watchLocks: (call, request, stream) => methods.watchLocks(call, request, stream),
-    listStreams: notServed("is not implemented yet"),
+    listStreams: (call, request, reply) => listing.listStreams(call, request, reply),
   });
 }
 

@@ -364,7 +364,10 @@ export class EventLogMethods {
   #follow(call: Call, { logId, namespace }: EventLog, fromSequence: number, stream: EventStream): () => void {
     const bounds = { eventsMax: FOLLOWED_EVENTS_MAX, bytesMax: FOLLOWED_BYTES_MAX };
     return this.#hub.open(
-      { logId, namespace, fromSequence, ...bounds, untilMs: Number.POSITIVE_INFINITY },
+      {
+        ...{ logId, namespace, fromSequence, principal: call.principal },
+        ...{ ...bounds, untilMs: Number.POSITIVE_INFINITY },
+      },
       {
         send: (message, taken) => stream.send(eventsMessage(message), taken),
         recheck: (log) => requireVisible(call, log),
@@ -397,7 +400,10 @@ export class EventLogMethods {
     const untilMs = this.#clock.monotonicMs() + waitMs;
     const opened = attempt(() =>
       this.#hub.open(
-        { logId: log.logId, namespace: log.namespace, fromSequence: from, ...bounds, untilMs },
+        {
+          ...{ logId: log.logId, namespace: log.namespace, fromSequence: from, principal: call.principal },
+          ...{ ...bounds, untilMs },
+        },
         {
           send: (message) => end(eventsMessage(message)),
           recheck: (now) => requireVisible(call, now),

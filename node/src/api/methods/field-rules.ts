@@ -28,6 +28,8 @@ const WAIT_MS_MAX = 7_200_000;
 /** Maximum and default number of entries in a page of a listing. */
 const PAGE_SIZE_MAX = 1000;
 const PAGE_SIZE_DEFAULT = 100;
+/** Streams in a page: another member sends it over the connection of its heartbeats. */
+const STREAMS_PAGE_MAX = 100;
 /** Waits of one lock in a listing of locks. */
 const LISTED_WAITS_MAX = 100;
 /** Bytes of keys and values in a page: far below the 4 MiB of a message that clients allow by default. */
@@ -176,6 +178,18 @@ export function pageSizeField(pageSize: number): number {
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
 
+/** Maximum number of streams in a page. */
+export function streamPageSizeField(pageSize: number): number {
+  if (pageSize < 0 || pageSize > STREAMS_PAGE_MAX) {
+    throw badField(
+      "page_size",
+      `must be 0 (the default, ${STREAMS_PAGE_MAX}) or 1 to ${STREAMS_PAGE_MAX}`,
+      STREAMS_PAGE_MAX,
+    );
+  }
+  return pageSize === 0 ? STREAMS_PAGE_MAX : pageSize;
+}
+
 /** Maximum number of waits of each lock in a listing. */
 export function waitsMaxField(waitsMax: number): number {
   if (waitsMax < 0 || waitsMax > LISTED_WAITS_MAX) {
@@ -316,7 +330,7 @@ export function memberIdsField(ids: readonly string[]): number[] {
   if (ids.length === 0 || ids.length > SLOTS_MAX) {
     throw badField("ids", `must name 1 to ${SLOTS_MAX} members`, SLOTS_MAX);
   }
-  const numbers = ids.map((id) => memberId("ids", id));
+  const numbers = ids.map((id) => memberIdField("ids", id));
   if (new Set(numbers).size !== numbers.length) {
     throw badField("ids", "must name no member twice");
   }
@@ -325,7 +339,7 @@ export function memberIdsField(ids: readonly string[]): number[] {
 
 /** The id of the new leader; 0 = the voter whose log is closest to the leader's. */
 export function targetIdField(targetId: string): number {
-  return targetId === "" ? 0 : memberId("target_id", targetId);
+  return targetId === "" ? 0 : memberIdField("target_id", targetId);
 }
 
 /** The number that a condition compares; 0 = unconditional. The decoder has checked that it is safe (S17). */
@@ -336,7 +350,8 @@ export function conditionField(field: string, number: bigint): number {
   return Number(number);
 }
 
-function memberId(field: string, text: string): number {
+/** The id of a member. */
+export function memberIdField(field: string, text: string): number {
   const id = Number(text);
   if (!MEMBER_ID_PATTERN.test(text) || !Number.isSafeInteger(id)) {
     throw badField(field, "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers returns it");

@@ -5,8 +5,17 @@
  * A question between members is one byte for its kind, and the request of the contract that it is about.
  */
 
-import { type CounterSample, GetMemberCountersRequest, MemberCounters } from "@quoin/proto";
-import { readSettings } from "../../state/index.ts";
+import {
+  type CounterSample,
+  GetMemberCountersRequest,
+  ListStreamsRequest,
+  ListStreamsResponse,
+  MemberCounters,
+  OpenStream_Kind,
+  type OpenStream as OpenStreamMessage,
+} from "@quoin/proto";
+import { decodeText, derivedIdText, readSettings } from "../../state/index.ts";
+import type { OpenStream, StreamSelection } from "../../watch/index.ts";
 import type { HostMember } from "./host.ts";
 import { memberIdText, memberStatus } from "./member-messages.ts";
 
@@ -16,17 +25,56 @@ export interface CounterSource {
   samplesOf(windowMs: number): readonly CounterSample[];
 }
 
+/** A part of this member that has open streams. */
+export interface StreamSource {
+  /** The selected streams, in the order of their numbers, which no two streams of the member share. */
+  openStreams(selection: StreamSelection): readonly OpenStream[];
+}
+
+const KINDS = { key: OpenStream_Kind.KEYS, lock: OpenStream_Kind.LOCKS, event: OpenStream_Kind.EVENTS } as const;
+/** Bytes of the texts in a page of streams: a page of another member shares a connection with its heartbeats. */
+const STREAM_TEXT_MAX = 64 * 1024;
+
 /** The kinds of questions; the numbers are on the wire between members and final. */
 const COUNTERS = 1;
+const STREAMS = 2;
 const MS_PER_SECOND = 1_000;
 
 export class MemberInspection {
   readonly #member: HostMember;
   readonly #counters: CounterSource;
+  readonly #streamSources: StreamSource[] = [];
 
   constructor(member: HostMember, counters: CounterSource) {
     this.#member = member;
     this.#counters = counters;
+  }
+
+  /** The streams of the source are also listed. */
+  addStreams(source: StreamSource): void {
+    this.#streamSources.push(source);
+  }
+
+  /**
+   * One page of the open streams, without the addresses of users. The page tokens of the request and of the response
+   * are the number of the last stream of a page.
+   */
+  streams({ namespace, pageSize, pageToken }: ListStreamsRequest): ListStreamsResponse {
+    const selection: StreamSelection = {
+      namespace: namespace === "" ? null : namespace,
+      after: Number(pageToken),
+      countMax: pageSize + 1,
+    };
+    const found = this.#streamSources.flatMap((source) => source.openStreams(selection));
+    found.sort((one, other) => one.number - other.number);
+    const streams = page(found, pageSize);
+    const last = streams.at(-1);
+    return {
+      streams: streams.map(streamMessage),
+      nextPageToken: last !== undefined && streams.length < found.length ? String(last.number) : "",
+      memberId: memberIdText(this.#member.memberId),
+      revision: BigInt(this.#member.replica?.revision ?? 0),
+    };
   }
 
   /** State and counters of this member. Local: it needs no majority. */
@@ -50,6 +98,8 @@ export class MemberInspection {
         const { windowSeconds } = GetMemberCountersRequest.decode(request);
         return MemberCounters.encode(this.counters(windowSeconds)).finish();
       }
+      case STREAMS:
+        return ListStreamsResponse.encode(this.streams(ListStreamsRequest.decode(request))).finish();
       default:
         return null;
     }
@@ -63,6 +113,39 @@ export function countersQuestion(windowSeconds: number): Uint8Array {
 
 export function countersAnswer(answer: Uint8Array): MemberCounters {
   return MemberCounters.decode(answer);
+}
+
+/** The question for `streams` of another member, and its answer. */
+export function streamsQuestion(request: ListStreamsRequest): Uint8Array {
+  return question(STREAMS, ListStreamsRequest.encode(request).finish());
+}
+
+export function streamsAnswer(answer: Uint8Array): ListStreamsResponse {
+  return ListStreamsResponse.decode(answer);
+}
+
+/** The first streams, at most this many, and at least one if there is one. */
+function page(streams: readonly OpenStream[], countMax: number): readonly OpenStream[] {
+  let bytes = 0;
+  const end = streams.findIndex(({ prefix }, at) => {
+    bytes += prefix.length;
+    return at >= countMax || (at > 0 && bytes > STREAM_TEXT_MAX);
+  });
+  return end === -1 ? streams : streams.slice(0, end);
+}
+
+function streamMessage(stream: OpenStream): OpenStreamMessage {
+  const { number, about, namespace, prefix, logId, principal, openMs, start, delivered, behind } = stream;
+  return {
+    ...{ id: String(number), kind: KINDS[about], namespace, prefix: decodeText(prefix) },
+    logId: logId === null ? "" : derivedIdText(logId),
+    ...{ userId: principal.subject, email: "", apiKeyId: principal.apiKeyId },
+    openMs: BigInt(Math.floor(openMs)),
+    start: BigInt(start),
+    delivered: BigInt(delivered),
+    behind: BigInt(behind),
+    sending: stream.isSending,
+  };
 }
 
 function question(kind: number, request: Uint8Array): Uint8Array {

@@ -38,7 +38,7 @@ interface WatchProjection {
   readonly keysOnly: boolean;
 }
 
-interface WatchQuery extends Query, WatchRequest {}
+interface WatchQuery extends Query, Omit<WatchRequest, "principal"> {}
 
 /** Makes the bytes of a message from shared encodings of its changes. */
 type Encode = (message: WatchMessage) => Buffer;
@@ -96,7 +96,9 @@ export class WatchMethods {
       (replica, asked) => {
         requireNamespace(replica.state, asked.namespace);
         if (!stream.hasEnded) {
-          stream.onEnded(this.#hub.open(asked, subscriber(call, need, encode, stream)));
+          stream.onEnded(
+            this.#hub.open({ ...asked, principal: call.principal }, subscriber(call, need, encode, stream)),
+          );
         }
         return null;
       },

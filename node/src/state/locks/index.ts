@@ -15,7 +15,6 @@ export {
   writeLockOperation,
 } from "./lock-commands.ts";
 export {
-  LISTED_HOLDS_MAX,
   type ListedLock,
   type LockPage,
   type LockSelection,

@@ -54,7 +54,7 @@ export interface LockPage {
 }
 
 /** Holds of one lock in a listing. */
-export const LISTED_HOLDS_MAX = 10;
+const LISTED_HOLDS_MAX = 10;
 /** Rows of locks that one page reads. */
 const VISITED_MAX = 2_000;
 /** Locks of one page that need further reads: of their holder, or scans of their readers and waits. */

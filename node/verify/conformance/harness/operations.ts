@@ -1,6 +1,6 @@
 /**
  * The operations of the contract, each with its messages and the access that it needs: the 22 of the specification, the
- * two watches, and GetCluster.
+ * two watches, listings, GetCluster, and some for administrators.
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
@@ -45,6 +45,8 @@ export const putKey = operation("write", keys.putKey);
 export const deleteKey = operation("write", keys.deleteKey);
 export const listKeys = operation("read", keys.listKeys);
 export const compareAndSwap = operation("write", keys.compareAndSwap);
+export const listNamespaces = operation(null, keys.listNamespaces);
+export const listKeyVersions = operation("read", keys.listKeyVersions);
 
 export const createLock = operation("write", locks.createLock);
 export const describeLock = operation("read", locks.describeLock);
@@ -55,6 +57,8 @@ export const createRWLock = operation("write", locks.createRwLock);
 export const describeRWLock = operation("read", locks.describeRwLock);
 export const acquireRWLock = operation("write", locks.acquireRwLock);
 export const releaseRWLock = operation("write", locks.releaseRwLock);
+export const listLocks = operation("read", locks.listLocks);
+export const listLockWaits = operation("read", locks.listLockWaits);
 
 export const allocateMemory = operation("write", memory.allocateMemory);
 export const describeMemory = operation("read", memory.describeMemory);
@@ -66,5 +70,7 @@ export const listMemoryRegions = operation("read", memory.listMemoryRegions);
 
 export const watchKeys = operation("read", watches.watchKeys);
 export const watchLocks = operation("read", watches.watchLocks);
+export const listStreams = operation("admin", watches.listStreams);
 export const getCluster = operation(null, cluster.getCluster);
+export const getMemberCounters = operation("admin", clusterAdmin.getMemberCounters);
 export const compact = operation("admin", clusterAdmin.compact);

@@ -25,7 +25,11 @@ import {
   getCluster,
   getKey,
   listKeys,
+  listKeyVersions,
+  listLocks,
+  listLockWaits,
   listMemoryRegions,
+  listNamespaces,
   type Operation,
   putKey,
   type Reason,
@@ -117,7 +121,7 @@ function orderEntries<Request extends object, Response>(
 ): Entries {
   return {
     "makes its checks in the order of the contract, and the first that fails answers": async (context) => {
-      const nowhere = operation.name === getCluster.name ? {} : { namespace: context.freeNamespaceName() };
+      const nowhere = WITHOUT_NAMESPACE.has(operation.name) ? {} : { namespace: context.freeNamespaceName() };
       const guard = guarded ? { guard: { lockName: context.name(), fencingToken: 1n, rw: false } } : {};
       const wrong = { authorization: null, "api-version": "v2", "request-id": "1" };
       await context.refuses(operation, GARBAGE, "TOKEN_INVALID", { metadata: wrong });
@@ -168,7 +172,9 @@ function orderEntries<Request extends object, Response>(
 }
 
 /** Operations that do not need an existing namespace. */
-const NAMESPACE_FREE: ReadonlySet<string> = new Set([createNamespace.name, getCluster.name]);
+const NAMESPACE_FREE: ReadonlySet<string> = new Set([createNamespace.name, getCluster.name, listNamespaces.name]);
+/** Operations whose requests name no namespace. */
+const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([getCluster.name, listNamespaces.name]);
 
 function decodingEntries<Request extends object, Response>(
   operation: Operation<Request, Response>,
@@ -180,7 +186,7 @@ function decodingEntries<Request extends object, Response>(
       await succeeds(context, operation, Buffer.concat([bytes, UNKNOWN_FIELD]));
     },
   };
-  if (operation.name !== getCluster.name) {
+  if (!WITHOUT_NAMESPACE.has(operation.name)) {
     entries["refuses text that is not UTF-8, and a namespace that is missing or cannot be one"] = async (context) => {
       await context.refuses(operation, NOT_UTF8, "BAD_FIELD", { field: "namespace" });
       const request = await valid(context);
@@ -346,6 +352,11 @@ export const everyOperation: readonly Table[] = [
     integers: ["expectedModRevision", "ttlSeconds", "guard.fencingToken"],
     guarded: true,
   }),
+  tableOf(listNamespaces, {
+    valid: async () => ({ pageSize: 1 }),
+    invalid: { fields: { pageSize: -1 }, field: "page_size" },
+  }),
+  tableOf(listKeyVersions, { valid: newKey, invalid: KEY_INVALID }),
   tableOf(createLock, {
     valid: async (context) => ({ namespace: context.namespace, name: context.name() }),
     invalid: LOCK_INVALID,
@@ -388,6 +399,11 @@ export const everyOperation: readonly Table[] = [
     absent: LOCK_ABSENT,
     integers: ["fencingToken"],
   }),
+  tableOf(listLocks, {
+    valid: async ({ namespace, prefix }) => ({ namespace, namePrefix: prefix }),
+    invalid: { fields: { waitsMax: 101 }, field: "waits_max" },
+  }),
+  tableOf(listLockWaits, { valid: (context) => context.lock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
   tableOf(allocateMemory, {
     valid: async ({ namespace }) => ({ namespace, sizeBytes: 1n }),
     invalid: { fields: { sizeBytes: 0n }, field: "size_bytes" },

@@ -12,6 +12,7 @@ import { everyOperation } from "./every-operation.ts";
 import { guards } from "./guards.ts";
 import { http } from "./http.ts";
 import { keyValue } from "./key-value.ts";
+import { listings } from "./listings.ts";
 import { locks } from "./locks.ts";
 import { logs } from "./logs.ts";
 import { logsAppend } from "./logs-append.ts";
@@ -33,6 +34,7 @@ export const tables: readonly Table[] = [
   waiting,
   ...readWriteLocks,
   guards,
+  ...listings,
   ...memory,
   keyWatches,
   lockWatches,

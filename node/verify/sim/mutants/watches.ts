@@ -32,8 +32,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "watch-from-the-past-is-taken-for-live",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "new Watcher(request, subscriber, next, next > publishedRevision,",
-    replace: "new Watcher(request, subscriber, next, next >= publishedRevision,",
+    find: "new Watcher(number, request, subscriber, next, next > publishedRevision,",
+    replace: "new Watcher(number, request, subscriber, next, next >= publishedRevision,",
   },
   {
     name: "progress-overtakes-changes",

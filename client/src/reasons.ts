@@ -1,0 +1,109 @@
+/**
+ * The reasons of errors, for programs. docs/errors.md describes each one. A spec compares them with the lists of the
+ * service.
+ */
+
+/** Reasons of the service, the same over gRPC and HTTP. */
+const serviceReasons = [
+  "BAD_METADATA",
+  "BAD_FIELD",
+  "TOO_LARGE",
+  "REQUEST_ID_REUSED",
+  "TOKEN_INVALID",
+  "TOKEN_EXPIRED",
+  "TOKEN_REVOKED",
+  "NAMESPACE_DENIED",
+  "ACCESS_DENIED",
+  "NAMESPACE_NOT_FOUND",
+  "KEY_NOT_FOUND",
+  "REGION_NOT_FOUND",
+  "LOCK_NOT_FOUND",
+  "LOG_NOT_FOUND",
+  "MEMBER_NOT_FOUND",
+  "USER_NOT_FOUND",
+  "API_KEY_NOT_FOUND",
+  "NAMESPACE_EXISTS",
+  "LOCK_EXISTS",
+  "LOG_EXISTS",
+  "MEMBER_EXISTS",
+  "USER_EXISTS",
+  "REVISION_MISMATCH",
+  "VERSION_MISMATCH",
+  "SEQUENCE_CONFLICT",
+  "NOT_LOCK_HOLDER",
+  "LOCK_LOST",
+  "AMBIGUOUS_HOLD",
+  "UPGRADE_WOULD_DEADLOCK",
+  "CONFIG_CHANGED",
+  "CONFIG_CHANGE_IN_PROGRESS",
+  "LEARNER_NOT_READY",
+  "QUORUM_UNSAFE",
+  "IS_LEADER",
+  "LAST_VOTER",
+  "NOT_EMPTY",
+  "LAST_OWNER",
+  "SETTINGS_CHANGED",
+  "NO_BACKUP_STORE",
+  "OTHER_BACKUP_STORE",
+  "BACKUP_IN_PROGRESS",
+  "BACKUP_STORE_UNAVAILABLE",
+  "BACKUP_REFUSED",
+  "MEMBER_UNREACHABLE",
+  "FENCED",
+  "MEMORY_BOUNDS",
+  "COMPACTED",
+  "RATE_LIMITED",
+  "QUOTA",
+  "STORAGE_FULL",
+  "TOO_MANY_STREAMS",
+  "NOT_SERVED",
+  "NO_LEADER",
+  "LEADER_CHANGED",
+  "SHUTTING_DOWN",
+  "OVERLOADED",
+  "DEADLINE",
+] as const;
+
+/** Codes of the HTTP interface that no reason above has, in capitals: event logs, API keys, users and usage use it. */
+const httpReasons = [
+  "INVALID_REQUEST",
+  "INVALID_HEADER",
+  "MISSING_HEADER",
+  "INVALID_DELIMITER",
+  "EMPTY_BODY",
+  "TOO_MANY_EVENTS",
+  "UNAUTHORIZED",
+  "INVALID_API_KEY",
+  "INVALID_CREDENTIALS",
+  "EMAIL_NOT_VERIFIED",
+  "INSUFFICIENT_ROLE",
+  "NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "ALREADY_EXISTS",
+  "PAYLOAD_TOO_LARGE",
+  "UNSUPPORTED_MEDIA_TYPE",
+  "INTERNAL_ERROR",
+  "UNAVAILABLE",
+  "TIMEOUT",
+] as const;
+
+/** Reasons of this package. */
+const ownReasons = [
+  /** The hold was not granted in time. */
+  "NOT_ACQUIRED",
+  /** There is no token: its file cannot be read, or has none. */
+  "NO_TOKEN",
+] as const;
+
+/** A machine-readable reason of an error. */
+export type QuoinReason = (typeof quoinReasons)[number];
+
+/** All reasons that this release knows. */
+export const quoinReasons = [...serviceReasons, ...httpReasons, ...ownReasons] as const;
+
+const known: ReadonlySet<string> = new Set(quoinReasons);
+
+/** Whether this release knows a reason. A member of a newer release may have further ones. */
+export function isQuoinReason(reason: string): reason is QuoinReason {
+  return known.has(reason);
+}

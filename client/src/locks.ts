@@ -17,7 +17,6 @@ import {
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
-import { flag, optionsCheck, text, whole32 } from "./options-check.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -39,6 +38,7 @@ import {
   stateName,
 } from "./lock-messages.ts";
 import { type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
+import { flag, optionsCheck, text, whole32 } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { int32Field, int64Field, textField } from "./request-field.ts";
 import { unaryMethod } from "./unary-call.ts";

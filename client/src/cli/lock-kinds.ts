@@ -105,10 +105,10 @@ export const exclusiveLocks: LockKind = {
     return { ...rest, holders: holder === undefined ? [] : [holder], waiting: { waiters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name),
-  acquire: async ({ locks }, { namespace, name }, _mode, token, options) => {
+  acquire: async ({ locks }, { namespace, name }, _mode, token, { waitMs, ...options }) => {
     const { holder, ...rest } =
       token === undefined
-        ? await locks.acquire(namespace, name, options)
+        ? await locks.acquire(namespace, name, { ...options, waitMs })
         : await locks.renew(namespace, name, token, options);
     return { ...rest, holders: holder === undefined ? [] : [holder] };
   },
@@ -128,9 +128,9 @@ export const readWriteLocks: LockKind = {
     return { ...rest, waiting: { waiting_readers: waitingReaders, waiting_writers: waitingWriters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name, { rw: true }),
-  acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = defaultMode, token, options) =>
+  acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = defaultMode, token, { waitMs, ...options }) =>
     token === undefined
-      ? locks.acquire(namespace, name, mode, options)
+      ? locks.acquire(namespace, name, mode, { ...options, waitMs })
       : locks.renew(namespace, name, mode, token, options),
   release: (client, { namespace, name }, mode, options) =>
     client.readWriteLocks.release(namespace, name, { ...options, mode }),

@@ -86,7 +86,8 @@ export class Session {
   /** Runs work with a client for the administration of the cluster, and closes it. */
   async withAdmin<Value>(work: (admin: AdminClient) => Promise<Value>): Promise<Value> {
     const [{ createAdminClient }, connection] = await Promise.all([import("../index.ts"), this.findConnection()]);
-    const admin = createAdminClient({ ...connection, timeoutMs: this.timeoutMs });
+    const { endpoints, credentials, tls } = connection;
+    const admin = createAdminClient({ endpoints, credentials, tls, timeoutMs: this.timeoutMs });
     try {
       return await work(admin);
     } finally {

@@ -47,7 +47,7 @@ function commands({ endpointsFile, members }: LocalCluster, options: LocalOption
   }
   return [
     ...first,
-    `  QUOIN_TOKEN=$(${quoinctl} token) npx quoinctl --endpoints ${follower.grpc} kv get default/greeting`,
+    `  ${quoinctl} --endpoints ${follower.grpc} kv get default/greeting`,
     `  ${quoinctl} status`,
     "",
     `Kill ${leader.name}, the leader, see the others continue, and start it again in another shell:`,

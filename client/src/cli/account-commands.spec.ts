@@ -193,6 +193,66 @@ describe("quoinctl and accounts", () => {
     expect(lines()).to.deep.equal(["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"]);
   });
 
+  it("finds users by e-mail address, and API keys by name or prefix", async () => {
+    const other = { ...user, user_id: "22222222-2222-4333-8444-555555555555", email: "eve@example.com" };
+    const users = [200, { users: [other, user], ...NO_PAGE }] as const;
+    for (const [parameters, answer, expected] of [
+      [["user", "describe", "Ada@example.com"], user, `GET /users/${ID}`],
+      [["user", "update", "ada@example.com", "--role", "viewer"], user, `PATCH /users/${ID}`],
+      [["user", "delete", "ada@example.com"], { user_id: ID, deleted: true }, `DELETE /users/${ID}`],
+      [["key", "list", "--user", "ada@example.com"], { keys: [], ...NO_PAGE }, `GET /keys?limit=1000&user_id=${ID}`],
+    ] as const) {
+      answers = [users, [200, answer]];
+      expect((await quoinctl(parameters)).code, parameters.join(" ")).to.equal(0);
+      expect(lines().slice(-2), parameters.join(" ")).to.deep.equal(["GET /users?limit=1000", expected]);
+    }
+    answers = [users];
+    const absent = await quoinctl(["user", "describe", "nowhere@example.com"]);
+    expect([absent.code, absent.err]).to.deep.equal([
+      1,
+      'quoinctl: there is no user "nowhere@example.com" (USER_NOT_FOUND)\n',
+    ]);
+
+    const named = { ...key, name: "ci", key_prefix: "qk_1" };
+    const twin = { ...named, api_key_id: other.user_id, key_prefix: "qk_2" };
+    const revoked = [200, { api_key_id: ID, revoked: true, revoked_at: user.created_at }] as const;
+    for (const text of ["ci", "qk_1"]) {
+      answers = [[200, { keys: [named], ...NO_PAGE }], revoked];
+      expect((await quoinctl(["key", "revoke", text])).code).to.equal(0);
+      expect(lines().slice(-2)).to.deep.equal(["GET /keys?limit=1000", `DELETE /keys/${ID}`]);
+    }
+    answers = [[200, { keys: [], ...NO_PAGE }], [200, { keys: [twin, named], ...NO_PAGE }], revoked];
+    expect((await quoinctl(["key", "revoke", "qk_1"])).code).to.equal(0);
+    expect(lines().slice(-2), "then those of other users").to.deep.equal([
+      "GET /keys?limit=1000&all=true",
+      `DELETE /keys/${ID}`,
+    ]);
+    answers = [
+      [200, { keys: [], ...NO_PAGE }],
+      [403, { error: "no", code: "insufficient_role" }],
+    ];
+    expect((await quoinctl(["key", "revoke", "ci"])).err).to.equal(
+      'quoinctl: there is no API key "ci" (KEY_NOT_FOUND)\n',
+    );
+  });
+
+  it("refuses a name that several API keys have, and lists them", async () => {
+    const twins = ["qk_1", "qk_2"].map((key_prefix) => ({
+      ...key,
+      api_key_id: `id of ${key_prefix}`,
+      name: "ci",
+      key_prefix,
+    }));
+    answers = [[200, { keys: twins, ...NO_PAGE }]];
+    const { code, err } = await quoinctl(["key", "revoke", "ci"]);
+    expect([code, err]).to.deep.equal([
+      2,
+      'quoinctl: 2 API keys are called "ci": name one of them\n' +
+        `hint: id of qk_1 (qk_1, created ${key.created_at}), id of qk_2 (qk_2, created ${key.created_at})\n`,
+    ]);
+    expect(lines(), "nothing is revoked").to.deep.equal(["GET /keys?limit=1000"]);
+  });
+
   it("prints the reason of a refusal, with the exit code", async () => {
     for (const [status, code, exitCode] of [
       [403, "insufficient_role", 1],

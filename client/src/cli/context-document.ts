@@ -25,7 +25,7 @@ export function setFields(document: Document, name: string, fields: ReadonlyMap<
 }
 
 /** Removes fields of a context that exist. */
-export function removeFields(document: Document, name: string, fields: readonly string[]): void {
+function removeFields(document: Document, name: string, fields: readonly string[]): void {
   for (const field of fields) removeIn(document, ["contexts", name, field]);
 }
 

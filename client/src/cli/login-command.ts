@@ -82,7 +82,8 @@ export function addLoginCommand(login: Command, session: Session): void {
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
       const { logIn } = await import("../index.ts");
-      const entered = await logIn({ email, password, ...place, timeoutMs: session.timeoutMs });
+      const { httpEndpoints, tls } = place;
+      const entered = await logIn({ email, password, httpEndpoints, tls, timeoutMs: session.timeoutMs });
       if (savesAccess) {
         await saveAccess(session, target, place, entered, options.expiresInDays);
       } else if (save === undefined) {

@@ -152,8 +152,8 @@ describe("examples on three members", function () {
     await held.untilPrinted("written");
     const others = await quoinctl(["lock", "acquire", "default/run"]);
     expect(others.code).to.equal(4);
-    const { fencing_token: token } = JSON.parse(await printed(["lock", "describe", "default/run", "-o", "json"]))
-      .holders[0];
+    const { holder } = JSON.parse(await printed(["lock", "describe", "default/run", "-o", "json"]));
+    const token = holder.fencing_token;
     held.signal("SIGTERM");
     expect((await held.ended).code).to.equal(SIGNAL_CODE_BASE + 15);
     const late = await quoinctl(["kv", "put", "--guard", `run=${token}`, "default/run", "late"]);

@@ -3,13 +3,11 @@
 import { readFileSync } from "node:fs";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
-const location = new URL("./generated/descriptors.binpb", import.meta.url);
-
 /**
  * Returns the encoded google.protobuf.FileDescriptorSet of all files of the contract and of the files that they import.
  */
 export function readDescriptorSet(): Buffer {
-  return readFileSync(location);
+  return readFileSync(new URL("./generated/descriptors.binpb", import.meta.url));
 }
 
 /** Returns the same files, each as an encoded google.protobuf.FileDescriptorProto. */

@@ -1,96 +1,118 @@
 /**
- * `npm run package -- --out DIRECTORY`: builds the published packages as tarballs: `@quoin/client`, and its
- * dependencies `@quoin/proto` (the contract) and `@quoin/backup` (the formats). In the repository they are TypeScript,
- * which Node does not run below node_modules; a package is ESM with types. It contains nothing of a member.
+ * `npm run package -- --out DIRECTORY`: builds the published package `@quoin/client` as a tarball. It contains the SDK,
+ * the contract (`@quoin/proto`), and the command line `quoinctl` as one program.
+ *
+ * The SDK is one CommonJS file, and an ESM file with the same names that imports it. So a program that loads it in both
+ * ways has one class QuoinError, and `instanceof` holds. gRPC and the protobuf runtime stay dependencies: npm then
+ * shares them with other packages, and users get their security updates without a release of Quoin. The packages of
+ * `quoinctl` are bundled, because it must start fast, and run on a Node that some of them no longer support.
  */
 
-import { spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import {
+  bundleJavaScript,
+  oldestNode,
+  packFolder,
+  writeDeclarations,
+  writeLicences,
+} from "../../scripts/bundle/index.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const client = fileURLToPath(new URL("../", import.meta.url));
+const root = path.join(client, "..");
 
-/** The source of one package. */
-interface Source {
-  /** Its folder in the repository. */
-  readonly folder: string;
-  /** Its entry, without extension. */
-  readonly entry: string;
-  /** Files that are copied unchanged, relative to the folder. */
-  readonly copied: readonly string[];
-}
+const entry = "client/src/index.ts";
+const program = "client/scripts/quoinctl.ts";
+const repositoryPackages = { "@quoin/proto": "proto/index.ts", "@quoin/backup": "backup/src/index.ts" };
+/** The packages that npm installs with this one. */
+const dependencies = ["@bufbuild/protobuf", "@grpc/grpc-js"];
+const copied = ["README.md", "examples/**"];
 
-const sources: readonly Source[] = [
-  { folder: "proto", entry: "./index", copied: ["coordination/**/*.proto", "generated/descriptors.binpb"] },
-  { folder: "backup", entry: "./src/index", copied: ["README.md"] },
-  { folder: "client", entry: "./src/index", copied: ["README.md", "examples/*.ts"] },
-];
-
-const entries = [
-  "proto/index.ts",
-  "backup/src/index.ts",
-  "client/src/index.ts",
-  "client/src/cli/index.ts",
-  "client/bin/quoinctl.js",
-];
-
-/** Compiles everything, with the strictness of the repository. */
-function compile(directory: string): void {
-  const configuration = path.join(directory, "tsconfig.json");
+/** Writes the SDK into `dist`: CommonJS, ESM, and declarations for both. */
+async function writeLibrary(dist: string): Promise<void> {
+  const options = { entries: { index: entry }, directory: dist, external: dependencies, sourceMap: true };
+  const { packages } = await bundleJavaScript({ ...options, format: "cjs", extension: ".js" });
+  if (packages.length > 0) throw new Error(`the SDK must not contain ${packages[0]!.name}`);
+  // Only for the names of its exports.
+  const { exports } = await bundleJavaScript({ ...options, format: "esm", extension: ".mjs" });
+  rmSync(path.join(dist, "index.mjs.map"));
+  const names = exports.get("index")?.toSorted() ?? [];
   writeFileSync(
-    configuration,
-    JSON.stringify({
-      extends: path.join(root, "tsconfig.json"),
-      compilerOptions: {
-        noEmit: false,
-        declaration: true,
-        rewriteRelativeImportExtensions: true,
-        rootDir: root,
-        outDir: path.join(directory, "compiled"),
-        // By path: TypeScript treats modules below node_modules as external and does not compile them.
-        paths: {
-          "@quoin/proto": [path.join(root, "proto/index.ts")],
-          "@quoin/backup": [path.join(root, "backup/src/index.ts")],
-        },
-        types: ["node"],
-        typeRoots: [path.join(root, "node_modules/@types")],
-      },
-      include: entries.map((entry) => path.join(root, entry)),
-      exclude: [],
-    }),
+    path.join(dist, "index.mjs"),
+    `import quoin from "./index.js";\n\nexport const {\n${names.map((name) => `  ${name},\n`).join("")}} = quoin;\n`,
   );
-  run("tsc", ["--project", configuration], root);
-}
-
-/** Assembles one package, and packs it as a tarball. */
-function pack(directory: string, { folder, entry, copied }: Source, destination: string): void {
-  const source = path.join(root, folder);
-  const built = path.join(directory, "compiled", folder);
-  for (const file of globSync(copied, { cwd: source })) {
-    cpSync(path.join(source, file), path.join(built, file));
+  const types = { entries: [entry], checked: [program], packages: repositoryPackages } as const;
+  writeDeclarations({ ...types, directory: path.join(dist, "types"), extension: ".d.ts" });
+  for (const name of ["index.d.ts", "index.d.mts"]) {
+    writeFileSync(path.join(dist, name), `export * from "./types/${entry.replace(/\.ts$/, ".js")}";\n`);
   }
-  cpSync(path.join(root, "LICENSE"), path.join(built, "LICENSE"));
-  const description = JSON.parse(readFileSync(path.join(source, "package.json"), "utf8"));
-  const exports = { ".": { types: `${entry}.d.ts`, default: `${entry}.js` } };
-  writeFileSync(path.join(built, "package.json"), `${JSON.stringify({ ...description, exports }, undefined, 2)}\n`);
-  run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", destination], built);
 }
 
-function run(program: string, parameters: readonly string[], cwd: string): void {
-  const { status, error } = spawnSync(program, parameters, { cwd, stdio: ["ignore", "inherit", "inherit"] });
-  if (status !== 0) throw new Error(`${program} ${parameters.join(" ")} failed`, { cause: error });
+/** Writes quoinctl into `dist/quoinctl`, with everything that it needs. */
+async function writeProgram(dist: string): Promise<void> {
+  const directory = path.join(dist, "quoinctl");
+  const { packages } = await bundleJavaScript({
+    entries: { quoinctl: program },
+    directory,
+    format: "esm",
+    extension: ".mjs",
+    splitting: true,
+    minify: true,
+    firstLine: "#!/usr/bin/env node",
+  });
+  chmodSync(path.join(directory, "quoinctl.mjs"), 0o755);
+  writeLicences(path.join(directory, "THIRD-PARTY-LICENSES.txt"), packages);
+}
+
+function writeManifest(folder: string): void {
+  const {
+    name,
+    version,
+    description,
+    license,
+    keywords,
+    dependencies: exact,
+  } = JSON.parse(readFileSync(path.join(client, "package.json"), "utf8"));
+  const manifest = {
+    name,
+    version,
+    description,
+    keywords,
+    license,
+    type: "commonjs",
+    engines: { node: `>=${oldestNode}` },
+    sideEffects: false,
+    main: "./dist/index.js",
+    types: "./dist/index.d.ts",
+    exports: {
+      ".": {
+        import: { types: "./dist/index.d.mts", default: "./dist/index.mjs" },
+        require: { types: "./dist/index.d.ts", default: "./dist/index.js" },
+      },
+      "./package.json": "./package.json",
+    },
+    bin: { quoinctl: "dist/quoinctl/quoinctl.mjs" },
+    // Not exact, so that users get corrections of these packages without a release of this one.
+    dependencies: Object.fromEntries(dependencies.map((dependency) => [dependency, `^${exact[dependency]}`])),
+  };
+  writeFileSync(path.join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
 const { values } = parseArgs({ options: { out: { type: "string", default: "packages" } } });
 const destination = path.resolve(values.out);
 mkdirSync(destination, { recursive: true });
-const directory = mkdtempSync(path.join(tmpdir(), "quoin-package-"));
+const folder = mkdtempSync(path.join(tmpdir(), "quoin-package-"));
 try {
-  compile(directory);
-  for (const source of sources) pack(directory, source, destination);
+  await writeLibrary(path.join(folder, "dist"));
+  await writeProgram(path.join(folder, "dist"));
+  for (const file of globSync(copied, { cwd: client }))
+    cpSync(path.join(client, file), path.join(folder, file), { recursive: true });
+  cpSync(path.join(root, "LICENSE"), path.join(folder, "LICENSE"));
+  writeManifest(folder);
+  process.stdout.write(`${packFolder(folder, destination)}\n`);
 } finally {
-  rmSync(directory, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }

@@ -88,7 +88,8 @@ export class HttpExchange {
   }
 }
 
-async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+/** Reads the rest of an answer. Raises an error if it is too large. */
+export async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -9,7 +9,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
-import { HttpExchange, type HttpRequest } from "./http-exchange.ts";
+import { HttpExchange, type HttpRequest, wholeAnswer } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing } from "./http-failure.ts";
 import { assertTimeout, type CallOptions } from "./operation.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
@@ -122,11 +122,7 @@ export class HttpMembers {
       const request = { method: "GET", path, headers: { ...headers, authorization: `Bearer ${token}` } } as const;
       const response = await this.#exchange.open(endpoint, request, AbortSignal.any([signal, opening.signal]));
       if (response.statusCode === statusOk) return response;
-      const chunks = await Array.fromAsync(response as AsyncIterable<Buffer>);
-      throw failureOf(
-        { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) },
-        endpoint,
-      );
+      throw failureOf(await wholeAnswer(response), endpoint);
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       if (error.code === "UNAUTHENTICATED") await this.#context.tokens.refresh(token);

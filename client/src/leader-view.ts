@@ -20,7 +20,7 @@ export class LeaderView {
   /** The greatest token of a hold that has ended. */
   endedToken: number;
   #failure: { readonly error: unknown } | undefined;
-  #changed = Promise.withResolvers<void>();
+  #changed = nextChange();
 
   constructor(proclaimed: Leader | undefined, endedToken: number) {
     this.proclaimed = proclaimed;
@@ -57,7 +57,16 @@ export class LeaderView {
   }
 
   #wake(): void {
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
+    this.#changed.happened();
+    this.#changed = nextChange();
   }
+}
+
+/** A promise, and what resolves it. */
+function nextChange(): { readonly promise: Promise<void>; readonly happened: () => void } {
+  let happened = (): void => undefined;
+  const promise = new Promise<void>((resolve) => {
+    happened = resolve;
+  });
+  return { promise, happened };
 }

@@ -36,7 +36,7 @@ export function percentEncoded(bytes: Uint8Array): string {
 }
 
 function holds(payload: Uint8Array, delimiter: Uint8Array): boolean {
-  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).includes(delimiter);
+  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).indexOf(delimiter) !== -1;
 }
 
 function occurrences(body: Buffer, delimiter: Uint8Array): number {

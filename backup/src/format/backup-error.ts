@@ -45,7 +45,9 @@ export type BackupErrorCode =
   /** The only whole chain must not be deleted. */
   | "last-chain"
   /** An argument is not valid. */
-  | "bad-argument";
+  | "bad-argument"
+  /** This Node is too old to read or write backups. */
+  | "unsupported-node";
 
 export class BackupError extends Error {
   override readonly name = "BackupError";

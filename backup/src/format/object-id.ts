@@ -9,5 +9,5 @@ import { ID_BYTES } from "./header-fields.ts";
  * @param random makes this many random bytes
  */
 export function newObjectId(random: (count: number) => Uint8Array = randomBytes): string {
-  return random(ID_BYTES).toHex();
+  return Buffer.from(random(ID_BYTES)).toString("hex");
 }

@@ -7,8 +7,7 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import { promisify } from "node:util";
-import { constants, crc32, zstdDecompress } from "node:zlib";
+import { crc32 } from "node:zlib";
 import { BackupError } from "./backup-error.ts";
 import { ByteCursor, malformed } from "./byte-cursor.ts";
 import type { ByteSource } from "./byte-source.ts";
@@ -30,10 +29,7 @@ import {
   TRAILER_FRAME,
   ZSTD,
 } from "./layout.ts";
-
-const decompress = promisify(zstdDecompress);
-/** Enough for every frame that we write; a larger window would let a forged frame reserve memory. */
-const WINDOW_LOG_MAX = 25;
+import { decompress } from "./zstandard.ts";
 
 /** The records of one frame, still encoded. */
 export interface Frame {
@@ -228,11 +224,9 @@ function isRecords({ type, compression, stored, raw, count }: FrameHead): boolea
 
 async function expand(body: Uint8Array, raw: number): Promise<Uint8Array> {
   try {
-    return await decompress(body, {
-      maxOutputLength: Math.max(1, raw),
-      params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
-    });
+    return await decompress(body, Math.max(1, raw));
   } catch (error) {
+    if (error instanceof BackupError) throw error;
     throw new BackupError("damaged", "a frame cannot be decompressed. Use another backup", { cause: error });
   }
 }

@@ -4,8 +4,7 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import { promisify } from "node:util";
-import { crc32, zstdCompress } from "node:zlib";
+import { crc32 } from "node:zlib";
 import { BackupError } from "./backup-error.ts";
 import {
   FORMAT_VERSION,
@@ -21,8 +20,7 @@ import {
   ZSTD,
 } from "./layout.ts";
 import { RecordBuffer } from "./record-buffer.ts";
-
-const compress = promisify(zstdCompress);
+import { compress } from "./zstandard.ts";
 
 /** Records in batches, so that not every record costs a promise. */
 export type Batches<T> = AsyncIterable<Iterable<T>> | Iterable<Iterable<T>>;

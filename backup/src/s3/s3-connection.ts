@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import { getCACertificates } from "node:tls";
+import tls from "node:tls";
 import { S3Client } from "@aws-sdk/client-s3";
 import { type S3Location, StoreFailure } from "../store/index.ts";
 import { type Credentials, credentialsFromFile, type S3Credentials } from "./s3-credentials.ts";
@@ -63,12 +63,23 @@ function fromFile({ credentialsFile, profile }: S3Location): ReturnType<typeof c
   return credentialsFile === undefined ? undefined : credentialsFromFile(credentialsFile, profile);
 }
 
+/** The authorities that Node trusts. Before Node 22.15 they do not include those of NODE_EXTRA_CA_CERTS. */
+function trustedByDefault(): readonly string[] {
+  const {
+    getCACertificates,
+    rootCertificates,
+  }: Pick<typeof tls, "rootCertificates"> & {
+    readonly getCACertificates?: (type: "default") => string[];
+  } = tls;
+  return getCACertificates?.("default") ?? rootCertificates;
+}
+
 async function authorities({ caFile }: S3Location, store: string): Promise<{ ca?: string[] }> {
   if (caFile === undefined) {
     return {};
   }
   try {
-    return { ca: [...getCACertificates("default"), await readFile(caFile, "utf8")] };
+    return { ca: [...trustedByDefault(), await readFile(caFile, "utf8")] };
   } catch (error) {
     const reason = `the ca-file cannot be read: ${error instanceof Error ? error.message : error}`;
     throw new StoreFailure({ kind: "other", store, operation: "connect", reason, cause: error });

@@ -27,7 +27,9 @@ export function accountResult<Row extends object>(
 
 /** All items of all pages. */
 export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
-  return (await Array.fromAsync(pages)).flat();
+  const all: Item[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
 }
 
 /** As in documents of other commands: null for absent values. */

@@ -78,7 +78,8 @@ export async function reportMembers(connection: Connection, timeoutMs: number): 
   try {
     const [cluster, first] = await Promise.all([getCluster(client), askAll(endpoints)]);
     const named = namedMembers(cluster, first);
-    const further = new Set(named.map((member) => member.grpcEndpoint)).difference(new Set([...endpoints, ""]));
+    const known = new Set([...endpoints, ""]);
+    const further = new Set(named.map((member) => member.grpcEndpoint).filter((endpoint) => !known.has(endpoint)));
     return assemble(cluster, named, [...first, ...(await askAll([...further]))]);
   } finally {
     client.close();

@@ -1,0 +1,10 @@
+/**
+ * Builds published packages from the sources of this repository: JavaScript, declarations, licences of bundled
+ * packages, and the tarball. `client/scripts/package.ts` shows how they fit together.
+ */
+
+export { type DeclarationOptions, writeDeclarations } from "./declarations.ts";
+export { type Bundle, type BundledPackage, type BundleOptions, bundleJavaScript } from "./javascript.ts";
+export { writeLicences } from "./licences.ts";
+export { packFolder } from "./pack.ts";
+export { oldestNode } from "./runtimes.ts";

@@ -6,6 +6,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { build, type Metafile } from "esbuild";
+import { withEntryUrls } from "./entry-urls.ts";
+import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
 import { repositoryRoot } from "./repository.ts";
 import { oldestNode } from "./runtimes.ts";
 
@@ -29,6 +31,10 @@ export interface BundleOptions {
   readonly minify?: boolean;
   /** The first line of each written file, such as `#!/usr/bin/env node`. */
   readonly firstLine?: string;
+  /** Whether shared files are beside those of the entries, and not in a folder of their own. Default false. */
+  readonly flat?: boolean;
+  /** Packages in the bundle that read files of their own, which the bundle then contains as well; only for ESM. */
+  readonly ownFiles?: readonly OwnFiles[];
 }
 
 /** A package of others that is part of a bundle. */
@@ -70,7 +76,12 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     splitting = false,
     minify = false,
   } = options;
-  const banner = [options.firstLine, format === "esm" && platform === "node" ? requireInModule : undefined];
+  const ownFiles = options.ownFiles ?? [];
+  const banner = [
+    options.firstLine,
+    format === "esm" && platform === "node" ? requireInModule : undefined,
+    ownFiles.length > 0 ? folderDeclaration : undefined,
+  ];
   const { metafile } = await build({
     absWorkingDir: repositoryRoot,
     entryPoints: { ...entries },
@@ -82,7 +93,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     external: [...external],
     bundle: true,
     splitting,
-    chunkNames: "chunks/[name]-[hash]",
+    chunkNames: options.flat === true ? "[name]-[hash]" : "chunks/[name]-[hash]",
     banner: { js: banner.filter((line) => line !== undefined).join("\n") },
     sourcemap: options.sourceMap === true ? "linked" : false,
     minifySyntax: minify,
@@ -91,6 +102,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     legalComments: "none",
     metafile: true,
     logLevel: "warning",
+    plugins: [withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
     // It also warns of code that is not used, and therefore not in the bundle: see below.
     logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
   });

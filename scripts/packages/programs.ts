@@ -1,0 +1,63 @@
+/**
+ * Bundles the programs of a server: a member with its threads, `quoinctl`, and on request the operator, or the launcher
+ * of a local cluster. All files are in one folder, beside the package description one level above, which has the version.
+ * Only RocksDB stays outside: `node_modules` must have it.
+ */
+
+import { cpSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { type Bundle, bundleJavaScript, type OwnFiles, repositoryRoot } from "../bundle/index.ts";
+
+/** The package that npm installs with a server: its addon is a file of its own for each platform. */
+export const addon = "rocksdb";
+
+const member = {
+  "quoin-node": "node/src/main.ts",
+  "log-thread": "node/src/storage/log-thread.ts",
+  "state-thread": "node/src/storage/state-thread.ts",
+  "hashing-thread": "node/src/access/hashing-thread.ts",
+} as const;
+
+/** The source of each program besides the member. */
+export const programs = {
+  quoinctl: "client/scripts/quoinctl.ts",
+  "quoin-operator": "operator/src/main.ts",
+  "quoin-start": "node/local/quoin-start.ts",
+  quoin: "node/local/quoin.ts",
+} as const;
+
+const descriptors = "generated/descriptors.binpb";
+
+/** Definitions of services, which these packages read when a member starts. */
+const ownFiles: readonly OwnFiles[] = [
+  { name: "grpc-health-check", modules: ["build/src/health.js"], folder: "proto" },
+  {
+    name: "@grpc/reflection",
+    modules: ["build/src/implementations/reflection-v1.js", "build/src/implementations/reflection-v1alpha.js"],
+    folder: "build/proto",
+  },
+];
+
+/**
+ * Writes the member, its threads, and the other programs of these names.
+ *
+ * @throws Error if a source does not compile
+ */
+export async function bundlePrograms(directory: string, names: readonly (keyof typeof programs)[]): Promise<Bundle> {
+  const others = names.map((name) => [name, programs[name]] as const);
+  const bundle = await bundleJavaScript({
+    entries: { ...member, ...Object.fromEntries(others) },
+    directory,
+    format: "esm",
+    extension: ".js",
+    splitting: true,
+    flat: true,
+    minify: true,
+    firstLine: "#!/usr/bin/env node",
+    external: [addon],
+    ownFiles,
+  });
+  mkdirSync(path.join(directory, path.dirname(descriptors)), { recursive: true });
+  cpSync(path.join(repositoryRoot, "proto", descriptors), path.join(directory, descriptors));
+  return bundle;
+}

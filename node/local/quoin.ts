@@ -11,7 +11,7 @@ import module from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { openConsole } from "./console.ts";
-import { runMember, runStart } from "./server-node.ts";
+import { runFounding, runMember, runStart } from "./server-node.ts";
 
 const EXIT_USAGE = 2;
 
@@ -27,6 +27,7 @@ Commands:
   ctl       the command line quoinctl, as in: ${self} ctl kv get default/greeting
   console   print the address of the web console of the cluster that runs here, and open it
   member    run one member, for systemd and containers
+  found     found a cluster on such a member, once
   help      show this text
 
 ${self} <command> --help shows the options of a command.
@@ -43,6 +44,8 @@ async function run(command: string | undefined, args: readonly string[]): Promis
       return runStart(new URL("./quoin-start.ts", import.meta.url), args);
     case "member":
       return runMember(new URL("../src/main.ts", import.meta.url), args);
+    case "found":
+      return runFounding(new URL("../../client/scripts/quoin-found.ts", import.meta.url), args);
     case "console":
       process.exitCode = await openConsole(args, self);
       return;

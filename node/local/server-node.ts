@@ -39,6 +39,11 @@ export async function runMember(program: URL, args: readonly string[]): Promise<
   await runInstead(process.execPath, [...NODE_FLAGS, fileURLToPath(program), ...args], memberEnvironment());
 }
 
+/** Founds a cluster, on the Node of this process. */
+export async function runFounding(program: URL, args: readonly string[]): Promise<void> {
+  await runInstead(process.execPath, [fileURLToPath(program), ...args], process.env);
+}
+
 function isNewEnough(): boolean {
   return Number.parseInt(process.versions.node, 10) >= SERVER_NODE_MAJOR;
 }

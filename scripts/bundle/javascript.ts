@@ -29,6 +29,8 @@ export interface BundleOptions {
   readonly sourceMap?: boolean;
   /** Whether to shorten the code, for a fast start. Names of functions and classes stay. Default false. */
   readonly minify?: boolean;
+  /** Whether to shorten names as well; messages with names of classes then make no sense. Default false. */
+  readonly minifyNames?: boolean;
   /** The first line of each written file, such as `#!/usr/bin/env node`. */
   readonly firstLine?: string;
   /** Whether shared files are beside those of the entries, and not in a folder of their own. Default false. */
@@ -98,6 +100,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     sourcemap: options.sourceMap === true ? "linked" : false,
     minifySyntax: minify,
     minifyWhitespace: minify,
+    minifyIdentifiers: options.minifyNames === true,
     // The notice of `writeLicences` has the whole texts.
     legalComments: "none",
     metafile: true,

@@ -1,7 +1,6 @@
 /**
  * Bundles the programs of a server: a member with its threads, `quoinctl`, and on request the operator, or the launcher
- * of a local cluster. All files are in one folder, beside the package description one level above, which has the version.
- * Only RocksDB stays outside: `node_modules` must have it.
+ * of a local cluster. All files are in one folder. The package.json one level above has the version.
  */
 
 import { cpSync, mkdirSync } from "node:fs";
@@ -21,6 +20,7 @@ const member = {
 /** The source of each program besides the member. */
 export const programs = {
   quoinctl: "client/scripts/quoinctl.ts",
+  "quoin-found": "client/scripts/quoin-found.ts",
   "quoin-operator": "operator/src/main.ts",
   "quoin-start": "node/local/quoin-start.ts",
   quoin: "node/local/quoin.ts",
@@ -29,7 +29,7 @@ export const programs = {
 const descriptors = "generated/descriptors.binpb";
 
 /** Definitions of services, which these packages read when a member starts. */
-const ownFiles: readonly OwnFiles[] = [
+const definitions: readonly OwnFiles[] = [
   { name: "grpc-health-check", modules: ["build/src/health.js"], folder: "proto" },
   {
     name: "@grpc/reflection",
@@ -38,12 +38,24 @@ const ownFiles: readonly OwnFiles[] = [
   },
 ];
 
+/** The addon itself, as it comes for this platform. */
+const ownAddon: OwnFiles = {
+  name: addon,
+  modules: ["binding.js"],
+  folder: `prebuilds/${process.platform}-${process.arch}`,
+};
+
 /**
  * Writes the member, its threads, and the other programs of these names.
  *
+ * @param withAddon whether the directory also gets the addon for this platform; else `node_modules` must have it
  * @throws Error if a source does not compile
  */
-export async function bundlePrograms(directory: string, names: readonly (keyof typeof programs)[]): Promise<Bundle> {
+export async function bundlePrograms(
+  directory: string,
+  names: readonly (keyof typeof programs)[],
+  withAddon: boolean,
+): Promise<Bundle> {
   const others = names.map((name) => [name, programs[name]] as const);
   const bundle = await bundleJavaScript({
     entries: { ...member, ...Object.fromEntries(others) },
@@ -54,8 +66,8 @@ export async function bundlePrograms(directory: string, names: readonly (keyof t
     flat: true,
     minify: true,
     firstLine: "#!/usr/bin/env node",
-    external: [addon],
-    ownFiles,
+    external: withAddon ? [] : [addon],
+    ownFiles: withAddon ? [...definitions, ownAddon] : definitions,
   });
   mkdirSync(path.join(directory, path.dirname(descriptors)), { recursive: true });
   cpSync(path.join(repositoryRoot, "proto", descriptors), path.join(directory, descriptors));

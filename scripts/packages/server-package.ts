@@ -17,7 +17,7 @@ export async function packServer(destination: string): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-package-"));
   try {
     const dist = path.join(folder, "dist");
-    const { packages } = await bundlePrograms(dist, ["quoin", "quoin-start"]);
+    const { packages } = await bundlePrograms(dist, ["quoin", "quoin-found", "quoin-start"], false);
     chmodSync(path.join(dist, "quoin.js"), 0o755);
     writeLicences(path.join(folder, "THIRD-PARTY-LICENSES.txt"), packages);
     writeSbom(folder, "quoin", ["node", "client"]);

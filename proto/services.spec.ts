@@ -11,15 +11,16 @@ import {
 
 /** Every method of the contract; a star marks the methods that answer with a stream. */
 const contract: Readonly<Record<ServiceName, string>> = {
-  KeyValueService: "CreateNamespace GetKey PutKey DeleteKey ListKeys CompareAndSwap",
+  KeyValueService: "CreateNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap ListKeyVersions",
   LockService:
     "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
-    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock",
+    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock ListLocks ListLockWaits",
   MemoryService: "AllocateMemory DescribeMemory ResizeMemory FreeMemory WriteMemory ReadMemory ListMemoryRegions",
-  WatchService: "WatchKeys* WatchLocks*",
+  WatchService: "WatchKeys* WatchLocks* ListStreams",
   ClusterService: "GetCluster",
   ClusterAdminService:
-    "GetStatus ListMembers Bootstrap AddMember PromoteMembers RemoveMembers TransferLeadership " +
+    "GetStatus ListMembers GetMemberCounters GetSettings Bootstrap AddMember PromoteMembers RemoveMembers " +
+    "TransferLeadership " +
     "PutSettings RotateKeys ResetOwner Snapshot* StartBackup GetBackupStatus ListBackups Compact",
 };
 

@@ -62,8 +62,8 @@ function restart() {
 if (Number.parseInt(process.versions.node, 10) < MINIMUM_NODE_MAJOR) {
   restart();
 } else {
-  // Node then strips the types and compiles only once: a start takes half the time.
-  module.enableCompileCache?.(fileURLToPath(new URL("../../node_modules/.cache/quoin-compiled", import.meta.url)));
+  // A second start is then fast: it neither strips types again nor compiles. Without this folder, nothing is kept.
+  module.enableCompileCache?.(fileURLToPath(new URL("../../node_modules/.cache/quoinctl", import.meta.url)));
   const { main } = await import("../src/cli/index.ts");
   await main();
 }

@@ -426,8 +426,8 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   const followLeader = "endpoints" in options;
   assertEndpoints(followLeader ? "endpoints" : "endpoint", endpoints);
   assertTls(tls);
-  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
+  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
   return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader });
 }

@@ -23,6 +23,8 @@ export interface ApiKeyTokenSourceOptions {
   readonly httpEndpoints: readonly string[];
   readonly tls: TlsOptions | undefined;
   readonly runtime: Runtime;
+  /** Ends exchanges at once, because their client is closed. */
+  readonly closing?: AbortSignal | undefined;
 }
 
 interface FetchedToken {
@@ -82,10 +84,10 @@ export class ApiKeyTokenSource implements TokenSource {
   }
 
   async #exchange(): Promise<string> {
-    const { apiKey, httpEndpoints, tls, runtime } = this.#options;
+    const { apiKey, httpEndpoints, tls, runtime, closing } = this.#options;
     // The life counts from before the exchange, so that the client errs early.
     const startMs = runtime.monotonicMs();
-    const { accessToken, expiresInSeconds } = await exchangeApiKeyOnce({ apiKey, httpEndpoints, tls });
+    const { accessToken, expiresInSeconds } = await exchangeApiKeyOnce({ apiKey, httpEndpoints, tls }, closing);
     const lifeMs = expiresInSeconds * 1_000;
     this.#current = {
       text: accessToken,

@@ -18,12 +18,15 @@ describe("channels", () => {
     tls: TlsOptions | undefined,
     { maxMessageBytes, endpoint = member.endpoint }: { maxMessageBytes?: number; endpoint?: string } = {},
   ): Promise<number | QuoinError> {
+    const runtime = new FakeRuntime();
+    // Pauses that leave the last attempt more than half a second of real time.
+    runtime.chance = 0.9;
     const client = createClient({
       endpoints: [endpoint],
       credentials: { token: "t" },
       tls,
       channel: { maxMessageBytes },
-      runtime: new FakeRuntime(),
+      runtime,
     });
     try {
       return (await client.keyValue.get("n", "k")).revision;

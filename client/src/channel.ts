@@ -5,6 +5,7 @@
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { type ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
+import { Dialing } from "./dialing.ts";
 import { hostOf, isLoopback } from "./endpoint.ts";
 import type { TlsOptions } from "./tls.ts";
 
@@ -41,8 +42,10 @@ export function openChannel(endpoint: string, tls: TlsOptions | undefined, optio
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
   const security =
     tls === undefined ? { credentials: credentials.createInsecure(), options: {} } : tlsSettings(endpoint, tls);
-  return new Client(endpoint, security.credentials, {
+  const dialing = new Dialing();
+  return new EndingClient(endpoint, dialing, security.credentials, {
     ...security.options,
+    ...dialing.options,
     "grpc.keepalive_time_ms": options.keepaliveTimeMs ?? defaultKeepaliveTimeMs,
     "grpc.keepalive_timeout_ms": options.keepaliveTimeoutMs ?? defaultKeepaliveTimeoutMs,
     "grpc.max_send_message_length": maxMessageBytes,
@@ -58,6 +61,21 @@ export function openChannel(endpoint: string, tls: TlsOptions | undefined, optio
     // Closing a client closes its connections; in the pool of the process they would linger.
     "grpc.use_local_subchannel_pool": 1,
   });
+}
+
+/** A client whose connections that are not established yet end when it is closed. */
+class EndingClient extends Client {
+  readonly #dialing: Dialing;
+
+  constructor(endpoint: string, dialing: Dialing, security: ChannelCredentials, options: ClientOptions) {
+    super(Dialing.target(endpoint), dialing.credentials(security), options);
+    this.#dialing = dialing;
+  }
+
+  override close(): void {
+    super.close();
+    this.#dialing.close();
+  }
 }
 
 /**

@@ -76,9 +76,9 @@ export function createClient(options: ClientOptions): Client {
   const { endpoints, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
   assertTls(tls);
-  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
+  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
   const shared = { pool, tokens, runtime, timeoutMs, followLeader: true };
   const discovery = new MemberDiscovery(shared);
   const context = { ...shared, onAnswer: () => discovery.onAnswer() };

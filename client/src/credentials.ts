@@ -24,18 +24,20 @@ export type Credentials =
  * Creates the token source for credentials.
  *
  * @param tls options for the HTTP interface if its URL begins with `https`.
+ * @param closing ends an exchange of the API key at once; later ones fail.
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if they are unusable; the message does not contain them.
  */
 export function createTokenSource(
   credentials: Credentials,
   tls: TlsOptions | undefined,
   runtime: Runtime = systemRuntime,
+  closing?: AbortSignal,
 ): TokenSource {
   if ("token" in credentials) return new StaticTokenSource(credentials.token);
   if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
   assertTls(tls);
   const { apiKey, httpEndpoints } = credentials;
-  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls, runtime });
+  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls, runtime, closing });
 }
 
 class StaticTokenSource implements TokenSource {

@@ -187,10 +187,11 @@ export class HttpMembers {
     const pauseMs = Math.max(asked, leastMs);
     if (this.runtime.monotonicMs() + pauseMs >= deadlineMs) throw error;
     try {
-      await this.runtime.sleep(pauseMs, signal);
+      await this.runtime.sleep(pauseMs, signal === undefined ? this.closing : AbortSignal.any([signal, this.closing]));
     } catch (thrown) {
-      if (signal?.aborted !== true) throw thrown;
-      throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: signal.reason });
+      const ended = [signal, this.closing].find((possible) => possible?.aborted === true);
+      if (ended === undefined) throw thrown;
+      throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: ended.reason });
     }
   }
 

@@ -218,12 +218,15 @@ class Operation<Request, Response> {
     }
   }
 
+  /** Ends early when the client is closed: the next attempt then fails for that reason. */
   async #pause(durationMs: number): Promise<void> {
+    const { runtime, pool } = this.#context;
+    const signal = this.#signal;
     try {
-      await this.#context.runtime.sleep(durationMs, this.#signal);
+      await runtime.sleep(durationMs, signal === undefined ? pool.closing : AbortSignal.any([signal, pool.closing]));
     } catch (thrown) {
-      if (this.#signal?.aborted !== true) throw thrown;
-      throw this.#conclude(cancelled(this.#signal));
+      if (signal?.aborted === true) throw this.#conclude(cancelled(signal));
+      if (!pool.closed) throw thrown;
     }
   }
 

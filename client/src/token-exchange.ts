@@ -72,6 +72,8 @@ interface TimeLimits {
   readonly attemptMs: number;
   /** All rounds together; the first one always runs to its end. */
   readonly totalMs: number;
+  /** Ends them all. */
+  readonly closing?: AbortSignal | undefined;
 }
 
 /** Two attempts fit into the default deadline of a call. */
@@ -89,9 +91,13 @@ export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime 
   return exchange(request, apiKeyExchange(request), timeLimitsOf(request, defaultTimeLimits), runtime, tokenOf);
 }
 
-/** The same in one round. An operation that needs the token repeats this call until its own deadline. */
-export async function exchangeApiKeyOnce(request: ExchangeRequest): Promise<AccessToken> {
-  const limits = { ...timeLimitsOf(request, defaultTimeLimits), totalMs: 0 };
+/**
+ * The same in one round. An operation that needs the token repeats this call until its own deadline.
+ *
+ * @param closing ends it at once.
+ */
+export async function exchangeApiKeyOnce(request: ExchangeRequest, closing?: AbortSignal): Promise<AccessToken> {
+  const limits = { ...timeLimitsOf(request, defaultTimeLimits), totalMs: 0, closing };
   return exchange(request, apiKeyExchange(request), limits, systemRuntime, tokenOf);
 }
 
@@ -149,7 +155,7 @@ async function exchange<Result>(
 async function firstDecision(
   { httpEndpoints, tls }: ExchangeTarget,
   { path, body }: Exchange,
-  { attemptMs, totalMs }: TimeLimits,
+  { attemptMs, totalMs, closing }: TimeLimits,
   runtime: Runtime,
 ): Promise<{ readonly endpoint: string; readonly answer: HttpAnswer }> {
   const headers = { "content-type": "application/json" };
@@ -164,9 +170,11 @@ async function firstDecision(
       let reached = false;
       for (const endpoint of httpEndpoints) {
         const leftMs = round === 1 ? attemptMs : Math.min(attemptMs, endMs - runtime.monotonicMs());
-        if (leftMs <= 0 || (round > 1 && counted >= maxAttempts)) break;
+        if (leftMs <= 0 || closing?.aborted === true || (round > 1 && counted >= maxAttempts)) break;
+        const timeout = AbortSignal.timeout(Math.ceil(leftMs));
         try {
-          const answer = await http.answer(endpoint, request, AbortSignal.timeout(Math.ceil(leftMs)));
+          const signal = closing === undefined ? timeout : AbortSignal.any([timeout, closing]);
+          const answer = await http.answer(endpoint, request, signal);
           if (answer.status < firstStatusOfServerErrors) return { endpoint, answer };
           failure = failureOf(answer, endpoint);
         } catch (error) {

@@ -31,8 +31,8 @@ import {
   RequestObserver,
   TrustedProxies,
 } from "./api/http/index.ts";
-import { EventLogMethods, Executor } from "./api/methods/index.ts";
-import { memberMetrics } from "./api/metrics/index.ts";
+import { EventLogMethods, Executor, MemberInspection } from "./api/methods/index.ts";
+import { CounterSampler, memberMetrics, SAMPLE_INTERVAL_MS } from "./api/metrics/index.ts";
 import { MemberBackups } from "./archive/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { memberPodLabel, type PodLabel, roleReportOf } from "./kubernetes/index.ts";
@@ -75,6 +75,7 @@ import {
   DEFAULT_REPLICA_LIMITS,
   Member,
   type MemberEnd,
+  type MemberOptions,
   type MemberPeering,
   type ReplicaLimits,
   type Scheduler,
@@ -130,14 +131,25 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
+  // Each reader of the largest delay has its own.
+  const sampledLoopDelay = new EventLoopDelay(monotonicMs);
   /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
   // The ticks of the replica come with the pulse.
   const sharedTimer = new SharedTimer(BEAT_INTERVAL_MS, () => {
     eventLoopDelay.beat();
+    sampledLoopDelay.beat();
     lookAtHealth();
   });
-  const member = await openMember(configuration, version, logger, connectionLimiters, sharedTimer.scheduler);
+  let inspection: MemberInspection | null = null;
+  const member = await openMember(
+    configuration,
+    version,
+    logger,
+    connectionLimiters,
+    sharedTimer.scheduler,
+    (question) => inspection?.answer(question) ?? null,
+  );
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
@@ -163,8 +175,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
   const namespaceStreams = new NamespaceStreams();
+  const counters = new CounterSampler({
+    ...{ member, calls, requests, process, clock: systemClock, eventLoopDelay: sampledLoopDelay },
+    streams: () => publicServer.watches.statistics.streams + eventHub.size,
+    connections: () => connectionLimiters.all.reduce((sum, { open }) => sum + open, 0),
+  });
+  inspection = new MemberInspection(member, counters);
   const publicServer = new PublicServer({
-    ...{ member, access, limits, logger, observer: calls },
+    ...{ member, inspection, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
     ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
@@ -230,7 +248,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({
-      ...{ member, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
+      ...{ member, inspection, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
       ...{ connectionLimiter: connectionLimiters.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
     });
     intakes.push(server.callAdmission);
@@ -243,6 +261,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     podLabel?.update(roleReportOf(member));
   };
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
+  setInterval(() => counters.sample(), SAMPLE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyRotation(systemClock, () => leadingMember(member));
   setInterval(
     () => void signingKeys.rotateIfDue().catch((error: unknown) => reportBug(error)),
@@ -264,6 +283,7 @@ async function openMember(
   logger: Logger,
   connectionLimiters: ClientConnectionLimiters,
   scheduler: Scheduler,
+  onMemberCall: MemberOptions["onMemberCall"],
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
@@ -279,6 +299,7 @@ async function openMember(
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     foundingBackup: memberBackup(configuration.restore, systemClock, logger),
     log: logger,
+    onMemberCall,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
     stateCacheBytes: configuration.stateCacheBytes,

@@ -13,6 +13,10 @@ import {
   CompactResponse,
   GetBackupStatusRequest,
   GetBackupStatusResponse,
+  GetMemberCountersRequest,
+  GetMemberCountersResponse,
+  GetSettingsRequest,
+  GetSettingsResponse,
   GetStatusRequest,
   GetStatusResponse,
   ListBackupsRequest,
@@ -37,6 +41,14 @@ import {
   TransferLeadershipResponse,
 } from "./coordination/v1/cluster_admin.ts";
 import {
+  ListStreamsRequest,
+  ListStreamsResponse,
+  WatchKeysRequest,
+  WatchKeysResponse,
+  WatchLocksRequest,
+  WatchLocksResponse,
+} from "./coordination/v1/watch.ts";
+import {
   CompareAndSwapRequest,
   CompareAndSwapResponse,
   CreateNamespaceRequest,
@@ -45,8 +57,12 @@ import {
   DeleteKeyResponse,
   GetKeyRequest,
   GetKeyResponse,
+  ListKeyVersionsRequest,
+  ListKeyVersionsResponse,
   ListKeysRequest,
   ListKeysResponse,
+  ListNamespacesRequest,
+  ListNamespacesResponse,
   PutKeyRequest,
   PutKeyResponse,
 } from "./coordination/v1/key_value.ts";
@@ -65,6 +81,10 @@ import {
   DescribeRWLockResponse,
   ForceReleaseLockRequest,
   ForceReleaseLockResponse,
+  ListLockWaitsRequest,
+  ListLockWaitsResponse,
+  ListLocksRequest,
+  ListLocksResponse,
   ReleaseLockRequest,
   ReleaseLockResponse,
   ReleaseRWLockRequest,
@@ -86,12 +106,6 @@ import {
   WriteMemoryRequest,
   WriteMemoryResponse,
 } from "./coordination/v1/memory.ts";
-import {
-  WatchKeysRequest,
-  WatchKeysResponse,
-  WatchLocksRequest,
-  WatchLocksResponse,
-} from "./coordination/v1/watch.ts";
 
 /** The codecs of the request and of the response of every method, by its full name. */
 export const methodCodecs = {
@@ -106,6 +120,14 @@ export const methodCodecs = {
   "/coordination.v1.ClusterAdminService/ListMembers": {
     requestCodec: ListMembersRequest as typeof ListMembersRequest,
     responseCodec: ListMembersResponse as typeof ListMembersResponse,
+  },
+  "/coordination.v1.ClusterAdminService/GetMemberCounters": {
+    requestCodec: GetMemberCountersRequest as typeof GetMemberCountersRequest,
+    responseCodec: GetMemberCountersResponse as typeof GetMemberCountersResponse,
+  },
+  "/coordination.v1.ClusterAdminService/GetSettings": {
+    requestCodec: GetSettingsRequest as typeof GetSettingsRequest,
+    responseCodec: GetSettingsResponse as typeof GetSettingsResponse,
   },
   "/coordination.v1.ClusterAdminService/Bootstrap": {
     requestCodec: BootstrapRequest as typeof BootstrapRequest,
@@ -159,9 +181,25 @@ export const methodCodecs = {
     requestCodec: CompactRequest as typeof CompactRequest,
     responseCodec: CompactResponse as typeof CompactResponse,
   },
+  "/coordination.v1.WatchService/WatchKeys": {
+    requestCodec: WatchKeysRequest as typeof WatchKeysRequest,
+    responseCodec: WatchKeysResponse as typeof WatchKeysResponse,
+  },
+  "/coordination.v1.WatchService/WatchLocks": {
+    requestCodec: WatchLocksRequest as typeof WatchLocksRequest,
+    responseCodec: WatchLocksResponse as typeof WatchLocksResponse,
+  },
+  "/coordination.v1.WatchService/ListStreams": {
+    requestCodec: ListStreamsRequest as typeof ListStreamsRequest,
+    responseCodec: ListStreamsResponse as typeof ListStreamsResponse,
+  },
   "/coordination.v1.KeyValueService/CreateNamespace": {
     requestCodec: CreateNamespaceRequest as typeof CreateNamespaceRequest,
     responseCodec: CreateNamespaceResponse as typeof CreateNamespaceResponse,
+  },
+  "/coordination.v1.KeyValueService/ListNamespaces": {
+    requestCodec: ListNamespacesRequest as typeof ListNamespacesRequest,
+    responseCodec: ListNamespacesResponse as typeof ListNamespacesResponse,
   },
   "/coordination.v1.KeyValueService/GetKey": {
     requestCodec: GetKeyRequest as typeof GetKeyRequest,
@@ -182,6 +220,10 @@ export const methodCodecs = {
   "/coordination.v1.KeyValueService/CompareAndSwap": {
     requestCodec: CompareAndSwapRequest as typeof CompareAndSwapRequest,
     responseCodec: CompareAndSwapResponse as typeof CompareAndSwapResponse,
+  },
+  "/coordination.v1.KeyValueService/ListKeyVersions": {
+    requestCodec: ListKeyVersionsRequest as typeof ListKeyVersionsRequest,
+    responseCodec: ListKeyVersionsResponse as typeof ListKeyVersionsResponse,
   },
   "/coordination.v1.LockService/CreateLock": {
     requestCodec: CreateLockRequest as typeof CreateLockRequest,
@@ -219,6 +261,14 @@ export const methodCodecs = {
     requestCodec: ReleaseRWLockRequest as typeof ReleaseRWLockRequest,
     responseCodec: ReleaseRWLockResponse as typeof ReleaseRWLockResponse,
   },
+  "/coordination.v1.LockService/ListLocks": {
+    requestCodec: ListLocksRequest as typeof ListLocksRequest,
+    responseCodec: ListLocksResponse as typeof ListLocksResponse,
+  },
+  "/coordination.v1.LockService/ListLockWaits": {
+    requestCodec: ListLockWaitsRequest as typeof ListLockWaitsRequest,
+    responseCodec: ListLockWaitsResponse as typeof ListLockWaitsResponse,
+  },
   "/coordination.v1.MemoryService/AllocateMemory": {
     requestCodec: AllocateMemoryRequest as typeof AllocateMemoryRequest,
     responseCodec: AllocateMemoryResponse as typeof AllocateMemoryResponse,
@@ -246,13 +296,5 @@ export const methodCodecs = {
   "/coordination.v1.MemoryService/ListMemoryRegions": {
     requestCodec: ListMemoryRegionsRequest as typeof ListMemoryRegionsRequest,
     responseCodec: ListMemoryRegionsResponse as typeof ListMemoryRegionsResponse,
-  },
-  "/coordination.v1.WatchService/WatchKeys": {
-    requestCodec: WatchKeysRequest as typeof WatchKeysRequest,
-    responseCodec: WatchKeysResponse as typeof WatchKeysResponse,
-  },
-  "/coordination.v1.WatchService/WatchLocks": {
-    requestCodec: WatchLocksRequest as typeof WatchLocksRequest,
-    responseCodec: WatchLocksResponse as typeof WatchLocksResponse,
   },
 } as const;

@@ -9,7 +9,7 @@ const timeName = /Ms$/;
 /**
  * A result of one or more objects of the SDK, with these fields as columns.
  *
- * @param document the objects, and other data for programs.
+ * @param document the objects, and other data for programs, whose names become those of HTTP.
  */
 export function accountResult<Row extends object>(
   document: object,
@@ -32,9 +32,12 @@ export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promis
   return all;
 }
 
-/** As in documents of other commands: null for absent values. */
+/** As over HTTP: a time is a text, and an absent value is null. */
 function entryOf([name, value]: readonly [string, unknown]): [string, unknown] {
-  return [snakeCase(name), plainOf(value)];
+  if (timeName.test(name) && typeof value === "number") {
+    return [snakeCase(name.replace(timeName, "")), new Date(value).toISOString()];
+  }
+  return [snakeCase(value === undefined ? name.replace(timeName, "") : name), plainOf(value)];
 }
 
 function plainOf(value: unknown): unknown {

@@ -19,11 +19,8 @@ const onStores = `
 LOCATION is a directory, file:///directory, or s3://bucket/prefix with options such as
 ?endpoint=https://host:9000&region=eu-1&path-style=true&ca-file=/ca.pem. Quote it in a shell.`;
 
-/** Adds the commands to the program. */
-export function addBackupCommands(program: Command, session: Session): void {
-  const backup = program
-    .command("backup")
-    .description("create, list, verify and delete backups (needs an admin token)");
+/** Adds the commands to their group. */
+export function addBackupCommands(backup: Command, session: Session): void {
   addCreate(backup, session);
   addStart(backup, session);
   addStatus(backup, session);

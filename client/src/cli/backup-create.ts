@@ -60,7 +60,7 @@ export async function createBackup(session: Session, text: string, options: Back
       atBestMember(session, async (admin, member) => {
         const stream = await admin.snapshot({ signal, timeoutMs: session.timeoutMs });
         const created = await copy(session, stream, keyRing, write);
-        print(session, { member, stream, keyRing, created });
+        await print(session, { member, stream, keyRing, created });
       }),
     );
   });
@@ -111,7 +111,7 @@ async function putIntoStore(
   }
 }
 
-function print(
+async function print(
   session: Session,
   {
     member,
@@ -124,13 +124,13 @@ function print(
     readonly keyRing: KeyRing | undefined;
     readonly created: Created;
   },
-): void {
+): Promise<void> {
   const { written, checked, sizeBytes } = created;
   const { id, clusterId, index, revision, wallMs } = checked.header;
   const { records, hash } = checked.summary();
   const keyId = keyRing?.first.id;
   const time = new Date(wallMs).toISOString();
-  session.print({
+  await session.print({
     document: {
       ...{ written, id, cluster_id: clusterId, member: member.name, index, revision, wall_ms: wallMs },
       ...{ rows: records, size_bytes: sizeBytes, sha256: Buffer.from(hash).toString("hex"), key_id: keyId ?? null },

@@ -50,7 +50,7 @@ export async function deleteBackup(
         if (!allowLast) await proveOther(session, { store, catalog, keyRing, signal }, snapshot.name);
         if (options.yes !== true) await confirm(session.terminal, describePlan(plan, snapshot.id, store));
         const deleted = await deleteObjects(store, plan, signal);
-        print(session, snapshot.id, deleted, plan);
+        await print(session, snapshot.id, deleted, plan);
       }),
     );
   });
@@ -113,8 +113,13 @@ async function deleteObjects(store: BackupStore, plan: RetentionPlan, signal: Ab
   return deleted;
 }
 
-function print(session: Session, id: string, deleted: readonly string[], { bytes }: RetentionPlan): void {
-  session.print({
+async function print(
+  session: Session,
+  id: string,
+  deleted: readonly string[],
+  { bytes }: RetentionPlan,
+): Promise<void> {
+  await session.print({
     document: { id, deleted, freed_bytes: bytes },
     shown: { columns: ["ID", "OBJECTS", "FREED"], rows: [[id, String(deleted.length), formatSize(bytes)]] },
   });

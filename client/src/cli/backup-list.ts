@@ -51,7 +51,7 @@ export async function listBackups(session: Session, text: string | undefined, op
         : await withStore(session, text, options, async (store, location) => {
             return listOfStore(store, await chooseCluster(store, location, options.cluster));
           });
-    print(session, listing);
+    await print(session, listing);
   });
 }
 
@@ -92,8 +92,8 @@ async function ofStore(store: BackupStore, { snapshot, segments, end }: Chain): 
   };
 }
 
-function print(session: Session, { store, clusterId, backups, problems }: Listing): void {
-  session.print({
+async function print(session: Session, { store, clusterId, backups, problems }: Listing): Promise<void> {
+  await session.print({
     document: { store, cluster_id: clusterId, backups: backups.map(toDocument), problems },
     shown: {
       columns: ["ID", "INDEX", "REVISION", "TIME", "SIZE", "SEGMENTS", "UP TO REVISION", "UP TO TIME", "KEY"],

@@ -58,7 +58,7 @@ export async function showBackupStatus(session: Session, id: string | undefined)
       "members know their last 16 backups since their start; list those in the store with: quoinctl backup list",
     );
   }
-  session.print({
+  await session.print({
     document: { members: reported.map(toDocument) },
     shown: { columns, rows: reported.map(toRow) },
   });
@@ -80,14 +80,14 @@ export async function startBackup(session: Session, options: StartOptions): Prom
   await atBestMember(session, async (admin, member) => {
     const id = await admin.startBackup({ ifStore, allowLeaderless }).catch(explainLeaderless);
     if (!wait) {
-      session.print({
+      await session.print({
         document: { id, member: member.name, endpoint: member.endpoint },
         shown: { columns: ["ID", "MEMBER"], rows: [[id, escapeControls(member.name)]] },
       });
       session.note(`see its progress with: quoinctl backup status ${id}`);
       return;
     }
-    printRun(session, member, await untilEnded(session, admin, id));
+    await printRun(session, member, await untilEnded(session, admin, id));
   });
 }
 
@@ -122,12 +122,12 @@ async function untilEnded({ terminal }: Session, admin: AdminClient, id: string)
   }
 }
 
-function printRun(session: Session, member: QueriedMember, run: BackupRun): void {
+async function printRun(session: Session, member: QueriedMember, run: BackupRun): Promise<void> {
   if (run.phase !== "BACKUP_SUCCEEDED") {
     throw new CommandError(`the backup of ${member.name} failed: ${run.error}`, exitCodes.refused);
   }
   const { id, object, index, revision, rows, bytes, leaderless } = run;
-  session.print({
+  await session.print({
     document: { ...runDocument(run), member: member.name, endpoint: member.endpoint },
     shown: {
       columns: ["ID", "MEMBER", "INDEX", "REVISION", "ROWS", "BYTES", "OBJECT"],
@@ -178,7 +178,7 @@ function runDocument(run: BackupRun): object {
   return {
     ...{
       id,
-      phase: phaseOf(run),
+      phase: run.phase,
       object: object === "" ? null : object,
       index,
       revision,

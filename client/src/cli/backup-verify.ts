@@ -61,7 +61,7 @@ export async function verifyBackup(session: Session, text: string, options: Veri
             return verifyStore(session, store, catalog, { keyRing, backup: options.backup, signal });
           }),
     );
-    print(session, verified, rebuildCommandFor(text, options));
+    await print(session, verified, rebuildCommandFor(text, options));
   });
 }
 
@@ -144,9 +144,9 @@ function damaged(message: string, lastIndex: number | undefined): CommandError {
   );
 }
 
-function print(session: Session, verified: Verified, rebuildCommand: string): void {
+async function print(session: Session, verified: Verified, rebuildCommand: string): Promise<void> {
   const { clusterId, snapshot, end, objects, rows, entries, bytes, notes } = verified;
-  session.print({
+  await session.print({
     document: {
       ...{ cluster_id: clusterId, id: snapshot.id, index: snapshot.index, revision: snapshot.revision },
       ...{ end_index: end.index, end_revision: end.revision ?? null, end_wall_ms: end.wallMs ?? null },

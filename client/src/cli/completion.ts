@@ -1,139 +1,175 @@
 /**
- * Completion scripts for shells, generated from the commands. A script follows the words of the line through the
- * commands. It offers the possible next commands and options, the values of an option with choices, and otherwise file
- * names.
+ * What may follow the words of an unfinished command line: commands, options, the choices of an option, and names from
+ * the cluster and from the configuration file. The scripts of the shells ask for it at each press of the Tab key.
  */
 
 import type { Command, Option } from "commander";
 
-/** A command, with everything that may follow it. */
-interface CompletionPoint {
-  /** The words that lead to it, such as `quoinctl kv put`. */
+/** A word that may stand at the cursor. */
+export interface Candidate {
+  readonly value: string;
+  /** For shells that show it; undefined = none. */
+  readonly description?: string | undefined;
+}
+
+/** What may stand at the cursor. */
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  /** Whether a file name may stand there too. */
+  readonly files: boolean;
+}
+
+/** The words before the cursor, as the commands read them. */
+interface Position {
+  /** The innermost command that is named. */
+  readonly command: Command;
+  /** The option that takes the word at the cursor as its value; undefined = none. */
+  readonly option: Option | undefined;
+  /** How many arguments of the command stand before the cursor. */
+  readonly argumentsBefore: readonly string[];
+  /** Whether `--` stands before the cursor, so that no option can follow. */
+  readonly isLiteral: boolean;
+}
+
+/** A value of an option or an argument, to be completed. */
+export interface ValuePlace {
+  /** Its name in the help, such as `NAMESPACE/KEY` or `FILE`. */
+  readonly form: string;
+  /** The names of the commands that lead to it, such as `kv get`. */
   readonly path: string;
-  readonly commands: readonly { readonly name: string; readonly description: string }[];
-  readonly options: readonly Option[];
+  /** The arguments before it. */
+  readonly argumentsBefore: readonly string[];
+  /** What the user has typed of it. */
+  readonly typed: string;
 }
 
-/** The script for a program, by shell. */
-export const completionScripts: ReadonlyMap<string, (program: Command) => string> = new Map([
-  ["bash", bashScript],
-  ["zsh", zshScript],
-  ["fish", fishScript],
-]);
+/** Names that begin with the typed text, by the form of the value; undefined = there is no list of such names. */
+export type ListNames = (place: ValuePlace) => Promise<readonly Candidate[]> | undefined;
 
-function bashScript(program: Command): string {
-  return `# Completion of quoinctl for bash.
-_quoinctl() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" so_far="${program.name()}" index
-  for ((index = 1; index < COMP_CWORD; index++)); do
-${followWord("    ", `\${COMP_WORDS[index]}`, program)}
-  done
-${offer("  ", program, (words) => `COMPREPLY=($(compgen -W ${quote(words.join(" "))} -- "$current"))`)}
-}
-complete -o default -F _quoinctl quoinctl
-`;
-}
+/** Forms of values that are files, or places that may be files. */
+const fileForms = /FILE|LOCATION|COMMAND/;
 
-function zshScript(program: Command): string {
-  return `#compdef quoinctl
-# Completion of quoinctl for zsh.
-_quoinctl() {
-  local previous="\${words[CURRENT-1]}" so_far="${program.name()}" index
-  for ((index = 2; index < CURRENT; index++)); do
-${followWord("    ", `\${words[index]}`, program)}
-  done
-${offer("  ", program, (words) => `compadd -- ${words.map(quote).join(" ")}`)}
-  (( compstate[nmatches] )) || _files
-}
-compdef _quoinctl quoinctl
-`;
-}
+/** The options of the program that take no part in a command. */
+const onlyOfProgram = "--version";
 
-/** Follows a word of the line if it is a command there. */
-function followWord(indent: string, word: string, program: Command): string {
-  return [`case "$so_far ${word}" in`, `  ${quotedCommands(program).join("|")}) so_far="$so_far ${word}" ;;`, "esac"]
-    .map((line) => `${indent}${line}`)
-    .join("\n");
+/**
+ * Completes the last of some words.
+ *
+ * @param program with all subcommands of the commands that the words name.
+ * @param words without the name of the program; the last one is at the cursor, and may be empty.
+ */
+export async function complete(program: Command, words: readonly string[], listNames: ListNames): Promise<Completion> {
+  const typed = words.at(-1) ?? "";
+  const { command, option, argumentsBefore, isLiteral } = positionAfter(program, words.slice(0, -1));
+  const path = pathOf(command, program);
+  const place = (form: string, text: string): ValuePlace => ({ form, path, argumentsBefore, typed: text });
+  if (option !== undefined) return valuesOf(formOf(option.flags), option.argChoices, place, typed, listNames);
+  if (!isLiteral && typed.startsWith("-")) return ofOption(program, command, typed, place, listNames);
+  const subcommands = command.createHelp().visibleCommands(command);
+  if (command.commands.length > 0 && argumentsBefore.length === 0) {
+    return startingWith(
+      typed,
+      subcommands
+        .filter((one) => command.commands.includes(one))
+        .map((one) => ({ value: one.name(), description: one.description() })),
+    );
+  }
+  const { registeredArguments } = command;
+  const last = registeredArguments.at(-1);
+  const argument = registeredArguments[argumentsBefore.length] ?? (last?.variadic === true ? last : undefined);
+  if (argument === undefined) return { candidates: [], files: false };
+  return valuesOf(argument.name(), argument.argChoices, place, typed, listNames);
 }
 
-/** Offers what may follow the words so far. */
-function offer(indent: string, program: Command, offerWords: (words: readonly string[]) => string): string {
-  const lines = ['case "$so_far $previous" in'];
-  for (const point of completionPoints(program)) {
-    for (const { flags, choices } of choicesOf(point)) {
-      for (const flag of flags) lines.push(`  ${quote(`${point.path} ${flag}`)}) ${offerWords(choices)}; return ;;`);
+/** Follows the words through commands, options and arguments. */
+function positionAfter(program: Command, words: readonly string[]): Position {
+  let command = program;
+  let option: Option | undefined;
+  let isLiteral = false;
+  let argumentsBefore: readonly string[] = [];
+  for (const word of words) {
+    const subcommand = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (option !== undefined) {
+      option = undefined;
+    } else if (!isLiteral && word === "--") {
+      isLiteral = true;
+    } else if (!isLiteral && word.startsWith("-")) {
+      const named = optionsOf(program, command).find(({ short, long }) => word === short || word === long);
+      option = named?.required === true ? named : undefined;
+    } else if (subcommand !== undefined && argumentsBefore.length === 0) {
+      command = subcommand;
+    } else {
+      argumentsBefore = [...argumentsBefore, word];
     }
   }
-  lines.push("esac", 'case "$so_far" in');
-  for (const point of completionPoints(program)) {
-    const words = [...point.commands.map(({ name }) => name), ...point.options.flatMap(flagsOf)];
-    lines.push(`  ${quote(point.path)}) ${offerWords(words)} ;;`);
+  return { command, option, argumentsBefore, isLiteral };
+}
+
+/** The options that may follow a command: its own, and those of the program. */
+function optionsOf(program: Command, command: Command): readonly Option[] {
+  const own = command.createHelp().visibleOptions(command);
+  if (command === program) return own;
+  return [...own, ...program.options.filter(({ long, hidden }) => long !== onlyOfProgram && !hidden)];
+}
+
+/** Completes an option, or the value after its equals sign. */
+async function ofOption(
+  program: Command,
+  command: Command,
+  typed: string,
+  place: (form: string, text: string) => ValuePlace,
+  listNames: ListNames,
+): Promise<Completion> {
+  const options = optionsOf(program, command);
+  const equals = typed.indexOf("=");
+  if (equals < 0) {
+    const flags = options.flatMap(({ short, long, description }) =>
+      [long, short].filter((flag) => flag !== undefined).map((value) => ({ value, description })),
+    );
+    return startingWith(typed, flags);
   }
-  lines.push("esac");
-  return lines.map((line) => `${indent}${line}`).join("\n");
-}
-
-function fishScript(program: Command): string {
-  const lines = [
-    "# Completion of quoinctl for fish.",
-    "function __quoinctl_path",
-    `  set -l path ${program.name()}`,
-    "  for word in (commandline -opc)[2..]",
-    '    switch "$path $word"',
-    `      case ${quotedCommands(program).join(" ")}`,
-    '        set path "$path $word"',
-    "    end",
-    "  end",
-    '  test "$path" = "$argv"',
-    "end",
-  ];
-  for (const { path, commands, options } of completionPoints(program)) {
-    const start = `complete -c quoinctl -n ${quote(`__quoinctl_path ${path}`)}`;
-    for (const { name, description } of commands) lines.push(`${start} -f -a ${name} -d ${quote(description)}`);
-    for (const { short, long, description, required, argChoices } of options) {
-      const flags = [short && `-s ${short.slice(1)}`, long && `-l ${long.slice(2)}`].filter(Boolean).join(" ");
-      const value = argChoices === undefined ? (required ? " -r" : "") : ` -x -a ${quote(argChoices.join(" "))}`;
-      lines.push(`${start} ${flags}${value} -d ${quote(description)}`);
-    }
-  }
-  return `${lines.join("\n")}\n`;
-}
-
-/** All commands with the words that lead to them. */
-function quotedCommands(program: Command): string[] {
-  const [, ...commands] = completionPoints(program);
-  return commands.map(({ path }) => quote(path));
-}
-
-/** The program and all its commands, each before its subcommands; global options are allowed everywhere. */
-function completionPoints(program: Command): CompletionPoint[] {
-  const visit = (command: Command, path: string): CompletionPoint[] => {
-    const help = command.createHelp();
-    const commands = help.visibleCommands(command).filter((one) => command.commands.includes(one));
-    const own = help.visibleOptions(command);
-    const point = {
-      path,
-      commands: commands.map((one) => ({ name: one.name(), description: one.description() })),
-      options: command === program ? own : [...own, ...program.options.filter(({ long }) => long !== "--version")],
-    };
-    return [point, ...commands.flatMap((one) => visit(one, `${path} ${one.name()}`))];
-  };
-  return visit(program, program.name());
-}
-
-function choicesOf({
-  options,
-}: CompletionPoint): { readonly flags: readonly string[]; readonly choices: readonly string[] }[] {
-  return options.flatMap((option) =>
-    option.argChoices === undefined ? [] : [{ flags: flagsOf(option), choices: option.argChoices }],
+  const start = typed.slice(0, equals + 1);
+  const option = options.find(({ long }) => `${long}=` === start);
+  if (option === undefined) return { candidates: [], files: false };
+  const { candidates, files } = await valuesOf(
+    formOf(option.flags),
+    option.argChoices,
+    place,
+    typed.slice(start.length),
+    listNames,
   );
+  return { candidates: candidates.map((one) => ({ ...one, value: `${start}${one.value}` })), files };
 }
 
-function flagsOf({ short, long }: Option): string[] {
-  return [short, long].filter((flag) => flag !== undefined);
+async function valuesOf(
+  form: string,
+  choices: readonly string[] | undefined,
+  place: (form: string, text: string) => ValuePlace,
+  typed: string,
+  listNames: ListNames,
+): Promise<Completion> {
+  if (choices !== undefined) {
+    return startingWith(
+      typed,
+      choices.map((value) => ({ value })),
+    );
+  }
+  const names = listNames(place(form, typed));
+  if (names !== undefined) return startingWith(typed, await names);
+  return { candidates: [], files: fileForms.test(form) };
 }
 
-/** Quotes a word so that no shell splits it. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+function startingWith(typed: string, candidates: readonly Candidate[]): Completion {
+  return { candidates: candidates.filter(({ value }) => value.startsWith(typed)), files: false };
+}
+
+/** The form of an option's value: `FILE` of `--file <FILE>`. */
+function formOf(flags: string): string {
+  return /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1] ?? "";
+}
+
+function pathOf(command: Command, program: Command): string {
+  const { parent } = command;
+  if (parent === null || command === program) return "";
+  return `${pathOf(parent, program)} ${command.name()}`.trim();
 }

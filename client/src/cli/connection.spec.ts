@@ -185,6 +185,49 @@ describe("findConnection", () => {
       await usageError(find({}, { QUOIN_ENDPOINTS: "other:7400" }));
     }));
 
+  it("finds the key and the other ports of the local cluster by any of its endpoints", () =>
+    withPlace(async ({ find, findAdmin, write, directory }) => {
+      await write(".quoin/endpoints.json", localEndpoints);
+      await write(".config/quoin/config.yaml", context);
+      const credentials = { apiKey: "qk_local", httpEndpoints: localEndpoints.http };
+      for (const endpoints of [["127.0.0.1:7410"], ["localhost:7410"], localEndpoints.grpc]) {
+        const found = { endpoints, httpEndpoints: localEndpoints.http, credentials, tls: undefined };
+        expect(await find({ endpoints }), endpoints.join()).to.deep.equal(found);
+        expect(await find({}, { QUOIN_ENDPOINTS: endpoints.join() })).to.deep.equal(found);
+      }
+      const tokenFile = path.join(directory, ".quoin/admin-token");
+      for (const endpoints of [["127.0.0.1:7400"], ["127.0.0.1:7403"]]) {
+        expect(await findAdmin({ endpoints })).to.deep.include({
+          ...{ endpoints: ["127.0.0.1:7403"], credentials: { tokenFile } },
+        });
+      }
+      expect((await find({ endpoints: ["127.0.0.1:7410", "h:7400"] })).credentials, "not all are its own").to.include({
+        apiKey: "qk_staging",
+      });
+      expect((await find({ endpoints: ["127.0.0.1:7410"] }, { QUOIN_TOKEN: "t" })).credentials).to.deep.equal({
+        token: "t",
+      });
+    }));
+
+  it("takes a context of --context before the environment, with its own HTTP endpoints", () =>
+    withPlace(async ({ find, write }) => {
+      await write(".config/quoin/config.yaml", context);
+      const environment = {
+        ...{ QUOIN_ENDPOINTS: "env:7400", QUOIN_TOKEN: "env-token", QUOIN_HTTP_ENDPOINTS: "http://env:7401" },
+      };
+      expect(await find({ context: "staging" }, environment)).to.deep.equal({
+        endpoints: ["staging:7400"],
+        httpEndpoints: ["https://staging:8443"],
+        credentials: { apiKey: "qk_staging", httpEndpoints: ["https://staging:8443"] },
+        tls: {},
+      });
+      expect((await find({ context: "production" }, environment)).httpEndpoints).to.deep.equal([
+        "http://production:7401",
+      ]);
+      expect((await find({}, { QUOIN_CONTEXT: "production" })).endpoints).to.deep.equal(["production:7400"]);
+      expect((await find({}, { ...environment, QUOIN_CONTEXT: "production" })).endpoints).to.deep.equal(["env:7400"]);
+    }));
+
   it("never exchanges a key at an HTTP endpoint of another cluster", () =>
     withPlace(async ({ find, write }) => {
       await write(".config/quoin/config.yaml", context);

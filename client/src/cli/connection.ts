@@ -1,13 +1,13 @@
 /**
  * How quoinctl reaches the cluster. It combines the options, the environment, a context and the local cluster in this
- * order, and takes each part from the first place that has it.
+ * order, and takes each part from the first place that has it. Endpoints of the local cluster find its credentials.
  *
  * A local cluster is used completely or not at all, and the HTTP endpoints of a place are used only with its gRPC
  * endpoints. So an API key is never sent to another cluster than the requested one.
  */
 
 import path from "node:path";
-import { type Credentials, conventionalHttpEndpoint, isEndpoint, type TlsOptions } from "../index.ts";
+import type { Credentials, TlsOptions } from "../index.ts";
 import type { AdminCredentials, ConnectionSource } from "./connection-source.ts";
 import { readContextSource } from "./context-source.ts";
 import { type EnvironmentSource, readEnvironmentSource } from "./environment-source.ts";
@@ -27,6 +27,8 @@ export interface Connection {
 
 /** The parameters of the HTTP interface. */
 export interface HttpConnection {
+  /** gRPC endpoints. */
+  readonly endpoints: readonly string[];
   /** URLs. */
   readonly httpEndpoints: readonly string[];
   readonly tls: TlsOptions | undefined;
@@ -46,7 +48,6 @@ type SourceContext = Pick<Terminal, "environment" | "homeDirectory" | "workingDi
 /** The addresses of the cluster, and their sources. */
 interface Found {
   readonly sources: readonly ConnectionSource[];
-  readonly endpoints: readonly string[];
   readonly http: HttpConnection;
 }
 
@@ -56,8 +57,8 @@ interface Found {
  * @throws UsageError if no place names one, if there are no credentials, or if the found values are unusable.
  */
 export async function findConnection(terminal: SourceContext, options: ConnectionOptions): Promise<Connection> {
-  const { sources, endpoints, http } = await findSources(terminal, options);
-  const { tls, httpEndpoints } = http;
+  const { sources, http } = await findSources(terminal, options);
+  const { endpoints, tls, httpEndpoints } = http;
   const credentials = sources.find((source) => source.credentials !== undefined)?.credentials;
   if (credentials === undefined) {
     throw new UsageError(
@@ -92,14 +93,14 @@ export async function findAdminConnection(
   const place = sources.find((source) => named(source) !== undefined);
   if (place === undefined) throw noCluster();
   const isGiven = place === sources[0];
-  const endpoints = isGiven ? place.endpoints : place.adminEndpoints;
+  const endpoints = adminPortsOf(sources, place.endpoints) ?? (isGiven ? place.endpoints : place.adminEndpoints);
   if (endpoints === undefined) {
     throw new UsageError(
       `the admin ports of ${place.endpoints?.join(", ")} are not known`,
       `${adminHint}; or set QUOIN_ADMIN_ENDPOINTS and QUOIN_ADMIN_TOKEN`,
     );
   }
-  assertEndpoints(endpoints);
+  await assertEndpoints(endpoints);
   const credentials =
     sources[0]?.credentials ??
     sources.find(({ adminCredentials }) => adminCredentials !== undefined)?.adminCredentials ??
@@ -113,13 +114,26 @@ export async function findAdminConnection(
   return { endpoints, credentials, tls: tlsOf(sources) };
 }
 
+/** The admin ports of the cluster with these gRPC endpoints, if a source knows both. */
+function adminPortsOf(
+  sources: readonly ConnectionSource[],
+  endpoints: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (endpoints === undefined) return undefined;
+  return sources.find((source) => source.adminEndpoints !== undefined && isSameCluster(source, endpoints))
+    ?.adminEndpoints;
+}
+
 async function findSources(terminal: SourceContext, options: ConnectionOptions): Promise<Found> {
   const named = ({ endpoints }: ConnectionSource) => endpoints;
   const { sources, variables } = await gatherSources(terminal, options, named);
-  return assemble(sources, variables.httpEndpoints);
+  return assemble(sources, variables);
 }
 
-/** The places in order, up to the first that names the cluster; the options come first. */
+/**
+ * The places in order, up to the first that names the cluster. The options come first, and with them the context that
+ * an option names: it precedes the environment.
+ */
 async function gatherSources(
   terminal: SourceContext,
   options: ConnectionOptions,
@@ -127,11 +141,23 @@ async function gatherSources(
 ): Promise<{ readonly sources: readonly ConnectionSource[]; readonly variables: EnvironmentSource }> {
   const namesCluster = (all: readonly ConnectionSource[]) => all.some((source) => named(source) !== undefined);
   const variables = readEnvironmentSource(terminal.environment);
-  const sources: ConnectionSource[] = [await readOptionSource(options), variables];
-  if (!namesCluster(sources) && options.context === undefined && variables.endpointsFile !== undefined) {
+  const option = await readOptionSource(options);
+  if (options.context !== undefined) {
+    const context = await readContextSource(terminal, options);
+    const sources = [option, context ?? {}, variables];
+    if (context === undefined && !namesCluster(sources)) {
+      sources.push((await readLocalClusterSource(terminal.workingDirectory)) ?? {});
+    }
+    return { sources, variables };
+  }
+  const sources: ConnectionSource[] = [option, variables];
+  const [given] = sources.flatMap((source) => [named(source)].filter((endpoints) => endpoints !== undefined));
+  const local = given === undefined ? undefined : await localClusterOf(terminal, given);
+  if (local !== undefined) return { sources: [...sources, local], variables };
+  if (given === undefined && variables.endpointsFile !== undefined) {
     sources.push(await readEndpointsFile(path.resolve(terminal.workingDirectory, variables.endpointsFile)));
   } else {
-    sources.push((await readContextSource(terminal, options.context)) ?? {});
+    sources.push((await readContextSource(terminal, options)) ?? {});
   }
   if (!namesCluster(sources)) {
     sources.push((await readLocalClusterSource(terminal.workingDirectory)) ?? {});
@@ -139,22 +165,48 @@ async function gatherSources(
   return { sources, variables };
 }
 
-function assemble(
-  sources: readonly ConnectionSource[],
-  httpEndpointsOfEnvironment: readonly string[] | undefined,
-): Found {
+/** The local cluster, if all of these endpoints are its own; undefined = it is another cluster, or there is none. */
+async function localClusterOf(
+  { workingDirectory }: SourceContext,
+  given: readonly string[],
+): Promise<ConnectionSource | undefined> {
+  const local = await readLocalClusterSource(workingDirectory).catch((error: unknown) => {
+    // If the file is unusable, the endpoints are those of another cluster.
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  });
+  const own = new Set([...(local?.endpoints ?? []), ...(local?.adminEndpoints ?? [])].map(withNumericHost));
+  return given.every((endpoint) => own.has(withNumericHost(endpoint))) ? local : undefined;
+}
+
+/** The launcher writes numeric addresses; people also type `localhost`. */
+function withNumericHost(endpoint: string): string {
+  return endpoint.replace(/^localhost:/, "127.0.0.1:");
+}
+
+async function assemble(sources: readonly ConnectionSource[], variables: EnvironmentSource): Promise<Found> {
   const place = sources.find((source) => source.endpoints !== undefined);
   const endpoints = place?.endpoints;
   if (place === undefined || endpoints === undefined) {
     throw noCluster();
   }
-  assertEndpoints(endpoints);
+  await assertEndpoints(endpoints);
+  const { conventionalHttpEndpoint } = await import("../index.ts");
   const tls = tlsOf(sources);
+  // A place before the environment has its own HTTP endpoints, as a context that the command line names.
+  const isBefore = sources.indexOf(place) < sources.indexOf(variables) && place !== sources[0];
   const httpEndpoints =
-    httpEndpointsOfEnvironment ??
+    (isBefore ? undefined : variables.httpEndpoints) ??
     place.httpEndpoints ??
+    sources.find((source) => source !== place && isSameCluster(source, endpoints))?.httpEndpoints ??
     endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
-  return { sources, endpoints, http: { httpEndpoints, tls } };
+  return { sources, http: { endpoints, httpEndpoints, tls } };
+}
+
+/** Whether a source has these endpoints too, as the local cluster has those of an option. */
+function isSameCluster(source: ConnectionSource, endpoints: readonly string[]): boolean {
+  const own = new Set(source.endpoints?.map(withNumericHost));
+  return endpoints.every((endpoint) => own.has(withNumericHost(endpoint)));
 }
 
 function noCluster(): UsageError {
@@ -164,7 +216,8 @@ function noCluster(): UsageError {
   );
 }
 
-function assertEndpoints(endpoints: readonly string[]): void {
+async function assertEndpoints(endpoints: readonly string[]): Promise<void> {
+  const { isEndpoint } = await import("../index.ts");
   for (const endpoint of endpoints) {
     if (!isEndpoint(endpoint)) throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
   }

@@ -1,5 +1,5 @@
 /**
- * Contexts: named clusters in the user's configuration file, `quoin/config.yaml` in $XDG_CONFIG_HOME or ~/.config.
+ * Contexts: named clusters in the user's configuration file.
  *
  *     current: production
  *     contexts:
@@ -11,63 +11,79 @@
  *         admin_token_file: admin-token   # or admin_token
  *         tls: true                # implied by ca, cert and key, which are files
  *
- * A file that contains a key or token itself must be readable only by its owner. The program never writes it.
+ * The command `login` also writes `email`, `api_key_id` and `expires_at`. A file that contains a key or token itself
+ * must be readable only by its owner.
  */
 
 import path from "node:path";
-import { parse, YAMLParseError } from "yaml";
+import { type Configuration, type ConfigurationPlace, readConfiguration } from "./configuration.ts";
 import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
 import { FieldReader } from "./document.ts";
-import { notPrivate, readPossiblyPrivateFile } from "./private-file.ts";
+import type { ConnectionOptions } from "./option-source.ts";
+import { notPrivate } from "./private-file.ts";
 import { readSecretFiles } from "./secret-files.ts";
-import type { Terminal } from "./terminal.ts";
 import { readTlsFiles } from "./tls-files.ts";
 import { UsageError } from "./usage-error.ts";
 
+/** The fields that are secrets themselves. */
+const secretFields = ["api_key", "token", "admin_token"] as const;
+
+/** The context that a command uses, and what selected it. */
+export interface SelectedContext {
+  readonly name: string;
+  readonly by: "--context" | "QUOIN_CONTEXT" | "the configuration file";
+}
+
+/** Selects the context: by the option, else by QUOIN_CONTEXT, else the current one of the file; undefined = none. */
+export function selectContext(
+  { environment }: Pick<ConfigurationPlace, "environment">,
+  option: string | undefined,
+  { current }: Pick<Configuration, "current">,
+): SelectedContext | undefined {
+  if (option !== undefined) return { name: option, by: "--context" };
+  const variable = environment.QUOIN_CONTEXT?.trim() ?? "";
+  if (variable !== "") return { name: variable, by: "QUOIN_CONTEXT" };
+  return current === undefined ? undefined : { name: current, by: "the configuration file" };
+}
+
 /**
- * Reads a context.
+ * Reads the selected context.
  *
- * @param name the context to use; undefined = the current one in the file.
- * @returns undefined if no context is requested, and the file does not exist or has no current one.
+ * @returns undefined if no context is selected, or if the selected one may be lacking and does not exist.
  * @throws UsageError if the file is unusable, lacks the context, or exposes its secrets to other users.
  */
 export async function readContextSource(
-  terminal: Pick<Terminal, "environment" | "homeDirectory">,
-  name: string | undefined,
+  place: ConfigurationPlace,
+  { context, mayLackContext }: Pick<ConnectionOptions, "context" | "mayLackContext">,
 ): Promise<ConnectionSource | undefined> {
-  const file = configurationFile(terminal);
-  const found = await readPossiblyPrivateFile(file);
-  if (found === undefined) {
-    if (name === undefined) return undefined;
-    throw new UsageError(`there is no context ${name}: ${file} does not exist`);
-  }
-  const document = new FieldReader(file, parseYaml(file, found.content));
-  const wanted = name ?? document.text("current");
-  if (wanted === undefined) return undefined;
-  const context = document.object("contexts")?.get(wanted);
-  if (context === undefined) throw new UsageError(`${file} has no context ${wanted}`);
-  const fields = new FieldReader(`${file}, context ${wanted},`, context);
-  const hasSecret = ["api_key", "token", "admin_token"].some((name) => fields.text(name) !== undefined);
-  if (!found.isPrivate && hasSecret) throw notPrivate(file);
-  return toSource(fields, path.dirname(file));
+  const configuration = await readConfiguration(place);
+  const selected = selectContext(place, context, configuration);
+  if (selected === undefined) return undefined;
+  if (mayLackContext === true && !configuration.contexts.has(selected.name)) return undefined;
+  const fields = contextFields(configuration, selected.name);
+  const hasSecret = secretFields.some((name) => fields.text(name) !== undefined);
+  if (!configuration.isPrivate && hasSecret) throw notPrivate(configuration.file);
+  return toSource(fields, path.dirname(configuration.file));
 }
 
-function configurationFile({ environment, homeDirectory }: Pick<Terminal, "environment" | "homeDirectory">): string {
-  const configured = environment.XDG_CONFIG_HOME;
-  // The XDG Base Directory Specification says to ignore a relative path.
-  const base =
-    configured !== undefined && path.isAbsolute(configured) ? configured : path.join(homeDirectory, ".config");
-  return path.join(base, "quoin", "config.yaml");
+/**
+ * The fields of a context.
+ *
+ * @throws UsageError if there is no such context; the hint lists the known ones.
+ */
+export function contextFields(configuration: Configuration, name: string): FieldReader {
+  const { file, contexts } = configuration;
+  const context = contexts.get(name);
+  if (context === undefined) throw unknownContext(configuration, name);
+  return new FieldReader(`${file}, context ${name},`, context);
 }
 
-/** The parser's message quotes the text, which may be a secret; the line number is enough. */
-function parseYaml(file: string, text: string): unknown {
-  try {
-    return parse(text, { mapAsMap: true, prettyErrors: true });
-  } catch (error) {
-    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
-    throw new UsageError(`${file} is not valid YAML${line === undefined ? "" : `, line ${line}`}`);
-  }
+/** The error for a context that does not exist. */
+export function unknownContext({ file, exists, contexts }: Configuration, name: string): UsageError {
+  const known = [...contexts.keys()].join(", ");
+  const message = exists ? `${file} has no context ${name}` : `there is no context ${name}: ${file} does not exist`;
+  const create = `create it with: quoinctl context set ${name} --endpoints host:port`;
+  return new UsageError(message, known === "" ? create : `the contexts are ${known}; or ${create}`);
 }
 
 async function toSource(fields: FieldReader, directory: string): Promise<ConnectionSource> {

@@ -1,6 +1,6 @@
 /** Turns an error into its output: one line, a hint if one helps, and an exit code. */
 
-import { QuoinError } from "../index.ts";
+import type { QuoinError, QuoinErrorCode } from "../index.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { type ExitCode, exitCodes } from "./exit-code.ts";
 import { UsageError } from "./usage-error.ts";
@@ -8,6 +8,17 @@ import { UsageError } from "./usage-error.ts";
 /** Raised by a command that has printed its answer, if the answer is not the expected one. */
 export class NotAsExpectedError extends Error {
   override readonly name = "NotAsExpectedError";
+}
+
+/** Raised by a command that finds no object with a name; `reason` is that of the service. */
+export class NotFoundError extends Error {
+  override readonly name = "NotFoundError";
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
 }
 
 /** Raised by a command that fails for its own reason, such as a full disk. */
@@ -49,10 +60,17 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof CommandError) {
     return { message: escapeControls(error.message), hint: error.hint, exitCode: error.exitCode };
   }
+  if (error instanceof NotFoundError) {
+    return {
+      message: `${escapeControls(error.message)} (${error.reason})`,
+      hint: hints.get(error.reason),
+      exitCode: exitCodes.refused,
+    };
+  }
   if (error instanceof NotAsExpectedError) {
     return { message: escapeControls(error.message), hint: undefined, exitCode: exitCodes.notAsExpected };
   }
-  if (error instanceof QuoinError) {
+  if (isQuoinError(error)) {
     return {
       message: `${escapeControls(error.message)} (${error.reason === "" ? error.code : error.reason})`,
       hint: hintFor(error),
@@ -61,6 +79,16 @@ export function describeFailure(error: unknown): Failure {
   }
   const stack = error instanceof Error ? error.stack : undefined;
   return { message: `unexpected error: ${stack ?? String(error)}`, hint: undefined, exitCode: exitCodes.refused };
+}
+
+/** Whether the service refused with this code. */
+export function isRefusal(error: unknown, code: QuoinErrorCode): boolean {
+  return isQuoinError(error) && error.code === code;
+}
+
+/** By its fields, because an error that is not of the SDK must not load the SDK. */
+function isQuoinError(error: unknown): error is QuoinError {
+  return error instanceof Error && ["code", "reason", "outcome"].every((field) => field in error);
 }
 
 function exitCodeOf(error: QuoinError): ExitCode {
@@ -99,7 +127,7 @@ function hintFor(error: QuoinError): string | undefined {
   const hint = hints.get(error.reason);
   if (hint !== undefined) return hint;
   if (error.code === "UNAUTHENTICATED")
-    return "the token or API key is not valid here; see --token-file, --api-key-file";
+    return "the token or API key is not valid here; log in with: quoinctl login, or see --token-file, --api-key-file";
   if (error.outcome === "unknown") return "a write may have been executed anyway: read before you repeat it";
   // A reason means that a member has answered: the cluster runs, and the message says what is missing.
   if (error.code === "UNAVAILABLE" && error.reason === "") return "is the cluster running? See --endpoints";

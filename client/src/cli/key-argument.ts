@@ -26,20 +26,43 @@ export function parseNameArgument(
   what: string,
   form: string,
 ): { readonly namespace: string; readonly name: string } {
-  const { namespace, prefix: name } = parsePrefixArgument(text);
+  const { namespace, rest: name } = splitArgument(text);
   if (name === "") throw new UsageError(`give the ${what} as NAMESPACE/${form}, not ${JSON.stringify(text)}`);
   return { namespace, name };
 }
 
 /**
- * The argument NAMESPACE[/PREFIX].
+ * The argument NAMESPACE[/PREFIX]. An asterisk at the end may stand for the rest of the names; `\*` is an asterisk.
  *
  * @throws UsageError unless there is a namespace.
  */
 export function parsePrefixArgument(text: string): { readonly namespace: string; readonly prefix: string } {
+  const { namespace, name, prefix } = parsePatternArgument(text);
+  return { namespace, prefix: prefix ?? name };
+}
+
+/** One name in a namespace, or all names with a prefix. */
+export type NamePattern =
+  | { readonly namespace: string; readonly name: string; readonly prefix?: undefined }
+  | { readonly namespace: string; readonly name?: undefined; readonly prefix: string };
+
+/**
+ * The argument NAMESPACE[/NAME]: without a name it means all names, and a name that ends with an asterisk is a prefix;
+ * `\*` at the end is an asterisk.
+ *
+ * @throws UsageError unless there is a namespace.
+ */
+export function parsePatternArgument(text: string): NamePattern {
+  const { namespace, rest } = splitArgument(text);
+  if (rest === "") return { namespace, prefix: "" };
+  if (rest.endsWith("\\*")) return { namespace, name: `${rest.slice(0, -2)}*` };
+  return rest.endsWith("*") ? { namespace, prefix: rest.slice(0, -1) } : { namespace, name: rest };
+}
+
+function splitArgument(text: string): { readonly namespace: string; readonly rest: string } {
   const slash = text.indexOf("/");
   const namespace = slash < 0 ? text : text.slice(0, slash);
   if (namespace === "")
     throw new UsageError(`give a namespace first, as in NAMESPACE/KEY, not ${JSON.stringify(text)}`);
-  return { namespace, prefix: slash < 0 ? "" : text.slice(slash + 1) };
+  return { namespace, rest: slash < 0 ? "" : text.slice(slash + 1) };
 }

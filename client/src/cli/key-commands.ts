@@ -1,6 +1,7 @@
 /** `quoinctl key …`: API keys. */
 
 import { type Command, Option } from "commander";
+import { findApiKeyId, findUserId } from "./account-argument.ts";
 import { accountResult, allOf } from "./account-result.ts";
 import { parsePositiveCount } from "./count.ts";
 import type { Session } from "./session.ts";
@@ -15,9 +16,8 @@ interface ListOptions {
 const pageSize = 1_000;
 const shownFields = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtMs", "lastUsedAtMs"] as const;
 
-/** Adds the commands to the program. */
-export function addKeyCommands(program: Command, session: Session): void {
-  const key = program.command("key").description("manage API keys");
+/** Adds the commands to their group. */
+export function addKeyCommands(key: Command, session: Session): void {
   key
     .command("create <NAME>")
     .description("create an API key, which acts for you, and print it; it is shown only once")
@@ -26,24 +26,28 @@ export function addKeyCommands(program: Command, session: Session): void {
     )
     .action(async (name: string, { expiresInDays }: { readonly expiresInDays?: number }) => {
       const made = await session.withClient((client) => client.keys.create(name, { expiresInDays }));
-      session.print(accountResult(made, [made], ["apiKeyId", "name", "key", "expiresAtMs"]));
+      await session.print(accountResult(made, [made], ["apiKeyId", "name", "key", "expiresAtMs"]));
     });
   key
     .command("list")
     .description("list your API keys, without their secret parts")
     .option("--all", "those of all users whose role and namespaces you have (needs the role admin)")
-    .option("--user <USER-ID>", "those of this user, whose role and namespaces you have (needs the role admin)")
+    .option("--user <USER>", "those of this user, given by e-mail address or id (needs the role admin)")
     .option("--revoked", "also revoked keys")
-    .action(async ({ all, user: userId, revoked: includeRevoked = false }: ListOptions) => {
-      const options = { all, userId, includeRevoked, pageSize };
-      const keys = await session.withClient((client) => allOf(client.keys.pages(options)));
-      session.print(accountResult({ keys }, keys, includeRevoked ? [...shownFields, "revokedAtMs"] : shownFields));
+    .action(async ({ all, user, revoked: includeRevoked = false }: ListOptions) => {
+      const keys = await session.withClient(async (client) => {
+        const userId = user === undefined ? undefined : await findUserId(client, user);
+        return allOf(client.keys.pages({ all, userId, includeRevoked, pageSize }));
+      });
+      await session.print(
+        accountResult({ keys }, keys, includeRevoked ? [...shownFields, "revokedAtMs"] : shownFields),
+      );
     });
   key
-    .command("revoke <KEY-ID>")
-    .description("revoke an API key and all of its tokens, at once and for ever")
-    .action(async (id: string) => {
-      const revoked = await session.withClient((client) => client.keys.revoke(id));
-      session.print(accountResult(revoked, [revoked], ["apiKeyId", "revokedAtMs"]));
+    .command("revoke <API-KEY>")
+    .description("revoke an API key, given by id, name or prefix, and all of its tokens, at once and for ever")
+    .action(async (text: string) => {
+      const revoked = await session.withClient(async (client) => client.keys.revoke(await findApiKeyId(client, text)));
+      await session.print(accountResult({ revoked: true, ...revoked }, [revoked], ["apiKeyId", "revokedAtMs"]));
     });
 }

@@ -1,13 +1,7 @@
-/** Keys and values in JSON and YAML: `value` if the bytes are UTF-8 text, else `value_base64`. */
+/** Keys and their values in JSON and YAML, with the names of the contract. */
 
-import type { KeyEntry } from "../index.ts";
-import { decodeText } from "./displayed-text.ts";
-
-/** A value in the field for its form. */
-export function valueDocument(value: Uint8Array): { value: string } | { value_base64: string } {
-  const text = decodeText(value);
-  return text === undefined ? { value_base64: Buffer.from(value).toString("base64") } : { value: text };
-}
+import type { KeyEntry, PreviousEntry } from "../index.ts";
+import { bytesDocument } from "./bytes-document.ts";
 
 /** The history of a key. */
 export function historyDocument(entry: Omit<KeyEntry, "key" | "value">): object {
@@ -21,5 +15,16 @@ export function historyDocument(entry: Omit<KeyEntry, "key" | "value">): object 
 
 /** A key with its value and history. */
 export function entryDocument(entry: KeyEntry): object {
-  return { key: entry.key, ...valueDocument(entry.value), ...historyDocument(entry) };
+  return { key: entry.key, ...bytesDocument("value", entry.value), ...historyDocument(entry) };
+}
+
+/** The previous state of a key, if it was requested; null = the key did not exist. */
+export function previousDocument(requested: boolean | undefined, previous: PreviousEntry | undefined): object {
+  if (requested !== true) return {};
+  if (previous === undefined) return { previous: null };
+  const { key, value } = previous;
+  return {
+    previous: { key, ...(value === undefined ? {} : bytesDocument("value", value)), ...historyDocument(previous) },
+    ...(value === undefined ? { previous_value_omitted: true } : {}),
+  };
 }

@@ -2,13 +2,14 @@
 
 import { type Command, Option } from "commander";
 import type { KeyEntry, PreviousEntry } from "../index.ts";
+import { bytesDocument } from "./bytes-document.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseDurationSeconds } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
 import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
-import { entryDocument, historyDocument, valueDocument } from "./key-document.ts";
+import { entryDocument, historyDocument, previousDocument } from "./key-document.ts";
 import type { TableContent } from "./output.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
@@ -17,9 +18,8 @@ import { readFileValue, readValue } from "./value-argument.ts";
 /** Characters of a value that a table shows: with the other columns, they fit a usual terminal. */
 const shownCharacters = 60;
 
-/** Adds the commands to the program. */
-export function addKeyValueCommands(program: Command, session: Session): void {
-  const kv = program.command("kv").description("read and write keys");
+/** Adds the commands to their group. */
+export function addKeyValueCommands(kv: Command, session: Session): void {
   addPut(kv, session);
   addGet(kv, session);
   addDelete(kv, session);
@@ -54,7 +54,7 @@ function addPut(kv: Command, session: Session): void {
           guard: guardOf(options),
         }),
       );
-      session.print({
+      await session.print({
         document: {
           namespace,
           key,
@@ -74,7 +74,7 @@ function addPut(kv: Command, session: Session): void {
 function addGet(kv: Command, session: Session): void {
   kv.command("get <NAMESPACE/KEY>")
     .description("print the value of a key, or with -o json or yaml also its revisions")
-    .option("--raw", "print the bytes of the value and nothing else, no line break either")
+    .option("--raw", "print the bytes of the value and nothing else, no line break either; also to a terminal")
     .action(async (target: string, options: { readonly raw?: boolean }) => {
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) => client.keyValue.get(namespace, key));
@@ -82,11 +82,11 @@ function addGet(kv: Command, session: Session): void {
         session.terminal.stdout.write(result.value);
         return;
       }
-      session.print({
+      await session.print({
         document: {
           namespace,
           key,
-          ...valueDocument(result.value),
+          ...bytesDocument("value", result.value),
           ...historyDocument(result),
           revision: result.revision,
         },
@@ -111,7 +111,7 @@ function addDelete(kv: Command, session: Session): void {
           guard: guardOf(options),
         }),
       );
-      session.print({
+      await session.print({
         document: {
           namespace,
           key,
@@ -143,7 +143,7 @@ function addList(kv: Command, session: Session): void {
       const { namespace, prefix } = parsePrefixArgument(target);
       const keysOnly = options.keysOnly === true;
       const { items, revision } = await readList(session, namespace, prefix, options);
-      session.print({
+      await session.print({
         document: {
           namespace,
           prefix,
@@ -226,14 +226,14 @@ function addCompareAndSwap(kv: Command, session: Session): void {
         }),
       );
       const { success, currentExists, currentValue, currentValueOmitted, modRevision, revision } = result;
-      session.print({
+      await session.print({
         document: {
           namespace,
           key,
           success,
           current_exists: currentExists,
-          ...(currentValue === undefined ? {} : valueDocument(currentValue)),
-          ...(currentValueOmitted ? { value_omitted: true } : {}),
+          ...(currentValue === undefined ? {} : bytesDocument("current_value", currentValue)),
+          ...(currentValueOmitted ? { current_value_omitted: true } : {}),
           mod_revision: modRevision,
           revision,
         },
@@ -261,14 +261,6 @@ function ttlOption(): Option {
 
 function ifRevisionOption(description: string): Option {
   return new Option("--if-revision <N>", description).argParser(parseCount);
-}
-
-function previousDocument(asked: boolean | undefined, previous: PreviousEntry | undefined): object {
-  if (asked !== true) return {};
-  if (previous === undefined) return { previous: null };
-  const { key, value } = previous;
-  const known = value === undefined ? { value_omitted: true } : valueDocument(value);
-  return { previous: { key, ...known, ...historyDocument(previous) } };
 }
 
 function withPrevious(

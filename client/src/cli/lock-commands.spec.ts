@@ -69,7 +69,7 @@ describe("quoinctl lock and rwlock", function () {
       "LOCK  STATE  OWNER  SUBJECT  TOKEN  EXPIRES IN  WAITING\nn/l   HELD   me     user     7      12.5s       2\n",
     );
     const { out } = await quoinctl(["lock", "describe", "n/l", "-o", "json"]);
-    expect(JSON.parse(out)).to.deep.include({ state: "HELD", holders: [holderDocument], waiters: 2, ttl_seconds: 30 });
+    expect(JSON.parse(out)).to.deep.include({ state: "HELD", holder: holderDocument, waiters: 2, ttl_seconds: 30 });
     member.scripts.describeRwLock = () => ({ name: "l", state: LockState.FREE, waitingWriters: 1 });
     expect((await quoinctl(["rwlock", "describe", "n/l"])).out).to.match(/\nn\/l +FREE +- +- +- +- +1\n$/);
     member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "no lock l" });
@@ -96,7 +96,7 @@ describe("quoinctl lock and rwlock", function () {
     member.scripts.acquireLock = () => ({ acquired: false, holder, state: LockState.HELD });
     const failed = await quoinctl(["lock", "acquire", "n/l", "-o", "json"]);
     expect(failed).to.include({ code: 4, err: "quoinctl: n/l was not acquired\n" });
-    expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holders: [holderDocument] });
+    expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holder: holderDocument });
   });
 
   it("acquire in a mode, with a token that changes it", async () => {
@@ -114,7 +114,7 @@ describe("quoinctl lock and rwlock", function () {
       out: "LOCK  RELEASED  REVISION\nn/l   true      9\n",
     });
     expect(request()).to.deep.equal({ namespace: "n", name: "l", owner: "", fencingToken: 7n });
-    await quoinctl(["rwlock", "release", "n/l", "--mode", "read"]);
+    await quoinctl(["rwlock", "release", "n/l", "--mode", "read", "--token", "7"]);
     expect(request()).to.include({ mode: RWMode.READ });
     member.scripts.forceReleaseLock = ({ rw }) => (rw ? {} : { released: true, previous: holder });
     expect((await quoinctl(["lock", "force-release", "n/l", "--token", "7", "--reason", "stuck"])).out).to.equal(
@@ -123,6 +123,31 @@ describe("quoinctl lock and rwlock", function () {
     expect(request()).to.include({ fencingToken: 7n, reason: "stuck", rw: false });
     const { out } = await quoinctl(["rwlock", "force-release", "n/l", "-o", "json"]);
     expect(JSON.parse(out)).to.include({ released: false, previous: null });
+  });
+
+  it("release without a token only the hold with which lock run started the process, or any with --force", async () => {
+    const known = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
+    for (const environment of [
+      {},
+      { QUOIN_NAMESPACE: "n", QUOIN_LOCK: "other", QUOIN_FENCING_TOKEN: "7" },
+      { QUOIN_NAMESPACE: "other", QUOIN_LOCK: "l", QUOIN_FENCING_TOKEN: "7" },
+      { QUOIN_NAMESPACE: "n", QUOIN_LOCK: "l", QUOIN_FENCING_TOKEN: "no number" },
+    ]) {
+      const { code, err } = await quoinctl(["lock", "release", "n/l", "--owner", "me"], {
+        environment: { ...known, ...environment },
+      });
+      expect(code).to.equal(2);
+      expect(err).to.match(
+        /^quoinctl: name the hold of n\/l with --token: .*\nhint: lock acquire .*--force instead\n$/,
+      );
+    }
+    expect(member.calls).to.have.length(0);
+    const own = { QUOIN_NAMESPACE: "n", QUOIN_LOCK: "l", QUOIN_FENCING_TOKEN: "7", QUOIN_LOCK_OWNER: "me" };
+    expect((await quoinctl(["lock", "release", "n/l"], { environment: { ...known, ...own } })).code).to.equal(0);
+    expect(request()).to.include({ fencingToken: 7n, owner: "me" });
+    member.scripts.forceReleaseLock = () => ({ released: true, previous: holder });
+    expect((await quoinctl(["lock", "release", "n/l", "--force"])).out).to.include("n/l   true      me     7");
+    expect((await quoinctl(["lock", "release", "n/l", "--force", "--token", "7"])).code).to.equal(2);
   });
 
   it("wants NAMESPACE/NAME", async () => {

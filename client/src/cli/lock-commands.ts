@@ -1,7 +1,7 @@
 /** `quoinctl lock …` and `quoinctl rwlock …` */
 
 import { type Command, Option } from "commander";
-import type { LockMode } from "../index.ts";
+import type { LockMode, ReleaseLockOptions } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
@@ -10,6 +10,7 @@ import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks } from "
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
 import { runWithLock } from "./locked-command.ts";
 import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
 const longestWaitMs = 3_590_000;
@@ -17,17 +18,23 @@ const longestWaitMs = 3_590_000;
 /** How long a command may take to end when the lock is lost, in milliseconds. */
 const defaultKillAfterMs = 10_000;
 
-/** Adds the commands to the program. */
-export function addLockCommands(program: Command, session: Session): void {
-  for (const kind of [exclusiveLocks, readWriteLocks]) {
-    const lock = program.command(kind.command).description(`create, hold and inspect ${kind.title}s`);
-    addCreate(lock, session, kind);
-    addDescribe(lock, session, kind);
-    addAcquire(lock, session, kind);
-    addRelease(lock, session, kind);
-    addForceRelease(lock, session, kind);
-    addRun(lock, session, kind);
-  }
+/** Adds the commands of exclusive locks to their group. */
+export function addLockCommands(lock: Command, session: Session): void {
+  addCommands(lock, session, exclusiveLocks);
+}
+
+/** Adds the commands of read-write locks to their group. */
+export function addReadWriteLockCommands(rwlock: Command, session: Session): void {
+  addCommands(rwlock, session, readWriteLocks);
+}
+
+function addCommands(lock: Command, session: Session, kind: LockKind): void {
+  addCreate(lock, session, kind);
+  addDescribe(lock, session, kind);
+  addAcquire(lock, session, kind);
+  addRelease(lock, session, kind);
+  addForceRelease(lock, session, kind);
+  addRun(lock, session, kind);
 }
 
 interface ModeOptions {
@@ -37,6 +44,12 @@ interface ModeOptions {
 interface HoldOptions extends ModeOptions {
   readonly ttl?: number;
   readonly owner?: string;
+}
+
+interface ReleaseOptions extends ModeOptions {
+  readonly token?: number;
+  readonly owner?: string;
+  readonly force?: boolean;
 }
 
 function addCreate(lock: Command, session: Session, kind: LockKind): void {
@@ -59,7 +72,7 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
       const created = await session.withClient((client) =>
         kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay }),
       );
-      session.print({
+      await session.print({
         document: { ...target, created_at_ms: created.createdAtMs, revision: created.revision },
         shown: {
           columns: ["LOCK", "CREATED", "REVISION"],
@@ -75,7 +88,8 @@ function addDescribe(lock: Command, session: Session, kind: LockKind): void {
     .description("show who holds a lock, until when, and how many wait")
     .action(async (text: string) => {
       const target = parseLock(text);
-      session.print(describedLock(target, await session.withClient((client) => kind.describe(client, target))));
+      const lock = await session.withClient((client) => kind.describe(client, target));
+      await session.print(describedLock(target, lock, kind));
     });
 }
 
@@ -94,7 +108,7 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
     const acquisition = await session.withClient((client) =>
       kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs }),
     );
-    session.print(acquiredLock(target, acquisition));
+    await session.print(acquiredLock(target, acquisition, kind));
     if (!acquisition.acquired) throw new NotAsExpectedError(`${text} was not acquired`);
   });
 }
@@ -102,21 +116,50 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
 function addRelease(lock: Command, session: Session, kind: LockKind): void {
   const command = lock
     .command("release <NAMESPACE/NAME>")
-    .description("release a lock; the next waiter gets it at once")
-    .addOption(new Option("--token <N>", "the hold with this token").argParser(parsePositiveCount))
-    .addOption(ownerOption());
-  addMode(command, kind, "the hold in this mode");
-  command.action(async (text: string, options: ModeOptions & { readonly token?: number; readonly owner?: string }) => {
-    const target = parseLock(text);
-    const { token: fencingToken, owner } = options;
-    const { revision } = await session.withClient((client) =>
-      kind.release(client, target, modeOf(options), { fencingToken, owner }),
+    .description("release a hold of a lock; the next waiter gets it at once")
+    .addOption(
+      new Option(
+        "--token <N>",
+        "the hold with this token, as acquire printed it (default: the hold of lock run, inside of it)",
+      ).argParser(parsePositiveCount),
+    )
+    .addOption(ownerOption())
+    .addOption(
+      new Option("--force", "whoever holds it, like force-release (needs admin access)").conflicts(["token", "owner"]),
     );
-    session.print({
+  addMode(command, kind, "the hold in this mode");
+  command.action(async (text: string, options: ReleaseOptions) => {
+    const target = parseLock(text);
+    if (options.force === true) {
+      const forced = await session.withClient((client) => kind.forceRelease(client, target, {}));
+      await session.print(forcedLock(target, forced));
+      return;
+    }
+    const { token: fencingToken, owner } = options;
+    const hold = fencingToken === undefined ? ownHold(session, target, kind) : { fencingToken, owner };
+    const { revision } = await session.withClient((client) => kind.release(client, target, modeOf(options), hold));
+    await session.print({
       document: { ...target, released: true, revision },
       shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), "true", String(revision)]] },
     });
   });
+}
+
+/**
+ * The hold with which `lock run` has started this process.
+ *
+ * @throws UsageError if it has another lock or none: without a token, this command would release the hold of another
+ * program of the same user.
+ */
+function ownHold({ terminal }: Session, { namespace, name }: LockTarget, { command }: LockKind): ReleaseLockOptions {
+  const { QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_FENCING_TOKEN, QUOIN_LOCK_OWNER: owner } = terminal.environment;
+  const fencingToken = Number(QUOIN_FENCING_TOKEN);
+  const isOwn = QUOIN_NAMESPACE === namespace && QUOIN_LOCK === name;
+  if (isOwn && Number.isSafeInteger(fencingToken) && fencingToken > 0) return { fencingToken, owner };
+  throw new UsageError(
+    `name the hold of ${namespace}/${name} with --token: another program may hold the lock now`,
+    `${command} acquire printed the token, and ${command} describe shows it; administrators can pass --force instead`,
+  );
 }
 
 function addForceRelease(lock: Command, session: Session, kind: LockKind): void {
@@ -130,7 +173,7 @@ function addForceRelease(lock: Command, session: Session, kind: LockKind): void 
       const forced = await session.withClient((client) =>
         kind.forceRelease(client, target, { fencingToken: token, reason }),
       );
-      session.print(forcedLock(target, forced));
+      await session.print(forcedLock(target, forced));
     });
 }
 

@@ -2,11 +2,11 @@
 
 import { escapeControls } from "./displayed-text.ts";
 import { formatMilliseconds } from "./duration.ts";
-import type { LockTarget, ShownAcquisition, ShownForce, ShownHold, ShownLock } from "./lock-kinds.ts";
+import type { LockKind, LockTarget, ShownAcquisition, ShownForce, ShownHold, ShownLock } from "./lock-kinds.ts";
 import type { Result } from "./output.ts";
 
 /** The output of `describe`: a row for each hold, or one row without a hold. */
-export function describedLock(target: LockTarget, lock: ShownLock): Result {
+export function describedLock(target: LockTarget, lock: ShownLock, kind: LockKind): Result {
   const { state, holders, waiting, ttlSeconds, lockDelaySeconds, lastFencingToken, createdAtMs, revision } = lock;
   const waiters = Object.values(waiting).reduce((sum, count) => sum + count, 0);
   const shown = holders.length === 0 ? [undefined] : holders;
@@ -14,7 +14,7 @@ export function describedLock(target: LockTarget, lock: ShownLock): Result {
     document: {
       ...target,
       state,
-      holders: holders.map(holdDocument),
+      ...holdersDocument(holders, kind),
       ...waiting,
       ttl_seconds: ttlSeconds,
       lock_delay_seconds: lockDelaySeconds,
@@ -38,7 +38,7 @@ export function describedLock(target: LockTarget, lock: ShownLock): Result {
 }
 
 /** The output of `acquire`. */
-export function acquiredLock(target: LockTarget, acquisition: ShownAcquisition): Result {
+export function acquiredLock(target: LockTarget, acquisition: ShownAcquisition, kind: LockKind): Result {
   const { acquired, fencingToken, ttlSeconds, expiresInMs, holders, queueLength, state, waitedMs, revision } =
     acquisition;
   return {
@@ -48,7 +48,7 @@ export function acquiredLock(target: LockTarget, acquisition: ShownAcquisition):
       fencing_token: fencingToken,
       ttl_seconds: ttlSeconds,
       expires_in_ms: expiresInMs,
-      holders: holders.map(holdDocument),
+      ...holdersDocument(holders, kind),
       queue_length: queueLength,
       state,
       waited_ms: waitedMs,
@@ -96,6 +96,13 @@ export function lockCell({ namespace, name }: LockTarget): string {
 function holdersCell(holders: readonly ShownHold[]): string {
   if (holders.length === 0) return "-";
   return holders.map(({ owner, mode }) => escapeControls(mode === undefined ? owner : `${owner} (${mode})`)).join(", ");
+}
+
+/** An exclusive lock has one holder or none, a read-write lock a list of them. */
+function holdersDocument(holders: readonly ShownHold[], { hasModes }: LockKind): object {
+  if (hasModes) return { holders: holders.map(holdDocument) };
+  const [holder] = holders;
+  return { holder: holder === undefined ? null : holdDocument(holder) };
 }
 
 function holdDocument({ owner, subject, fencingToken, acquiredAtMs, expiresInMs, mode }: ShownHold): object {

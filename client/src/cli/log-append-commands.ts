@@ -38,8 +38,8 @@ function addAppend(log: Command, session: Session, findLogId: FindLogId): void {
     const { sequence, replayed } = await session.withClient(async (client) =>
       client.logs.append(await findLogId(client, text), payload, conditionsOf(options)),
     );
-    session.print({
-      document: { sequence, replayed },
+    await session.print({
+      document: { success: true, sequence, replayed },
       shown: { columns: ["SEQUENCE", "REPLAYED"], rows: [[String(sequence), String(replayed)]] },
     });
   });
@@ -64,8 +64,8 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
       const { sequences, lastSequence, replayed } = await session.withClient(async (client) =>
         client.logs.appendBatch(await findLogId(client, text), payloads, conditionsOf(options)),
       );
-      session.print({
-        document: { sequences, last_sequence: lastSequence, replayed },
+      await session.print({
+        document: { success: true, sequences, last_sequence: lastSequence, replayed },
         shown: {
           columns: ["EVENTS", "LAST", "REPLAYED"],
           rows: [[String(sequences.length), String(lastSequence), String(replayed)]],

@@ -1,23 +1,23 @@
 /** `quoinctl log …` */
 
 import { type Command, Option } from "commander";
-import { type Client, type LogInfo, type LogSettings, QuoinError } from "../index.ts";
+import type { Client, LogInfo, LogSettings } from "../index.ts";
+import { allOf } from "./account-result.ts";
 import { formatSize, parseSize } from "./byte-size.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { parseDurationSeconds } from "./duration.ts";
 import { addAppendCommands } from "./log-append-commands.ts";
 import { addReadCommands } from "./log-read-commands.ts";
+import { type ObjectKind, onlyOne } from "./named-object.ts";
 import type { Session } from "./session.ts";
-import { UsageError } from "./usage-error.ts";
+import { isUuid } from "./uuid.ts";
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Removes a setting. */
 const notSet = "none";
 
-/** Adds the commands to the program. */
-export function addLogCommands(program: Command, session: Session): void {
-  const log = program.command("log").description("create, append to, read and follow event logs");
+/** Adds the commands to their group. */
+export function addLogCommands(log: Command, session: Session): void {
   addCreate(log, session);
   addList(log, session);
   addDescribe(log, session);
@@ -27,39 +27,26 @@ export function addLogCommands(program: Command, session: Session): void {
   addReadCommands(log, session, findLogId);
 }
 
+const logs: ObjectKind<LogInfo> = {
+  title: "event log",
+  notFoundReason: "LOG_NOT_FOUND",
+  describe: ({ namespace, name }) => `${namespace}/${name}`,
+};
+
 /**
  * The id of a log that is given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name.
  * The text is split at the first slash: a namespace has none, and a name may have more.
  *
- * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND if no log has this name; UsageError if several have it.
+ * @throws NotFoundError LOG_NOT_FOUND if no log has this name; UsageError if several have it.
  */
 async function findLogId(client: Client, text: string): Promise<string> {
-  if (uuidPattern.test(text)) return text;
+  if (isUuid(text)) return text;
   const slash = text.indexOf("/");
   const found =
     slash < 0
-      ? await logsNamed(client, text)
+      ? await allOf(client.logs.pages({ name: text }))
       : await client.logs.find(text.slice(slash + 1), { namespace: text.slice(0, slash) });
-  const [log, other] = [found ?? []].flat();
-  if (log === undefined) {
-    const message = `there is no event log named ${JSON.stringify(text)} in your namespaces`;
-    throw new QuoinError({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND", message });
-  }
-  if (other !== undefined) {
-    const named = `${log.namespace}/${text} or ${other.namespace}/${text}`;
-    throw new UsageError(`several namespaces have an event log named ${JSON.stringify(text)}: give ${named}`);
-  }
-  return log.logId;
-}
-
-/** Logs of this name: at least two if there are as many. */
-async function logsNamed(client: Client, name: string): Promise<readonly LogInfo[]> {
-  const found: LogInfo[] = [];
-  for await (const page of client.logs.pages({ name })) {
-    found.push(...page);
-    if (found.length > 1) break;
-  }
-  return found;
+  return onlyOne([found ?? []].flat(), text, logs).logId;
 }
 
 type Setting = number | typeof notSet;
@@ -78,7 +65,7 @@ function addCreate(log: Command, session: Session): void {
   for (const option of settingOptions()) command.addOption(option);
   command.action(async (name: string, options: SettingOptions & { readonly namespace?: string }) => {
     const { namespace } = options;
-    print(
+    await print(
       session,
       await session.withClient((client) => client.logs.create(name, { namespace, settings: settingsOf(options) })),
     );
@@ -107,7 +94,7 @@ function addList(log: Command, session: Session): void {
         }
         return found.slice(0, limit);
       });
-      session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
+      await session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
     });
 }
 
@@ -116,7 +103,10 @@ function addDescribe(log: Command, session: Session): void {
     .command("describe <LOG>")
     .description("show an event log, given as NAMESPACE/NAME or by its id; NAME is enough if only one namespace has it")
     .action(async (text: string) => {
-      print(session, await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))));
+      await print(
+        session,
+        await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))),
+      );
     });
 }
 
@@ -126,7 +116,7 @@ function addSettings(log: Command, session: Session): void {
     .description("change settings of an event log (needs its creator or an admin)");
   for (const option of settingOptions()) command.addOption(option);
   command.action(async (text: string, options: SettingOptions) => {
-    print(
+    await print(
       session,
       await session.withClient(async (client) =>
         client.logs.updateSettings(await findLogId(client, text), settingsOf(options)),
@@ -145,7 +135,10 @@ function addDelete(log: Command, session: Session): void {
         await client.logs.delete(id);
         return id;
       });
-      session.print({ document: { log_id: logId, deleted: true }, shown: { columns: ["DELETED"], rows: [[logId]] } });
+      await session.print({
+        document: { log_id: logId, deleted: true },
+        shown: { columns: ["DELETED"], rows: [[logId]] },
+      });
     });
 }
 
@@ -177,8 +170,8 @@ function settingsOf({ duplicateWindow, maxAge, maxBytes }: SettingOptions): LogS
   };
 }
 
-function print(session: Session, log: LogInfo): void {
-  session.print({ document: logDocument(log), shown: logTable([log]) });
+async function print(session: Session, log: LogInfo): Promise<void> {
+  await session.print({ document: logDocument(log), shown: logTable([log]) });
 }
 
 function logDocument({ settings, ...log }: LogInfo): object {
@@ -190,12 +183,12 @@ function logDocument({ settings, ...log }: LogInfo): object {
     last_sequence: log.lastSequence,
     event_count: log.eventCount,
     size_bytes: log.sizeBytes,
-    created_at_ms: log.createdAtMs,
+    created_at: new Date(log.createdAtMs).toISOString(),
     created_by: log.createdBy,
     settings: {
-      duplicate_window_seconds: settings.duplicateWindowSeconds,
-      retention_max_age_seconds: settings.retentionMaxAgeSeconds,
-      retention_max_bytes: settings.retentionMaxBytes,
+      "queue.duplicate_window_secs": settings.duplicateWindowSeconds,
+      "retention.max_age_secs": settings.retentionMaxAgeSeconds,
+      "retention.max_bytes": settings.retentionMaxBytes,
     },
   };
 }

@@ -2,13 +2,12 @@
 
 import { once } from "node:events";
 import { type Command, Option } from "commander";
-import { stringify } from "yaml";
 import type { Client, LogEvent } from "../index.ts";
+import { bytesDocument } from "./bytes-document.ts";
 import { parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseWaitMs } from "./duration.ts";
-import { valueDocument } from "./key-document.ts";
-import type { OutputFormat } from "./output.ts";
+import { streamFormatter } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The id of a log, given by its id or its name. */
@@ -47,7 +46,7 @@ function addRead(log: Command, session: Session, findLogId: FindLogId): void {
         const { events, lastSequence } = await session.withClient(async (client) =>
           client.logs.read(await findLogId(client, text), { fromSequence, limit, waitSeconds, timeoutMs }),
         );
-        session.print({
+        await session.print({
           document: { events: events.map(eventDocument), last_sequence: lastSequence },
           shown: { columns: ["SEQUENCE", "TIME", "KEY", "PAYLOAD"], rows: events.map(cellsOf) },
         });
@@ -71,10 +70,12 @@ function addTail(log: Command, session: Session, findLogId: FindLogId): void {
           const logId = await findLogId(client, text);
           const fromSequence = from ?? (await client.logs.describe(logId)).lastSequence + 1;
           session.note(`following from sequence ${fromSequence} on`);
+          const formatter = await streamFormatter(session.outputFormat);
+          const textOf = (event: LogEvent) => formatter?.(eventDocument(event)) ?? lineOf(event);
           let printed = 0;
           for await (const event of client.logs.tail(logId, { fromSequence })) {
             // Wait for a slow reader; the member then waits too.
-            if (!stdout.write(textOf(event, session.outputFormat))) await once(stdout, "drain");
+            if (!stdout.write(textOf(event))) await once(stdout, "drain");
             printed += 1;
             if (printed === limit) return;
           }
@@ -87,10 +88,7 @@ function fromOption(fallback: string): Option {
   return new Option("--from <N>", `the first sequence ${fallback}`).argParser(parsePositiveCount);
 }
 
-/** JSON is one line for each event, YAML one document. */
-function textOf(event: LogEvent, output: OutputFormat): string {
-  if (output === "json") return `${JSON.stringify(eventDocument(event))}\n`;
-  if (output === "yaml") return `---\n${stringify(eventDocument(event))}`;
+function lineOf(event: LogEvent): string {
   return `${cellsOf(event).join("  ").trimEnd()}\n`;
 }
 
@@ -100,5 +98,10 @@ function cellsOf({ sequence, timestampMs, key, payload }: LogEvent): readonly st
 }
 
 function eventDocument({ sequence, timestampMs, key, payload }: LogEvent): object {
-  return { sequence, timestamp_ms: timestampMs, key: key ?? null, ...valueDocument(payload) };
+  return {
+    sequence,
+    timestamp: new Date(timestampMs).toISOString(),
+    ...bytesDocument("payload", payload),
+    idempotency_key: key ?? null,
+  };
 }

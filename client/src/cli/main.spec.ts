@@ -198,6 +198,25 @@ describe("quoinctl, the process", function () {
       expect(token.stdout.toString()).to.match(/^token-\d\n$/);
     }));
 
+  it("loads the SDK only for a command that reaches a cluster, and never the fetch of Node, to start quickly", () =>
+    withLocalCluster(async (directory) => {
+      stored.set("n/k", { value: Buffer.from("v") });
+      const modules = ["http2", "internal/deps/undici/undici"].map((name) => `NativeModule ${name}`);
+      const list = `process.moduleLoadList.filter((name) => ${JSON.stringify(modules)}.includes(name))`;
+      const report = `process.on("exit", () => process.stderr.write(JSON.stringify(${list})));`;
+      const nodeArguments = ["--import", `data:text/javascript,${encodeURIComponent(report)}`];
+      for (const [parameters, loaded] of [
+        [["--version"], []],
+        [["kv", "get", "--help"], []],
+        [["__complete", "zsh", "kv", "g"], []],
+        [["context", "list"], []],
+        [["kv", "get", "n/k"], ["NativeModule http2"]],
+      ] as const) {
+        const { code, stderr } = await runQuoinctl(parameters, { directory, nodeArguments });
+        expect([code, JSON.parse(stderr)], parameters.join(" ")).to.deep.equal([0, loaded]);
+      }
+    }));
+
   it("ends quietly when the reader of its output ends", () =>
     withLocalCluster(async (directory) => {
       const item = { key: "k".repeat(1_000), value: Buffer.alloc(100) };

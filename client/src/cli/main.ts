@@ -1,9 +1,19 @@
 /** The process of quoinctl: connects the command line with its surroundings and with the shell's exit code. */
 
 import { homedir } from "node:os";
-import { systemRuntime } from "../index.ts";
+import { setTimeout as pause } from "node:timers/promises";
 import { run } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** The clock and the timers of this process. The SDK has the same ones, but not every command loads the SDK. */
+const runtime: Terminal["runtime"] = {
+  monotonicMs: () => performance.now(),
+  sleep: (durationMs, signal) => pause(durationMs, undefined, signal === undefined ? {} : { signal }),
+  after: (delayMs, callback) => {
+    const timer = setTimeout(callback, delayMs).unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 /** Runs the command line of this process to its end. */
 export async function main(): Promise<void> {
@@ -19,7 +29,7 @@ export async function main(): Promise<void> {
     environment: process.env,
     workingDirectory: process.cwd(),
     homeDirectory: homedir(),
-    runtime: systemRuntime,
+    runtime,
     signals: process,
   };
   const code = await run(process.argv.slice(2), terminal);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type MemberSlot, type Membership, QuoinError } from "../index.ts";
+import type { MemberSlot, Membership } from "../index.ts";
+import { NotFoundError } from "./failure.ts";
 import { selectMembers } from "./member-argument.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -27,7 +28,7 @@ describe("members as arguments", () => {
   it("must exist", () => {
     for (const wanted of ["q-2", "2", "", "constructor"]) {
       expect(() => idsOf("1", wanted))
-        .to.throw(QuoinError, JSON.stringify(wanted))
+        .to.throw(NotFoundError, JSON.stringify(wanted))
         .with.property("reason", "MEMBER_NOT_FOUND");
     }
   });

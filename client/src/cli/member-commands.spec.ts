@@ -252,8 +252,27 @@ describe("quoinctl member, leader and settings", () => {
     ]);
     expect(request()).to.deep.equal({ targetId: "5", ifTerm: 3n });
     const json = await quoinctl(["leader", "transfer", "-o", "json"]);
-    expect(JSON.parse(json.out)).to.deep.equal({ leader_id: "7", leader_name: "q-2", term: 4 });
+    expect(JSON.parse(json.out)).to.deep.equal({ leader_id: "7", name: "q-2", term: 4 });
     expect(request()).to.deep.equal({ targetId: "", ifTerm: 0n });
+  });
+
+  it("names the leader, without any access to the administration", async () => {
+    member.scripts.getCluster = () => ({
+      ...{ clusterId: "c", leaderId: "5", term: 4n },
+      members: [
+        { id: "1", name: "q-0", grpcEndpoint: "a:7400", httpEndpoint: "a:7401" },
+        { id: "5", name: "q-1", grpcEndpoint: "b:7400", httpEndpoint: "b:7401", leader: true },
+      ],
+    });
+    const { code, out } = await quoinctl(["leader"]);
+    expect(code).to.equal(0);
+    expect(cells(out)).to.deep.equal([
+      ["LEADER ID", "NAME", "GRPC", "HTTP", "TERM"],
+      ["5", "q-1", "b:7400", "b:7401", "4"],
+    ]);
+    expect(JSON.parse((await quoinctl(["leader", "-o", "json"])).out)).to.deep.equal({
+      ...{ leader_id: "5", name: "q-1", grpc_endpoint: "b:7400", http_endpoint: "b:7401", term: 4 },
+    });
   });
 
   it("ends with 3 if no member took over the leadership in time", async () => {

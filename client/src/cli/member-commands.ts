@@ -1,7 +1,7 @@
 /** `quoinctl member …` */
 
 import { type Command, Option } from "commander";
-import { type AdminClient, type ChangeResult, type MemberSlot, type Membership, QuoinError } from "../index.ts";
+import type { AdminClient, ChangeResult, MemberSlot, Membership } from "../index.ts";
 import { parseCount } from "./count.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { formatMilliseconds, parseWaitMs } from "./duration.ts";
@@ -18,9 +18,8 @@ const retryPauseMs = 500;
 
 const listColumns = ["ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "LAG", "CONTACT", "PROMOTABLE"];
 
-/** Adds the commands to the program. */
-export function addMemberCommands(program: Command, session: Session): void {
-  const member = program.command("member").description("list and change the members of the cluster (needs admin)");
+/** Adds the commands to their group. */
+export function addMemberCommands(member: Command, session: Session): void {
   addList(member, session);
   addAdd(member, session);
   addPromote(member, session);
@@ -38,7 +37,7 @@ function addList(member: Command, session: Session): void {
     .action(async () => {
       const membership = await session.withAdmin((admin) => admin.listMembers());
       const { clusterId, term, configIndex, commitIndex, changing, leaderId, members } = membership;
-      session.print({
+      await session.print({
         document: {
           ...{ cluster_id: clusterId, term, config_index: configIndex, commit_index: commitIndex, changing },
           leader_id: leaderId === "" ? null : leaderId,
@@ -58,7 +57,7 @@ function addAdd(member: Command, session: Session): void {
     .action(async (name: string, { ifConfigIndex }: ChangeOptions) => {
       const added = await session.withAdmin((admin) => admin.addMember(name, { ifConfigIndex }));
       const { id } = added.member;
-      session.print({
+      await session.print({
         document: { id, name: added.member.name, config_index: added.configIndex },
         shown: changeTable([added.member], added),
       });
@@ -68,8 +67,8 @@ function addAdd(member: Command, session: Session): void {
 
 function addPromote(member: Command, session: Session): void {
   member
-    .command("promote <ID|NAME...>")
-    .description("give learners a vote, several in one step; waits until they have caught up")
+    .command("promote <MEMBER...>")
+    .description("give learners a vote, by name or id, several in one step; waits until they have caught up")
     .addOption(
       new Option("--wait <DURATION>", "how long to wait for them, such as 90s or 5m; 0 = not at all")
         .argParser(parseWaitMs)
@@ -80,21 +79,21 @@ function addPromote(member: Command, session: Session): void {
       await session.withAdmin(async (admin) => {
         const members = selectMembers(await admin.listMembers(), wanted);
         const promoted = await promoteWhenReady(session, admin, members, options);
-        session.print({ document: changeDocument(members, promoted), shown: changeTable(members, promoted) });
+        await session.print({ document: changeDocument(members, promoted), shown: changeTable(members, promoted) });
       });
     });
 }
 
 function addRemove(member: Command, session: Session): void {
   member
-    .command("remove <ID|NAME...>")
-    .description("remove members, several in one step; a removed member never comes back")
+    .command("remove <MEMBER...>")
+    .description("remove members, by name or id, several in one step; a removed member never comes back")
     .addOption(ifConfigIndexOption())
     .action(async (wanted: readonly string[], { ifConfigIndex }: ChangeOptions) => {
       await session.withAdmin(async (admin) => {
         const members = selectMembers(await admin.listMembers(), wanted);
         const removed = await admin.removeMembers(idsOf(members), { ifConfigIndex });
-        session.print({ document: changeDocument(members, removed), shown: changeTable(members, removed) });
+        await session.print({ document: changeDocument(members, removed), shown: changeTable(members, removed) });
       });
     });
 }
@@ -106,6 +105,7 @@ async function promoteWhenReady(
   members: readonly MemberSlot[],
   { ifConfigIndex, wait }: ChangeOptions & { readonly wait: number },
 ): Promise<ChangeResult> {
+  const { QuoinError } = await import("../index.ts");
   const { runtime } = terminal;
   const untilMs = runtime.monotonicMs() + wait;
   const line = new ProgressLine(terminal);

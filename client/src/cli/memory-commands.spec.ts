@@ -110,10 +110,45 @@ describe("quoinctl memory", () => {
     await quoinctl(["write", "n/r", "-", "--offset", "7"], { input: "!\n" });
     expect((await quoinctl(["read", "n/r", "--offset", "2", "--length", "7"])).out).to.equal("hello!\n");
     const { out } = await quoinctl(["read", "n/r", "--length", "3", "-o", "json"]);
-    expect(JSON.parse(out)).to.deep.equal({ namespace: "n", region_id: "r", offset: 0, length: 3, data: "\0\0h" });
+    expect(JSON.parse(out)).to.deep.equal({
+      ...{ namespace: "n", region_id: "r", offset: 0, length: 3, data: "AABo", data_text: "\0\0h" },
+    });
     bytes[0] = 0xff;
     const binary = await quoinctl(["read", "n/r", "--length", "1", "-o", "json"]);
-    expect(JSON.parse(binary.out)).to.include({ data_base64: "/w==" });
+    expect(JSON.parse(binary.out)).to.include({ data: "/w==" });
+  });
+
+  it("writes no binary bytes to a terminal, except with --raw", async () => {
+    bytes[0] = 0xff;
+    const refused = await quoinctl(["read", "n/r", "--length", "1"], { isTTY: true });
+    expect([refused.code, refused.out]).to.deep.equal([1, ""]);
+    expect(refused.err).to.include("binary").and.include("--raw");
+    const raw = await quoinctl(["read", "n/r", "--length", "1", "--raw"], { isTTY: true });
+    expect(raw.bytes).to.deep.equal(Buffer.of(0xff));
+  });
+
+  it("finds a region by its label, and lists the candidates if several have it", async () => {
+    member.scripts.listMemoryRegions = () => ({
+      regions: [
+        { ...region, regionId: "r1", label: "one" },
+        { ...region, regionId: "r2", label: "both" },
+        { ...region, regionId: "r3", label: "both" },
+      ],
+    });
+    for (const parameters of [["describe"], ["resize"], ["free"], ["write"], ["read"]]) {
+      const [command = ""] = parameters;
+      const rest = command === "resize" ? ["2KiB"] : command === "write" ? ["x"] : [];
+      expect((await quoinctl([command, "n/one", ...rest])).code, command).to.equal(0);
+      expect(request(), command).to.include({ regionId: "r1" });
+      const several = await quoinctl([command, "n/both", ...rest]);
+      expect(several).to.include({
+        code: 2,
+        err: 'quoinctl: 2 memory regions are called "both": name one of them\nhint: n/r2 (both), n/r3 (both)\n',
+      });
+      const absent = await quoinctl([command, "n/absent", ...rest]);
+      expect(absent.code).to.equal(1);
+      expect(absent.err).to.include('there is no memory region "absent" (REGION_NOT_FOUND)');
+    }
   });
 
   it("write and read whole files, and show their progress on a terminal", () =>

@@ -4,22 +4,27 @@ import { writeFile } from "node:fs/promises";
 import { Argument, type Command, Option } from "commander";
 import type { Client, MemoryRegionInfo } from "../index.ts";
 import { formatSize, parseSize } from "./byte-size.ts";
+import { bytesDocument } from "./bytes-document.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
-import { decodeText, escapeControls } from "./displayed-text.ts";
+import { escapeControls } from "./displayed-text.ts";
 import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
 import { parseNameArgument } from "./key-argument.ts";
+import { type ObjectKind, onlyOne } from "./named-object.ts";
 import type { Result } from "./output.ts";
 import type { Session } from "./session.ts";
 import { withTransferProgress } from "./transfer-progress.ts";
 import { UsageError } from "./usage-error.ts";
+import { isUuid } from "./uuid.ts";
 import { readValue } from "./value-argument.ts";
+
+/** The largest page of the service. */
+const pageSize = 1_000;
 
 /** The largest region that any service allows: the default quota of a namespace. */
 const maxRegionBytes = 1_024 ** 3;
 
-/** Adds the commands to the program. */
-export function addMemoryCommands(program: Command, session: Session): void {
-  const memory = program.command("memory").description("allocate, read and write memory regions");
+/** Adds the commands to their group. */
+export function addMemoryCommands(memory: Command, session: Session): void {
   addAllocate(memory, session);
   addDescribe(memory, session);
   addResize(memory, session);
@@ -44,7 +49,7 @@ function addAllocate(memory: Command, session: Session): void {
       const { regionId, sizeBytes, version, revision } = await session.withClient((client) =>
         client.memory.allocate(namespace, size, { label }),
       );
-      session.print({
+      await session.print({
         document: { namespace, region_id: regionId, size_bytes: sizeBytes, version, revision },
         shown: {
           columns: ["REGION", "SIZE", "VERSION"],
@@ -57,11 +62,13 @@ function addAllocate(memory: Command, session: Session): void {
 function addDescribe(memory: Command, session: Session): void {
   memory
     .command("describe <NAMESPACE/REGION>")
-    .description("show the size and the version of a region")
+    .description("show the size and the version of a region, given by id or label")
     .action(async (text: string) => {
       const { namespace, name } = parseRegion(text);
-      const { revision, ...region } = await session.withClient((client) => client.memory.describe(namespace, name));
-      session.print({ document: { ...regionDocument(region), revision }, shown: regionTable([region]) });
+      const { revision, ...region } = await session.withClient(async (client) =>
+        client.memory.describe(namespace, await findRegionId(client, namespace, name)),
+      );
+      await session.print({ document: { ...regionDocument(region), revision }, shown: regionTable([region]) });
     });
 }
 
@@ -76,13 +83,14 @@ function addResize(memory: Command, session: Session): void {
     .addOption(rwGuardOption())
     .action(async (text: string, size: number, options: ChangeOptions) => {
       const { namespace, name } = parseRegion(text);
-      const { sizeBytes, previousSizeBytes, version, revision } = await session.withClient((client) =>
-        client.memory.resize(namespace, name, size, conditions(options)),
-      );
-      session.print({
+      const { regionId, sizeBytes, previousSizeBytes, version, revision } = await session.withClient(async (client) => {
+        const id = await findRegionId(client, namespace, name);
+        return { regionId: id, ...(await client.memory.resize(namespace, id, size, conditions(options))) };
+      });
+      await session.print({
         document: {
           namespace,
-          region_id: name,
+          region_id: regionId,
           size_bytes: sizeBytes,
           previous_size_bytes: previousSizeBytes,
           version,
@@ -90,7 +98,7 @@ function addResize(memory: Command, session: Session): void {
         },
         shown: {
           columns: ["REGION", "SIZE", "SIZE BEFORE", "VERSION"],
-          rows: [[escapeControls(name), formatSize(sizeBytes), formatSize(previousSizeBytes), String(version)]],
+          rows: [[escapeControls(regionId), formatSize(sizeBytes), formatSize(previousSizeBytes), String(version)]],
         },
       });
     });
@@ -105,12 +113,13 @@ function addFree(memory: Command, session: Session): void {
     .addOption(rwGuardOption())
     .action(async (text: string, options: ChangeOptions) => {
       const { namespace, name } = parseRegion(text);
-      const { freed, revision } = await session.withClient((client) =>
-        client.memory.free(namespace, name, conditions(options)),
-      );
-      session.print({
-        document: { namespace, region_id: name, freed, revision },
-        shown: { columns: ["REGION", "FREED"], rows: [[escapeControls(name), String(freed)]] },
+      const { regionId, freed, revision } = await session.withClient(async (client) => {
+        const id = await findRegionId(client, namespace, name);
+        return { regionId: id, ...(await client.memory.free(namespace, id, conditions(options))) };
+      });
+      await session.print({
+        document: { namespace, region_id: regionId, freed, revision },
+        shown: { columns: ["REGION", "FREED"], rows: [[escapeControls(regionId), String(freed)]] },
       });
     });
 }
@@ -133,16 +142,18 @@ function addWrite(memory: Command, session: Session): void {
         const { namespace, name } = parseRegion(text);
         const { offset, file } = options;
         const data = await readValue(session.terminal, { argument, file }, maxRegionBytes);
-        const version = await session.withClient((client) =>
-          withTransferProgress(session.terminal, "writing", (onProgress) =>
-            client.memory.open(namespace, name).writeAt(offset, data, { ...conditions(options), onProgress }),
-          ),
-        );
-        session.print({
-          document: { namespace, region_id: name, offset, bytes_written: data.length, version },
+        const { regionId, version } = await session.withClient(async (client) => {
+          const id = await findRegionId(client, namespace, name);
+          const written = await withTransferProgress(session.terminal, "writing", (onProgress) =>
+            client.memory.open(namespace, id).writeAt(offset, data, { ...conditions(options), onProgress }),
+          );
+          return { regionId: id, version: written };
+        });
+        await session.print({
+          document: { namespace, region_id: regionId, offset, bytes_written: data.length, version },
           shown: {
             columns: ["REGION", "OFFSET", "BYTES WRITTEN", "VERSION"],
-            rows: [[escapeControls(name), String(offset), String(data.length), String(version)]],
+            rows: [[escapeControls(regionId), String(offset), String(data.length), String(version)]],
           },
         });
       },
@@ -153,6 +164,7 @@ interface ReadOptions {
   readonly offset: number;
   readonly length?: number;
   readonly outputFile?: string;
+  readonly raw?: boolean;
   readonly mixed?: boolean;
 }
 
@@ -163,30 +175,38 @@ function addRead(memory: Command, session: Session): void {
     .addOption(offsetOption())
     .addOption(new Option("--length <N>", "how many bytes (default: all to the end)").argParser(parseCount))
     .option("--output-file <FILE>", "write them to a file")
+    .option("--raw", "also write bytes to a terminal that it may obey or cannot show")
     .option("--mixed", "do not fail when the region changes while it is read")
     .action(async (text: string, options: ReadOptions) => {
       const { namespace, name } = parseRegion(text);
-      const data = await session.withClient((client) => readRegion(session, client, { namespace, name }, options));
+      const { regionId, data } = await session.withClient(async (client) => {
+        const id = await findRegionId(client, namespace, name);
+        return { regionId: id, data: await readRegion(session, client, { namespace, regionId: id }, options) };
+      });
       const { offset, outputFile } = options;
+      if (outputFile === undefined && options.raw === true) {
+        session.terminal.stdout.write(data);
+        return;
+      }
       if (outputFile === undefined) {
-        session.print({
-          document: { namespace, region_id: name, offset, length: data.length, ...dataDocument(data) },
+        await session.print({
+          document: { namespace, region_id: regionId, offset, length: data.length, ...bytesDocument("data", data) },
           shown: data,
         });
         return;
       }
       await writeToFile(outputFile, data);
-      session.print(savedRegion(namespace, name, outputFile, offset, data.length));
+      await session.print(savedRegion(namespace, regionId, outputFile, offset, data.length));
     });
 }
 
 async function readRegion(
   session: Session,
   client: Client,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { namespace, regionId }: { readonly namespace: string; readonly regionId: string },
   { offset, length, mixed }: ReadOptions,
 ): Promise<Uint8Array> {
-  const region = client.memory.open(namespace, name);
+  const region = client.memory.open(namespace, regionId);
   const wanted = length ?? Math.max(0, (await region.size()) - offset);
   return withTransferProgress(session.terminal, "reading", (onProgress) =>
     region.readAt(offset, wanted, { mixed, onProgress }),
@@ -201,12 +221,12 @@ async function writeToFile(file: string, data: Uint8Array): Promise<void> {
   }
 }
 
-function savedRegion(namespace: string, name: string, file: string, offset: number, length: number): Result {
+function savedRegion(namespace: string, regionId: string, file: string, offset: number, length: number): Result {
   return {
-    document: { namespace, region_id: name, offset, length, file },
+    document: { namespace, region_id: regionId, offset, length, file },
     shown: {
       columns: ["REGION", "OFFSET", "BYTES READ", "FILE"],
-      rows: [[escapeControls(name), String(offset), String(length), escapeControls(file)]],
+      rows: [[escapeControls(regionId), String(offset), String(length), escapeControls(file)]],
     },
   };
 }
@@ -225,8 +245,33 @@ function addList(memory: Command, session: Session): void {
         }
         return found.slice(0, limit);
       });
-      session.print({ document: { namespace, regions: regions.map(regionDocument) }, shown: regionTable(regions) });
+      await session.print({
+        document: { namespace, regions: regions.map(regionDocument) },
+        shown: regionTable(regions),
+      });
     });
+}
+
+const regions: ObjectKind<MemoryRegionInfo> = {
+  title: "memory region",
+  notFoundReason: "REGION_NOT_FOUND",
+  describe: ({ namespace, regionId, label }) => `${namespace}/${regionId}${label === "" ? "" : ` (${label})`}`,
+};
+
+/**
+ * The id of a region that is given by id or label.
+ *
+ * @throws NotFoundError if the namespace has no such region; UsageError if several have this label.
+ */
+async function findRegionId({ memory }: Client, namespace: string, text: string): Promise<string> {
+  if (isUuid(text)) return text;
+  const found = new Map<string, MemoryRegionInfo>();
+  for await (const page of memory.pages(namespace, { pageSize })) {
+    for (const region of page.regions) {
+      if (region.label === text || region.regionId === text) found.set(region.regionId, region);
+    }
+  }
+  return onlyOne([...found.values()], text, regions).regionId;
 }
 
 function parseRegion(text: string): { readonly namespace: string; readonly name: string } {
@@ -247,11 +292,6 @@ function ifVersionOption(): Option {
 
 function conditions(options: ChangeOptions) {
   return { expectedVersion: options.ifVersion, guard: guardOf(options) };
-}
-
-function dataDocument(data: Uint8Array): object {
-  const text = decodeText(data);
-  return text === undefined ? { data_base64: Buffer.from(data).toString("base64") } : { data: text };
 }
 
 function regionDocument(region: MemoryRegionInfo): object {

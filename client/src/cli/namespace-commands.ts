@@ -3,16 +3,14 @@
 import type { Command } from "commander";
 import type { Session } from "./session.ts";
 
-/** Adds the commands to the program. */
-export function addNamespaceCommands(program: Command, session: Session): void {
-  program
-    .command("namespace")
-    .description("manage namespaces")
+/** Adds the commands to their group. */
+export function addNamespaceCommands(namespace: Command, session: Session): void {
+  namespace
     .command("create <NAME>")
     .description("create a namespace (needs admin access)")
     .action(async (name: string) => {
       const created = await session.withClient((client) => client.keyValue.createNamespace(name));
-      session.print({
+      await session.print({
         document: { namespace: created.namespace, created_at_ms: created.createdAtMs, revision: created.revision },
         shown: {
           columns: ["NAMESPACE", "CREATED", "REVISION"],

@@ -12,6 +12,8 @@ export interface ConnectionOptions extends SecretFiles, TlsFiles {
   readonly endpoints?: readonly string[] | undefined;
   /** Name of the context to use. */
   readonly context?: string | undefined;
+  /** Whether the selected context need not exist; then the other places name the cluster. */
+  readonly mayLackContext?: boolean | undefined;
 }
 
 /** @throws UsageError if a file is unusable, or the options contradict each other. */

@@ -11,11 +11,8 @@ interface ResetOptions {
   readonly ownerKeyFile?: string;
 }
 
-/** Adds the commands to the program. */
-export function addOwnerCommands(program: Command, session: Session): void {
-  const owner = program
-    .command("owner")
-    .description("let the owner of the cluster log in again (needs an admin token)");
+/** Adds the commands to their group. */
+export function addOwnerCommands(owner: Command, session: Session): void {
   owner
     .command("reset <EMAIL>")
     .description("make the user an active owner with a new password (prompts for it); API keys stay")
@@ -31,7 +28,7 @@ export function addOwnerCommands(program: Command, session: Session): void {
       const { userId, created } = await session.withAdminPort((admin) =>
         admin.resetOwner({ owner: { email, password, apiKey } }),
       );
-      session.print({
+      await session.print({
         document: { user_id: userId, email, created },
         shown: { columns: ["USER-ID", "EMAIL", "CREATED"], rows: [[userId, email, String(created)]] },
       });

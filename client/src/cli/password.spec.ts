@@ -77,7 +77,7 @@ describe("a password prompt", () => {
 
     /** Runs `quoinctl login` on a terminal with echo, answers its prompt at once, and reads the terminal settings. */
     async function answer(directory: string, keys: string): Promise<TerminalRun> {
-      const login = `"${process.execPath}" "${LAUNCHER}" login ada@example.com`;
+      const login = `"${process.execPath}" "${LAUNCHER}" login ada@example.com --print-token`;
       const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: member.url };
       const run = new TerminalRun(`stty echo; ${login}; echo "ended: $?"; stty -a`, { directory, environment });
       runs.push(run);

@@ -130,7 +130,7 @@ describe("quoinctl, the program", () => {
         created: false,
         mod_revision: 8,
         revision: 8,
-        previous: { key: "k", value: "old", ...history },
+        previous: { key: "k", value: "b2xk", value_text: "old", ...history },
       });
       member.scripts.putKey = () => ({ created: true });
       expect(JSON.parse((await quoinctl(["kv", "put", "n/k", "v", "--prev", "-o", "json"])).out)).to.include({
@@ -164,14 +164,14 @@ describe("quoinctl, the program", () => {
       expect((await quoinctl(["kv", "get", "n/k", "--raw", "-o", "json"])).bytes).to.deep.equal(Buffer.from(value));
     });
 
-    it("prints revisions in JSON and YAML, and bytes that are not text in base64", async () => {
+    it("prints revisions in JSON and YAML, and bytes in base64 as HTTP does, with their text if they have one", async () => {
       member.scripts.getKey = () => ({ ...entry, revision: 9n });
-      const document = { namespace: "n", key: "k", value: "old", ...history, revision: 9 };
+      const document = { namespace: "n", key: "k", value: "b2xk", value_text: "old", ...history, revision: 9 };
       expect(JSON.parse((await quoinctl(["kv", "get", "n/k", "-o", "json"])).out)).to.deep.equal(document);
       expect(parse((await quoinctl(["kv", "get", "n/k", "-o", "yaml"])).out)).to.deep.equal(document);
       member.scripts.getKey = () => ({ value: Uint8Array.of(0xff) });
       const binary = JSON.parse((await quoinctl(["kv", "get", "n/k", "-o", "json"])).out);
-      expect(binary).to.include({ value_base64: "/w==" }).and.to.not.have.property("value");
+      expect(binary).to.include({ value: "/w==" }).and.to.not.have.property("value_text");
     });
 
     it("names the missing key, and the command that creates namespaces", async () => {
@@ -187,6 +187,19 @@ describe("quoinctl, the program", () => {
         "quoinctl: no namespace n (NAMESPACE_NOT_FOUND)\nhint: create it with: quoinctl namespace create NAME\n",
       );
     });
+  });
+
+  it("kv get writes a binary value to a terminal only with --raw", async () => {
+    member.scripts.getKey = () => ({ value: Uint8Array.of(0x1b, 0x5b, 0x32, 0x4a) });
+    expect(await quoinctl(["kv", "get", "n/k"], { isTTY: true })).to.include({
+      code: 1,
+      out: "",
+      err:
+        "quoinctl: the value is binary, and is not written to a terminal\n" +
+        "hint: write it to a file or a pipe, or pass --raw; -o json prints it in base64\n",
+    });
+    expect(await quoinctl(["kv", "get", "n/k", "--raw"], { isTTY: true })).to.include({ code: 0, out: "\u001b[2J" });
+    expect(await quoinctl(["kv", "get", "n/k"])).to.include({ code: 0, out: "\u001b[2J\n" });
   });
 
   describe("kv delete", () => {
@@ -223,6 +236,18 @@ describe("quoinctl, the program", () => {
       );
     });
 
+    it("takes an asterisk at the end for the rest of the key, and an escaped one as it is", async () => {
+      for (const [target, prefix] of [
+        ["n/a/*", "a/"],
+        ["n/a/\\*", "a/*"],
+        ["n/*", ""],
+        ["n", ""],
+      ] as const) {
+        expect((await quoinctl(["kv", "list", target])).code).to.equal(0);
+        expect(request(), target).to.include({ prefix });
+      }
+    });
+
     it("leaves out the values with --keys-only", async () => {
       const { out } = await quoinctl(["kv", "list", "n", "--keys-only", "--page-size", "1"]);
       expect(request()).to.include({ keysOnly: true, pageSize: 1, prefix: "" });
@@ -234,7 +259,7 @@ describe("quoinctl, the program", () => {
       expect(JSON.parse(out)).to.deep.equal({
         namespace: "n",
         prefix: "",
-        items: [{ key: "1", value: "old", ...history }],
+        items: [{ key: "1", value: "b2xk", value_text: "old", ...history }],
         revision: 5,
       });
       expect(member.calls).to.have.length(1);
@@ -329,7 +354,7 @@ describe("quoinctl, the program", () => {
       member.scripts.compareAndSwap = () => ({ currentExists: true, currentValueOmitted: true, modRevision: 5n });
       const cas = ["kv", "cas", "n/k", "--expect", "old", "new"];
       expect((await quoinctl(cas)).out).to.include("n/k  false    5             (not kept)\n");
-      expect(JSON.parse((await quoinctl([...cas, "-o", "json"])).out)).to.include({ value_omitted: true });
+      expect(JSON.parse((await quoinctl([...cas, "-o", "json"])).out)).to.include({ current_value_omitted: true });
     });
 
     it("requires exactly one condition: an expectation, or --absent", async () => {
@@ -454,7 +479,7 @@ describe("quoinctl, the program", () => {
       ["member", "promote", "1", "--wait", "soon"],
       ["member", "remove"],
       ["member", "remove", "1", "--if-config-index", "-1"],
-      ["leader"],
+      ["leader", "q-1"],
       ["leader", "transfer", "1", "2"],
       ["leader", "transfer", "--if-term", "x"],
       ["-o", "xml", "kv", "get", "n/k"],

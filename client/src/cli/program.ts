@@ -2,32 +2,16 @@
 
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
-import { addBackupCommands } from "./backup-commands.ts";
-import { addCompletionCommand } from "./completion-command.ts";
+import { commandGroups } from "./command-groups.ts";
+import { escapeControls } from "./displayed-text.ts";
 import { parseDurationMs } from "./duration.ts";
 import { exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
 import { InterruptedError } from "./interrupted-error.ts";
-import { addKeyCommands } from "./key-commands.ts";
-import { addKeyValueCommands } from "./kv-commands.ts";
-import { addLeaderCommands } from "./leader-commands.ts";
 import { parseList } from "./list.ts";
-import { addLockCommands } from "./lock-commands.ts";
-import { addLogCommands } from "./log-commands.ts";
-import { addLoginCommand } from "./login-command.ts";
-import { addMemberCommands } from "./member-commands.ts";
-import { addMemoryCommands } from "./memory-commands.ts";
-import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
-import { addOwnerCommands } from "./owner-commands.ts";
 import { type GlobalOptions, Session } from "./session.ts";
-import { addSettingsCommands } from "./settings-commands.ts";
-import { addStatusCommand } from "./status-command.ts";
 import type { Terminal } from "./terminal.ts";
-import { addTokenCommand } from "./token-command.ts";
-import { addUsageCommand } from "./usage-command.ts";
-import { addUserCommands } from "./user-commands.ts";
-import { addWatchCommands } from "./watch-commands.ts";
 
 const afterHelp = `
 The cluster: --endpoints, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else a context, else
@@ -36,6 +20,9 @@ else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 not acquired or comparison failed;
 lock run ends with the exit code of its command.`;
+
+/** What the scripts of the shells run; it is not in the help. */
+const completionCommand = "__complete";
 
 /**
  * Runs one command.
@@ -47,7 +34,13 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   const program: Command = new Command("quoinctl");
   const session = new Session(terminal, () => program.opts<GlobalOptions>());
   try {
-    addCommands(program, session);
+    addGlobalOptions(program, session);
+    if (parameters[0] === completionCommand) {
+      const { answerShell } = await import("./completion-command.ts");
+      await answerShell(program, session, parameters.slice(1), (words) => addCommands(program, session, words));
+      return exitCodes.done;
+    }
+    await addCommands(program, session, parameters);
     await program.parseAsync(parameters, { from: "user" });
     return session.exitCode;
   } catch (error) {
@@ -57,13 +50,12 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     if (error instanceof InterruptedError) return exitCodes.interrupted;
     const { message, hint, exitCode } = describeFailure(error);
     terminal.stderr.write(`quoinctl: ${message}\n`);
-    if (hint !== undefined) terminal.stderr.write(`hint: ${hint}\n`);
+    if (hint !== undefined) terminal.stderr.write(`hint: ${escapeControls(hint)}\n`);
     return exitCode;
   }
 }
 
-function addCommands(program: Command, session: Session): void {
-  const { terminal } = session;
+function addGlobalOptions(program: Command, { terminal }: Session): void {
   program
     .description("Command line of Quoin, the coordination service")
     .version(packageDescription.version)
@@ -72,7 +64,7 @@ function addCommands(program: Command, session: Session): void {
     )
     .option("--token-file <FILE>", "authenticate with the token in this file")
     .option("--api-key-file <FILE>", "authenticate with the API key in this file")
-    .option("--context <NAME>", "use this context of the configuration file")
+    .option("--context <CONTEXT>", "use this context of the configuration file")
     .option("--ca <FILE>", "use TLS and trust these certificate authorities (PEM)")
     .option("--cert <FILE>", "use TLS with this client certificate (PEM)")
     .option("--key <FILE>", "private key of the certificate (PEM)")
@@ -97,22 +89,12 @@ function addCommands(program: Command, session: Session): void {
         ),
     })
     .exitOverride();
-  addNamespaceCommands(program, session);
-  addKeyValueCommands(program, session);
-  addLockCommands(program, session);
-  addMemoryCommands(program, session);
-  addWatchCommands(program, session);
-  addLogCommands(program, session);
-  addMemberCommands(program, session);
-  addLeaderCommands(program, session);
-  addSettingsCommands(program, session);
-  addStatusCommand(program, session);
-  addTokenCommand(program, session);
-  addLoginCommand(program, session);
-  addKeyCommands(program, session);
-  addUserCommands(program, session);
-  addOwnerCommands(program, session);
-  addBackupCommands(program, session);
-  addUsageCommand(program, session);
-  addCompletionCommand(program, session);
+}
+
+/** Adds all commands, and completes those that the words name. */
+async function addCommands(program: Command, session: Session, words: readonly string[]): Promise<void> {
+  for (const { name, description, complete } of commandGroups) {
+    const command = program.command(name).description(description);
+    if (words.includes(name)) await complete(command, session);
+  }
 }

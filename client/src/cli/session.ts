@@ -1,14 +1,7 @@
 /** One run of quoinctl: its surroundings, its global options, and shared functions of commands. */
 
-import { type AdminClient, type Client, createAdminClient, createClient, QuoinError } from "../index.ts";
-import {
-  type AdminConnection,
-  type Connection,
-  findAdminConnection,
-  findConnection,
-  findHttpConnection,
-  type HttpConnection,
-} from "./connection.ts";
+import type { AdminClient, Client, QuoinError } from "../index.ts";
+import type { AdminConnection, Connection, HttpConnection } from "./connection.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { exitCodes } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
@@ -40,29 +33,49 @@ export class Session {
     return this.#readOptions().timeout;
   }
 
+  /** The options that select the cluster, as given. */
+  get connectionOptions(): ConnectionOptions {
+    return this.#readOptions();
+  }
+
   /** The output format of results. */
   get outputFormat(): OutputFormat {
     return this.#readOptions().output;
   }
 
   /** Finds the cluster; raises UsageError if there is none. */
-  async findConnection(): Promise<Connection> {
-    return findConnection(this.terminal, this.#readOptions());
+  async findConnection(options: Pick<ConnectionOptions, "context"> = {}): Promise<Connection> {
+    const { findConnection } = await import("./connection.ts");
+    return findConnection(this.terminal, { ...this.#readOptions(), ...options });
   }
 
-  /** Finds the HTTP interface of the cluster, for work without credentials; raises UsageError if there is none. */
-  async findHttpConnection(): Promise<HttpConnection> {
-    return findHttpConnection(this.terminal, this.#readOptions());
+  /**
+   * Finds the HTTP interface of the cluster, for work without credentials; raises UsageError if there is none.
+   *
+   * @param mayLackContext whether the selected context need not exist.
+   */
+  async findHttpConnection({ mayLackContext }: { readonly mayLackContext: boolean }): Promise<HttpConnection> {
+    const { findHttpConnection } = await import("./connection.ts");
+    return findHttpConnection(this.terminal, { ...this.#readOptions(), mayLackContext });
   }
 
   /** Finds the admin ports; raises UsageError if there are none, or if there is no admin token. */
   async findAdminConnection(): Promise<AdminConnection> {
+    const { findAdminConnection } = await import("./connection.ts");
     return findAdminConnection(this.terminal, this.#readOptions());
   }
 
-  /** Runs work with a client, and closes it. */
-  async withClient<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
-    const client = createClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
+  /**
+   * Runs work with a client, and closes it.
+   *
+   * @param options the context instead of that of the command line.
+   */
+  async withClient<Value>(
+    work: (client: Client) => Promise<Value>,
+    options: Pick<ConnectionOptions, "context"> = {},
+  ): Promise<Value> {
+    const [{ createClient }, connection] = await Promise.all([import("../index.ts"), this.findConnection(options)]);
+    const client = createClient({ ...connection, timeoutMs: this.timeoutMs });
     try {
       return await work(client);
     } finally {
@@ -72,7 +85,8 @@ export class Session {
 
   /** Runs work with a client for the administration of the cluster, and closes it. */
   async withAdmin<Value>(work: (admin: AdminClient) => Promise<Value>): Promise<Value> {
-    const admin = createAdminClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
+    const [{ createAdminClient }, connection] = await Promise.all([import("../index.ts"), this.findConnection()]);
+    const admin = createAdminClient({ ...connection, timeoutMs: this.timeoutMs });
     try {
       return await work(admin);
     } finally {
@@ -84,6 +98,7 @@ export class Session {
    * Runs work on an admin port, on one member after the other until it succeeds. Only for work that may be repeated.
    */
   async withAdminPort<Value>(work: (admin: AdminClient, endpoint: string) => Promise<Value>): Promise<Value> {
+    const { createAdminClient, QuoinError } = await import("../index.ts");
     const { endpoints, credentials, tls } = await this.findAdminConnection();
     const failures: QuoinError[] = [];
     for (const endpoint of endpoints) {
@@ -111,7 +126,7 @@ export class Session {
   }
 
   /** Prints a result in the requested format. */
-  print(result: Result): void {
-    printResult(this.terminal, this.#readOptions().output, result);
+  async print(result: Result): Promise<void> {
+    await printResult(this.terminal, this.#readOptions().output, result);
   }
 }

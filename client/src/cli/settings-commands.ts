@@ -11,11 +11,9 @@ interface PutOptions {
   readonly ifSettingsRevision?: number;
 }
 
-/** Adds the commands to the program. */
-export function addSettingsCommands(program: Command, session: Session): void {
-  program
-    .command("settings")
-    .description("change settings of the cluster (needs admin)")
+/** Adds the commands to their group. */
+export function addSettingsCommands(settings: Command, session: Session): void {
+  settings
     .command("put")
     .argument("<NAME=VALUE...>", "such as token.lifetime_secs=600, or token.lifetime_secs=default", collectSetting)
     .description("change all named settings or none; for an unknown name, the refusal lists the possible names")
@@ -24,7 +22,7 @@ export function addSettingsCommands(program: Command, session: Session): void {
     )
     .action(async (values: ReadonlyMap<string, number | null>, { ifSettingsRevision }: PutOptions) => {
       const revision = await session.withAdmin((admin) => admin.putSettings(values, { ifSettingsRevision }));
-      session.print({
+      await session.print({
         document: { settings_revision: revision },
         shown: { columns: ["SETTINGS REVISION"], rows: [[String(revision)]] },
       });

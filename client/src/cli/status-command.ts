@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
-import { type ReportedMember, reportMembers } from "./member-report.ts";
+import type { ReportedMember } from "./member-report.ts";
 import type { Session } from "./session.ts";
 
 const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
@@ -11,18 +11,16 @@ const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "
 /** How long each member may take without --timeout: a hanging member must not hide the others for long. */
 const defaultTimeoutMs = 2_000;
 
-/** Adds the command to the program. */
-export function addStatusCommand(program: Command, session: Session): void {
-  program
-    .command("status")
-    .description("show the members of the cluster and their state")
-    .action(async () => {
-      const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? defaultTimeoutMs);
-      session.print({
-        document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
-        shown: { columns, rows: report.members.map(memberRow) },
-      });
+/** Completes the command. */
+export function addStatusCommand(status: Command, session: Session): void {
+  status.action(async () => {
+    const { reportMembers } = await import("./member-report.ts");
+    const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? defaultTimeoutMs);
+    await session.print({
+      document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
+      shown: { columns, rows: report.members.map(memberRow) },
     });
+  });
 }
 
 function memberDocument(member: ReportedMember): object {

@@ -1,16 +1,14 @@
 /** `quoinctl token`: the only command that prints a secret, and only on the standard output. */
 
 import { type Command, Option } from "commander";
-import { type AccessToken, type Credentials, createTokenSource, exchangeApiKey, type TlsOptions } from "../index.ts";
+import type { AccessToken, Credentials, TlsOptions } from "../index.ts";
 import { parseDurationSeconds } from "./duration.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Adds the command to the program. */
-export function addTokenCommand(program: Command, session: Session): void {
-  program
-    .command("token")
-    .description("print an access token, for grpcurl, curl and other clients")
+/** Completes the command. */
+export function addTokenCommand(token: Command, session: Session): void {
+  token
     .addOption(
       new Option("--expires-in <SECONDS>", "life of the token, such as 600 or 10m (default: 1h)").argParser(
         parseDurationSeconds,
@@ -19,7 +17,7 @@ export function addTokenCommand(program: Command, session: Session): void {
     .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
       const { credentials, tls } = await session.findConnection();
       const { accessToken, expiresInSeconds } = await obtainToken(credentials, tls, expiresIn, session.timeoutMs);
-      session.print({
+      await session.print({
         document: {
           access_token: accessToken,
           ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }),
@@ -37,6 +35,7 @@ async function obtainToken(
   expiresInSeconds: number | undefined,
   timeoutMs: number | undefined,
 ): Promise<Partial<AccessToken> & Pick<AccessToken, "accessToken">> {
+  const { createTokenSource, exchangeApiKey } = await import("../index.ts");
   if ("apiKey" in credentials) return exchangeApiKey({ ...credentials, tls, expiresInSeconds, timeoutMs });
   if (expiresInSeconds !== undefined) throw new UsageError("--expires-in needs an API key: this token exists already");
   return { accessToken: await createTokenSource(credentials, tls).token() };

@@ -1,7 +1,7 @@
 /** `quoinctl usage`: the usage of the cluster. */
 
 import { type Command, Option } from "commander";
-import type { NamespaceUse, UsageOptions } from "../index.ts";
+import type { NamespaceUse, Usage, UsageOptions } from "../index.ts";
 import { accountResult } from "./account-result.ts";
 import type { Session } from "./session.ts";
 
@@ -16,23 +16,35 @@ const fields = [
 
 const quotas = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
 
-/** Adds the command to the program. */
-export function addUsageCommand(program: Command, session: Session): void {
-  program
-    .command("usage")
-    .description("show the usage by hour or day, or the current usage of namespaces; by API key with -o json")
+/** Completes the command. */
+export function addUsageCommand(command: Command, session: Session): void {
+  command
     .option("--from <TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)")
     .option("--to <TIME>", "until this day or instant (default: now)")
     .addOption(new Option("--by <UNIT>", "how to group it").choices(["hour", "day", "namespace"]).default("day"))
     .action(async ({ from, to, by }: UsageCommandOptions) => {
       const granularity = by === "namespace" ? "day" : by;
       const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
-      session.print(
+      const document = wireForm(usage);
+      await session.print(
         by === "namespace"
-          ? accountResult(usage, usage.namespaces.map(shownUse), ["namespace", ...quotas])
-          : accountResult(usage, usage.buckets, fields),
+          ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...quotas])
+          : accountResult(document, usage.buckets, fields),
       );
     });
+}
+
+/** The usage as HTTP groups it. */
+function wireForm({ startMs, endMs, totals, buckets, byKey, namespaces, requestsPerMinuteMax, asOfMs }: Usage): object {
+  return {
+    period: { startMs, endMs },
+    totals,
+    buckets,
+    byKey,
+    namespaces: namespaces.map(({ namespace, ...uses }) => ({ namespace, quotas: uses })),
+    limits: { requestsPerMinute: requestsPerMinuteMax },
+    asOfMs,
+  };
 }
 
 /** The current usage of a namespace, each value as `3 of 10`. */

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from "commander";
 import type { UserChanges, UserInfo, UserRole } from "../index.ts";
+import { findUserId } from "./account-argument.ts";
 import { accountResult, allOf } from "./account-result.ts";
 import { parseList } from "./list.ts";
 import { readPasswordFile } from "./password.ts";
@@ -24,9 +25,8 @@ interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"
   readonly currentPasswordFile?: string;
 }
 
-/** Adds the commands to the program. */
-export function addUserCommands(program: Command, session: Session): void {
-  const user = program.command("user").description("manage users (needs the role admin, except for your own password)");
+/** Adds the commands to their group. */
+export function addUserCommands(user: Command, session: Session): void {
   addCreate(user, session);
   addList(user, session);
   addDescribe(user, session);
@@ -43,7 +43,7 @@ function addCreate(user: Command, session: Session): void {
     .addOption(passwordOption())
     .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
       const made = { role, namespaces, password: await readPassword(passwordFile) };
-      print(session, await session.withClient((client) => client.users.create(email, made)));
+      await print(session, await session.withClient((client) => client.users.create(email, made)));
     });
 }
 
@@ -53,47 +53,59 @@ function addList(user: Command, session: Session): void {
     .description("list the users whose role and namespaces you have")
     .action(async () => {
       const users = await session.withClient((client) => allOf(client.users.pages({ pageSize })));
-      session.print(accountResult({ users }, users, shownFields));
+      await session.print(accountResult({ users }, users, shownFields));
     });
 }
 
 function addDescribe(user: Command, session: Session): void {
   user
-    .command("describe <USER-ID>")
-    .description("describe a user")
-    .action(async (id: string) => print(session, await session.withClient((client) => client.users.get(id))));
+    .command("describe <USER>")
+    .description("describe a user, given by e-mail address or id")
+    .action(async (text: string) => {
+      await print(
+        session,
+        await session.withClient(async (client) => client.users.get(await findUserId(client, text))),
+      );
+    });
 }
 
 function addUpdate(user: Command, session: Session): void {
   user
-    .command("update <USER-ID>")
-    .description("change a user, or your own password; other fields stay")
+    .command("update <USER>")
+    .description("change a user, given by e-mail address or id, or your own password; other fields stay")
     .addOption(new Option("--role <ROLE>", "the rights of the user").choices(roles))
     .addOption(namespacesOption())
     .addOption(new Option("--status <STATUS>", "whether the user has any access").choices(statuses))
     .addOption(passwordOption())
     .option("--current-password-file <FILE>", "file with your current password, to change your own")
-    .action(async (id: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
+    .action(async (text: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
       const password = await readPassword(passwordFile);
       const currentPassword = await readPassword(currentPasswordFile);
       const wanted = { ...changes, password, currentPassword };
-      print(session, await session.withClient((client) => client.users.update(id, wanted)));
+      await print(
+        session,
+        await session.withClient(async (client) => client.users.update(await findUserId(client, text), wanted)),
+      );
     });
 }
 
 function addDelete(user: Command, session: Session): void {
   user
-    .command("delete <USER-ID>")
-    .description("delete a user, with all API keys and tokens of the user")
-    .action(async (userId: string) => {
-      await session.withClient((client) => client.users.delete(userId));
+    .command("delete <USER>")
+    .description("delete a user, given by e-mail address or id, with all API keys and tokens of the user")
+    .action(async (text: string) => {
+      const userId = await session.withClient(async (client) => {
+        const id = await findUserId(client, text);
+        await client.users.delete(id);
+        return id;
+      });
       const deleted = { userId, deleted: true };
-      session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
+      await session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
     });
 }
 
-function print(session: Session, user: UserInfo): void {
-  session.print(accountResult(user, [user], shownFields));
+async function print(session: Session, user: UserInfo): Promise<void> {
+  await session.print(accountResult(user, [user], shownFields));
 }
 
 async function readPassword(file: string | undefined): Promise<string | undefined> {

@@ -38,10 +38,10 @@ describe("quoinctl watch", () => {
   }
 
   it("prints changes of keys, one per line, up to the limit", async () => {
-    expect(await quoinctl("keys", "n/p/", "--from-revision", "11", "--prev", "--limit", "3")).to.include({
+    expect(await quoinctl("keys", "n/p/*", "--from-revision", "11", "--prev", "--limit", "3")).to.include({
       code: 0,
       out: ["11  PUT       p/a  one\\ntwo  (before: old)", "13  DELETE    p/b", "13  EXPIRE    p/c\n"].join("\n"),
-      err: "watching from revision 11 on\n",
+      err: "watching n/p/* from revision 11 on\n",
     });
     expect(member.calls[0]?.request).to.deep.include({
       namespace: "n",
@@ -58,10 +58,14 @@ describe("quoinctl watch", () => {
     const history = { create_revision: 1, version: 1, expires_in_ms: 0 };
     const documents = [
       {
-        ...{ namespace: "n", type: "PUT", key: "p/a", value: "one\ntwo", ...history, mod_revision: 11 },
-        previous: { key: "p/a", value: "old", ...history, mod_revision: 9 },
+        ...{ namespace: "n", type: "PUT" },
+        kv: { key: "p/a", value: "b25lCnR3bw==", value_text: "one\ntwo", ...history, mod_revision: 11 },
+        previous: { key: "p/a", value: "b2xk", value_text: "old", ...history, mod_revision: 9 },
       },
-      { namespace: "n", type: "DELETE", key: "p/b", value: "v", ...history, mod_revision: 13 },
+      {
+        ...{ namespace: "n", type: "DELETE" },
+        kv: { key: "p/b", value: "dg==", value_text: "v", ...history, mod_revision: 13 },
+      },
     ];
     expect(
       out
@@ -73,9 +77,29 @@ describe("quoinctl watch", () => {
     expect(parseAllDocuments(yaml.out).map((document) => document.toJS())).to.deep.equal(documents);
   });
 
+  it("prints only one key or lock without an asterisk, and says so", async () => {
+    expect(await quoinctl("keys", "n/p/b", "--limit", "1")).to.include({
+      ...{ code: 0, out: "13  DELETE    p/b\n", err: "watching only n/p/b from revision 11 on\n" },
+    });
+    expect(member.calls[0]?.request).to.include({ prefix: "p/b" });
+    expect((await quoinctl("locks", "n/l", "--limit", "2")).out).to.include("12  RELEASED  l");
+    member.streams.watchKeys = (_request, stream) => {
+      stream.send({ created: true, revision: 10n });
+      for (const key of ["p", "p/", "p/*", "p/*x"]) {
+        stream.send({ events: [{ type: KeyEvent_Type.DELETE, kv: { key, modRevision: 11n } }], revision: 11n });
+      }
+    };
+    const starred = await quoinctl("keys", "n/p/\\*", "--limit", "1");
+    expect(starred).to.include({ out: "11  DELETE    p/*\n", err: "watching only n/p/* from revision 11 on\n" });
+    const below = await quoinctl("keys", "n/p/", "--limit", "1");
+    expect(below.out).to.equal("11  DELETE    p/\n");
+    expect(below.err).to.equal("watching only n/p/ (to watch all below it: 'n/p/*') from revision 11 on\n");
+    expect((await quoinctl("keys", "n", "--limit", "1")).err).to.equal("watching all of n from revision 11 on\n");
+  });
+
   it("omits values", async () => {
     const { out } = await quoinctl("keys", "n", "--keys-only", "--limit", "1", "-o", "json");
-    expect(JSON.parse(out)).to.not.have.property("value");
+    expect(JSON.parse(out).kv).to.not.have.property("value");
     expect((await quoinctl("keys", "n", "--keys-only", "--limit", "1")).out).to.equal(
       "11  PUT       p/a  (before: 9)\n",
     );
@@ -83,7 +107,7 @@ describe("quoinctl watch", () => {
   });
 
   it("prints changes of locks", async () => {
-    expect((await quoinctl("locks", "n/l", "--limit", "2")).out).to.equal(
+    expect((await quoinctl("locks", "n/l*", "--limit", "2")).out).to.equal(
       "11  ACQUIRED  l  token 11  me\n12  RELEASED  l  token 11  me  WRITE  EXPIRED\n",
     );
     expect(member.calls[0]?.request).to.include({ namespace: "n", namePrefix: "l", startRevision: 0n });
@@ -94,7 +118,7 @@ describe("quoinctl watch", () => {
         .split("\n")
         .map((line) => JSON.parse(line))[1],
     ).to.deep.equal({
-      ...{ namespace: "n", name: "l", rw: true, action: "RELEASED", reason: "EXPIRED", mode: "WRITE", owner: "me" },
+      ...{ namespace: "n", lock_key: "l", rw: true, action: "RELEASED", reason: "EXPIRED", mode: "WRITE", owner: "me" },
       ...{ fencing_token: 11, revision: 12 },
     });
   });

@@ -2,13 +2,12 @@
 
 import { once } from "node:events";
 import { type Command, Option } from "commander";
-import { stringify } from "yaml";
 import type { KeyEvent, LockEvent, Watch } from "../index.ts";
 import { parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
-import { parsePrefixArgument } from "./key-argument.ts";
+import { type NamePattern, parsePatternArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument } from "./key-document.ts";
-import type { OutputFormat } from "./output.ts";
+import { streamFormatter } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** Characters of a value that a line shows. */
@@ -17,9 +16,21 @@ const shownCharacters = 60;
 /** The width of the longest word in this column, so that the next column is aligned. */
 const typeCharacters = 8;
 
-/** Adds the commands to the program. */
-export function addWatchCommands(program: Command, session: Session): void {
-  const watch = program.command("watch").description("print changes as they happen, until interrupted");
+const keysHelp = `
+Quote the asterisk, because a shell may replace it; at the end of a key, \\* is an asterisk. Examples:
+
+  quoinctl watch keys default/greeting
+  quoinctl watch keys 'default/config/*' --prev -o json
+  quoinctl watch keys default --from-revision 100 --limit 10`;
+
+const locksHelp = `
+Quote the asterisk, because a shell may replace it; at the end of a name, \\* is an asterisk. Examples:
+
+  quoinctl watch locks default/nightly
+  quoinctl watch locks 'default/jobs/*' -o json`;
+
+/** Adds the commands to their group. */
+export function addWatchCommands(watch: Command, session: Session): void {
   addKeys(watch, session);
   addLocks(watch, session);
 }
@@ -30,42 +41,65 @@ interface WatchOptions {
 }
 
 function addKeys(watch: Command, session: Session): void {
-  addWatch(watch, "keys", "print the changes of keys with a prefix, one per line")
+  addWatch(
+    watch,
+    "keys <NAMESPACE[/KEY]>",
+    "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, one per line",
+    keysHelp,
+  )
     .option("--prev", "also print the previous value")
     .option("--keys-only", "leave out the values")
     .action(async (text: string, options: WatchOptions & { readonly prev?: boolean; readonly keysOnly?: boolean }) => {
-      const { namespace, prefix } = parsePrefixArgument(text);
+      const pattern = parsePatternArgument(text);
+      const { namespace, name, prefix = name } = pattern;
       const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
       const showsValues = keysOnly !== true;
       await session.withClient(async (client) => {
         const events = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
-        await printEvents(session, events, options, {
-          document: (event) => keyDocument(namespace, event, showsValues),
-          line: (event) => keyLine(event, showsValues),
-        });
+        await printEvents(
+          session,
+          events,
+          { pattern, ...options },
+          {
+            nameOf: ({ kv }) => kv.key,
+            document: (event) => keyDocument(namespace, event, showsValues),
+            line: (event) => keyLine(event, showsValues),
+          },
+        );
       });
     });
 }
 
 function addLocks(watch: Command, session: Session): void {
-  addWatch(watch, "locks", "print the beginnings and ends of lock holds with a prefix, one per line").action(
-    async (text: string, options: WatchOptions) => {
-      const { namespace, prefix: namePrefix } = parsePrefixArgument(text);
-      await session.withClient(async (client) => {
-        const events = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
-        await printEvents(session, events, options, {
+  addWatch(
+    watch,
+    "locks <NAMESPACE[/LOCK]>",
+    "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, one per line",
+    locksHelp,
+  ).action(async (text: string, options: WatchOptions) => {
+    const pattern = parsePatternArgument(text);
+    const { namespace, name, prefix: namePrefix = name } = pattern;
+    await session.withClient(async (client) => {
+      const events = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
+      await printEvents(
+        session,
+        events,
+        { pattern, ...options },
+        {
+          nameOf: ({ lockKey }) => lockKey,
           document: (event) => lockDocument(namespace, event),
           line: lockLine,
-        });
-      });
-    },
-  );
+        },
+      );
+    });
+  });
 }
 
-function addWatch(watch: Command, what: string, description: string): Command {
+function addWatch(watch: Command, usage: string, description: string, help: string): Command {
   return watch
-    .command(`${what} <NAMESPACE[/PREFIX]>`)
+    .command(usage)
     .description(description)
+    .addHelpText("after", help)
     .addOption(
       new Option(
         "--from-revision <N>",
@@ -77,6 +111,7 @@ function addWatch(watch: Command, what: string, description: string): Command {
 
 /** How an event is printed. */
 interface EventFormat<Event> {
+  readonly nameOf: (event: Event) => string;
   readonly document: (event: Event) => object;
   readonly line: (event: Event) => string;
 }
@@ -85,32 +120,34 @@ interface EventFormat<Event> {
 async function printEvents<Event>(
   session: Session,
   watch: Watch<Event>,
-  { limit = Number.POSITIVE_INFINITY }: WatchOptions,
-  format: EventFormat<Event>,
+  { pattern, limit = Number.POSITIVE_INFINITY }: WatchOptions & { readonly pattern: NamePattern },
+  { nameOf, document, line }: EventFormat<Event>,
 ): Promise<void> {
   const { stdout } = session.terminal;
-  session.note(`watching from revision ${watch.revision + 1} on`);
+  const formatter = await streamFormatter(session.outputFormat);
+  session.note(`watching ${watchedNames(pattern)} from revision ${watch.revision + 1} on`);
   let printed = 0;
   for await (const { events } of watch) {
     for (const event of events) {
+      if (pattern.name !== undefined && nameOf(event) !== pattern.name) continue;
       // Wait for a slow reader; the member then waits too.
-      if (!stdout.write(textOf(event, session.outputFormat, format))) await once(stdout, "drain");
+      if (!stdout.write(formatter?.(document(event)) ?? `${line(event)}\n`)) await once(stdout, "drain");
       printed += 1;
       if (printed === limit) return;
     }
   }
 }
 
-/** JSON is one line for each event, YAML one document. */
-function textOf<Event>(event: Event, output: OutputFormat, { document, line }: EventFormat<Event>): string {
-  if (output === "json") return `${JSON.stringify(document(event))}\n`;
-  if (output === "yaml") return `---\n${stringify(document(event))}`;
-  return `${line(event)}\n`;
+/** What a watch prints, for people. */
+function watchedNames({ namespace, name, prefix }: NamePattern): string {
+  if (name === undefined) return escapeControls(prefix === "" ? `all of ${namespace}` : `${namespace}/${prefix}*`);
+  const all = name.endsWith("/") ? ` (to watch all below it: '${namespace}/${name}*')` : "";
+  return escapeControls(`only ${namespace}/${name}${all}`);
 }
 
 function keyDocument(namespace: string, { type, kv, previous }: KeyEvent, showsValues: boolean): object {
   const entry = showsValues ? entryDocument : (of: KeyEvent["kv"]) => ({ key: of.key, ...historyDocument(of) });
-  return { namespace, type, ...entry(kv), ...(previous === undefined ? {} : { previous: entry(previous) }) };
+  return { namespace, type, kv: entry(kv), ...(previous === undefined ? {} : { previous: entry(previous) }) };
 }
 
 function keyLine({ type, kv, previous }: KeyEvent, showsValues: boolean): string {
@@ -125,7 +162,7 @@ function lockDocument(namespace: string, event: LockEvent): object {
   const { lockKey, action, owner, reason, mode, fencingToken, revision, rw } = event;
   return {
     namespace,
-    name: lockKey,
+    lock_key: lockKey,
     rw,
     action,
     reason,

@@ -16,7 +16,17 @@ import { CoordinationError, readPageTokenKey, type StateReader } from "../state/
 
 /** The listing that a page token belongs to. */
 export interface Listing {
-  readonly of: "keys" | "regions" | "logs" | "api-keys" | "users";
+  readonly of:
+    | "keys"
+    | "key-versions"
+    | "namespaces"
+    | "locks"
+    | "locks-in-use"
+    | "streams"
+    | "regions"
+    | "logs"
+    | "api-keys"
+    | "users";
   /** For API keys: the user whose keys are listed; "" = all users. */
   readonly namespace: string;
   /** UTF-8 bytes; regions and accounts have none. */

@@ -36,10 +36,16 @@ export {
   encodeLeaderReply,
   encodeLeaderRequest,
   encodeLeaderTick,
+  encodeMemberAnswer,
+  encodeMemberQuestion,
   type LeaderReply,
   type LeaderRequest,
   type LeaderTick,
+  type MemberAnswer,
   type MemberHealthReport,
+  type MemberQuestion,
+  memberAnswerIn,
+  memberQuestionIn,
 } from "./leader-request-codec.ts";
 export type { PeerLimits } from "./limits.ts";
 export { EVERY_ADDRESS, listenAt } from "./listen-at.ts";

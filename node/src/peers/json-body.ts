@@ -42,6 +42,12 @@ export const incarnation = text.regex(INCARNATION, rule("32 lower-case hexadecim
 /** UUID in lower case. */
 export const uuid = text.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, rule("a UUID in lower case"));
 
+/** Far more than any answer about a member needs, and little beside what a connection carries in a heartbeat. */
+const BASE64_LENGTH_MAX = 512 * 1024;
+const base64Rule = rule(`base64 of at most ${BASE64_LENGTH_MAX} characters`);
+/** Bytes in base64. */
+export const base64 = z.base64(base64Rule).max(BASE64_LENGTH_MAX, base64Rule);
+
 /** One of these words. */
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, rule(words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`));

@@ -7,8 +7,12 @@ import {
   encodeLeaderReply,
   encodeLeaderRequest,
   encodeLeaderTick,
+  encodeMemberAnswer,
+  encodeMemberQuestion,
   type LeaderReply,
   type LeaderRequest,
+  memberAnswerIn,
+  memberQuestionIn,
 } from "./leader-request-codec.ts";
 
 const QUESTIONS: readonly LeaderRequest[] = [
@@ -40,12 +44,24 @@ describe("question codec", () => {
     expect(decodeLeaderTick(encodeLeaderTick(tick))).to.deep.equal(tick);
   });
 
+  it("returns questions about a member, and their answers, as they were, and keeps them apart from the leader's", () => {
+    const question = { seq: 5, body: Uint8Array.of(1, 255, 0) };
+    expect(memberQuestionIn(decodeLeaderRequest(encodeMemberQuestion(question)))).to.deep.equal(question);
+    for (const body of [Uint8Array.of(2, 254), new Uint8Array(0), null]) {
+      const answer = { seq: 6, body };
+      expect(memberAnswerIn(decodeLeaderReply(encodeMemberAnswer(answer)))).to.deep.equal(answer);
+    }
+    expect(QUESTIONS.map(memberQuestionIn)).to.deep.equal([null, null]);
+    expect(REPLIES.map(memberAnswerIn)).to.deep.equal([null, null, null]);
+  });
+
   it("refuses missing fields and wrong types", () => {
     const bodies = [
       '{"seq":1,"term":2,"kind":"other"}',
       '{"seq":-1,"term":2,"kind":"membership"}',
       '{"term":2,"kind":"membership"}',
       '{"seq":1,"term":2,"kind":"transfer","target":"3","ifTerm":0}',
+      '{"seq":1,"term":0,"kind":"membership","about":"%"}',
       "[]",
     ];
     for (const body of bodies) {

@@ -337,6 +337,7 @@ export class ApplyLoop {
   #applied(row: Uint8Array, outcome: Outcome | null): AppliedEntry {
     const { memberId, boot, tick, statistics } = this.#context;
     statistics.onApplied(outcome, this.#machine.watched, this.#machine.endedWaits);
+    statistics.refusedGuards.onApplied(row, outcome);
     tick.observe(entryTickMs(row));
     const origin = entryOrigin(row);
     const isOwn = origin.memberId === memberId && origin.boot === boot;

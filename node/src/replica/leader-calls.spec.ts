@@ -4,9 +4,11 @@ import { AppliedLog } from "../../test/index.ts";
 import {
   decodeLeaderReply,
   decodeLeaderRequest,
+  encodeMemberQuestion,
   FrameType,
   type LeaderReply,
   type LeaderRequest,
+  memberAnswerIn,
 } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
@@ -295,5 +297,15 @@ describe("LeaderCalls", () => {
       expect(answers).to.deep.equal(["1 leads 5", "led by 1"]);
       expect(transport.sent).to.deep.equal([]);
     });
+  });
+
+  it("refuses a question about a member, as earlier releases do, which do not know such questions", () => {
+    for (const core of [leadingCore(), followingCore()]) {
+      over(core).onRequest(2, decodeLeaderRequest(encodeMemberQuestion({ seq: 4, body: Uint8Array.of(1) })));
+    }
+    expect(replies().map(memberAnswerIn)).to.deep.equal([
+      { seq: 4, body: null },
+      { seq: 4, body: null },
+    ]);
   });
 });

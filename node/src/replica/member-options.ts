@@ -57,6 +57,8 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly onEnd: (end: MemberEnd, reason: string) => void;
   /** Called when a write to the disk does not return. Only the end of the process helps. */
   readonly onDiskStuck: () => void;
+  /** Answers questions of other members about this one; absent = it knows none. */
+  readonly onMemberCall?: ReplicaOptions["onMemberCall"];
   /** What is wrong with the process around the member, for people. */
   readonly processAlarms?: () => readonly string[];
 }

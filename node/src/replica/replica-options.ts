@@ -4,6 +4,7 @@ import type { VersionRange } from "../peers/index.ts";
 import type { Role } from "../raft/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
+import type { AnswerMember } from "./member-calls.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
 import type { Transport } from "./transport.ts";
 
@@ -49,6 +50,8 @@ export interface ReplicaOptions {
   readonly onDiskCritical: () => void;
   /** Called when a log write does not return: the process must end. */
   readonly onDiskStuck: () => void;
+  /** Answers questions of other members about this one; absent = it knows none. */
+  readonly onMemberCall?: AnswerMember | undefined;
 }
 
 export interface ReplicaStatus {

@@ -14,6 +14,7 @@ import {
 } from "../state/index.ts";
 import { DurationHistogram, LONG_BOUNDS, SHORT_BOUNDS } from "../telemetry/index.ts";
 import type { ProposalDone } from "./proposal.ts";
+import { RefusedGuards } from "./refused-guards.ts";
 
 /** Counts snapshots that were sent to, or received from, other members. */
 export class CopyStatistics {
@@ -58,6 +59,8 @@ export class ReplicaStatistics {
   /** Events that were appended to event logs, and their bytes. Duplicates are not counted. */
   appendedEvents = 0;
   appendedEventBytes = 0;
+  /** Writes that were refused because their guard was not live. */
+  readonly refusedGuards = new RefusedGuards();
   /** Waiting times of requests that got a lock after waiting, in cluster ticks. */
   readonly lockWaits = new DurationHistogram(LONG_BOUNDS);
   #leader = 0;

@@ -38,6 +38,7 @@ import { Handover } from "./handover.ts";
 import { IncomingFrames } from "./incoming-frames.ts";
 import { LeaderCalls } from "./leader-calls.ts";
 import { LeaderMaintenance } from "./leader-maintenance.ts";
+import { MemberCalls } from "./member-calls.ts";
 import { MemberRecord } from "./member-record.ts";
 import type { ArchiveReport, MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { stampSent } from "./message-stamps.ts";
@@ -66,6 +67,8 @@ export class Replica {
   readonly statistics: ReplicaStatistics;
   /** Finds the namespaces that are near a limit. */
   readonly namespaces = new NamespaceSurvey();
+  /** Questions to other members about themselves, and the answers to theirs. */
+  readonly memberCalls: MemberCalls;
   /** Reports beside `status`. */
   readonly report: ReplicaReport;
   readonly #options: ReplicaOptions;
@@ -136,6 +139,7 @@ export class Replica {
       backOff: () => this.#backOff(),
     });
     this.#leaderCalls = new LeaderCalls(context, (deadlineMs, done) => this.readBarrier(deadlineMs, done));
+    this.memberCalls = new MemberCalls(context, options.onMemberCall ?? (() => null));
     this.#leaderMaintenance = new LeaderMaintenance(context, { applyLoop, proposals: this.#proposals });
     this.#snapshots = new Snapshots(context, applyLoop);
     this.report = new ReplicaReport(context, {
@@ -281,6 +285,7 @@ export class Replica {
     this.#proposals.refuseAll();
     this.#reads.refuseAll(shuttingDown());
     this.#leaderCalls.refuseAll(shuttingDown());
+    this.memberCalls.stop();
     this.#handover?.end();
   }
 
@@ -305,6 +310,7 @@ export class Replica {
   onUnreachable(peer: number): void {
     this.#core.peerUnreachable(peer);
     this.#leaderCalls.onUnreachable(peer);
+    this.memberCalls.onUnreachable(peer);
     this.#arm();
   }
 
@@ -433,10 +439,14 @@ export class Replica {
         this.#leaderMaintenance.comparison.onReport(frame.peer, frame.report.checkpoint);
         return;
       case "question":
-        this.#leaderCalls.onRequest(frame.peer, frame.request);
+        if (!this.memberCalls.takeQuestion(frame.peer, frame.request)) {
+          this.#leaderCalls.onRequest(frame.peer, frame.request);
+        }
         return;
       case "reply":
-        this.#leaderCalls.onReply(frame.reply);
+        if (!this.memberCalls.takeAnswer(frame.peer, frame.reply)) {
+          this.#leaderCalls.onReply(frame.reply);
+        }
         return;
       case "forward":
         this.#proposals.onForward(frame.peer, frame.boot, frame.forward);
@@ -487,6 +497,7 @@ export class Replica {
     this.#proposals.answerFinalChanges(nowMs);
     this.#reads.expire(nowMs, nowMs + TICK_MS, waitReason);
     this.#leaderCalls.onTick(nowMs, waitReason);
+    this.memberCalls.onTick(nowMs);
     this.#snapshots.onTick(nowMs);
     this.#applyLoop.onTick(nowMs);
     this.#leaderMaintenance.onTick(nowMs);

@@ -74,6 +74,7 @@ export class ServingPhase implements MemberPeersUser {
       onDataRecovered: () => this.#onHealed(),
       onDiskCritical: () => void disk.release(),
       onDiskStuck: options.onDiskStuck,
+      onMemberCall: options.onMemberCall,
     });
     this.replica.setDiskSpace(disk.space);
     connections?.peers.serve({ clusterId, memberId, incarnation, boot, damaged }, this.replica, this);

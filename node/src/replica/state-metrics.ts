@@ -43,6 +43,11 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
     bounds: LONG_BOUNDS,
     read: served(({ statistics }) => statistics.lockWaits),
   }),
+  counter({
+    name: "quoin_refused_guards_total",
+    help: "Writes that were refused since the start because the hold of their guard was not live.",
+    read: served(({ statistics }) => statistics.refusedGuards.total),
+  }),
   ofProgress("quoin_memory_regions", "Memory regions in all namespaces.", ({ totals }) => totals.memoryRegions),
   ofProgress("quoin_memory_bytes", "Total size of all memory regions.", ({ totals }) => totals.memoryBytes),
   ofProgress("quoin_event_logs", "Event logs.", ({ logs }) => logs),

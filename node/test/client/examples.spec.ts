@@ -187,14 +187,17 @@ describe("examples on three members", function () {
 
     const keys = await start(QUOINCTL, ["watch", "keys", "default/watched", "--limit", "2"]);
     const locks = await start(QUOINCTL, ["watch", "locks", "default/watched", "--limit", "2"]);
-    await until("the watches", () => [keys, locks].every(({ stderr }) => stderr.includes("watching from")));
+    await until("the watches", () =>
+      [keys, locks].every(({ stderr }) => stderr.includes("watching only default/watched from")),
+    );
     await printed(["kv", "put", "default/watched", "1"]);
     await printed(["kv", "delete", "default/watched"]);
     expect((await keys.ended).code).to.equal(0);
     expect(keys.stdout).to.match(/^[0-9]+ {2}PUT {7}watched {2}1\n[0-9]+ {2}DELETE {4}watched\n$/);
     await printed(["lock", "create", "default/watched"]);
-    await printed(["lock", "acquire", "default/watched"]);
-    await printed(["lock", "release", "default/watched"]);
+    const { fencing_token: held } = JSON.parse(await printed(["lock", "acquire", "default/watched", "-o", "json"]));
+    expect((await quoinctl(["lock", "release", "default/watched"])).stderr).to.include("with --token");
+    await printed(["lock", "release", "default/watched", "--token", String(held)]);
     expect((await locks.ended).code).to.equal(0);
     expect(locks.stdout).to.match(
       /^[0-9]+ {2}ACQUIRED {2}watched {2}token ([0-9]+) .*\n[0-9]+ {2}RELEASED {2}watched {2}token \1 .*\n$/,
@@ -216,11 +219,12 @@ describe("examples on three members", function () {
     expect(tail.stdout).to.match(/^2 {2}\S+Z {2}\S+:0 {2}second\n3 {2}\S+Z {2}\S+:1 {2}third\n$/);
     const read = JSON.parse(await printed(["log", "read", "orders", "--limit", "1", "-o", "json"]));
     const [event] = read.events;
-    expect([event.sequence, event.key, event.value, read.last_sequence]).to.deep.equal([1, "k", "first", 3]);
+    expect([event.sequence, event.idempotency_key, event.payload_text]).to.deep.equal([1, "k", "first"]);
+    expect(read.last_sequence).to.equal(3);
     const settings = ["--max-age", "168h", "--max-bytes", "none"];
     const changed = JSON.parse(await printed(["log", "settings", "orders", ...settings, "-o", "json"]));
     expect(changed.settings).to.deep.equal({
-      ...{ duplicate_window_seconds: null, retention_max_age_seconds: 604_800, retention_max_bytes: null },
+      ...{ "queue.duplicate_window_secs": null, "retention.max_age_secs": 604_800, "retention.max_bytes": null },
     });
     expect(await printed(["log", "list"])).to.match(/orders.* 3 +3 +16 B\n/);
     await printed(["log", "delete", changed.log_id]);
@@ -246,13 +250,15 @@ describe("examples on three members", function () {
     expect((await quoinctl(["user", "describe", userId])).stderr).to.include("(USER_NOT_FOUND)");
 
     const { email, password } = cluster.owner;
-    const token = (await printed(["login", email], `${password}\n`)).trimEnd();
+    const token = (await printed(["login", email, "--print-token"], `${password}\n`)).trimEnd();
     expect(token.split(".")).to.have.length(3);
     const refused = await quoinctl(["login", email], "another password\n");
     expect([refused.code, refused.stderr.includes("(INVALID_CREDENTIALS)")]).to.deep.equal([1, true]);
 
     const put = await json("settings", "put", "token.lifetime_secs=600");
-    expect(JSON.parse(await printed(["login", email, "-o", "json"], `${password}\n`)).expires_in).to.equal(600);
+    expect(
+      JSON.parse(await printed(["login", email, "--print-token", "-o", "json"], `${password}\n`)).expires_in,
+    ).to.equal(600);
     const late = await quoinctl(["settings", "put", "token.lifetime_secs=default", "--if-settings-revision", "999"]);
     expect([late.code, late.stderr.includes("(SETTINGS_CHANGED)")]).to.deep.equal([4, true]);
     const back = await json("settings", "put", "token.lifetime_secs=default");

@@ -6,10 +6,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { CounterSample } from "@quoin/proto";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
 import { CallObserver, DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
 import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
+import { MemberInspection } from "../../src/api/methods/index.ts";
 import { MemberBackups } from "../../src/archive/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
@@ -39,6 +41,10 @@ export class GrpcPorts {
   readonly publicServer: PublicServer;
   /** Counts the streams of each namespace; other ports of the member share it. */
   readonly namespaceStreams: NamespaceStreams;
+  /** What the member knows about itself. */
+  readonly inspection: MemberInspection;
+  /** The samples of its counters, which the spec sets. */
+  readonly samples: CounterSample[];
   /** Observes the calls of both ports. */
   readonly observer: CallObserver;
   /** The log lines about calls, at level debug. */
@@ -67,6 +73,8 @@ export class GrpcPorts {
       readonly publicServer: PublicServer;
       readonly adminServer: AdminServer;
       readonly namespaceStreams: NamespaceStreams;
+      readonly inspection: MemberInspection;
+      readonly samples: CounterSample[];
     },
     ports: { readonly publicPort: number; readonly adminPort: number },
     directory: string,
@@ -81,6 +89,8 @@ export class GrpcPorts {
     this.audited = observed.audited;
     this.publicServer = servers.publicServer;
     this.namespaceStreams = servers.namespaceStreams;
+    this.inspection = servers.inspection;
+    this.samples = servers.samples;
     this.#adminServer = servers.adminServer;
     this.publicPort = ports.publicPort;
     this.adminPort = ports.adminPort;
@@ -115,8 +125,10 @@ export class GrpcPorts {
     const requestLog = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, clock.monotonicMs);
     const observer = new CallObserver(requestLog, clock.monotonicMs);
     const namespaceStreams = new NamespaceStreams();
+    const samples: CounterSample[] = [];
+    const inspection = new MemberInspection(member, { samplesOf: () => samples });
     const publicServer = new PublicServer({
-      observer,
+      ...{ observer, inspection },
       member,
       access: member.access(),
       limits,
@@ -133,7 +145,7 @@ export class GrpcPorts {
       ...{ configuration: null, clock, scheduler: systemScheduler, log: logger },
     });
     const adminServer = new AdminServer({
-      ...{ member, backups, clock, logger, observer, address: ADDRESS },
+      ...{ member, inspection, backups, clock, logger, observer, address: ADDRESS },
       ...{ connectionLimiter: gateOf("admin", clock.monotonicMs), clientLimits },
       tokenFile: adminTokenFile(directory),
     });
@@ -142,7 +154,7 @@ export class GrpcPorts {
     return new GrpcPorts(
       member,
       { reported, warned, audited, observer, requestLines },
-      { publicServer, adminServer, namespaceStreams },
+      { publicServer, adminServer, namespaceStreams, inspection, samples },
       { publicPort, adminPort },
       directory,
       clock,

@@ -17,14 +17,15 @@ import {
   NO_CONFIGURATION,
   sealEntry,
 } from "../../src/raft/index.ts";
-import type {
-  ApplyObserver,
-  MemberHealth,
-  MembershipViewDone,
-  ProposalDone,
-  ReadDone,
-  ReplicaStatus,
-  TransferDone,
+import {
+  type ApplyObserver,
+  type MemberHealth,
+  type MembershipViewDone,
+  type ProposalDone,
+  type ReadDone,
+  RefusedGuards,
+  type ReplicaStatus,
+  type TransferDone,
 } from "../../src/replica/index.ts";
 import {
   type ClientRequest,
@@ -50,6 +51,7 @@ export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
   readonly #observers = new Set<ApplyObserver>();
+  readonly statistics = { refusedGuards: new RefusedGuards() };
   readonly memberId: number;
   /** Number of the last attempt, and the attempts that wait for a lock by number. */
   #seq = 0;
@@ -93,6 +95,15 @@ export class SingleReplica implements HostReplica {
     const { leaderId, term, commitIndex } = this.status();
     const view = { leaderId, term, commitIndex, changing: isJoint(this.#configuration()), health: this.health };
     queueMicrotask(() => done(null, view));
+  };
+  /** What the other members answer to questions about themselves, by their ids; the rest cannot be reached. */
+  readonly otherMembers = new Map<number, (question: Uint8Array) => Uint8Array | null>();
+  readonly memberCalls: HostReplica["memberCalls"] = {
+    ask: (peer, question, _deadlineMs, done) => {
+      const answer = this.otherMembers.get(peer)?.(question) ?? null;
+      const error = answer === null ? new CoordinationError("MEMBER_UNREACHABLE", `member ${peer} is away`) : null;
+      queueMicrotask(() => done(error, answer));
+    },
   };
   /** Called for a transfer after it was recorded; by default the target leads the next term. */
   onTransfer: (targetId: number, done: TransferDone) => void = (targetId, done) => {
@@ -224,6 +235,7 @@ export class SingleReplica implements HostReplica {
       changeConfiguration(this.#configuration(), index, change, expectIndex),
     );
     this.#machine.commit();
+    this.statistics.refusedGuards.onApplied(entry, outcome);
     for (const settled of this.#machine.endedWaits) {
       const { seq } = settled.attempt;
       this.#queued.get(seq)?.(null, settled.outcome);

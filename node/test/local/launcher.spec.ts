@@ -246,7 +246,7 @@ describe("npm start", function () {
     expect([verified.code, verified.stdout.split("\n").length], verified.stderr).to.deep.equal([0, 3]);
     expect(verified.stderr).to.include("not checked: that the state can be rebuilt");
     const started = await quoinctl([...patiently, "backup", "start", "--wait", "-o", "json"]);
-    expect(JSON.parse(started.stdout)).to.include({ phase: "SUCCEEDED", leaderless: false });
+    expect(JSON.parse(started.stdout)).to.include({ phase: "BACKUP_SUCCEEDED", leaderless: false });
     const listed = JSON.parse((await quoinctl([...patiently, "backup", "list", "store", "-o", "json"])).stdout);
     expect(listed.backups.map(({ id }: { id: string }) => id)).to.include(JSON.parse(started.stdout).id);
   }

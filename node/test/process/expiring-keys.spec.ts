@@ -20,6 +20,7 @@ import {
   createHttpServer,
   httpLimiters,
 } from "../../src/api/http/index.ts";
+import { MemberInspection } from "../../src/api/methods/index.ts";
 import { type Clock, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
@@ -80,6 +81,7 @@ describe("API keys that expire", function () {
       clientLimits: DEFAULT_CLIENT_LIMITS,
       grpcHost: DEFAULT_GRPC_HOST,
       namespaceStreams: new NamespaceStreams(),
+      inspection: new MemberInspection(member, { samplesOf: () => [] }),
     });
     grpcPort = await publicServer.listen("127.0.0.1:0");
     const limiters = httpLimiters(DEFAULT_RATE_LIMITS, clock);

@@ -10,7 +10,7 @@ export {
   type CallStatistics,
 } from "./call-admission.ts";
 export type { CallMethod } from "./call-method.ts";
-export { CALL_METRICS, CallObserver, type MethodCalls } from "./call-observer.ts";
+export { CALL_METRICS, CallObserver, MethodCalls } from "./call-observer.ts";
 export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";

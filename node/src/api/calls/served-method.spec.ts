@@ -14,6 +14,7 @@ function handlersOf(waiting: Partial<ServiceHandlers<typeof LockService>>): Serv
   return {
     ...{ createLock: ignore, describeLock: ignore, acquireLock: ignore, releaseLock: ignore, forceReleaseLock: ignore },
     ...{ createRwLock: ignore, describeRwLock: ignore, acquireRwLock: ignore, releaseRwLock: ignore },
+    ...{ listLocks: ignore, listLockWaits: ignore },
     ...waiting,
   };
 }
@@ -25,16 +26,17 @@ function byPath(methods: readonly ServedMethod[]): ReadonlyMap<string, ServedMet
 
 describe("serve", () => {
   it("serves every method of the definition, with its path and its kind, to callers with a token", () => {
-    const methods = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore });
+    const methods = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore, listStreams: ignore });
     const kinds = methods.map(({ definition, needsToken }) => [definition.path, definition.responseStream, needsToken]);
     expect(kinds).to.deep.equal([
       ["/coordination.v1.WatchService/WatchKeys", true, true],
       ["/coordination.v1.WatchService/WatchLocks", true, true],
+      ["/coordination.v1.WatchService/ListStreams", false, true],
     ]);
   });
 
   it("leaves requests and the messages of streams as bytes", () => {
-    const [watchKeys] = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore });
+    const [watchKeys] = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore, listStreams: ignore });
     const bytes = Buffer.from("ff", "hex");
     expect(watchKeys?.definition.requestDeserialize(bytes)).to.equal(bytes);
     expect(watchKeys?.definition.responseSerialize(bytes)).to.equal(bytes);
@@ -45,7 +47,7 @@ describe("serve", () => {
     const methods = byPath(serve(port, LockService, handlersOf({ acquireLock: waiting })));
     expect(methods.get(LockService.acquireLock.path)?.mayWait).to.equal(true);
     expect(methods.get(LockService.createLock.path)?.mayWait).to.equal(false);
-    const [watchKeys] = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore });
+    const [watchKeys] = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore, listStreams: ignore });
     expect(watchKeys?.mayWait).to.equal(true);
   });
 
@@ -60,13 +62,13 @@ describe("serve", () => {
 
   it("is a type error with a missing or a misnamed handler, or with a handler of another kind", () => {
     // @ts-expect-error: watchLocks is missing
-    expect(() => serve(port, WatchService, { watchKeys: ignore })).to.throw(
+    expect(() => serve(port, WatchService, { watchKeys: ignore, listStreams: ignore })).to.throw(
       "every method of the contract has a handler",
     );
     // @ts-expect-error: getClusters is no method
     serve(port, ClusterService, { getCluster: ignore, getClusters: ignore });
     // @ts-expect-error: a stream has no options
-    serve(port, WatchService, { watchKeys: { handle: ignore }, watchLocks: ignore });
+    serve(port, WatchService, { watchKeys: { handle: ignore }, watchLocks: ignore, listStreams: ignore });
     // @ts-expect-error: the request of watchKeys is no request of watchLocks
     const watchLocks: ServiceHandlers<typeof WatchService>["watchLocks"] = (_call, request: { prefix: string }) =>
       request;

@@ -23,6 +23,8 @@ import {
   ClusterAdminMethods,
   Executor,
   type HostMember,
+  MemberCountersMethod,
+  type MemberInspection,
   OwnerResetMethod,
 } from "../methods/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
@@ -32,6 +34,8 @@ import { GrpcServer } from "./server.ts";
 
 export interface AdminServerOptions {
   readonly member: HostMember;
+  /** What this member knows about itself. */
+  readonly inspection: MemberInspection;
   readonly backups: MemberBackups;
   /** Path of the admin token file: one token per line. */
   readonly tokenFile: string;
@@ -70,7 +74,8 @@ export class AdminServer {
     const methods = new ClusterAdminMethods(executor, member);
     const bootstrap = new BootstrapMethod(member, address);
     const ownerReset = new OwnerResetMethod(executor, logger);
-    const service = clusterAdminService(port, methods, {
+    const counters = new MemberCountersMethod(member, options.inspection, clock);
+    const service = clusterAdminService(port, methods, counters, {
       ...{ bootstrap, ownerReset },
       backups: new BackupMethods(backups),
     });

@@ -6,7 +6,13 @@
 import { serviceDefinitions } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
 import { notServed, type PortContext, type ServedMethod, type ServiceHandlers, serve } from "../calls/index.ts";
-import type { BackupMethods, BootstrapMethod, ClusterAdminMethods, OwnerResetMethod } from "../methods/index.ts";
+import type {
+  BackupMethods,
+  BootstrapMethod,
+  ClusterAdminMethods,
+  MemberCountersMethod,
+  OwnerResetMethod,
+} from "../methods/index.ts";
 
 type Handlers = ServiceHandlers<typeof serviceDefinitions.ClusterAdminService>;
 type BackupHandlers = Pick<Handlers, "snapshot" | "startBackup" | "getBackupStatus" | "listBackups">;
@@ -24,11 +30,14 @@ export interface AdminPortMethods {
 export function clusterAdminService<Caller extends { readonly principal: Principal }>(
   port: PortContext<Caller>,
   methods: ClusterAdminMethods,
+  counters: MemberCountersMethod,
   adminPort: AdminPortMethods | null,
 ): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.ClusterAdminService, {
     getStatus: (call, request, reply) => methods.getStatus(call, request, reply),
     listMembers: (call, request, reply) => methods.listMembers(call, request, reply),
+    getMemberCounters: (call, request, reply) => counters.getMemberCounters(call, request, reply),
+    getSettings: (call, request, reply) => methods.getSettings(call, request, reply),
     bootstrap:
       adminPort === null
         ? ON_ADMIN_PORT

@@ -3,9 +3,13 @@
 import { serviceDefinitions } from "@quoin/proto";
 import type { Caller } from "../../access/index.ts";
 import { type PortContext, type ServedMethod, serve } from "../calls/index.ts";
-import { type LockMethods, waitMsOf } from "../methods/index.ts";
+import { type LockListingMethods, type LockMethods, waitMsOf } from "../methods/index.ts";
 
-export function lockService(port: PortContext<Caller>, methods: LockMethods): readonly ServedMethod[] {
+export function lockService(
+  port: PortContext<Caller>,
+  methods: LockMethods,
+  listings: LockListingMethods,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.LockService, {
     createLock: (call, request, reply) => methods.createLock(call, request, reply),
     describeLock: (call, request, reply) => methods.describeLock(call, request, reply),
@@ -30,6 +34,8 @@ export function lockService(port: PortContext<Caller>, methods: LockMethods): re
       isUnlimited: always,
       handle: (call, request, reply) => methods.releaseRWLock(call, request, reply),
     },
+    listLocks: (call, request, reply) => listings.listLocks(call, request, reply),
+    listLockWaits: (call, request, reply) => listings.listLockWaits(call, request, reply),
   });
 }
 

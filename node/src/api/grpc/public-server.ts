@@ -15,6 +15,7 @@ import {
   type CallStatistics,
   type GrpcHost,
   type GrpcHostName,
+  notServed,
   type PortContext,
   type ServedMethod,
   serve,
@@ -26,8 +27,12 @@ import {
   ClusterMethods,
   Executor,
   type HostMember,
+  KeyListingMethods,
   KeyValueMethods,
+  LockListingMethods,
   LockMethods,
+  MemberCountersMethod,
+  type MemberInspection,
   MemoryMethods,
   WatchMethods,
 } from "../methods/index.ts";
@@ -43,6 +48,8 @@ import { GrpcServer } from "./server.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;
+  /** What this member knows about itself. */
+  readonly inspection: MemberInspection;
   /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly limits: Pick<RateLimits, "grpc">;
@@ -100,12 +107,13 @@ export class PublicServer {
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
-    host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
-    host.addMethods(lockService(port, new LockMethods(executor)));
+    host.addMethods(keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)));
+    host.addMethods(lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)));
     host.addMethods(memoryService(port, new MemoryMethods(executor)));
     host.addMethods(clusterService(port, new ClusterMethods(executor)));
     host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));
-    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), null));
+    const counters = new MemberCountersMethod(member, options.inspection, clock);
+    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null));
     const services = serviceNames.map(qualifiedServiceName);
     this.#health = new HealthService(services);
     this.#health.addTo(host);
@@ -144,7 +152,11 @@ export class PublicServer {
   }
 }
 
-function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): readonly ServedMethod[] {
+function keyValueService(
+  port: PortContext<Caller>,
+  methods: KeyValueMethods,
+  listings: KeyListingMethods,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.KeyValueService, {
     createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
     getKey: (call, request, reply) => methods.getKey(call, request, reply),
@@ -152,6 +164,8 @@ function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): r
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
     compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+    listNamespaces: (call, request, reply) => listings.listNamespaces(call, request, reply),
+    listKeyVersions: (call, request, reply) => listings.listKeyVersions(call, request, reply),
   });
 }
 
@@ -159,6 +173,7 @@ function watchService(port: PortContext<Caller>, methods: WatchMethods): readonl
   return serve(port, serviceDefinitions.WatchService, {
     watchKeys: (call, request, stream) => methods.watchKeys(call, request, stream),
     watchLocks: (call, request, stream) => methods.watchLocks(call, request, stream),
+    listStreams: notServed("is not implemented yet"),
   });
 }
 

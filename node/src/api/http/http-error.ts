@@ -114,6 +114,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   BACKUP_IN_PROGRESS: null,
   BACKUP_STORE_UNAVAILABLE: null,
   BACKUP_REFUSED: null,
+  MEMBER_UNREACHABLE: null,
   LOG_NOT_FOUND: "log_not_found",
   LOG_EXISTS: "already_exists",
   SEQUENCE_CONFLICT: "sequence_conflict",

@@ -9,6 +9,8 @@ import {
   type AddMemberResponse,
   CompactRequest,
   type CompactResponse,
+  type GetSettingsRequest,
+  type GetSettingsResponse,
   type GetStatusRequest,
   type GetStatusResponse,
   type ListMembersRequest,
@@ -35,6 +37,7 @@ import {
   type CompactHistoryResult,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
+  describeSettings,
   type MembershipEntry,
   type MembershipResult,
   type Outcome,
@@ -124,6 +127,11 @@ export class ClusterAdminMethods {
       });
     };
     authorized(call, NEED, ask, reply);
+  }
+
+  getSettings(call: Call, _request: GetSettingsRequest, reply: Reply<GetSettingsResponse>): void {
+    const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
+    this.#executor.read(call, NEED, query, ({ state }) => settingsResponse(state), reply);
   }
 
   addMember(call: Call, request: AddMemberRequest, reply: Reply<AddMemberResponse>): void {
@@ -293,6 +301,21 @@ export class ClusterAdminMethods {
       known: isKnown ? membership(cluster, localKnowledge(consensus)) : undefined,
     };
   }
+}
+
+function settingsResponse(state: StateReader): GetSettingsResponse {
+  return {
+    settings: describeSettings(state, DEFAULT_STATE_LIMITS).map(({ name, value, whenUnset, min, max }) => ({
+      ...{
+        name,
+        value: value === null ? "" : String(value),
+        defaultValue: whenUnset === null ? "" : String(whenUnset),
+      },
+      min: BigInt(min),
+      max: BigInt(max),
+    })),
+    settingsRevision: BigInt(readSettings(state).revision),
+  };
 }
 
 function requireCluster(state: StateReader): Cluster {

@@ -28,6 +28,8 @@ const WAIT_MS_MAX = 7_200_000;
 /** Maximum and default number of entries in a page of a listing. */
 const PAGE_SIZE_MAX = 1000;
 const PAGE_SIZE_DEFAULT = 100;
+/** Waits of one lock in a listing of locks. */
+const LISTED_WAITS_MAX = 100;
 /** Bytes of keys and values in a page: far below the 4 MiB of a message that clients allow by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
@@ -36,10 +38,13 @@ const PROGRESS_INTERVAL_MS_MIN = 100;
 const PROGRESS_INTERVAL_MS_MAX = 60_000;
 const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 
+/** How far back the counters of a member go, in seconds. */
+const WINDOW_SECONDS_MAX = 900;
 /** Maximum number of settings that one call changes. */
 const SETTINGS_MAX = 100;
 
 const NAMESPACE_CHARACTERS_MAX = 63;
+const NAMESPACE_PREFIX_PATTERN = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const MEMBER_NAME_CHARACTERS_MAX = 63;
 const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;
@@ -74,6 +79,15 @@ export function namespaceField(namespace: string): string {
     throw badField("namespace", rule, NAMESPACE_CHARACTERS_MAX);
   }
   return namespace;
+}
+
+/** A prefix of names of namespaces; empty = all. */
+export function namespacePrefixField(prefix: string): string {
+  if (prefix !== "" && !NAMESPACE_PREFIX_PATTERN.test(prefix)) {
+    const rule = `must have at most ${NAMESPACE_CHARACTERS_MAX} characters a-z, 0-9, and after the first one also . _ -`;
+    throw badField("prefix", rule, NAMESPACE_CHARACTERS_MAX);
+  }
+  return prefix;
 }
 
 /** The UTF-8 bytes of a key, 1 to KEY_BYTES_MAX. */
@@ -160,6 +174,14 @@ export function pageSizeField(pageSize: number): number {
     throw badField("page_size", rule, PAGE_SIZE_MAX);
   }
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
+}
+
+/** Maximum number of waits of each lock in a listing. */
+export function waitsMaxField(waitsMax: number): number {
+  if (waitsMax < 0 || waitsMax > LISTED_WAITS_MAX) {
+    throw badField("waits_max", `must be 0 to ${LISTED_WAITS_MAX}`, LISTED_WAITS_MAX);
+  }
+  return waitsMax;
 }
 
 /** Maximum number of entries in a page of HTTP; null = the default. */
@@ -279,6 +301,14 @@ export function memberNameField(name: string): string {
     throw badField("name", rule, MEMBER_NAME_CHARACTERS_MAX);
   }
   return name;
+}
+
+/** How far back counters go, in seconds. */
+export function windowSecondsField(windowSeconds: number): number {
+  if (windowSeconds < 0 || windowSeconds > WINDOW_SECONDS_MAX) {
+    throw badField("window_seconds", `must be 0 (the default) or 1 to ${WINDOW_SECONDS_MAX}`, WINDOW_SECONDS_MAX);
+  }
+  return windowSeconds === 0 ? WINDOW_SECONDS_MAX : windowSeconds;
 }
 
 /** The ids of 1 to SLOTS_MAX members, without duplicates. */

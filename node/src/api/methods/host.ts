@@ -1,6 +1,6 @@
 /** The parts of the member and of its replica that the methods use. */
 
-import type { Member, Replica } from "../../replica/index.ts";
+import type { Member, MemberCalls, RefusedGuards, Replica } from "../../replica/index.ts";
 
 export type HostReplica = Pick<
   Replica,
@@ -15,7 +15,9 @@ export type HostReplica = Pick<
   | "proposeClusterOperation"
   | "membershipView"
   | "transferLeadership"
->;
+> & { readonly memberCalls: Pick<MemberCalls, "ask"> } & {
+  readonly statistics: { readonly refusedGuards: Pick<RefusedGuards, "of"> };
+};
 
 export interface HostMember
   extends Pick<

@@ -20,9 +20,14 @@ export {
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
+export { KeyListingMethods } from "./key-listing-methods.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
+export { LockListingMethods } from "./lock-listing-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
 export { BATCH_BYTES_MAX, EVENT_BYTES_MAX, LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "./log-field-rules.ts";
+export { MemberCountersMethod } from "./member-counters-method.ts";
+export { type CounterSource, MemberInspection } from "./member-inspection.ts";
+export { roleOf } from "./member-messages.ts";
 export { MemoryMethods } from "./memory-methods.ts";
 export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
 export { type UsageBody, UsageMethods } from "./usage-methods.ts";

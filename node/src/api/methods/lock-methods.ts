@@ -21,8 +21,6 @@ import {
   type DescribeRWLockResponse,
   type ForceReleaseLockRequest,
   type ForceReleaseLockResponse,
-  type LockHold,
-  LockState,
   type ReadConsistency,
   type ReleaseLockRequest,
   type ReleaseLockResponse,
@@ -34,7 +32,6 @@ import {
   type AcquireLock,
   type AcquireLockResult,
   describeLock,
-  type Hold,
   type LockMode,
   type LockName,
   type LockView,
@@ -54,23 +51,10 @@ import {
   waitField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
+import { lockHold, lockHolds, MODES, remainingMs, STATES } from "./lock-messages.ts";
 
 /** Default time to live of the holds of a lock, in seconds, if CreateLock names none. */
 const TTL_SECONDS_DEFAULT = 30;
-
-const STATES: Record<LockView["state"], LockState> = {
-  free: LockState.FREE,
-  held: LockState.HELD,
-  "read-held": LockState.READ_HELD,
-  "write-held": LockState.WRITE_HELD,
-  cooldown: LockState.COOLDOWN,
-};
-/** Exclusive locks have no mode. */
-export const MODES: Record<LockMode, RWMode> = {
-  exclusive: RWMode.RW_MODE_UNSPECIFIED,
-  read: RWMode.READ,
-  write: RWMode.WRITE,
-};
 
 interface LockQuery extends Query, LockName {}
 
@@ -275,7 +259,7 @@ function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: Acqu
     acquired: hold !== null,
     fencingToken: BigInt(hold?.token ?? 0),
     ttlSeconds: BigInt(hold?.ttlSeconds ?? 0),
-    expiresInMs: hold === null ? 0n : remainingMs(hold, tickMs),
+    expiresInMs: hold === null ? 0n : remainingMs(hold.deadlineMs, tickMs),
     queueLength,
     state: STATES[state],
     waitedMs: BigInt(waitedMs),
@@ -294,24 +278,4 @@ function describedLock(lock: LockView["lock"], state: LockView["state"], { revis
     createdAtMs: BigInt(lock.createdAtMs),
     revision: BigInt(revision),
   };
-}
-
-function lockHolds(holds: readonly Hold[], tickMs: number): LockHold[] {
-  return holds.map((hold) => lockHold(hold, tickMs));
-}
-
-function lockHold(hold: Hold, tickMs: number): LockHold {
-  return {
-    owner: hold.owner,
-    subject: hold.subject,
-    fencingToken: BigInt(hold.token),
-    acquiredAtMs: BigInt(hold.acquiredAtMs),
-    expiresInMs: remainingMs(hold, tickMs),
-    mode: MODES[hold.mode],
-  };
-}
-
-/** Milliseconds until the deadline, at least 1 because a hold that still exists has not expired (S21). */
-function remainingMs({ deadlineMs }: Hold, tickMs: number): bigint {
-  return BigInt(Math.max(1, deadlineMs - tickMs));
 }

@@ -103,7 +103,7 @@ export function memberIdText(id: number): string {
 }
 
 /** A candidate or a leader has a vote; a follower may be a learner. */
-function roleOf({ role, isLearner }: ReplicaStatus): MemberRole {
+export function roleOf({ role, isLearner }: Pick<ReplicaStatus, "role" | "isLearner">): MemberRole {
   return role === "follower" && isLearner ? MemberRole.LEARNER : ROLES[role];
 }
 

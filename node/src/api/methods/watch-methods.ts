@@ -30,7 +30,7 @@ import {
   startRevisionField,
 } from "./field-rules.ts";
 import { keyValue } from "./key-value-methods.ts";
-import { MODES } from "./lock-methods.ts";
+import { MODES } from "./lock-messages.ts";
 
 /** The form in which a watch reports changes of keys. */
 interface WatchProjection {

@@ -86,6 +86,12 @@ export function scanHistory(
   reader.scan(historyRow(from), historyRow(to + 1), ({ key, value }) => visit(decodeChanges(revisionOf(key), value)));
 }
 
+/** The changes of this revision; undefined if it changed nothing, or if its row is dropped. */
+export function readHistory(reader: StateReader, revision: number): RevisionChanges | undefined {
+  const bytes = reader.get(historyRow(revision));
+  return bytes === undefined ? undefined : decodeChanges(revision, bytes);
+}
+
 /**
  * Whether so much of the history is compacted, too old or too large that dropping it is worth an entry. Uses the limits
  * from the settings, else `unset`.

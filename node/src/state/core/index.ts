@@ -40,6 +40,7 @@ export {
   completeFrom,
   isHistoryDue,
   type RevisionChanges,
+  readHistory,
   recordChanges,
   scanHistory,
   type TrimHistory,
@@ -69,6 +70,12 @@ export {
   readNamespaceUsage,
   scanNamespaceUsage,
 } from "./namespace-accounts.ts";
+export {
+  type ListedNamespace,
+  listNamespaces,
+  type NamespacePage,
+  type NamespaceSelection,
+} from "./namespace-listing.ts";
 export { NAMESPACE_PATTERN, readNamespace, requireNamespace, scanNamespaces, writeNamespace } from "./namespaces.ts";
 export type { ApiKey, EventLog, LogSettings, Role, StoredKey, User, UserStatus } from "./objects.ts";
 export { decodeAnswer, encodeAnswer, type Outcome, type Replayed } from "./outcome.ts";
@@ -169,6 +176,8 @@ export {
 export { SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
 export {
   applyPutSettings,
+  type DescribedSetting,
+  describeSettings,
   namespaceLimitsOf,
   namespaceWatchesMaxOf,
   type PutSettings,

@@ -3,7 +3,7 @@
 import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { namespaceKey, namespaceRow, tableRange } from "./rows.ts";
+import { namespaceKey, namespaceRow, prefixEnd, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -19,13 +19,7 @@ export interface Namespace {
 export function readNamespace(reader: StateReader, namespace: string): Namespace | undefined {
   const { key, name } = namespaceKey(namespace);
   const bytes = reader.get(key, name);
-  if (bytes === undefined) {
-    return undefined;
-  }
-  const fields = new RecordReader(bytes);
-  const found = { createdAtMs: fields.uint53(), createRevision: fields.uint53() };
-  fields.end();
-  return found;
+  return bytes === undefined ? undefined : decodeNamespace(bytes);
 }
 
 /** Raises NAMESPACE_NOT_FOUND unless the namespace exists. */
@@ -41,9 +35,33 @@ export function scanNamespaces(reader: StateReader, from: string, visit: (namesp
   reader.scan(namespaceRow(from), tableRange("namespace").to, ({ key }) => visit(decodeText(key.subarray(1))));
 }
 
+/**
+ * Calls `visit` for the namespaces with the prefix, above the name `after` if given, in the order of their names, until
+ * it returns false.
+ */
+export function scanNamespaceRecords(
+  reader: StateReader,
+  prefix: string,
+  after: string | null,
+  visit: (name: string, namespace: Namespace) => boolean,
+): void {
+  const first = namespaceRow(prefix);
+  const from = after === null ? first : withNul(namespaceRow(after));
+  reader.scan(from, prefixEnd(first) as Uint8Array, ({ key, value }) =>
+    visit(decodeText(key.subarray(1)), decodeNamespace(value)),
+  );
+}
+
 export function writeNamespace(transaction: Transaction, name: string, namespace: Namespace): void {
   // A NUL byte ends the namespace in row keys. If a name contained NUL, two keys could share a row.
   invariant(!name.includes("\0"), "namespaces contain no NUL byte");
   const writer = new RecordWriter().uint53(namespace.createdAtMs).uint53(namespace.createRevision);
   transaction.put(namespaceRow(name), writer.finish());
+}
+
+function decodeNamespace(bytes: Uint8Array): Namespace {
+  const fields = new RecordReader(bytes);
+  const namespace = { createdAtMs: fields.uint53(), createRevision: fields.uint53() };
+  fields.end();
+  return namespace;
 }

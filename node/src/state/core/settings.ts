@@ -8,18 +8,20 @@
 import { invariant } from "../../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import type { HistoryLimits } from "./limits.ts";
+import type { HistoryLimits, StateLimits } from "./limits.ts";
 import { NAMESPACE_PATTERN } from "./namespaces.ts";
 import type { RequestIdentity } from "./principal.ts";
 import {
   API_KEYS_PER_USER_MAX,
   isNamespaceQuota,
+  NAMESPACE_QUOTAS,
   type NamespaceLimits,
   type NamespaceOverrides,
   type NamespaceQuota,
   QUOTA_MAX,
   readOverrides,
   requireOverrideCapacity,
+  unsetLimits,
   writeOverrides,
 } from "./quotas.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
@@ -122,6 +124,44 @@ export function readSettings(reader: StateReader): Settings {
   }
   fields.end();
   return { revision, values };
+}
+
+/** A setting as administrators see it. */
+export interface DescribedSetting {
+  readonly name: SettingName;
+  /** Null = it is not set. */
+  readonly value: number | null;
+  /** Its value while it is not set; null = that depends on the flags of each member. */
+  readonly whenUnset: number | null;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** All settings, ordered by name. Those of single namespaces are not among them. */
+export function describeSettings(reader: StateReader, limits: StateLimits): DescribedSetting[] {
+  const { values } = readSettings(reader);
+  const releaseDefaults = defaultsOf(limits);
+  const names = (Object.keys(RULES) as SettingName[]).sort();
+  return names.map((name) => {
+    const { min, max, whenUnset } = RULES[name];
+    return {
+      ...{ name, value: values.get(name) ?? null, min, max },
+      whenUnset: whenUnset ?? releaseDefaults.get(name) ?? null,
+    };
+  });
+}
+
+/** The defaults that are limits of the release. */
+function defaultsOf(limits: StateLimits): ReadonlyMap<SettingName, number> {
+  const { revisionsMax, ageMsMax, bytesMax } = limits.history;
+  const quotas = unsetLimits(limits);
+  return new Map<SettingName, number>([
+    ["history.revisions", revisionsMax],
+    ["history.age_secs", ageMsMax / MS_PER_SECOND],
+    ["history.bytes", bytesMax],
+    ["quota.user.api_keys", limits.userApiKeysMax],
+    ...NAMESPACE_QUOTAS.map((quota) => [`quota.namespace.${quota}`, quotas[quota]] as const),
+  ]);
 }
 
 /** The effective value of one setting. */

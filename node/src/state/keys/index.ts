@@ -1,4 +1,5 @@
 export type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
+export { type KeyVersion, type KeyVersionPage, listKeyVersions } from "./key-versions.ts";
 export {
   applyCompareAndSwap,
   applyDeleteKey,

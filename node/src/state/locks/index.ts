@@ -14,6 +14,14 @@ export {
   readReleaseLock,
   writeLockOperation,
 } from "./lock-commands.ts";
+export {
+  LISTED_HOLDS_MAX,
+  type ListedLock,
+  type LockPage,
+  type LockSelection,
+  listLocks,
+  listLockWaits,
+} from "./lock-listing.ts";
 export { lockLost, superseded } from "./lock-refusals.ts";
 export { resetLocks } from "./lock-reset.ts";
 export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";

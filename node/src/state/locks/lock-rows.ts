@@ -70,11 +70,13 @@ export interface Wait {
 
 // ---- Locks ----
 
-export function readLock(reader: StateReader, { namespace, rw, name }: LockName): Lock | undefined {
-  const bytes = reader.get(lockRow(namespace, rw, name));
-  if (bytes === undefined) {
-    return undefined;
-  }
+export function readLock(reader: StateReader, lockName: LockName): Lock | undefined {
+  const bytes = reader.get(lockRow(lockName.namespace, lockName.rw, lockName.name));
+  return bytes === undefined ? undefined : decodeLock(lockName, bytes);
+}
+
+/** The lock from the bytes of its row. */
+export function decodeLock({ namespace, rw, name }: LockName, bytes: Uint8Array): Lock {
   const fields = new RecordReader(bytes);
   const lock = {
     ...{ namespace, rw, name },
@@ -140,6 +142,14 @@ export function readHold(reader: StateReader, lock: Lock, token: number): Hold |
 
 /** All live holds in the order of their grants. */
 export function readHolds(reader: StateReader, lock: Lock): readonly Hold[] {
+  const holds = readFirstHolds(reader, lock, Number.POSITIVE_INFINITY);
+  const count = lock.exclusiveToken === 0 ? lock.readers : 1;
+  invariant(holds.length === count, "a lock counts its readers", () => `${holds.length}, not ${count}`);
+  return holds;
+}
+
+/** The first live holds in the order of their grants, at most this many, at least 1. */
+export function readFirstHolds(reader: StateReader, lock: Lock, countMax: number): readonly Hold[] {
   if (lock.exclusiveToken !== 0) {
     const hold = readHold(reader, lock, lock.exclusiveToken);
     invariant(hold !== undefined, "the hold that a lock names is there");
@@ -150,10 +160,9 @@ export function readHolds(reader: StateReader, lock: Lock): readonly Hold[] {
     const end = lockHoldRow(lock.id + 1, 0);
     reader.scan(lockHoldRow(lock.id, 0), end, ({ key, value }) => {
       holds.push(decodeHold(numberAtEnd(key), value));
-      return true;
+      return holds.length < countMax;
     });
   }
-  invariant(holds.length === lock.readers, "a lock counts its readers", () => `${holds.length}, not ${lock.readers}`);
   return holds;
 }
 

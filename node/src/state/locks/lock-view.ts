@@ -38,7 +38,8 @@ export function acquireResult(
   return { kind: "acquire-lock", hold, holds, state, queueLength, waitedMs, tickMs, revision };
 }
 
-function stateOf(lock: Lock): LockState {
+/** The state of the lock, as clients see it. */
+export function stateOf(lock: Lock): LockState {
   if (lock.exclusiveToken !== 0) {
     return lock.rw ? "write-held" : "held";
   }

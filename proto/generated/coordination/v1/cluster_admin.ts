@@ -235,6 +235,155 @@ export interface ListMembersResponse {
   members: MemberSlot[];
 }
 
+/** Asks for the state and the counters of members. */
+export interface GetMemberCountersRequest {
+  /** Ids of the members, none twice; empty = all members of the membership that the answering member has applied. */
+  ids: string[];
+  /** How far back the counters go, in seconds, 1 to 900; 0 = 900. Each member keeps a sample for every 5 s. */
+  windowSeconds: number;
+}
+
+/** The members, in the order of the request or of the membership. */
+export interface GetMemberCountersResponse {
+  /** The members. */
+  members: MemberCounters[];
+  /** Id of the member that answered; empty = it has not joined. */
+  answeredBy: string;
+}
+
+/** The state of one member, and its counters of the last minutes. */
+export interface MemberCounters {
+  /** Id of the member. */
+  id: string;
+  /** Name of the member. */
+  name: string;
+  /** Why it did not answer, as text for people; empty = it did. With a problem, the fields below are empty. */
+  problem: string;
+  /** Its state. */
+  status:
+    | MemberStatus
+    | undefined;
+  /**
+   * Samples of its counters, the oldest first. A member takes a sample every 5 s, and a later one while it is busy.
+   * Samples do not survive a restart.
+   */
+  samples: CounterSample[];
+}
+
+/**
+ * A member's counters over one interval. Counts and maxima are those of the interval; all other values are those at its
+ * end.
+ */
+export interface CounterSample {
+  /** End of the interval by the member's clock, Unix time in milliseconds. */
+  atMs: bigint;
+  /** Length of the interval in milliseconds: about 5,000. */
+  intervalMs: number;
+  /** Requests that ended in the interval, by kind; kinds without any are left out. */
+  requests: RequestCounts[];
+  /** Age of the oldest committed entry that the member had not applied, in milliseconds. */
+  lagMs: bigint;
+  /** Role of the member in Raft. */
+  role: MemberRole;
+  /** Largest delay of the member's event loop, in microseconds. */
+  loopDelayUs: bigint;
+  /** Processor time that all threads of the process used, in microseconds. */
+  processorUs: bigint;
+  /** Memory of the process (its resident set), in bytes. */
+  memoryBytes: bigint;
+  /** Size of its stores, in bytes. */
+  dbSizeBytes: bigint;
+  /** Free space of its disk, in bytes. */
+  diskFreeBytes: bigint;
+  /** Open streams: watches, and followers of event logs. */
+  streams: number;
+  /** Open connections of clients. */
+  connections: number;
+}
+
+/** The requests of one kind that ended in an interval, over gRPC and HTTP. */
+export interface RequestCounts {
+  /** The kind. */
+  kind: RequestCounts_Kind;
+  /** Requests that succeeded. */
+  ok: number;
+  /**
+   * Requests that were refused for their contents, their caller, a limit, or the state of what they concern, and
+   * requests that their clients gave up: gRPC codes other than those of `failed`, and HTTP 4xx.
+   */
+  refused: number;
+  /** Requests that failed: UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS; HTTP 5xx. */
+  failed: number;
+  /**
+   * Median duration in microseconds, estimated from a histogram; 0 = none was measured. Requests that may wait for a
+   * lock or for events are not measured.
+   */
+  p50Us: bigint;
+  /** 99th percentile of the durations in microseconds, likewise. */
+  p99Us: bigint;
+}
+
+/** What requests are about. */
+export const RequestCounts_Kind = {
+  /** KIND_UNSPECIFIED - Not given; never sent. */
+  KIND_UNSPECIFIED: 0,
+  /** KEY_READ - Reads of keys and namespaces. */
+  KEY_READ: 1,
+  /** KEY_WRITE - Writes of keys and namespaces. */
+  KEY_WRITE: 2,
+  /** LOCK - Locks. */
+  LOCK: 3,
+  /** MEMORY - Memory regions. */
+  MEMORY: 4,
+  /** EVENT_LOG - Event logs. */
+  EVENT_LOG: 5,
+  /**
+   * OTHER - Everything else, such as users, API keys, tokens and administration. Streams, health checks and reads of metrics
+   * count nowhere.
+   */
+  OTHER: 6,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type RequestCounts_Kind = typeof RequestCounts_Kind[keyof typeof RequestCounts_Kind];
+
+export namespace RequestCounts_Kind {
+  export type KIND_UNSPECIFIED = typeof RequestCounts_Kind.KIND_UNSPECIFIED;
+  export type KEY_READ = typeof RequestCounts_Kind.KEY_READ;
+  export type KEY_WRITE = typeof RequestCounts_Kind.KEY_WRITE;
+  export type LOCK = typeof RequestCounts_Kind.LOCK;
+  export type MEMORY = typeof RequestCounts_Kind.MEMORY;
+  export type EVENT_LOG = typeof RequestCounts_Kind.EVENT_LOG;
+  export type OTHER = typeof RequestCounts_Kind.OTHER;
+  export type UNRECOGNIZED = typeof RequestCounts_Kind.UNRECOGNIZED;
+}
+
+/** Asks for the settings. */
+export interface GetSettingsRequest {
+}
+
+/** One setting. */
+export interface Setting {
+  /** Its name, as in PutSettings. */
+  name: string;
+  /** Its value in decimal; empty = not set, so its default applies. */
+  value: string;
+  /** Its default in decimal; empty = it depends on the flags of each member. */
+  defaultValue: string;
+  /** Its least value. */
+  min: bigint;
+  /** Its greatest value. */
+  max: bigint;
+}
+
+/** The settings. */
+export interface GetSettingsResponse {
+  /** All settings, ordered by name. */
+  settings: Setting[];
+  /** Revision of the settings, for `if_settings_revision` of PutSettings; 0 = no setting was ever changed. */
+  settingsRevision: bigint;
+}
+
 /** Asks to found a cluster on an empty member. */
 export interface BootstrapRequest {
   /** Id of the new cluster: a UUID. The caller must record it before the call. */
@@ -1508,6 +1657,843 @@ export const ListMembersResponse: MessageFns<ListMembersResponse, "coordination.
     message.changing = object.changing ?? false;
     message.leaderId = object.leaderId ?? "";
     message.members = object.members?.map((e) => MemberSlot.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseGetMemberCountersRequest(): GetMemberCountersRequest {
+  return { ids: [], windowSeconds: 0 };
+}
+
+export const GetMemberCountersRequest: MessageFns<
+  GetMemberCountersRequest,
+  "coordination.v1.GetMemberCountersRequest"
+> = {
+  $type: "coordination.v1.GetMemberCountersRequest" as const,
+
+  encode(message: GetMemberCountersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.ids) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.windowSeconds !== 0) {
+      writer.uint32(16).int32(message.windowSeconds);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetMemberCountersRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetMemberCountersRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ids.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.windowSeconds = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetMemberCountersRequest>): GetMemberCountersRequest {
+    return GetMemberCountersRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetMemberCountersRequest>): GetMemberCountersRequest {
+    const message = createBaseGetMemberCountersRequest();
+    message.ids = object.ids?.map((e) => e) || [];
+    message.windowSeconds = object.windowSeconds ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetMemberCountersResponse(): GetMemberCountersResponse {
+  return { members: [], answeredBy: "" };
+}
+
+export const GetMemberCountersResponse: MessageFns<
+  GetMemberCountersResponse,
+  "coordination.v1.GetMemberCountersResponse"
+> = {
+  $type: "coordination.v1.GetMemberCountersResponse" as const,
+
+  encode(message: GetMemberCountersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.members) {
+      MemberCounters.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.answeredBy !== "") {
+      writer.uint32(18).string(message.answeredBy);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetMemberCountersResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetMemberCountersResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.members.push(MemberCounters.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.answeredBy = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetMemberCountersResponse>): GetMemberCountersResponse {
+    return GetMemberCountersResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetMemberCountersResponse>): GetMemberCountersResponse {
+    const message = createBaseGetMemberCountersResponse();
+    message.members = object.members?.map((e) => MemberCounters.fromPartial(e)) || [];
+    message.answeredBy = object.answeredBy ?? "";
+    return message;
+  },
+};
+
+function createBaseMemberCounters(): MemberCounters {
+  return { id: "", name: "", problem: "", status: undefined, samples: [] };
+}
+
+export const MemberCounters: MessageFns<MemberCounters, "coordination.v1.MemberCounters"> = {
+  $type: "coordination.v1.MemberCounters" as const,
+
+  encode(message: MemberCounters, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.problem !== "") {
+      writer.uint32(26).string(message.problem);
+    }
+    if (message.status !== undefined) {
+      MemberStatus.encode(message.status, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.samples) {
+      CounterSample.encode(v!, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MemberCounters {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMemberCounters();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.problem = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.status = MemberStatus.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.samples.push(CounterSample.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MemberCounters>): MemberCounters {
+    return MemberCounters.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MemberCounters>): MemberCounters {
+    const message = createBaseMemberCounters();
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
+    message.problem = object.problem ?? "";
+    message.status = (object.status !== undefined && object.status !== null)
+      ? MemberStatus.fromPartial(object.status)
+      : undefined;
+    message.samples = object.samples?.map((e) => CounterSample.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseCounterSample(): CounterSample {
+  return {
+    atMs: 0n,
+    intervalMs: 0,
+    requests: [],
+    lagMs: 0n,
+    role: 0,
+    loopDelayUs: 0n,
+    processorUs: 0n,
+    memoryBytes: 0n,
+    dbSizeBytes: 0n,
+    diskFreeBytes: 0n,
+    streams: 0,
+    connections: 0,
+  };
+}
+
+export const CounterSample: MessageFns<CounterSample, "coordination.v1.CounterSample"> = {
+  $type: "coordination.v1.CounterSample" as const,
+
+  encode(message: CounterSample, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(8).int64(message.atMs);
+    }
+    if (message.intervalMs !== 0) {
+      writer.uint32(16).int32(message.intervalMs);
+    }
+    for (const v of message.requests) {
+      RequestCounts.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.lagMs !== 0n) {
+      if (BigInt.asIntN(64, message.lagMs) !== message.lagMs) {
+        throw new globalThis.Error("value provided for field message.lagMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.lagMs);
+    }
+    if (message.role !== 0) {
+      writer.uint32(40).int32(message.role);
+    }
+    if (message.loopDelayUs !== 0n) {
+      if (BigInt.asIntN(64, message.loopDelayUs) !== message.loopDelayUs) {
+        throw new globalThis.Error("value provided for field message.loopDelayUs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.loopDelayUs);
+    }
+    if (message.processorUs !== 0n) {
+      if (BigInt.asIntN(64, message.processorUs) !== message.processorUs) {
+        throw new globalThis.Error("value provided for field message.processorUs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.processorUs);
+    }
+    if (message.memoryBytes !== 0n) {
+      if (BigInt.asIntN(64, message.memoryBytes) !== message.memoryBytes) {
+        throw new globalThis.Error("value provided for field message.memoryBytes of type int64 too large");
+      }
+      writer.uint32(64).int64(message.memoryBytes);
+    }
+    if (message.dbSizeBytes !== 0n) {
+      if (BigInt.asIntN(64, message.dbSizeBytes) !== message.dbSizeBytes) {
+        throw new globalThis.Error("value provided for field message.dbSizeBytes of type int64 too large");
+      }
+      writer.uint32(72).int64(message.dbSizeBytes);
+    }
+    if (message.diskFreeBytes !== 0n) {
+      if (BigInt.asIntN(64, message.diskFreeBytes) !== message.diskFreeBytes) {
+        throw new globalThis.Error("value provided for field message.diskFreeBytes of type int64 too large");
+      }
+      writer.uint32(80).int64(message.diskFreeBytes);
+    }
+    if (message.streams !== 0) {
+      writer.uint32(88).int32(message.streams);
+    }
+    if (message.connections !== 0) {
+      writer.uint32(96).int32(message.connections);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CounterSample {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCounterSample();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.intervalMs = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.requests.push(RequestCounts.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.lagMs = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.role = reader.int32() as any;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.loopDelayUs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.processorUs = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.memoryBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.dbSizeBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.diskFreeBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.streams = reader.int32();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.connections = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CounterSample>): CounterSample {
+    return CounterSample.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CounterSample>): CounterSample {
+    const message = createBaseCounterSample();
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.intervalMs = object.intervalMs ?? 0;
+    message.requests = object.requests?.map((e) => RequestCounts.fromPartial(e)) || [];
+    message.lagMs = (object.lagMs !== undefined && object.lagMs !== null) ? BigInt(object.lagMs) : 0n;
+    message.role = object.role ?? 0;
+    message.loopDelayUs = (object.loopDelayUs !== undefined && object.loopDelayUs !== null)
+      ? BigInt(object.loopDelayUs)
+      : 0n;
+    message.processorUs = (object.processorUs !== undefined && object.processorUs !== null)
+      ? BigInt(object.processorUs)
+      : 0n;
+    message.memoryBytes = (object.memoryBytes !== undefined && object.memoryBytes !== null)
+      ? BigInt(object.memoryBytes)
+      : 0n;
+    message.dbSizeBytes = (object.dbSizeBytes !== undefined && object.dbSizeBytes !== null)
+      ? BigInt(object.dbSizeBytes)
+      : 0n;
+    message.diskFreeBytes = (object.diskFreeBytes !== undefined && object.diskFreeBytes !== null)
+      ? BigInt(object.diskFreeBytes)
+      : 0n;
+    message.streams = object.streams ?? 0;
+    message.connections = object.connections ?? 0;
+    return message;
+  },
+};
+
+function createBaseRequestCounts(): RequestCounts {
+  return { kind: 0, ok: 0, refused: 0, failed: 0, p50Us: 0n, p99Us: 0n };
+}
+
+export const RequestCounts: MessageFns<RequestCounts, "coordination.v1.RequestCounts"> = {
+  $type: "coordination.v1.RequestCounts" as const,
+
+  encode(message: RequestCounts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.ok !== 0) {
+      writer.uint32(16).int32(message.ok);
+    }
+    if (message.refused !== 0) {
+      writer.uint32(24).int32(message.refused);
+    }
+    if (message.failed !== 0) {
+      writer.uint32(32).int32(message.failed);
+    }
+    if (message.p50Us !== 0n) {
+      if (BigInt.asIntN(64, message.p50Us) !== message.p50Us) {
+        throw new globalThis.Error("value provided for field message.p50Us of type int64 too large");
+      }
+      writer.uint32(40).int64(message.p50Us);
+    }
+    if (message.p99Us !== 0n) {
+      if (BigInt.asIntN(64, message.p99Us) !== message.p99Us) {
+        throw new globalThis.Error("value provided for field message.p99Us of type int64 too large");
+      }
+      writer.uint32(48).int64(message.p99Us);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequestCounts {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequestCounts();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.ok = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.refused = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.failed = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.p50Us = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.p99Us = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequestCounts>): RequestCounts {
+    return RequestCounts.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RequestCounts>): RequestCounts {
+    const message = createBaseRequestCounts();
+    message.kind = object.kind ?? 0;
+    message.ok = object.ok ?? 0;
+    message.refused = object.refused ?? 0;
+    message.failed = object.failed ?? 0;
+    message.p50Us = (object.p50Us !== undefined && object.p50Us !== null) ? BigInt(object.p50Us) : 0n;
+    message.p99Us = (object.p99Us !== undefined && object.p99Us !== null) ? BigInt(object.p99Us) : 0n;
+    return message;
+  },
+};
+
+function createBaseGetSettingsRequest(): GetSettingsRequest {
+  return {};
+}
+
+export const GetSettingsRequest: MessageFns<GetSettingsRequest, "coordination.v1.GetSettingsRequest"> = {
+  $type: "coordination.v1.GetSettingsRequest" as const,
+
+  encode(_: GetSettingsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetSettingsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetSettingsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetSettingsRequest>): GetSettingsRequest {
+    return GetSettingsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetSettingsRequest>): GetSettingsRequest {
+    const message = createBaseGetSettingsRequest();
+    return message;
+  },
+};
+
+function createBaseSetting(): Setting {
+  return { name: "", value: "", defaultValue: "", min: 0n, max: 0n };
+}
+
+export const Setting: MessageFns<Setting, "coordination.v1.Setting"> = {
+  $type: "coordination.v1.Setting" as const,
+
+  encode(message: Setting, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    if (message.defaultValue !== "") {
+      writer.uint32(26).string(message.defaultValue);
+    }
+    if (message.min !== 0n) {
+      if (BigInt.asIntN(64, message.min) !== message.min) {
+        throw new globalThis.Error("value provided for field message.min of type int64 too large");
+      }
+      writer.uint32(32).int64(message.min);
+    }
+    if (message.max !== 0n) {
+      if (BigInt.asIntN(64, message.max) !== message.max) {
+        throw new globalThis.Error("value provided for field message.max of type int64 too large");
+      }
+      writer.uint32(40).int64(message.max);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Setting {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetting();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.defaultValue = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.min = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.max = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Setting>): Setting {
+    return Setting.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Setting>): Setting {
+    const message = createBaseSetting();
+    message.name = object.name ?? "";
+    message.value = object.value ?? "";
+    message.defaultValue = object.defaultValue ?? "";
+    message.min = (object.min !== undefined && object.min !== null) ? BigInt(object.min) : 0n;
+    message.max = (object.max !== undefined && object.max !== null) ? BigInt(object.max) : 0n;
+    return message;
+  },
+};
+
+function createBaseGetSettingsResponse(): GetSettingsResponse {
+  return { settings: [], settingsRevision: 0n };
+}
+
+export const GetSettingsResponse: MessageFns<GetSettingsResponse, "coordination.v1.GetSettingsResponse"> = {
+  $type: "coordination.v1.GetSettingsResponse" as const,
+
+  encode(message: GetSettingsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.settings) {
+      Setting.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.settingsRevision !== 0n) {
+      if (BigInt.asIntN(64, message.settingsRevision) !== message.settingsRevision) {
+        throw new globalThis.Error("value provided for field message.settingsRevision of type int64 too large");
+      }
+      writer.uint32(16).int64(message.settingsRevision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetSettingsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetSettingsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.settings.push(Setting.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.settingsRevision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetSettingsResponse>): GetSettingsResponse {
+    return GetSettingsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetSettingsResponse>): GetSettingsResponse {
+    const message = createBaseGetSettingsResponse();
+    message.settings = object.settings?.map((e) => Setting.fromPartial(e)) || [];
+    message.settingsRevision = (object.settingsRevision !== undefined && object.settingsRevision !== null)
+      ? BigInt(object.settingsRevision)
+      : 0n;
     return message;
   },
 };
@@ -4235,6 +5221,35 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): ListMembersResponse => ListMembersResponse.decode(value),
   },
   /**
+   * Returns the state of some or all members and their counters of the last minutes. The answering member asks the
+   * others, and waits for each at most 1 s. It needs no majority. A member that does not answer has a `problem` in the
+   * answer; it does not fail the call. Errors: NOT_FOUND / MEMBER_NOT_FOUND.
+   */
+  getMemberCounters: {
+    path: "/coordination.v1.ClusterAdminService/GetMemberCounters" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetMemberCountersRequest): Buffer =>
+      Buffer.from(GetMemberCountersRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetMemberCountersRequest => GetMemberCountersRequest.decode(value),
+    responseSerialize: (value: GetMemberCountersResponse): Buffer =>
+      Buffer.from(GetMemberCountersResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetMemberCountersResponse => GetMemberCountersResponse.decode(value),
+  },
+  /**
+   * Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. The limits of
+   * single namespaces are in ListNamespaces.
+   */
+  getSettings: {
+    path: "/coordination.v1.ClusterAdminService/GetSettings" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetSettingsRequest): Buffer => Buffer.from(GetSettingsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetSettingsRequest => GetSettingsRequest.decode(value),
+    responseSerialize: (value: GetSettingsResponse): Buffer => Buffer.from(GetSettingsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetSettingsResponse => GetSettingsResponse.decode(value),
+  },
+  /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the
    * admin port only. A repetition on the member that it founded returns OK. A member that was started with a backup to
    * restore founds the cluster with the state of that backup, and the owner becomes one of its owners. This takes as
@@ -4436,6 +5451,17 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
    */
   listMembers: handleUnaryCall<ListMembersRequest, ListMembersResponse>;
   /**
+   * Returns the state of some or all members and their counters of the last minutes. The answering member asks the
+   * others, and waits for each at most 1 s. It needs no majority. A member that does not answer has a `problem` in the
+   * answer; it does not fail the call. Errors: NOT_FOUND / MEMBER_NOT_FOUND.
+   */
+  getMemberCounters: handleUnaryCall<GetMemberCountersRequest, GetMemberCountersResponse>;
+  /**
+   * Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. The limits of
+   * single namespaces are in ListNamespaces.
+   */
+  getSettings: handleUnaryCall<GetSettingsRequest, GetSettingsResponse>;
+  /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the
    * admin port only. A repetition on the member that it founded returns OK. A member that was started with a backup to
    * restore founds the cluster with the state of that backup, and the owner becomes one of its owners. This takes as
@@ -4552,6 +5578,45 @@ export interface ClusterAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListMembersResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns the state of some or all members and their counters of the last minutes. The answering member asks the
+   * others, and waits for each at most 1 s. It needs no majority. A member that does not answer has a `problem` in the
+   * answer; it does not fail the call. Errors: NOT_FOUND / MEMBER_NOT_FOUND.
+   */
+  getMemberCounters(
+    request: GetMemberCountersRequest,
+    callback: (error: ServiceError | null, response: GetMemberCountersResponse) => void,
+  ): ClientUnaryCall;
+  getMemberCounters(
+    request: GetMemberCountersRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetMemberCountersResponse) => void,
+  ): ClientUnaryCall;
+  getMemberCounters(
+    request: GetMemberCountersRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetMemberCountersResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. The limits of
+   * single namespaces are in ListNamespaces.
+   */
+  getSettings(
+    request: GetSettingsRequest,
+    callback: (error: ServiceError | null, response: GetSettingsResponse) => void,
+  ): ClientUnaryCall;
+  getSettings(
+    request: GetSettingsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetSettingsResponse) => void,
+  ): ClientUnaryCall;
+  getSettings(
+    request: GetSettingsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetSettingsResponse) => void,
   ): ClientUnaryCall;
   /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the

@@ -16,6 +16,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Guard, KeyValue, ReadConsistency } from "./types.ts";
+import { KeyEvent_Type } from "./watch.ts";
 
 /** Keys and values in namespaces, with revisions, expiry and compare-and-swap. */
 
@@ -32,6 +33,61 @@ export interface CreateNamespaceResponse {
   /** When it was created, Unix time in milliseconds. */
   createdAtMs: bigint;
   /** Revision of its creation. */
+  revision: bigint;
+}
+
+/** Asks for one page of the namespaces that the caller may read. */
+export interface ListNamespacesRequest {
+  /** Prefix of the names, at most 63 characters; empty = all. */
+  prefix: string;
+  /** Maximum number of namespaces in the page, 1 to 1,000; 0 = 100. */
+  pageSize: number;
+  /**
+   * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
+   * same prefix.
+   */
+  pageToken: string;
+  /** Whether to leave out everything but the names. */
+  namesOnly: boolean;
+  /** Freshness of the answer. Default: LINEARIZABLE. */
+  consistency: ReadConsistency;
+}
+
+/** How much a namespace uses of one quota. */
+export interface QuotaUse {
+  /**
+   * Name of the quota, as in the setting `quota.namespace.NAME`: `bytes`, `keys`, `locks`, `memory_bytes`,
+   * `memory_regions`, `event_bytes` or `event_logs`.
+   */
+  name: string;
+  /** What the namespace uses now: bytes or a number of objects, by the name of the quota. */
+  used: bigint;
+  /** The limit, in the same unit. Growth above it is refused with RESOURCE_EXHAUSTED / QUOTA. */
+  limit: bigint;
+}
+
+/** One namespace. */
+export interface Namespace {
+  /** Its name. */
+  name: string;
+  /** When it was created, Unix time in milliseconds; 0 if the request asked for names only. */
+  createdAtMs: bigint;
+  /** Revision of its creation; 0 if the request asked for names only. */
+  createRevision: bigint;
+  /**
+   * What it uses of each quota, and the limits; empty if the request asked for names only. Watches are not among them:
+   * each member counts its own.
+   */
+  quotas: QuotaUse[];
+}
+
+/** One page of namespaces. */
+export interface ListNamespacesResponse {
+  /** The namespaces, ordered by name. */
+  namespaces: Namespace[];
+  /** Opaque token of the next page; empty = this is the last page. */
+  nextPageToken: string;
+  /** Cluster revision at which this page is true. */
   revision: bigint;
 }
 
@@ -219,6 +275,61 @@ export interface CompareAndSwapResponse {
   revision: bigint;
 }
 
+/** Asks for one page of the versions of a key. */
+export interface ListKeyVersionsRequest {
+  /** Namespace of the key. */
+  namespace: string;
+  /** The key, 1 to 1,024 bytes. */
+  key: string;
+  /** Maximum number of versions in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB of values. */
+  pageSize: number;
+  /**
+   * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
+   * same namespace and key.
+   */
+  pageToken: string;
+  /** Whether to leave out the values. */
+  keysOnly: boolean;
+  /** Freshness of the answer. Default: LINEARIZABLE. */
+  consistency: ReadConsistency;
+}
+
+/** A key as one change left it. */
+export interface KeyVersion {
+  /** What made this version. */
+  type: KeyEvent_Type;
+  /**
+   * The key after the change. For DELETE and EXPIRE: the key with its last value; mod_revision is the revision of the
+   * deletion. `expires_in_ms` is the time to live that was left right after the change.
+   */
+  kv:
+    | KeyValue
+    | undefined;
+  /**
+   * Cluster time since the change, in milliseconds. Cluster time stands still while the cluster has no leader. Absent =
+   * unknown: the history has dropped the change, and the version is known from the key itself or from the change after
+   * it.
+   */
+  ageMs?: bigint | undefined;
+}
+
+/** One page of versions. */
+export interface ListKeyVersionsResponse {
+  /** The versions, the newest first. */
+  versions: KeyVersion[];
+  /** Opaque token of the next page; empty = this is the last page. */
+  nextPageToken: string;
+  /**
+   * This page and the pages before it contain every version from this revision on. On the last page it is
+   * `compact_revision`, or less if the oldest version is known although the history has dropped its change.
+   */
+  searchedRevision: bigint;
+  /** Oldest revision from which the change history is complete; 0 = it has everything since the cluster was founded. */
+  compactRevision: bigint;
+  /** Cluster revision at which this page is true. */
+  revision: bigint;
+}
+
 function createBaseCreateNamespaceRequest(): CreateNamespaceRequest {
   return { namespace: "" };
 }
@@ -360,6 +471,385 @@ export const CreateNamespaceResponse: MessageFns<CreateNamespaceResponse, "coord
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseListNamespacesRequest(): ListNamespacesRequest {
+  return { prefix: "", pageSize: 0, pageToken: "", namesOnly: false, consistency: 0 };
+}
+
+export const ListNamespacesRequest: MessageFns<ListNamespacesRequest, "coordination.v1.ListNamespacesRequest"> = {
+  $type: "coordination.v1.ListNamespacesRequest" as const,
+
+  encode(message: ListNamespacesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.prefix !== "") {
+      writer.uint32(10).string(message.prefix);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(26).string(message.pageToken);
+    }
+    if (message.namesOnly !== false) {
+      writer.uint32(32).bool(message.namesOnly);
+    }
+    if (message.consistency !== 0) {
+      writer.uint32(40).int32(message.consistency);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListNamespacesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListNamespacesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.namesOnly = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListNamespacesRequest>): ListNamespacesRequest {
+    return ListNamespacesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListNamespacesRequest>): ListNamespacesRequest {
+    const message = createBaseListNamespacesRequest();
+    message.prefix = object.prefix ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    message.namesOnly = object.namesOnly ?? false;
+    message.consistency = object.consistency ?? 0;
+    return message;
+  },
+};
+
+function createBaseQuotaUse(): QuotaUse {
+  return { name: "", used: 0n, limit: 0n };
+}
+
+export const QuotaUse: MessageFns<QuotaUse, "coordination.v1.QuotaUse"> = {
+  $type: "coordination.v1.QuotaUse" as const,
+
+  encode(message: QuotaUse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.used !== 0n) {
+      if (BigInt.asIntN(64, message.used) !== message.used) {
+        throw new globalThis.Error("value provided for field message.used of type int64 too large");
+      }
+      writer.uint32(16).int64(message.used);
+    }
+    if (message.limit !== 0n) {
+      if (BigInt.asIntN(64, message.limit) !== message.limit) {
+        throw new globalThis.Error("value provided for field message.limit of type int64 too large");
+      }
+      writer.uint32(24).int64(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): QuotaUse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseQuotaUse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.used = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.limit = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<QuotaUse>): QuotaUse {
+    return QuotaUse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<QuotaUse>): QuotaUse {
+    const message = createBaseQuotaUse();
+    message.name = object.name ?? "";
+    message.used = (object.used !== undefined && object.used !== null) ? BigInt(object.used) : 0n;
+    message.limit = (object.limit !== undefined && object.limit !== null) ? BigInt(object.limit) : 0n;
+    return message;
+  },
+};
+
+function createBaseNamespace(): Namespace {
+  return { name: "", createdAtMs: 0n, createRevision: 0n, quotas: [] };
+}
+
+export const Namespace: MessageFns<Namespace, "coordination.v1.Namespace"> = {
+  $type: "coordination.v1.Namespace" as const,
+
+  encode(message: Namespace, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.createdAtMs);
+    }
+    if (message.createRevision !== 0n) {
+      if (BigInt.asIntN(64, message.createRevision) !== message.createRevision) {
+        throw new globalThis.Error("value provided for field message.createRevision of type int64 too large");
+      }
+      writer.uint32(24).int64(message.createRevision);
+    }
+    for (const v of message.quotas) {
+      QuotaUse.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Namespace {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseNamespace();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.createRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.quotas.push(QuotaUse.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Namespace>): Namespace {
+    return Namespace.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Namespace>): Namespace {
+    const message = createBaseNamespace();
+    message.name = object.name ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.createRevision = (object.createRevision !== undefined && object.createRevision !== null)
+      ? BigInt(object.createRevision)
+      : 0n;
+    message.quotas = object.quotas?.map((e) => QuotaUse.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseListNamespacesResponse(): ListNamespacesResponse {
+  return { namespaces: [], nextPageToken: "", revision: 0n };
+}
+
+export const ListNamespacesResponse: MessageFns<ListNamespacesResponse, "coordination.v1.ListNamespacesResponse"> = {
+  $type: "coordination.v1.ListNamespacesResponse" as const,
+
+  encode(message: ListNamespacesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.namespaces) {
+      Namespace.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListNamespacesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListNamespacesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespaces.push(Namespace.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListNamespacesResponse>): ListNamespacesResponse {
+    return ListNamespacesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListNamespacesResponse>): ListNamespacesResponse {
+    const message = createBaseListNamespacesResponse();
+    message.namespaces = object.namespaces?.map((e) => Namespace.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
@@ -1534,9 +2024,328 @@ export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordin
   },
 };
 
+function createBaseListKeyVersionsRequest(): ListKeyVersionsRequest {
+  return { namespace: "", key: "", pageSize: 0, pageToken: "", keysOnly: false, consistency: 0 };
+}
+
+export const ListKeyVersionsRequest: MessageFns<ListKeyVersionsRequest, "coordination.v1.ListKeyVersionsRequest"> = {
+  $type: "coordination.v1.ListKeyVersionsRequest" as const,
+
+  encode(message: ListKeyVersionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    if (message.keysOnly !== false) {
+      writer.uint32(40).bool(message.keysOnly);
+    }
+    if (message.consistency !== 0) {
+      writer.uint32(48).int32(message.consistency);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListKeyVersionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListKeyVersionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.keysOnly = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListKeyVersionsRequest>): ListKeyVersionsRequest {
+    return ListKeyVersionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListKeyVersionsRequest>): ListKeyVersionsRequest {
+    const message = createBaseListKeyVersionsRequest();
+    message.namespace = object.namespace ?? "";
+    message.key = object.key ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    message.keysOnly = object.keysOnly ?? false;
+    message.consistency = object.consistency ?? 0;
+    return message;
+  },
+};
+
+function createBaseKeyVersion(): KeyVersion {
+  return { type: 0, kv: undefined, ageMs: undefined };
+}
+
+export const KeyVersion: MessageFns<KeyVersion, "coordination.v1.KeyVersion"> = {
+  $type: "coordination.v1.KeyVersion" as const,
+
+  encode(message: KeyVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.type !== 0) {
+      writer.uint32(8).int32(message.type);
+    }
+    if (message.kv !== undefined) {
+      KeyValue.encode(message.kv, writer.uint32(18).fork()).join();
+    }
+    if (message.ageMs !== undefined) {
+      if (BigInt.asIntN(64, message.ageMs) !== message.ageMs) {
+        throw new globalThis.Error("value provided for field message.ageMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.ageMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeyVersion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKeyVersion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.type = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.kv = KeyValue.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.ageMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KeyVersion>): KeyVersion {
+    return KeyVersion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KeyVersion>): KeyVersion {
+    const message = createBaseKeyVersion();
+    message.type = object.type ?? 0;
+    message.kv = (object.kv !== undefined && object.kv !== null) ? KeyValue.fromPartial(object.kv) : undefined;
+    message.ageMs = (object.ageMs !== undefined && object.ageMs !== null) ? BigInt(object.ageMs) : undefined;
+    return message;
+  },
+};
+
+function createBaseListKeyVersionsResponse(): ListKeyVersionsResponse {
+  return { versions: [], nextPageToken: "", searchedRevision: 0n, compactRevision: 0n, revision: 0n };
+}
+
+export const ListKeyVersionsResponse: MessageFns<ListKeyVersionsResponse, "coordination.v1.ListKeyVersionsResponse"> = {
+  $type: "coordination.v1.ListKeyVersionsResponse" as const,
+
+  encode(message: ListKeyVersionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.versions) {
+      KeyVersion.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.searchedRevision !== 0n) {
+      if (BigInt.asIntN(64, message.searchedRevision) !== message.searchedRevision) {
+        throw new globalThis.Error("value provided for field message.searchedRevision of type int64 too large");
+      }
+      writer.uint32(24).int64(message.searchedRevision);
+    }
+    if (message.compactRevision !== 0n) {
+      if (BigInt.asIntN(64, message.compactRevision) !== message.compactRevision) {
+        throw new globalThis.Error("value provided for field message.compactRevision of type int64 too large");
+      }
+      writer.uint32(32).int64(message.compactRevision);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListKeyVersionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListKeyVersionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.versions.push(KeyVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.searchedRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.compactRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListKeyVersionsResponse>): ListKeyVersionsResponse {
+    return ListKeyVersionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListKeyVersionsResponse>): ListKeyVersionsResponse {
+    const message = createBaseListKeyVersionsResponse();
+    message.versions = object.versions?.map((e) => KeyVersion.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.searchedRevision = (object.searchedRevision !== undefined && object.searchedRevision !== null)
+      ? BigInt(object.searchedRevision)
+      : 0n;
+    message.compactRevision = (object.compactRevision !== undefined && object.compactRevision !== null)
+      ? BigInt(object.compactRevision)
+      : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 /**
- * Linearizable key-value storage. Every call names a namespace. Reads need the access `read`, mutations need `write`,
- * and CreateNamespace needs `admin`.
+ * Linearizable key-value storage. Every call except ListNamespaces names a namespace. Reads need the access `read`,
+ * mutations need `write`, and CreateNamespace needs `admin`.
  */
 export type KeyValueServiceService = typeof KeyValueServiceService;
 export const KeyValueServiceService = {
@@ -1554,6 +2363,22 @@ export const KeyValueServiceService = {
     responseSerialize: (value: CreateNamespaceResponse): Buffer =>
       Buffer.from(CreateNamespaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateNamespaceResponse => CreateNamespaceResponse.decode(value),
+  },
+  /**
+   * Lists the namespaces that the caller may read, page by page, ordered by name. Any valid token is enough. A page may
+   * have fewer namespaces than its size, even none, and still have a next page. Errors:
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
+   */
+  listNamespaces: {
+    path: "/coordination.v1.KeyValueService/ListNamespaces" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListNamespacesRequest): Buffer =>
+      Buffer.from(ListNamespacesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListNamespacesRequest => ListNamespacesRequest.decode(value),
+    responseSerialize: (value: ListNamespacesResponse): Buffer =>
+      Buffer.from(ListNamespacesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListNamespacesResponse => ListNamespacesResponse.decode(value),
   },
   /** Reads one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND. */
   getKey: {
@@ -1620,6 +2445,23 @@ export const KeyValueServiceService = {
       Buffer.from(CompareAndSwapResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CompareAndSwapResponse => CompareAndSwapResponse.decode(value),
   },
+  /**
+   * Lists the versions of one key, the newest first, page by page, as far back as the change history reaches. Deletions
+   * and expiries are versions too. The key need not exist now. A page reads a bounded part of the history, so it may
+   * have fewer versions than its size, even none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
+   */
+  listKeyVersions: {
+    path: "/coordination.v1.KeyValueService/ListKeyVersions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListKeyVersionsRequest): Buffer =>
+      Buffer.from(ListKeyVersionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListKeyVersionsRequest => ListKeyVersionsRequest.decode(value),
+    responseSerialize: (value: ListKeyVersionsResponse): Buffer =>
+      Buffer.from(ListKeyVersionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListKeyVersionsResponse => ListKeyVersionsResponse.decode(value),
+  },
 } as const;
 
 export interface KeyValueServiceServer extends UntypedServiceImplementation {
@@ -1628,6 +2470,12 @@ export interface KeyValueServiceServer extends UntypedServiceImplementation {
    * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
    */
   createNamespace: handleUnaryCall<CreateNamespaceRequest, CreateNamespaceResponse>;
+  /**
+   * Lists the namespaces that the caller may read, page by page, ordered by name. Any valid token is enough. A page may
+   * have fewer namespaces than its size, even none, and still have a next page. Errors:
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
+   */
+  listNamespaces: handleUnaryCall<ListNamespacesRequest, ListNamespacesResponse>;
   /** Reads one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND. */
   getKey: handleUnaryCall<GetKeyRequest, GetKeyResponse>;
   /**
@@ -1651,6 +2499,13 @@ export interface KeyValueServiceServer extends UntypedServiceImplementation {
    * STORAGE_FULL.
    */
   compareAndSwap: handleUnaryCall<CompareAndSwapRequest, CompareAndSwapResponse>;
+  /**
+   * Lists the versions of one key, the newest first, page by page, as far back as the change history reaches. Deletions
+   * and expiries are versions too. The key need not exist now. A page reads a bounded part of the history, so it may
+   * have fewer versions than its size, even none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
+   */
+  listKeyVersions: handleUnaryCall<ListKeyVersionsRequest, ListKeyVersionsResponse>;
 }
 
 export interface KeyValueServiceClient extends Client {
@@ -1672,6 +2527,26 @@ export interface KeyValueServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateNamespaceResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the namespaces that the caller may read, page by page, ordered by name. Any valid token is enough. A page may
+   * have fewer namespaces than its size, even none, and still have a next page. Errors:
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
+   */
+  listNamespaces(
+    request: ListNamespacesRequest,
+    callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,
+  ): ClientUnaryCall;
+  listNamespaces(
+    request: ListNamespacesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,
+  ): ClientUnaryCall;
+  listNamespaces(
+    request: ListNamespacesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListNamespacesResponse) => void,
   ): ClientUnaryCall;
   /** Reads one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND. */
   getKey(
@@ -1765,6 +2640,27 @@ export interface KeyValueServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CompareAndSwapResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the versions of one key, the newest first, page by page, as far back as the change history reaches. Deletions
+   * and expiries are versions too. The key need not exist now. A page reads a bounded part of the history, so it may
+   * have fewer versions than its size, even none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
+   */
+  listKeyVersions(
+    request: ListKeyVersionsRequest,
+    callback: (error: ServiceError | null, response: ListKeyVersionsResponse) => void,
+  ): ClientUnaryCall;
+  listKeyVersions(
+    request: ListKeyVersionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListKeyVersionsResponse) => void,
+  ): ClientUnaryCall;
+  listKeyVersions(
+    request: ListKeyVersionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListKeyVersionsResponse) => void,
   ): ClientUnaryCall;
 }
 

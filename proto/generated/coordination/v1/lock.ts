@@ -344,6 +344,114 @@ export interface ReleaseRWLockResponse {
   revision: bigint;
 }
 
+/** A request that waits for a lock. The client keeps its place when it repeats the request with the same request-id. */
+export interface LockWait {
+  /** Its place in the queue: 1 = it is served next. */
+  place: number;
+  /** Owner label that the request gave; its subject if it gave none. */
+  owner: string;
+  /** Subject of the access token of the request. */
+  subject: string;
+  /** Mode that it waits for; RW_MODE_UNSPECIFIED on an exclusive lock. */
+  mode: RWMode;
+  /** Time to live of the hold that it would get, in seconds. */
+  ttlSeconds: bigint;
+  /** Cluster time since its newest attempt, in milliseconds. Cluster time stands still while the cluster has no leader. */
+  waitedMs: bigint;
+  /** Cluster time until it ends without a hold, in milliseconds, at least 1. */
+  endsInMs: bigint;
+}
+
+/** A lock, and who holds and awaits it. */
+export interface Lock {
+  /** Its name. */
+  name: string;
+  /** False: an exclusive lock. True: a read-write lock. */
+  rw: boolean;
+  /** Its state. */
+  state: LockState;
+  /** Its live holds in the order of their grants, at most the first 10; DescribeRWLock returns all. */
+  holders: LockHold[];
+  /** Number of live holds. */
+  holderCount: number;
+  /** Number of requests waiting to read. */
+  waitingReaders: number;
+  /** Number of requests waiting for an exclusive lock, or to write. */
+  waitingWriters: number;
+  /** The first waits in the order in which they are served, at most `waits_max` of the request. */
+  waits: LockWait[];
+  /** Default time to live of a hold in seconds. */
+  ttlSeconds: bigint;
+  /** Delay after an expired or forced hold, in seconds. */
+  lockDelaySeconds: bigint;
+  /** Cluster time in milliseconds until the delay has passed; 0 = no delay runs. */
+  cooldownMs: bigint;
+  /** Token of the latest hold, live or ended; 0 = there was never one. */
+  lastFencingToken: bigint;
+  /** When it was created, Unix time in milliseconds. */
+  createdAtMs: bigint;
+  /**
+   * Number of writes that the cluster refused with ABORTED / FENCED because their Guard named this lock without a live
+   * hold. The answering member counts them in memory while it applies entries; see `refused_guards_for_ms`.
+   */
+  refusedGuards: bigint;
+}
+
+/** Asks for one page of the locks of a namespace. */
+export interface ListLocksRequest {
+  /** Namespace of the locks. */
+  namespace: string;
+  /** Prefix of the names, at most 256 bytes; empty = all locks of the namespace. */
+  namePrefix: string;
+  /** Maximum number of locks in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB. */
+  pageSize: number;
+  /**
+   * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
+   * same namespace, prefix and `in_use_only`.
+   */
+  pageToken: string;
+  /** Whether to leave out locks in the state FREE, which have no waits either. */
+  inUseOnly: boolean;
+  /** Maximum number of waits that the answer contains for each lock, 0 to 100. */
+  waitsMax: number;
+  /** Whether to leave out everything but `name` and `rw`. */
+  namesOnly: boolean;
+  /** Freshness of the answer. Default: LINEARIZABLE. */
+  consistency: ReadConsistency;
+}
+
+/** One page of locks. */
+export interface ListLocksResponse {
+  /** The locks: exclusive ones, then read-write locks, each ordered by the UTF-8 bytes of their names. */
+  locks: Lock[];
+  /** Opaque token of the next page; empty = this is the last page. */
+  nextPageToken: string;
+  /** How long the answering member has counted `refused_guards`, in milliseconds: since its process started. */
+  refusedGuardsForMs: bigint;
+  /** Cluster revision at which this page is true. */
+  revision: bigint;
+}
+
+/** Asks for the queue of a lock. */
+export interface ListLockWaitsRequest {
+  /** Namespace of the lock. */
+  namespace: string;
+  /** Name of the lock, 1 to 256 bytes. */
+  name: string;
+  /** False: the exclusive lock of that name. True: the read-write lock of that name. */
+  rw: boolean;
+  /** Freshness of the answer. Default: LINEARIZABLE. */
+  consistency: ReadConsistency;
+}
+
+/** The queue of the lock. */
+export interface ListLockWaitsResponse {
+  /** All waits in the order in which they are served. A lock has at most 1,000. */
+  waits: LockWait[];
+  /** Cluster revision at which the answer is true. */
+  revision: bigint;
+}
+
 function createBaseLockHold(): LockHold {
   return { owner: "", subject: "", fencingToken: 0n, acquiredAtMs: 0n, expiresInMs: 0n, mode: 0 };
 }
@@ -2615,14 +2723,828 @@ export const ReleaseRWLockResponse: MessageFns<ReleaseRWLockResponse, "coordinat
   },
 };
 
+function createBaseLockWait(): LockWait {
+  return { place: 0, owner: "", subject: "", mode: 0, ttlSeconds: 0n, waitedMs: 0n, endsInMs: 0n };
+}
+
+export const LockWait: MessageFns<LockWait, "coordination.v1.LockWait"> = {
+  $type: "coordination.v1.LockWait" as const,
+
+  encode(message: LockWait, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.place !== 0) {
+      writer.uint32(8).int32(message.place);
+    }
+    if (message.owner !== "") {
+      writer.uint32(18).string(message.owner);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    if (message.mode !== 0) {
+      writer.uint32(32).int32(message.mode);
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(40).int64(message.ttlSeconds);
+    }
+    if (message.waitedMs !== 0n) {
+      if (BigInt.asIntN(64, message.waitedMs) !== message.waitedMs) {
+        throw new globalThis.Error("value provided for field message.waitedMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.waitedMs);
+    }
+    if (message.endsInMs !== 0n) {
+      if (BigInt.asIntN(64, message.endsInMs) !== message.endsInMs) {
+        throw new globalThis.Error("value provided for field message.endsInMs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.endsInMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LockWait {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLockWait();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.place = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.owner = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.subject = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.waitedMs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.endsInMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LockWait>): LockWait {
+    return LockWait.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LockWait>): LockWait {
+    const message = createBaseLockWait();
+    message.place = object.place ?? 0;
+    message.owner = object.owner ?? "";
+    message.subject = object.subject ?? "";
+    message.mode = object.mode ?? 0;
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    message.waitedMs = (object.waitedMs !== undefined && object.waitedMs !== null) ? BigInt(object.waitedMs) : 0n;
+    message.endsInMs = (object.endsInMs !== undefined && object.endsInMs !== null) ? BigInt(object.endsInMs) : 0n;
+    return message;
+  },
+};
+
+function createBaseLock(): Lock {
+  return {
+    name: "",
+    rw: false,
+    state: 0,
+    holders: [],
+    holderCount: 0,
+    waitingReaders: 0,
+    waitingWriters: 0,
+    waits: [],
+    ttlSeconds: 0n,
+    lockDelaySeconds: 0n,
+    cooldownMs: 0n,
+    lastFencingToken: 0n,
+    createdAtMs: 0n,
+    refusedGuards: 0n,
+  };
+}
+
+export const Lock: MessageFns<Lock, "coordination.v1.Lock"> = {
+  $type: "coordination.v1.Lock" as const,
+
+  encode(message: Lock, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.rw !== false) {
+      writer.uint32(16).bool(message.rw);
+    }
+    if (message.state !== 0) {
+      writer.uint32(24).int32(message.state);
+    }
+    for (const v of message.holders) {
+      LockHold.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.holderCount !== 0) {
+      writer.uint32(40).int32(message.holderCount);
+    }
+    if (message.waitingReaders !== 0) {
+      writer.uint32(48).int32(message.waitingReaders);
+    }
+    if (message.waitingWriters !== 0) {
+      writer.uint32(56).int32(message.waitingWriters);
+    }
+    for (const v of message.waits) {
+      LockWait.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(72).int64(message.ttlSeconds);
+    }
+    if (message.lockDelaySeconds !== 0n) {
+      if (BigInt.asIntN(64, message.lockDelaySeconds) !== message.lockDelaySeconds) {
+        throw new globalThis.Error("value provided for field message.lockDelaySeconds of type int64 too large");
+      }
+      writer.uint32(80).int64(message.lockDelaySeconds);
+    }
+    if (message.cooldownMs !== 0n) {
+      if (BigInt.asIntN(64, message.cooldownMs) !== message.cooldownMs) {
+        throw new globalThis.Error("value provided for field message.cooldownMs of type int64 too large");
+      }
+      writer.uint32(88).int64(message.cooldownMs);
+    }
+    if (message.lastFencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.lastFencingToken) !== message.lastFencingToken) {
+        throw new globalThis.Error("value provided for field message.lastFencingToken of type int64 too large");
+      }
+      writer.uint32(96).int64(message.lastFencingToken);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(104).int64(message.createdAtMs);
+    }
+    if (message.refusedGuards !== 0n) {
+      if (BigInt.asIntN(64, message.refusedGuards) !== message.refusedGuards) {
+        throw new globalThis.Error("value provided for field message.refusedGuards of type int64 too large");
+      }
+      writer.uint32(112).int64(message.refusedGuards);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Lock {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLock();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.rw = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.holders.push(LockHold.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.holderCount = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.waitingReaders = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.waitingWriters = reader.int32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.waits.push(LockWait.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.lockDelaySeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.cooldownMs = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.lastFencingToken = reader.int64() as bigint;
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.refusedGuards = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Lock>): Lock {
+    return Lock.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Lock>): Lock {
+    const message = createBaseLock();
+    message.name = object.name ?? "";
+    message.rw = object.rw ?? false;
+    message.state = object.state ?? 0;
+    message.holders = object.holders?.map((e) => LockHold.fromPartial(e)) || [];
+    message.holderCount = object.holderCount ?? 0;
+    message.waitingReaders = object.waitingReaders ?? 0;
+    message.waitingWriters = object.waitingWriters ?? 0;
+    message.waits = object.waits?.map((e) => LockWait.fromPartial(e)) || [];
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    message.lockDelaySeconds = (object.lockDelaySeconds !== undefined && object.lockDelaySeconds !== null)
+      ? BigInt(object.lockDelaySeconds)
+      : 0n;
+    message.cooldownMs = (object.cooldownMs !== undefined && object.cooldownMs !== null)
+      ? BigInt(object.cooldownMs)
+      : 0n;
+    message.lastFencingToken = (object.lastFencingToken !== undefined && object.lastFencingToken !== null)
+      ? BigInt(object.lastFencingToken)
+      : 0n;
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.refusedGuards = (object.refusedGuards !== undefined && object.refusedGuards !== null)
+      ? BigInt(object.refusedGuards)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseListLocksRequest(): ListLocksRequest {
+  return {
+    namespace: "",
+    namePrefix: "",
+    pageSize: 0,
+    pageToken: "",
+    inUseOnly: false,
+    waitsMax: 0,
+    namesOnly: false,
+    consistency: 0,
+  };
+}
+
+export const ListLocksRequest: MessageFns<ListLocksRequest, "coordination.v1.ListLocksRequest"> = {
+  $type: "coordination.v1.ListLocksRequest" as const,
+
+  encode(message: ListLocksRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.namePrefix !== "") {
+      writer.uint32(18).string(message.namePrefix);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    if (message.inUseOnly !== false) {
+      writer.uint32(40).bool(message.inUseOnly);
+    }
+    if (message.waitsMax !== 0) {
+      writer.uint32(48).int32(message.waitsMax);
+    }
+    if (message.namesOnly !== false) {
+      writer.uint32(56).bool(message.namesOnly);
+    }
+    if (message.consistency !== 0) {
+      writer.uint32(64).int32(message.consistency);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLocksRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListLocksRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.namePrefix = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.inUseOnly = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.waitsMax = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.namesOnly = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListLocksRequest>): ListLocksRequest {
+    return ListLocksRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListLocksRequest>): ListLocksRequest {
+    const message = createBaseListLocksRequest();
+    message.namespace = object.namespace ?? "";
+    message.namePrefix = object.namePrefix ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    message.inUseOnly = object.inUseOnly ?? false;
+    message.waitsMax = object.waitsMax ?? 0;
+    message.namesOnly = object.namesOnly ?? false;
+    message.consistency = object.consistency ?? 0;
+    return message;
+  },
+};
+
+function createBaseListLocksResponse(): ListLocksResponse {
+  return { locks: [], nextPageToken: "", refusedGuardsForMs: 0n, revision: 0n };
+}
+
+export const ListLocksResponse: MessageFns<ListLocksResponse, "coordination.v1.ListLocksResponse"> = {
+  $type: "coordination.v1.ListLocksResponse" as const,
+
+  encode(message: ListLocksResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.locks) {
+      Lock.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.refusedGuardsForMs !== 0n) {
+      if (BigInt.asIntN(64, message.refusedGuardsForMs) !== message.refusedGuardsForMs) {
+        throw new globalThis.Error("value provided for field message.refusedGuardsForMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.refusedGuardsForMs);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLocksResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListLocksResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.locks.push(Lock.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.refusedGuardsForMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListLocksResponse>): ListLocksResponse {
+    return ListLocksResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListLocksResponse>): ListLocksResponse {
+    const message = createBaseListLocksResponse();
+    message.locks = object.locks?.map((e) => Lock.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.refusedGuardsForMs = (object.refusedGuardsForMs !== undefined && object.refusedGuardsForMs !== null)
+      ? BigInt(object.refusedGuardsForMs)
+      : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseListLockWaitsRequest(): ListLockWaitsRequest {
+  return { namespace: "", name: "", rw: false, consistency: 0 };
+}
+
+export const ListLockWaitsRequest: MessageFns<ListLockWaitsRequest, "coordination.v1.ListLockWaitsRequest"> = {
+  $type: "coordination.v1.ListLockWaitsRequest" as const,
+
+  encode(message: ListLockWaitsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.rw !== false) {
+      writer.uint32(24).bool(message.rw);
+    }
+    if (message.consistency !== 0) {
+      writer.uint32(32).int32(message.consistency);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLockWaitsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListLockWaitsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.rw = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListLockWaitsRequest>): ListLockWaitsRequest {
+    return ListLockWaitsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListLockWaitsRequest>): ListLockWaitsRequest {
+    const message = createBaseListLockWaitsRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.rw = object.rw ?? false;
+    message.consistency = object.consistency ?? 0;
+    return message;
+  },
+};
+
+function createBaseListLockWaitsResponse(): ListLockWaitsResponse {
+  return { waits: [], revision: 0n };
+}
+
+export const ListLockWaitsResponse: MessageFns<ListLockWaitsResponse, "coordination.v1.ListLockWaitsResponse"> = {
+  $type: "coordination.v1.ListLockWaitsResponse" as const,
+
+  encode(message: ListLockWaitsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.waits) {
+      LockWait.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLockWaitsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListLockWaitsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.waits.push(LockWait.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListLockWaitsResponse>): ListLockWaitsResponse {
+    return ListLockWaitsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListLockWaitsResponse>): ListLockWaitsResponse {
+    const message = createBaseListLockWaitsResponse();
+    message.waits = object.waits?.map((e) => LockWait.fromPartial(e)) || [];
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 /**
  * Locks that a client holds for a limited time and must renew. Each grant has a fencing token, which is greater than
  * all earlier tokens of the cluster. Other systems, or a Guard of this one, compare tokens to refuse a client that no
  * longer holds the lock. Exclusive and read-write locks have separate sets of names. Locks are never deleted. Waiting
- * is first come, first served. Describe needs the access `read`, ForceReleaseLock needs `admin`, all other calls need
- * `write`.
+ * is first come, first served. Describe and List need the access `read`, ForceReleaseLock needs `admin`, all other
+ * calls need `write`.
  *
- * Errors of all calls except CreateLock and CreateRWLock: NOT_FOUND / NAMESPACE_NOT_FOUND, LOCK_NOT_FOUND.
+ * Errors of all calls except CreateLock, CreateRWLock and ListLocks: NOT_FOUND / NAMESPACE_NOT_FOUND, LOCK_NOT_FOUND.
  */
 export type LockServiceService = typeof LockServiceService;
 export const LockServiceService = {
@@ -2747,6 +3669,35 @@ export const LockServiceService = {
       Buffer.from(ReleaseRWLockResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReleaseRWLockResponse => ReleaseRWLockResponse.decode(value),
   },
+  /**
+   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
+   * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
+   * none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page
+   * token of another listing.
+   */
+  listLocks: {
+    path: "/coordination.v1.LockService/ListLocks" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListLocksRequest): Buffer => Buffer.from(ListLocksRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListLocksRequest => ListLocksRequest.decode(value),
+    responseSerialize: (value: ListLocksResponse): Buffer => Buffer.from(ListLocksResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListLocksResponse => ListLocksResponse.decode(value),
+  },
+  /**
+   * Lists the requests that wait for a lock, in the order in which they are served. The queue is a part of the
+   * replicated state, so every member can answer.
+   */
+  listLockWaits: {
+    path: "/coordination.v1.LockService/ListLockWaits" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListLockWaitsRequest): Buffer => Buffer.from(ListLockWaitsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListLockWaitsRequest => ListLockWaitsRequest.decode(value),
+    responseSerialize: (value: ListLockWaitsResponse): Buffer =>
+      Buffer.from(ListLockWaitsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListLockWaitsResponse => ListLockWaitsResponse.decode(value),
+  },
 } as const;
 
 export interface LockServiceServer extends UntypedServiceImplementation {
@@ -2791,6 +3742,18 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * request has no token and more than one hold matches.
    */
   releaseRwLock: handleUnaryCall<ReleaseRWLockRequest, ReleaseRWLockResponse>;
+  /**
+   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
+   * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
+   * none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page
+   * token of another listing.
+   */
+  listLocks: handleUnaryCall<ListLocksRequest, ListLocksResponse>;
+  /**
+   * Lists the requests that wait for a lock, in the order in which they are served. The queue is a part of the
+   * replicated state, so every member can answer.
+   */
+  listLockWaits: handleUnaryCall<ListLockWaitsRequest, ListLockWaitsResponse>;
 }
 
 export interface LockServiceClient extends Client {
@@ -2960,6 +3923,46 @@ export interface LockServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReleaseRWLockResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
+   * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
+   * none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page
+   * token of another listing.
+   */
+  listLocks(
+    request: ListLocksRequest,
+    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  ): ClientUnaryCall;
+  listLocks(
+    request: ListLocksRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  ): ClientUnaryCall;
+  listLocks(
+    request: ListLocksRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListLocksResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the requests that wait for a lock, in the order in which they are served. The queue is a part of the
+   * replicated state, so every member can answer.
+   */
+  listLockWaits(
+    request: ListLockWaitsRequest,
+    callback: (error: ServiceError | null, response: ListLockWaitsResponse) => void,
+  ): ClientUnaryCall;
+  listLockWaits(
+    request: ListLockWaitsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListLockWaitsResponse) => void,
+  ): ClientUnaryCall;
+  listLockWaits(
+    request: ListLockWaitsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListLockWaitsResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -9,9 +9,12 @@ import {
   Client,
   type ClientOptions,
   type ClientReadableStream,
+  type ClientUnaryCall,
   type handleServerStreamingCall,
+  type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
+  type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { KeyValue, RWMode } from "./types.ts";
@@ -180,6 +183,89 @@ export interface WatchLocksResponse {
   /** True: this message has no events; it only reports the progress of the stream. */
   progress: boolean;
   /** The stream has delivered all changes up to and including this revision. */
+  revision: bigint;
+}
+
+/** Asks for one page of the open streams of a member. */
+export interface ListStreamsRequest {
+  /** Only streams of this namespace; empty = of all namespaces. */
+  namespace: string;
+  /** Id of the member whose streams are listed; empty = the member that gets the request. */
+  memberId: string;
+  /** Maximum number of streams in the page, 1 to 100; 0 = 100. */
+  pageSize: number;
+  /**
+   * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
+   * same namespace and member.
+   */
+  pageToken: string;
+}
+
+/** An open stream. */
+export interface OpenStream {
+  /** Number of the stream in the process of its member, as a decimal string. */
+  id: string;
+  /** What it delivers. */
+  kind: OpenStream_Kind;
+  /** Its namespace. */
+  namespace: string;
+  /** Prefix of the keys or of the names of the locks; empty = all of the namespace, or a stream of events. */
+  prefix: string;
+  /** Id of the event log; empty = not a stream of events. */
+  logId: string;
+  /** Id of the user whose token opened it. */
+  userId: string;
+  /** E-mail address of that user; empty if the user is gone, or if the caller may not manage the user. */
+  email: string;
+  /** Id of the API key of that token; empty = the user logged in with a password. */
+  apiKeyId: string;
+  /** How long it has been open, in milliseconds. */
+  openMs: bigint;
+  /** The revision with which it began; for a stream of events, the sequence. */
+  start: bigint;
+  /** It has delivered everything up to this revision; for a stream of events, up to this sequence. */
+  delivered: bigint;
+  /**
+   * How many revisions (or sequences) its member has applied beyond `delivered`; 0 = it is up to date. The changes of
+   * these revisions may concern other streams.
+   */
+  behind: bigint;
+  /** Whether a message is on its way to the client, which has not taken it yet. */
+  sending: boolean;
+}
+
+/** What a stream delivers. */
+export const OpenStream_Kind = {
+  /** KIND_UNSPECIFIED - Not given; never sent. */
+  KIND_UNSPECIFIED: 0,
+  /** KEYS - Changes of keys. */
+  KEYS: 1,
+  /** LOCKS - Changes of locks. */
+  LOCKS: 2,
+  /** EVENTS - Events of an event log. */
+  EVENTS: 3,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type OpenStream_Kind = typeof OpenStream_Kind[keyof typeof OpenStream_Kind];
+
+export namespace OpenStream_Kind {
+  export type KIND_UNSPECIFIED = typeof OpenStream_Kind.KIND_UNSPECIFIED;
+  export type KEYS = typeof OpenStream_Kind.KEYS;
+  export type LOCKS = typeof OpenStream_Kind.LOCKS;
+  export type EVENTS = typeof OpenStream_Kind.EVENTS;
+  export type UNRECOGNIZED = typeof OpenStream_Kind.UNRECOGNIZED;
+}
+
+/** One page of streams. */
+export interface ListStreamsResponse {
+  /** The streams, ordered by their numbers: the oldest first. */
+  streams: OpenStream[];
+  /** Opaque token of the next page; empty = this is the last page. */
+  nextPageToken: string;
+  /** Id of the member that serves the streams. */
+  memberId: string;
+  /** Cluster revision that this member had applied. */
   revision: bigint;
 }
 
@@ -844,13 +930,429 @@ export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1
   },
 };
 
+function createBaseListStreamsRequest(): ListStreamsRequest {
+  return { namespace: "", memberId: "", pageSize: 0, pageToken: "" };
+}
+
+export const ListStreamsRequest: MessageFns<ListStreamsRequest, "coordination.v1.ListStreamsRequest"> = {
+  $type: "coordination.v1.ListStreamsRequest" as const,
+
+  encode(message: ListStreamsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.memberId !== "") {
+      writer.uint32(18).string(message.memberId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListStreamsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListStreamsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.memberId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListStreamsRequest>): ListStreamsRequest {
+    return ListStreamsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListStreamsRequest>): ListStreamsRequest {
+    const message = createBaseListStreamsRequest();
+    message.namespace = object.namespace ?? "";
+    message.memberId = object.memberId ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseOpenStream(): OpenStream {
+  return {
+    id: "",
+    kind: 0,
+    namespace: "",
+    prefix: "",
+    logId: "",
+    userId: "",
+    email: "",
+    apiKeyId: "",
+    openMs: 0n,
+    start: 0n,
+    delivered: 0n,
+    behind: 0n,
+    sending: false,
+  };
+}
+
+export const OpenStream: MessageFns<OpenStream, "coordination.v1.OpenStream"> = {
+  $type: "coordination.v1.OpenStream" as const,
+
+  encode(message: OpenStream, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.kind !== 0) {
+      writer.uint32(16).int32(message.kind);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(26).string(message.namespace);
+    }
+    if (message.prefix !== "") {
+      writer.uint32(34).string(message.prefix);
+    }
+    if (message.logId !== "") {
+      writer.uint32(42).string(message.logId);
+    }
+    if (message.userId !== "") {
+      writer.uint32(50).string(message.userId);
+    }
+    if (message.email !== "") {
+      writer.uint32(58).string(message.email);
+    }
+    if (message.apiKeyId !== "") {
+      writer.uint32(66).string(message.apiKeyId);
+    }
+    if (message.openMs !== 0n) {
+      if (BigInt.asIntN(64, message.openMs) !== message.openMs) {
+        throw new globalThis.Error("value provided for field message.openMs of type int64 too large");
+      }
+      writer.uint32(72).int64(message.openMs);
+    }
+    if (message.start !== 0n) {
+      if (BigInt.asIntN(64, message.start) !== message.start) {
+        throw new globalThis.Error("value provided for field message.start of type int64 too large");
+      }
+      writer.uint32(80).int64(message.start);
+    }
+    if (message.delivered !== 0n) {
+      if (BigInt.asIntN(64, message.delivered) !== message.delivered) {
+        throw new globalThis.Error("value provided for field message.delivered of type int64 too large");
+      }
+      writer.uint32(88).int64(message.delivered);
+    }
+    if (message.behind !== 0n) {
+      if (BigInt.asIntN(64, message.behind) !== message.behind) {
+        throw new globalThis.Error("value provided for field message.behind of type int64 too large");
+      }
+      writer.uint32(96).int64(message.behind);
+    }
+    if (message.sending !== false) {
+      writer.uint32(104).bool(message.sending);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OpenStream {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOpenStream();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.logId = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.userId = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.apiKeyId = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.openMs = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.start = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.delivered = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.behind = reader.int64() as bigint;
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.sending = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<OpenStream>): OpenStream {
+    return OpenStream.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OpenStream>): OpenStream {
+    const message = createBaseOpenStream();
+    message.id = object.id ?? "";
+    message.kind = object.kind ?? 0;
+    message.namespace = object.namespace ?? "";
+    message.prefix = object.prefix ?? "";
+    message.logId = object.logId ?? "";
+    message.userId = object.userId ?? "";
+    message.email = object.email ?? "";
+    message.apiKeyId = object.apiKeyId ?? "";
+    message.openMs = (object.openMs !== undefined && object.openMs !== null) ? BigInt(object.openMs) : 0n;
+    message.start = (object.start !== undefined && object.start !== null) ? BigInt(object.start) : 0n;
+    message.delivered = (object.delivered !== undefined && object.delivered !== null) ? BigInt(object.delivered) : 0n;
+    message.behind = (object.behind !== undefined && object.behind !== null) ? BigInt(object.behind) : 0n;
+    message.sending = object.sending ?? false;
+    return message;
+  },
+};
+
+function createBaseListStreamsResponse(): ListStreamsResponse {
+  return { streams: [], nextPageToken: "", memberId: "", revision: 0n };
+}
+
+export const ListStreamsResponse: MessageFns<ListStreamsResponse, "coordination.v1.ListStreamsResponse"> = {
+  $type: "coordination.v1.ListStreamsResponse" as const,
+
+  encode(message: ListStreamsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.streams) {
+      OpenStream.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.memberId !== "") {
+      writer.uint32(26).string(message.memberId);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListStreamsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListStreamsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.streams.push(OpenStream.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.memberId = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListStreamsResponse>): ListStreamsResponse {
+    return ListStreamsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListStreamsResponse>): ListStreamsResponse {
+    const message = createBaseListStreamsResponse();
+    message.streams = object.streams?.map((e) => OpenStream.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.memberId = object.memberId ?? "";
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 /**
  * Server streams that deliver every change once, in the order of revisions. A client that reconnects resumes at the
- * last `revision` it received + 1. Both calls need the access `read`.
+ * last `revision` it received + 1. Both streams need the access `read`.
  *
- * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; OUT_OF_RANGE / COMPACTED when the history no longer reaches back to the
- * start (the error's metadata contains `compact_revision`); UNAUTHENTICATED or PERMISSION_DENIED within 1 s after the
- * token expired, was revoked, or lost the namespace; RESOURCE_EXHAUSTED / TOO_MANY_STREAMS, QUOTA;
+ * Errors of the streams: NOT_FOUND / NAMESPACE_NOT_FOUND; OUT_OF_RANGE / COMPACTED when the history no longer reaches
+ * back to the start (the error's metadata contains `compact_revision`); UNAUTHENTICATED or PERMISSION_DENIED within 1 s
+ * after the token expired, was revoked, or lost the namespace; RESOURCE_EXHAUSTED / TOO_MANY_STREAMS, QUOTA;
  * UNAVAILABLE / SHUTTING_DOWN after a last progress message.
  */
 export type WatchServiceService = typeof WatchServiceService;
@@ -875,6 +1377,22 @@ export const WatchServiceService = {
     responseSerialize: (value: WatchLocksResponse): Buffer => Buffer.from(WatchLocksResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchLocksResponse => WatchLocksResponse.decode(value),
   },
+  /**
+   * Lists the open streams of one member, page by page: watches of keys and locks, and followers of event logs. It
+   * needs the access `admin` in the namespace of the request or, without a namespace, the namespaces `*`. The answering
+   * member asks the named one. The list is not a part of the replicated state: streams may begin and end between two
+   * pages. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when the named
+   * member does not answer, or its release does not know this call.
+   */
+  listStreams: {
+    path: "/coordination.v1.WatchService/ListStreams" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListStreamsRequest): Buffer => Buffer.from(ListStreamsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListStreamsRequest => ListStreamsRequest.decode(value),
+    responseSerialize: (value: ListStreamsResponse): Buffer => Buffer.from(ListStreamsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListStreamsResponse => ListStreamsResponse.decode(value),
+  },
 } as const;
 
 export interface WatchServiceServer extends UntypedServiceImplementation {
@@ -882,6 +1400,14 @@ export interface WatchServiceServer extends UntypedServiceImplementation {
   watchKeys: handleServerStreamingCall<WatchKeysRequest, WatchKeysResponse>;
   /** Watches the locks with a prefix, both exclusive and read-write locks. */
   watchLocks: handleServerStreamingCall<WatchLocksRequest, WatchLocksResponse>;
+  /**
+   * Lists the open streams of one member, page by page: watches of keys and locks, and followers of event logs. It
+   * needs the access `admin` in the namespace of the request or, without a namespace, the namespaces `*`. The answering
+   * member asks the named one. The list is not a part of the replicated state: streams may begin and end between two
+   * pages. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when the named
+   * member does not answer, or its release does not know this call.
+   */
+  listStreams: handleUnaryCall<ListStreamsRequest, ListStreamsResponse>;
 }
 
 export interface WatchServiceClient extends Client {
@@ -899,6 +1425,28 @@ export interface WatchServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchLocksResponse>;
+  /**
+   * Lists the open streams of one member, page by page: watches of keys and locks, and followers of event logs. It
+   * needs the access `admin` in the namespace of the request or, without a namespace, the namespaces `*`. The answering
+   * member asks the named one. The list is not a part of the replicated state: streams may begin and end between two
+   * pages. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when the named
+   * member does not answer, or its release does not know this call.
+   */
+  listStreams(
+    request: ListStreamsRequest,
+    callback: (error: ServiceError | null, response: ListStreamsResponse) => void,
+  ): ClientUnaryCall;
+  listStreams(
+    request: ListStreamsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListStreamsResponse) => void,
+  ): ClientUnaryCall;
+  listStreams(
+    request: ListStreamsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListStreamsResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const WatchServiceClient = makeGenericClientConstructor(

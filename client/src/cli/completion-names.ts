@@ -1,0 +1,104 @@
+/** Names for the completion of a command line: from the cluster, and of contexts. */
+
+import type { Client } from "../index.ts";
+import type { Candidate, ValuePlace } from "./completion.ts";
+import { readConfiguration } from "./configuration.ts";
+import type { Session } from "./session.ts";
+
+/** More names than a person reads. */
+const namesMax = 1_000;
+
+type List = (client: Client, place: ValuePlace) => Promise<readonly Candidate[]>;
+
+/** The names in a cluster, by the form of the value in the help. */
+const lists: ReadonlyMap<string, List> = new Map([
+  ["NAMESPACE", listNamespaces],
+  ["NAMESPACE/KEY", inNamespace(listKeys)],
+  ["NAMESPACE/NAME", inNamespace(listLocks)],
+  ["NAMESPACE/REGION", inNamespace(listRegions)],
+  ["NAMESPACE[/PREFIX]", inNamespace(listKeys)],
+  ["NAMESPACE[/KEY]", inNamespace(listKeys)],
+  ["NAMESPACE[/LOCK]", inNamespace(listLocks)],
+  ["LOG", listLogs],
+  ["MEMBER", listMembers],
+  ["MEMBER...", listMembers],
+  ["USER", listUsers],
+  ["API-KEY", listApiKeys],
+]);
+
+/** The names for a value; undefined = there is no list of such names. */
+export function listNames(session: Session, place: ValuePlace): Promise<readonly Candidate[]> | undefined {
+  if (place.form === "CONTEXT") return listContexts(session);
+  const list = lists.get(place.form);
+  return list === undefined ? undefined : session.withClient((client) => list(client, place));
+}
+
+async function listContexts({ terminal }: Session): Promise<readonly Candidate[]> {
+  const { contexts } = await readConfiguration(terminal);
+  return [...contexts.keys()].map((name) => ({ value: String(name) }));
+}
+
+/** Lists the namespaces first, each with the slash that follows it, and then the names in one of them. */
+function inNamespace(
+  list: (client: Client, namespace: string, prefix: string, place: ValuePlace) => Promise<readonly Candidate[]>,
+): List {
+  return async (client, place) => {
+    const slash = place.typed.indexOf("/");
+    if (slash < 0) {
+      const namespaces = await listNamespaces(client);
+      return namespaces.map(({ value }) => ({ value: `${value}/` }));
+    }
+    const namespace = place.typed.slice(0, slash);
+    const names = await list(client, namespace, place.typed.slice(slash + 1), place);
+    return names.map((name) => ({ ...name, value: `${namespace}/${name.value}` }));
+  };
+}
+
+async function listNamespaces(client: Client): Promise<readonly Candidate[]> {
+  return (await client.usage.read()).namespaces.map(({ namespace }) => ({ value: namespace }));
+}
+
+/** Keys level by level, like folders: a key, or the beginning of several up to the next slash. */
+async function listKeys(client: Client, namespace: string, prefix: string): Promise<readonly Candidate[]> {
+  const page = await firstOf(client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize: namesMax }));
+  const values = page?.items.map(({ key }) => {
+    const next = key.indexOf("/", prefix.length);
+    return next < 0 ? key : key.slice(0, next + 1);
+  });
+  return [...new Set(values)].map((value) => ({ value }));
+}
+
+async function listLocks(): Promise<readonly Candidate[]> {
+  return [];
+}
+
+async function listRegions(client: Client, namespace: string): Promise<readonly Candidate[]> {
+  const page = await firstOf(client.memory.pages(namespace, { pageSize: namesMax }));
+  return page?.regions.map(({ regionId, label }) => ({ value: regionId, description: label })) ?? [];
+}
+
+async function listLogs(client: Client): Promise<readonly Candidate[]> {
+  const logs = (await firstOf(client.logs.pages({ pageSize: namesMax }))) ?? [];
+  return logs.map(({ namespace, name }) => ({ value: `${namespace}/${name}` }));
+}
+
+async function listMembers(client: Client): Promise<readonly Candidate[]> {
+  const { members } = await client.cluster.getCluster();
+  return members.map(({ name, leader }) => ({ value: name, description: leader ? "leader" : undefined }));
+}
+
+async function listUsers(client: Client): Promise<readonly Candidate[]> {
+  const users = (await firstOf(client.users.pages({ pageSize: namesMax }))) ?? [];
+  return users.map(({ email, role }) => ({ value: email, description: role }));
+}
+
+async function listApiKeys(client: Client): Promise<readonly Candidate[]> {
+  const keys = (await firstOf(client.keys.pages({ pageSize: namesMax }))) ?? [];
+  return keys.map(({ name, keyPrefix }) => ({ value: name, description: keyPrefix }));
+}
+
+/** The first page; undefined = there is none. */
+async function firstOf<Page>(pages: AsyncIterable<Page>): Promise<Page | undefined> {
+  for await (const page of pages) return page;
+  return undefined;
+}

@@ -1,0 +1,182 @@
+import {
+  AcquireLockRequest,
+  AcquireRWLockRequest,
+  CreateLockRequest,
+  CreateRWLockRequest,
+  ListLocksRequest,
+  ListLockWaitsRequest,
+  LockState,
+  PutKeyRequest,
+  type ReadConsistency,
+  RWMode,
+  serviceDefinitions,
+} from "@quoin/proto";
+import { expect } from "chai";
+import { type Answer, type GrpcCaller, GrpcPorts, until } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { CoordinationError } from "../../state/index.ts";
+
+const { KeyValueService: keys, LockService: service } = serviceDefinitions;
+const NAMESPACE = { namespace: "default" };
+
+/** Code and reason, and the field if one is wrong. */
+function verdict(answer: Answer<unknown>): readonly string[] {
+  const field = answer.details?.metadata.get("field");
+  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
+}
+
+/** The response of a call that must succeed. */
+function ok<Response>(answer: Answer<Response>): Response {
+  expect(answer.code, answer.message).equal("OK");
+  return answer.response as Response;
+}
+
+describe("LockService, listings", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let owner: GrpcCaller;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.founded(secrets);
+    owner = ports.caller(await ports.token(secrets));
+  });
+
+  afterEach(() => ports.close());
+
+  type Fields<Message extends { fromPartial(fields: never): unknown }> = Parameters<Message["fromPartial"]>[0];
+  const create = (name: string) =>
+    owner.call(service.createLock, CreateLockRequest.fromPartial({ ...NAMESPACE, name, lockDelaySeconds: 5n }));
+  const createRw = (name: string) =>
+    owner.call(service.createRwLock, CreateRWLockRequest.fromPartial({ ...NAMESPACE, name }));
+  const acquire = (fields: Fields<typeof AcquireLockRequest>) =>
+    owner.call(service.acquireLock, AcquireLockRequest.fromPartial({ ...NAMESPACE, ...fields }));
+  const read = (fields: Fields<typeof AcquireRWLockRequest>) =>
+    owner.call(service.acquireRwLock, AcquireRWLockRequest.fromPartial({ ...NAMESPACE, mode: RWMode.READ, ...fields }));
+  const list = (fields: Fields<typeof ListLocksRequest> = {}, caller = owner) =>
+    caller.call(service.listLocks, ListLocksRequest.fromPartial({ ...NAMESPACE, ...fields }));
+  const waitsOf = (fields: Fields<typeof ListLockWaitsRequest> = {}, caller = owner) =>
+    caller.call(service.listLockWaits, ListLockWaitsRequest.fromPartial({ ...NAMESPACE, name: "a", ...fields }));
+
+  function replica() {
+    const { replica: serving } = ports.member;
+    if (serving === null) {
+      throw new Error("the member serves");
+    }
+    return serving;
+  }
+
+  it("lists locks with their holders, waits in order, remaining times, and refused guards", async () => {
+    ok(await create("a"));
+    ok(await createRw("b"));
+    ok(await read({ name: "b", owner: "reader" }));
+    const { fencingToken } = ok(await acquire({ name: "a", owner: "holder", ttlSeconds: 20n }));
+    const waiting = [acquire({ name: "a", owner: "next", waitMs: 50_000n })];
+    await until("it waits", async () => ok(await waitsOf()).waits.length === 1);
+    replica().tickMs += 1_500;
+    waiting.push(acquire({ name: "a", waitMs: 9_000n, ttlSeconds: 7n }));
+    await until("both wait", async () => ok(await waitsOf()).waits.length === 2);
+    const guard = { lockName: "a", fencingToken: fencingToken + 1n, rw: false };
+    const put = PutKeyRequest.fromPartial({ ...NAMESPACE, key: "k", guard });
+    expect((await owner.call(keys.putKey, put)).reason).equal("FENCED");
+
+    const { locks, nextPageToken, refusedGuardsForMs, revision } = ok(await list({ waitsMax: 1 }));
+    expect([nextPageToken, refusedGuardsForMs, revision]).deep.equal(["", 3_000n, BigInt(replica().revision)]);
+    expect(locks.map(({ name, rw }) => [name, rw])).deep.equal([
+      ["a", false],
+      ["b", true],
+    ]);
+    const subject = ports.member.cluster.ownerId;
+    const at = BigInt(ports.member.cluster.clock.wall);
+    const next = {
+      ...{ place: 1, owner: "next", subject, mode: RWMode.RW_MODE_UNSPECIFIED, ttlSeconds: 30n },
+      ...{ waitedMs: 1_500n, endsInMs: 48_500n },
+    };
+    expect(locks[0]).deep.equal({
+      ...{ name: "a", rw: false, state: LockState.HELD, holderCount: 1, waitingReaders: 0, waitingWriters: 2 },
+      holders: [
+        {
+          ...{ owner: "holder", subject, fencingToken, acquiredAtMs: at, expiresInMs: 18_500n },
+          mode: RWMode.RW_MODE_UNSPECIFIED,
+        },
+      ],
+      waits: [next],
+      ...{ ttlSeconds: 30n, lockDelaySeconds: 5n, cooldownMs: 0n, lastFencingToken: fencingToken, createdAtMs: at },
+      refusedGuards: 1n,
+    });
+    expect(locks[1]).deep.include({ state: LockState.READ_HELD, holderCount: 1, waits: [], refusedGuards: 0n });
+    expect(ok(await waitsOf())).deep.equal({
+      waits: [next, { ...next, place: 2, owner: subject, ttlSeconds: 7n, waitedMs: 0n, endsInMs: 9_000n }],
+      revision,
+    });
+  });
+
+  it("pages through the locks with a token that is good for this listing only", async () => {
+    for (const name of ["a", "b", "c"]) {
+      ok(await create(name));
+    }
+    const first = ok(await list({ pageSize: 2, namesOnly: true }));
+    expect(first.locks.map(({ name }) => name)).deep.equal(["a", "b"]);
+    expect(first.locks[0]).include({ state: LockState.LOCK_STATE_UNSPECIFIED, ttlSeconds: 0n });
+    const pageToken = first.nextPageToken;
+    const last = ok(await list({ pageSize: 2, pageToken }));
+    expect([last.locks.map(({ name }) => name), last.nextPageToken]).deep.equal([["c"], ""]);
+    for (const other of [{ namePrefix: "c" }, { inUseOnly: true }, { pageToken: `${pageToken}A` }]) {
+      const refused = ["INVALID_ARGUMENT", "BAD_FIELD", "page_token"];
+      expect(verdict(await list({ pageToken, ...other })), JSON.stringify(other)).deep.equal(refused);
+    }
+    ok(await acquire({ name: "b" }));
+    expect(ok(await list({ inUseOnly: true })).locks.map(({ name }) => name)).deep.equal(["b"]);
+  });
+
+  it("shows how long the delay of a lock still runs", async () => {
+    ok(await create("a"));
+    ok(await acquire({ name: "a", ttlSeconds: 1n }));
+    const { proposed } = replica();
+    replica().tickMs += 1_001;
+    replica().lead({
+      kind: "expire-locks",
+      timers: [{ about: "hold", lock: { ...NAMESPACE, rw: false, name: "a" }, number: 3 }],
+    });
+    replica().tickMs += 2_000;
+    const [lock] = ok(await list()).locks;
+    expect(lock).deep.include({ state: LockState.COOLDOWN, holders: [], holderCount: 0, cooldownMs: 3_000n });
+    expect(proposed.length).equal(2);
+  });
+
+  it("needs the access read in the namespace, and checks it before the fields and the state", async () => {
+    const elsewhere = ports.caller(await ports.token(secrets, { namespaces: ["elsewhere"] }));
+    const denied = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
+    expect(verdict(await list({ pageSize: -1 }, elsewhere))).deep.equal(denied);
+    expect(verdict(await waitsOf({ name: "" }, elsewhere))).deep.equal(denied);
+    const viewer = ports.caller(await ports.token(secrets, { role: "viewer" }));
+    expect(ok(await list({}, viewer)).locks).deep.equal([]);
+    expect(verdict(await waitsOf({}, viewer))).deep.equal(["NOT_FOUND", "LOCK_NOT_FOUND"]);
+    expect(verdict(await list({ namespace: "none" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+    expect(verdict(await waitsOf({ namespace: "none" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+  });
+
+  it("refuses fields by name", async () => {
+    const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
+    const consistency = 2 as ReadConsistency;
+    expect(verdict(await list({ namespace: "A" }))).deep.equal(bad("namespace"));
+    expect(verdict(await list({ namePrefix: "x".repeat(257) }))[2]).equal("name_prefix");
+    expect(verdict(await list({ pageSize: 1_001 }))).deep.equal(bad("page_size"));
+    expect(verdict(await list({ waitsMax: 101 }))).deep.equal(bad("waits_max"));
+    expect(verdict(await list({ waitsMax: -1 }))).deep.equal(bad("waits_max"));
+    expect(verdict(await list({ consistency }))).deep.equal(bad("consistency"));
+    expect(verdict(await waitsOf({ name: "" }))).deep.equal(bad("name"));
+    expect(verdict(await waitsOf({ consistency }))).deep.equal(bad("consistency"));
+  });
+
+  it("answers after a read barrier, and not at all if the barrier fails", async () => {
+    ok(await create("a"));
+    const { cluster } = ports.member;
+    cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader"));
+    expect(verdict(await list())).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
+    expect(verdict(await waitsOf())).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
+  });
+});

@@ -1,0 +1,146 @@
+import {
+  CounterSample,
+  GetMemberCountersRequest,
+  GetSettingsRequest,
+  MemberRole,
+  MemberState,
+  PutSettingsRequest,
+  serviceDefinitions,
+} from "@quoin/proto";
+import { expect } from "chai";
+import { type Answer, type GrpcCaller, GrpcPorts, SingleMember } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { MemberInspection } from "./member-inspection.ts";
+
+const service = serviceDefinitions.ClusterAdminService;
+const DENIED = ["PERMISSION_DENIED", "ACCESS_DENIED"];
+const NO_NAMESPACE = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
+
+/** Code and reason, and the field if one is wrong. */
+function verdict(answer: Answer<unknown>): readonly string[] {
+  const field = answer.details?.metadata.get("field");
+  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
+}
+
+/** The response of a call that must succeed. */
+function ok<Response>(answer: Answer<Response>): Response {
+  expect(answer.code, answer.message).equal("OK");
+  return answer.response as Response;
+}
+
+describe("ClusterAdminService, counters and settings", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let owner: GrpcCaller;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.founded(secrets);
+    owner = ports.caller(await ports.token(secrets));
+  });
+
+  afterEach(() => ports.close());
+
+  const counters = (fields: Parameters<typeof GetMemberCountersRequest.fromPartial>[0] = {}, caller = owner) =>
+    caller.call(service.getMemberCounters, GetMemberCountersRequest.fromPartial(fields));
+  const settings = (caller = owner) => caller.call(service.getSettings, GetSettingsRequest.fromPartial({}));
+  const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
+
+  function replica() {
+    const { replica: serving } = ports.member;
+    if (serving === null) {
+      throw new Error("the member serves");
+    }
+    return serving;
+  }
+
+  /** Adds a member, which no process has claimed, and returns its id. */
+  function addMember(name: string): number {
+    const outcome = replica().change({
+      ...{ subject: ports.member.cluster.ownerId, request: null, expectIndex: 0 },
+      operation: { kind: "add-slot", name },
+    });
+    return "memberId" in outcome.answer ? outcome.answer.memberId : 0;
+  }
+
+  it("returns the state of this member and its samples", async () => {
+    ports.samples.push(
+      CounterSample.fromPartial({ atMs: 5n, intervalMs: 5_000 }),
+      CounterSample.fromPartial({ atMs: 9n }),
+    );
+    for (const caller of [owner, ports.admin]) {
+      const { members, answeredBy } = ok(await counters({}, caller));
+      expect([members.length, answeredBy]).deep.equal([1, "1"]);
+      const [own] = members;
+      expect(own).include({ id: "1", name: "member-0", problem: "" });
+      expect(own?.status).include({ state: MemberState.RUNNING, role: MemberRole.LEADER, version: "0.0.0-spec" });
+      expect(own?.samples.map(({ atMs }) => atMs)).deep.equal([5n, 9n]);
+    }
+  });
+
+  it("asks the other members, and reports those that do not answer", async () => {
+    const [second, third] = [addMember("member-1"), addMember("member-2")];
+    const other = new SingleMember("09".repeat(16));
+    const inspection = new MemberInspection(other, {
+      samplesOf: (windowMs) => [CounterSample.fromPartial({ atMs: BigInt(windowMs) })],
+    });
+    replica().otherMembers.set(second, (question) => inspection.answer(question));
+    const { members } = ok(await counters({ windowSeconds: 7 }));
+    expect(members.map(({ id, name, problem }) => [id, name, problem])).deep.equal([
+      ["1", "member-0", ""],
+      [String(second), "member-1", ""],
+      [String(third), "member-2", `member ${third} is away`],
+    ]);
+    expect(members[1]?.samples.map(({ atMs }) => atMs)).deep.equal([7_000n]);
+    expect(members[1]?.status?.state).equal(MemberState.EMPTY);
+    expect([members[2]?.status, members[2]?.samples]).deep.equal([undefined, []]);
+    const some = ok(await counters({ ids: [String(third), "1"] }));
+    expect(some.members.map(({ id }) => id)).deep.equal([String(third), "1"]);
+  });
+
+  it("survives an answer that is no message", async () => {
+    const second = addMember("member-1");
+    replica().otherMembers.set(second, () => Uint8Array.of(0xff));
+    const { members } = ok(await counters({ ids: [String(second)] }));
+    expect(members[0]?.problem).not.equal("");
+  });
+
+  it("answers no question of another member that it does not know", () => {
+    expect(ports.inspection.answer(new Uint8Array(0))).equal(null);
+    expect(ports.inspection.answer(Uint8Array.of(99, 1, 2))).equal(null);
+  });
+
+  it("needs an administrator of all namespaces, and refuses fields by name", async () => {
+    const member = ports.caller(await ports.token(secrets, { role: "member" }));
+    const elsewhere = ports.caller(await ports.token(secrets, { namespaces: ["default"] }));
+    for (const call of [(caller: GrpcCaller) => counters({ windowSeconds: -1 }, caller), settings]) {
+      expect(verdict(await call(member))).deep.equal(DENIED);
+      expect(verdict(await call(elsewhere))).deep.equal(NO_NAMESPACE);
+    }
+    expect(verdict(await counters({ windowSeconds: 901 }))).deep.equal(bad("window_seconds"));
+    expect(verdict(await counters({ windowSeconds: -1 }))).deep.equal(bad("window_seconds"));
+    expect(verdict(await counters({ ids: ["x"] }))).deep.equal(bad("ids"));
+    expect(verdict(await counters({ ids: ["1", "1"] }))).deep.equal(bad("ids"));
+    expect(verdict(await counters({ ids: ["77"] }))).deep.equal(["NOT_FOUND", "MEMBER_NOT_FOUND"]);
+  });
+
+  it("returns all settings with their values, defaults and bounds", async () => {
+    const before = ok(await settings());
+    expect(before.settingsRevision).equal(0n);
+    const names = before.settings.map(({ name }) => name);
+    expect([...names].sort()).deep.equal(names);
+    const values = new Map([["token.lifetime_secs", "600"]]);
+    ok(await owner.call(service.putSettings, PutSettingsRequest.fromPartial({ values })));
+    const after = ok(await settings(ports.admin));
+    expect(after.settingsRevision).equal(1n);
+    const found = new Map(after.settings.map(({ name, ...rest }) => [name, rest]));
+    expect(found.get("token.lifetime_secs")).deep.equal({ value: "600", defaultValue: "3600", min: 1n, max: 86_400n });
+    expect(found.get("quota.namespace.locks")).include({ value: "", defaultValue: "1000000" });
+    expect(found.get("history.age_secs")?.defaultValue).match(/^[1-9][0-9]*$/);
+    expect(found.get("ratelimit.grpc.requests")).include({ value: "", defaultValue: "" });
+    expect(found.size).equal(names.length);
+  });
+});

@@ -3,9 +3,6 @@
  * whether the service broke its guarantees, and how long no write succeeded.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   EXPIRY_LATE_MS_MAX,
   judgeHistory,
@@ -14,15 +11,14 @@ import {
   type RecordedOperation,
   SEARCH_LIMIT_MS,
 } from "../../node/verify/history/index.ts";
-import { bundleJavaScript } from "../../scripts/bundle/index.ts";
 import { until } from "../cluster/index.ts";
-import type { Entry, KeyEntry, LockEntry, Progress, Record } from "./load/index.ts";
+import { bundleLoad, type Entry, type KeyEntry, type LockEntry, type Progress, type Record } from "./load/index.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 
 const PORT = 8080;
 const MOUNTED_AT = "/etc/quoin/load";
 const AUTHORITIES_AT = "/etc/quoin/ca";
-const PROGRAM = "program";
+const PROGRAM = "program.mjs";
 /** Of the clients. A leader may have been lost this much earlier than its last answer arrived. */
 const TIMEOUT_MS = 5_000;
 
@@ -168,7 +164,7 @@ export class LoadPod {
   }
 
   #program(text: string): object {
-    const data = { [`${PROGRAM}.mjs`]: text };
+    const data = { [PROGRAM]: text };
     return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: this.#name }, data };
   }
 
@@ -186,7 +182,7 @@ export class LoadPod {
     const container = {
       name: "load",
       image,
-      command: ["node", `${MOUNTED_AT}/${PROGRAM}.mjs`],
+      command: ["node", `${MOUNTED_AT}/${PROGRAM}`],
       env,
       // Without it, the load would only get the processor time that members leave, and its own delays would count as
       // theirs.
@@ -211,19 +207,6 @@ export class LoadPod {
         restartPolicy: "Never",
       },
     };
-  }
-}
-
-/** The program as one file, because the image of the members has no packages. A ConfigMap holds at most 1 MiB. */
-export async function bundleLoad(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "quoin-load-"));
-  try {
-    const entries = { [PROGRAM]: "e2e/kubernetes/load/program.ts" };
-    const short = { minify: true, minifyNames: true };
-    await bundleJavaScript({ entries, directory, format: "esm", extension: ".mjs", ...short });
-    return readFileSync(join(directory, `${PROGRAM}.mjs`), "utf8");
-  } finally {
-    rmSync(directory, { recursive: true });
   }
 }
 

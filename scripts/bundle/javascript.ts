@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, stop } from "esbuild";
 import { withEntryUrls } from "./entry-urls.ts";
 import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
 import { repositoryRoot } from "./repository.ts";
@@ -63,7 +63,7 @@ const requireInModule = [
 ].join("\n");
 
 /**
- * Writes the bundle.
+ * Writes the bundle. Bundles must be written one after the other.
  *
  * @throws Error if a source does not compile, or an import cannot be found.
  */
@@ -84,7 +84,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     format === "esm" && platform === "node" ? requireInModule : undefined,
     ownFiles.length > 0 ? folderDeclaration : undefined,
   ];
-  const { metafile } = await build({
+  const built = build({
     absWorkingDir: repositoryRoot,
     entryPoints: { ...entries },
     outdir: directory,
@@ -109,6 +109,8 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     // It also warns of code that is not used, and therefore not in the bundle: see below.
     logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
   });
+  // The bundler is a process, which would outlive its last bundle.
+  const { metafile } = await built.finally(stop);
   if (format === "cjs") refuseImportMeta(metafile);
   return { packages: packagesOf(metafile), exports: exportsOf(metafile) };
 }

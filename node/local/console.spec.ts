@@ -9,7 +9,9 @@ describe("findConsole", () => {
   const servers: Server[] = [];
 
   async function serve(status: number): Promise<string> {
-    const server = createServer((request, response) => response.writeHead(request.url === "/console" ? status : 500).end());
+    const server = createServer((request, response) =>
+      response.writeHead(request.url === "/console" ? status : 500).end(),
+    );
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -24,6 +26,8 @@ describe("findConsole", () => {
     await new Promise((resolve) => servers.shift()?.close(resolve));
     expect(await findConsole([gone, older, serving, later])).to.deep.equal({ address: `${serving}/console` });
     expect(await findConsole([gone, older])).to.deep.equal({ problem: `${older} answered, but without a console` });
-    expect(await findConsole([gone])).to.deep.equal({ problem: `no member answered at ${gone}; does the cluster run?` });
+    expect(await findConsole([gone])).to.deep.equal({
+      problem: `no member answered at ${gone}; does the cluster run?`,
+    });
   });
 });

@@ -84,33 +84,37 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     format === "esm" && platform === "node" ? requireInModule : undefined,
     ownFiles.length > 0 ? folderDeclaration : undefined,
   ];
-  const built = build({
-    absWorkingDir: repositoryRoot,
-    entryPoints: { ...entries },
-    outdir: directory,
-    outExtension: { ".js": extension },
-    format,
-    platform,
-    target: platform === "node" ? `node${oldestNode}` : "es2022",
-    external: [...external],
-    bundle: true,
-    splitting,
-    chunkNames: options.flat === true ? "[name]-[hash]" : "chunks/[name]-[hash]",
-    banner: { js: banner.filter((line) => line !== undefined).join("\n") },
-    sourcemap: options.sourceMap === true ? "linked" : false,
-    minifySyntax: minify,
-    minifyWhitespace: minify,
-    minifyIdentifiers: options.minifyNames === true,
-    // The notice of `writeLicences` has the whole texts.
-    legalComments: "none",
-    metafile: true,
-    logLevel: "warning",
-    plugins: [withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
-    // It also warns of code that is not used, and therefore not in the bundle: see below.
-    logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
-  });
-  // The bundler is a process, which would outlive its last bundle.
-  const { metafile } = await built.finally(stop);
+  let metafile: Metafile;
+  try {
+    ({ metafile } = await build({
+      absWorkingDir: repositoryRoot,
+      entryPoints: { ...entries },
+      outdir: directory,
+      outExtension: { ".js": extension },
+      format,
+      platform,
+      target: platform === "node" ? `node${oldestNode}` : "es2022",
+      external: [...external],
+      bundle: true,
+      splitting,
+      chunkNames: options.flat === true ? "[name]-[hash]" : "chunks/[name]-[hash]",
+      banner: { js: banner.filter((line) => line !== undefined).join("\n") },
+      sourcemap: options.sourceMap === true ? "linked" : false,
+      minifySyntax: minify,
+      minifyWhitespace: minify,
+      minifyIdentifiers: options.minifyNames === true,
+      // The notice of `writeLicences` has the whole texts.
+      legalComments: "none",
+      metafile: true,
+      logLevel: "warning",
+      plugins: [withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
+      // It also warns of code that is not used, and therefore not in the bundle: see below.
+      logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
+    }));
+  } finally {
+    // The bundler is a process, which would outlive its last bundle.
+    await stop();
+  }
   if (format === "cjs") refuseImportMeta(metafile);
   return { packages: packagesOf(metafile), exports: exportsOf(metafile) };
 }

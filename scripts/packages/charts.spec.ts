@@ -70,7 +70,9 @@ describe("packCharts", () => {
       expect([`sha256:${sha256(blob)}`, blob.length]).to.deep.equal([digest, size]);
       return blob;
     };
-    const references = manifests.map((one: { annotations: Record<string, string> }) => Object.values(one.annotations)[0]);
+    const references = manifests.map(
+      (one: { annotations: Record<string, string> }) => Object.values(one.annotations)[0],
+    );
     expect(references).to.deep.equal(NAMES.map((name) => `${name}:0.1.0`));
     for (const [at, name] of NAMES.entries()) {
       const { config, layers } = JSON.parse(blobOf(manifests[at]).toString());

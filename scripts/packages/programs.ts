@@ -3,12 +3,15 @@
  * of a local cluster. All files are in one folder. The package.json one level above has the version.
  */
 
-import { cpSync, mkdirSync } from "node:fs";
+import { cpSync, existsSync } from "node:fs";
 import path from "node:path";
 import { type Bundle, bundleJavaScript, type OwnFiles, repositoryRoot } from "../bundle/index.ts";
 
 /** The package that npm installs with a server: its addon is a file of its own for each platform. */
 export const addon = "rocksdb";
+
+/** A package that others only use if it is there. No dependency of a program names it. */
+const unused = ["supports-color"];
 
 const member = {
   "quoin-node": "node/src/main.ts",
@@ -26,7 +29,12 @@ export const programs = {
   quoin: "node/local/quoin.ts",
 } as const;
 
-const descriptors = "generated/descriptors.binpb";
+/** What a member reads beside its own files, and where that is in the repository. */
+const data = {
+  "generated/descriptors.binpb": "proto/generated/descriptors.binpb",
+  // The files of the web console, in a repository that has one. `npm run package` needs them built.
+  ...(existsSync(path.join(repositoryRoot, "console")) ? { built: "console/built" } : {}),
+};
 
 /** Definitions of services, which these packages read when a member starts. */
 const definitions: readonly OwnFiles[] = [
@@ -66,10 +74,11 @@ export async function bundlePrograms(
     flat: true,
     minify: true,
     firstLine: "#!/usr/bin/env node",
-    external: withAddon ? [] : [addon],
+    external: [...(withAddon ? [] : [addon]), ...unused],
     ownFiles: withAddon ? [...definitions, ownAddon] : definitions,
   });
-  mkdirSync(path.join(directory, path.dirname(descriptors)), { recursive: true });
-  cpSync(path.join(repositoryRoot, "proto", descriptors), path.join(directory, descriptors));
+  for (const [name, source] of Object.entries(data)) {
+    cpSync(path.join(repositoryRoot, source), path.join(directory, name), { recursive: true });
+  }
   return bundle;
 }

@@ -1,8 +1,6 @@
 /**
  * Builds the package `quoin`: a member, the launcher of a local cluster, and quoinctl, as the program `quoin`. Npm installs
  * only the addon of RocksDB with it.
- *
- * `dist/console/` is the place of the web console, once a member serves one.
  */
 
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -71,7 +71,8 @@ describe("quoinctl lock and rwlock", function () {
       out: "LOCK  CREATED                   REVISION\nn/l   1970-01-01T00:00:00.000Z  3\n",
     });
     expect(await quoinctl(["lock", "create", "n/l"])).to.include({ code: 1, out: "" });
-    member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "another kind" });
+    member.scripts.describeLock = () =>
+      refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "another kind" });
     const other = await quoinctl(["lock", "create", "n/l", "--if-absent"]);
     expect(other.code).to.equal(1);
     expect(other.err).to.include("another kind");

@@ -104,7 +104,9 @@ describe("the package quoin", function () {
   it("lists every package that it contains, with its licence", () => {
     const folder = join(project, "node_modules/quoin");
     const notice = readFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), "utf8");
-    const contained = [...notice.matchAll(/^(\S+) (\d+\.\d+\.\d\S*): \S/gm)].map(([, name, version]) => `${name}@${version}`);
+    const contained = [...notice.matchAll(/^(\S+) (\d+\.\d+\.\d\S*): \S/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
     expect(contained.length).to.be.greaterThan(100);
     const { bomFormat, components } = JSON.parse(readFileSync(join(folder, sbomFile), "utf8"));
     expect(bomFormat).to.equal("CycloneDX");

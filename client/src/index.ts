@@ -50,8 +50,10 @@ export type {
   KeyEntry,
   KeyPage,
   KeyValueClient,
+  ListNamespacesOptions,
   ListOptions,
   ListPageOptions,
+  NamespacePage,
   PreviousEntry,
   PutOptions,
   PutResult,
@@ -74,7 +76,12 @@ export type {
   CreateLockResult,
   DescribeLockResult,
   ForceReleaseResult,
+  ListLockNamesOptions,
+  ListLockWaitsOptions,
   LockClient,
+  LockName,
+  LockNamePage,
+  LockWait,
 } from "./locks.ts";
 export type { EventPage, LogEvent, LogInfo, LogSettings } from "./log-messages.ts";
 export type {

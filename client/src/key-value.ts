@@ -13,6 +13,7 @@ import {
   type GetKeyResponse,
   type KeyValue,
   type ListKeysResponse,
+  type ListNamespacesResponse,
   type PutKeyResponse,
   serviceDefinitions,
 } from "@quoin/proto";
@@ -25,6 +26,7 @@ import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.KeyValueService;
 const createNamespaceMethod = unaryMethod(service.createNamespace);
+const listNamespacesMethod = unaryMethod(service.listNamespaces);
 const getKeyMethod = unaryMethod(service.getKey);
 const putKeyMethod = unaryMethod(service.putKey);
 const deleteKeyMethod = unaryMethod(service.deleteKey);
@@ -36,6 +38,21 @@ export type KeyEntry = Plain<KeyValue>;
 
 /** Answer of createNamespace. */
 export type CreateNamespaceResult = Plain<CreateNamespaceResponse>;
+
+/** One page of namespaces, ordered by name. */
+export type NamespacePage = Plain<ListNamespacesResponse>;
+
+/** Options of one page of namespaces. */
+export interface ListNamespacesOptions extends ReadOptions {
+  /** Prefix of the names; default: all. */
+  readonly prefix?: string | undefined;
+  /** Whether to leave out everything but the names. Default false. */
+  readonly namesOnly?: boolean | undefined;
+  /** Namespaces per page, 1 to 1,000. Default 100. */
+  readonly pageSize?: number | undefined;
+  /** `nextPageToken` of the page before; default: the first page. */
+  readonly pageToken?: string | undefined;
+}
 
 /** Answer of get. */
 export type GetResult = Plain<GetKeyResponse>;
@@ -166,6 +183,22 @@ export class KeyValueClient {
       guard: guardField(options.guard),
     };
     return withPrevious(toPlain((await execute(this.#context, deleteKeyMethod, request, options)).message));
+  }
+
+  /**
+   * Reads one page of the namespaces that the caller may read. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async listNamespaces(options: ListNamespacesOptions = {}): Promise<NamespacePage> {
+    const request = {
+      prefix: textField("prefix", options.prefix ?? ""),
+      pageSize: int32Field("page_size", options.pageSize ?? 0),
+      pageToken: textField("page_token", options.pageToken ?? ""),
+      namesOnly: options.namesOnly ?? false,
+      consistency: consistencyField(options.consistency),
+    };
+    return toPlain((await execute(this.#context, listNamespacesMethod, request, options)).message);
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   type CreateLockResponse,
   type DescribeLockResponse,
   type ForceReleaseLockResponse,
+  type LockWait as LockWaitMessage,
   type ReleaseLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
@@ -26,8 +27,10 @@ import {
   type ForceReleaseOptions,
   grantOf,
   type LockHold,
+  type LockMode,
   type LockState,
   lockTarget,
+  modeName,
   type ReleaseLockOptions,
   type RenewOptions,
   releaseFields,
@@ -35,12 +38,14 @@ import {
 } from "./lock-messages.ts";
 import { type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
-import { int64Field, textField } from "./request-field.ts";
+import { int32Field, int64Field, textField } from "./request-field.ts";
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.LockService;
 const createLockMethod = unaryMethod(service.createLock);
 const describeLockMethod = unaryMethod(service.describeLock);
+const listLocksMethod = unaryMethod(service.listLocks);
+const listLockWaitsMethod = unaryMethod(service.listLockWaits);
 const acquireLockMethod = unaryMethod(service.acquireLock);
 const releaseLockMethod = unaryMethod(service.releaseLock);
 const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock);
@@ -70,6 +75,42 @@ export type ForceReleaseResult = Omit<Plain<ForceReleaseLockResponse>, "previous
   previous: LockHold | undefined;
 };
 
+/** The name of a lock, and its kind. */
+export interface LockName {
+  readonly name: string;
+  /** Whether it is a read-write lock. */
+  readonly rw: boolean;
+}
+
+/** One page of names of locks: exclusive ones first, then read-write locks. */
+export interface LockNamePage {
+  readonly locks: readonly LockName[];
+  /** Empty on the last page. */
+  readonly nextPageToken: string;
+}
+
+/** Options of one page of names. */
+export interface ListLockNamesOptions extends ReadOptions {
+  /** Prefix of the names; default: all locks of the namespace. */
+  readonly namePrefix?: string | undefined;
+  /** Locks per page, 1 to 1,000. Default 100. */
+  readonly pageSize?: number | undefined;
+  /** `nextPageToken` of the page before; default: the first page. */
+  readonly pageToken?: string | undefined;
+}
+
+/** A request that waits for a lock. */
+export type LockWait = Omit<Plain<LockWaitMessage>, "mode"> & {
+  /** The mode that it waits for; undefined for an exclusive lock. */
+  readonly mode: LockMode | undefined;
+};
+
+/** Options of listWaits. */
+export interface ListLockWaitsOptions extends ReadOptions {
+  /** Whether it is the read-write lock of that name. Default false. */
+  readonly rw?: boolean | undefined;
+}
+
 /** Acquires exclusive locks, and renews them. */
 export class LockClient {
   readonly #context: OperationContext;
@@ -93,6 +134,32 @@ export class LockClient {
     const request = { ...lockTarget(namespace, name), consistency: consistencyField(options.consistency) };
     const { message } = await execute(this.#context, describeLockMethod, request, options);
     return { ...toPlain(message), state: stateName(message.state), holder: holderOf(message) };
+  }
+
+  /**
+   * Reads one page of the names of locks of both kinds.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async listNames(namespace: string, options: ListLockNamesOptions = {}): Promise<LockNamePage> {
+    const request = {
+      namespace: textField("namespace", namespace),
+      namePrefix: textField("name_prefix", options.namePrefix ?? ""),
+      pageSize: int32Field("page_size", options.pageSize ?? 0),
+      pageToken: textField("page_token", options.pageToken ?? ""),
+      ...{ inUseOnly: false, waitsMax: 0, namesOnly: true },
+      consistency: consistencyField(options.consistency),
+    };
+    const { message } = await execute(this.#context, listLocksMethod, request, options);
+    return { locks: message.locks.map(({ name, rw }) => ({ name, rw })), nextPageToken: message.nextPageToken };
+  }
+
+  /** Reads the queue of a lock: the waiting requests, in the order in which they are served; at most 1,000. */
+  async listWaits(namespace: string, name: string, options: ListLockWaitsOptions = {}): Promise<readonly LockWait[]> {
+    const { rw = false, consistency } = options;
+    const request = { ...lockTarget(namespace, name), rw, consistency: consistencyField(consistency) };
+    const { message } = await execute(this.#context, listLockWaitsMethod, request, options);
+    return message.waits.map((wait) => ({ ...toPlain(wait), mode: modeName(wait.mode) }));
   }
 
   /**

@@ -55,7 +55,7 @@ function commands(
   }
   return [
     ...first,
-    `  QUOIN_TOKEN=$(${quoinctl} token) ${launched.quoinctl} --endpoints ${follower.grpc} kv get default/greeting`,
+    `  ${quoinctl} --endpoints ${follower.grpc} kv get default/greeting`,
     `  ${quoinctl} status`,
     "",
     `Kill ${leader.name}, the leader, see the others continue, and start it again in another shell:`,

@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import { Argument, type Command, CommanderError } from "commander";
-import { type Candidate, type Completion, complete } from "./completion.ts";
+import { type Candidate, type Completion, complete, listCommands } from "./completion.ts";
 import { escapeForBash, splitLine } from "./completion-line.ts";
 import { listNames } from "./completion-names.ts";
 import { completionScripts } from "./completion-scripts.ts";
@@ -73,6 +73,12 @@ export async function answerShell(
   if (candidates.some(({ value }) => value.endsWith("/"))) lines.push(":nospace");
   if (files) lines.push(":files");
   terminal.stdout.write(lines.map((line) => `${line}\n`).join(""));
+}
+
+/** Prints each command with the words that may follow it, for programs that check documents. */
+export function printCommands(program: Command, { terminal }: Session): void {
+  const lines = listCommands(program).map(({ path: words, words: next }) => `${words}\t${next.join(" ")}\n`);
+  terminal.stdout.write(lines.join(""));
 }
 
 function patienceOf(text: string | undefined): number {

@@ -45,7 +45,7 @@ function inNamespace(
   return async (client, place) => {
     const slash = place.typed.indexOf("/");
     if (slash < 0) {
-      const namespaces = await listNamespaces(client);
+      const namespaces = await listNamespaces(client, place);
       return namespaces.map(({ value }) => ({ value: `${value}/` }));
     }
     const namespace = place.typed.slice(0, slash);
@@ -54,8 +54,9 @@ function inNamespace(
   };
 }
 
-async function listNamespaces(client: Client): Promise<readonly Candidate[]> {
-  return (await client.usage.read()).namespaces.map(({ namespace }) => ({ value: namespace }));
+async function listNamespaces({ keyValue }: Client, { typed: prefix }: ValuePlace): Promise<readonly Candidate[]> {
+  const { namespaces } = await keyValue.listNamespaces({ prefix, namesOnly: true, pageSize: namesMax });
+  return namespaces.map(({ name }) => ({ value: name }));
 }
 
 /** Keys level by level, like folders: a key, or the beginning of several up to the next slash. */
@@ -68,8 +69,16 @@ async function listKeys(client: Client, namespace: string, prefix: string): Prom
   return [...new Set(values)].map((value) => ({ value }));
 }
 
-async function listLocks(): Promise<readonly Candidate[]> {
-  return [];
+/** The locks of the kind that the command is for; of both kinds for a watch. */
+async function listLocks(
+  client: Client,
+  namespace: string,
+  namePrefix: string,
+  { path }: ValuePlace,
+): Promise<readonly Candidate[]> {
+  const { locks } = await client.locks.listNames(namespace, { namePrefix, pageSize: namesMax });
+  const isFor = (rw: boolean) => path.startsWith("watch ") || path.startsWith("rwlock ") === rw;
+  return [...new Set(locks.filter(({ rw }) => isFor(rw)).map(({ name }) => name))].map((value) => ({ value }));
 }
 
 async function listRegions(client: Client, namespace: string): Promise<readonly Candidate[]> {

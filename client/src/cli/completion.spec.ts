@@ -36,6 +36,10 @@ describe("completion", () => {
           .filter((key) => key.startsWith(prefix))
           .map((key) => ({ key })),
       }),
+      listNamespaces: ({ prefix }) => ({
+        namespaces: ["default", "other"].filter((name) => name.startsWith(prefix)).map((name) => ({ name })),
+      }),
+      listLocks: () => ({ locks: [{ name: "nightly" }, { name: "shared", rw: true }, { name: "shared" }] }),
       listMemoryRegions: () => ({ regions: [{ regionId: "r-1", label: "frames" }] }),
       getCluster: () => ({ members: [{ name: "q-0" }, { name: "q-1", leader: true }] }),
     });
@@ -87,7 +91,12 @@ describe("completion", () => {
     expect(await offered("kv", "put", "--", "--ti")).to.deep.equal([]);
   });
 
-  it("offers names of the cluster: keys level by level, regions, event logs, members, users and API keys", async () => {
+  it("offers names of the cluster: namespaces, keys level by level, locks, regions, event logs, members, accounts", async () => {
+    expect(await offered("kv", "get", "")).to.deep.equal(["default/", "other/", ":nospace"]);
+    expect(await offered("memory", "list", "d")).to.deep.equal(["default"]);
+    expect(await offered("lock", "run", "default/")).to.deep.equal(["default/nightly", "default/shared"]);
+    expect(await offered("rwlock", "describe", "default/")).to.deep.equal(["default/shared"]);
+    expect(await offered("watch", "locks", "default/s")).to.deep.equal(["default/shared"]);
     expect(await offered("kv", "get", "default/")).to.deep.equal([
       ...["default/a b", "default/config/", "default/$HOME", ":nospace"],
     ]);

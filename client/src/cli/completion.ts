@@ -81,6 +81,23 @@ export async function complete(program: Command, words: readonly string[], listN
   return valuesOf(argument.name(), argument.argChoices, place, typed, listNames);
 }
 
+/** A command, and the words that may follow it: the names of its subcommands, and options. */
+export interface ListedCommand {
+  /** The words that lead to it, such as `kv put`; empty = the program. */
+  readonly path: string;
+  readonly words: readonly string[];
+}
+
+/** The program and all of its commands, each before its subcommands. */
+export function listCommands(program: Command): readonly ListedCommand[] {
+  const visit = (command: Command): readonly ListedCommand[] => {
+    const flags = optionsOf(program, command).flatMap(({ short, long }) => [short, long]);
+    const words = [...command.commands.map((one) => one.name()), ...flags].filter((word) => word !== undefined);
+    return [{ path: pathOf(command, program), words }, ...command.commands.flatMap(visit)];
+  };
+  return visit(program);
+}
+
 /** Follows the words through commands, options and arguments. */
 function positionAfter(program: Command, words: readonly string[]): Position {
   let command = program;

@@ -195,6 +195,11 @@ describe("findConnection", () => {
         expect(await find({ endpoints }), endpoints.join()).to.deep.equal(found);
         expect(await find({}, { QUOIN_ENDPOINTS: endpoints.join() })).to.deep.equal(found);
       }
+      const elsewhere = { ...localEndpoints, grpc: ["127.0.0.1:9400"], api_key: "qk_elsewhere" };
+      const QUOIN_ENDPOINTS_FILE = await write("elsewhere/endpoints.json", elsewhere);
+      expect((await find({ endpoints: ["127.0.0.1:9400"] }, { QUOIN_ENDPOINTS_FILE })).credentials).to.include({
+        apiKey: "qk_elsewhere",
+      });
       const tokenFile = path.join(directory, ".quoin/admin-token");
       for (const endpoints of [["127.0.0.1:7400"], ["127.0.0.1:7403"]]) {
         expect(await findAdmin({ endpoints })).to.deep.include({

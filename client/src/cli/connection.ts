@@ -63,7 +63,7 @@ export async function findConnection(terminal: SourceContext, options: Connectio
   if (credentials === undefined) {
     throw new UsageError(
       `there is no token or API key for ${endpoints.join(", ")}`,
-      "pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
+      "log in with: quoinctl login EMAIL, or pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
     );
   }
   if (!("apiKey" in credentials)) return { endpoints, httpEndpoints, credentials, tls };
@@ -152,7 +152,7 @@ async function gatherSources(
   }
   const sources: ConnectionSource[] = [option, variables];
   const [given] = sources.flatMap((source) => [named(source)].filter((endpoints) => endpoints !== undefined));
-  const local = given === undefined ? undefined : await localClusterOf(terminal, given);
+  const local = given === undefined ? undefined : await localClusterOf(terminal, given, variables.endpointsFile);
   if (local !== undefined) return { sources: [...sources, local], variables };
   if (given === undefined && variables.endpointsFile !== undefined) {
     sources.push(await readEndpointsFile(path.resolve(terminal.workingDirectory, variables.endpointsFile)));
@@ -169,8 +169,13 @@ async function gatherSources(
 async function localClusterOf(
   { workingDirectory }: SourceContext,
   given: readonly string[],
+  endpointsFile: string | undefined,
 ): Promise<ConnectionSource | undefined> {
-  const local = await readLocalClusterSource(workingDirectory).catch((error: unknown) => {
+  const reading =
+    endpointsFile === undefined
+      ? readLocalClusterSource(workingDirectory)
+      : readEndpointsFile(path.resolve(workingDirectory, endpointsFile));
+  const local = await reading.catch((error: unknown) => {
     // If the file is unusable, the endpoints are those of another cluster.
     if (error instanceof UsageError) return undefined;
     throw error;

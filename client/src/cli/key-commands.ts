@@ -18,6 +18,7 @@ const shownFields = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtM
 
 /** Adds the commands to their group. */
 export function addKeyCommands(key: Command, session: Session): void {
+  key.addHelpText("after", "\nExamples:\n\n  quoinctl key create ci --expires-in-days 90\n  quoinctl key revoke ci");
   key
     .command("create <NAME>")
     .description("create an API key, which acts for you, and print it; it is shown only once")

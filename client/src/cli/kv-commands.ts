@@ -18,8 +18,18 @@ import { readFileValue, readValue } from "./value-argument.ts";
 /** Characters of a value that a table shows: with the other columns, they fit a usual terminal. */
 const shownCharacters = 60;
 
+const afterHelp = `
+Examples:
+
+  quoinctl kv put default/greeting hello --ttl 5m
+  quoinctl kv put default/config --file config.json --if-revision 0
+  quoinctl kv get default/config --raw
+  quoinctl kv cas default/greeting --expect hello goodbye
+  quoinctl kv list 'default/user/*' --keys-only`;
+
 /** Adds the commands to their group. */
 export function addKeyValueCommands(kv: Command, session: Session): void {
+  kv.addHelpText("after", afterHelp);
   addPut(kv, session);
   addGet(kv, session);
   addDelete(kv, session);

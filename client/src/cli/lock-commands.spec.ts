@@ -110,8 +110,46 @@ describe("quoinctl lock and rwlock", function () {
     expect(request()).to.deep.include({ fencingToken: 7n, waitMs: 0n, owner: "" });
     member.scripts.acquireLock = () => ({ acquired: false, holder, state: LockState.HELD });
     const failed = await quoinctl(["lock", "acquire", "n/l", "-o", "json"]);
-    expect(failed).to.include({ code: 4, err: "quoinctl: n/l was not acquired\n" });
+    expect(failed).to.include({ code: 4, err: "quoinctl: n/l was not acquired: me holds it\n" });
     expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holder: holderDocument });
+  });
+
+  it("acquire shows on a terminal who holds the lock, the place in the queue and the time left, and clears the line", async () => {
+    const waits = [
+      { place: 1, owner: "eve", endsInMs: 9_000n },
+      { place: 2, owner: "me", endsInMs: 100_000n },
+      { place: 3, owner: "me", endsInMs: 9_000n },
+    ];
+    member.scripts.describeLock = () => ({ state: LockState.HELD, holder: { ...holder, owner: "ada\u001b" } });
+    for (const [listLockWaits, shown] of [
+      [() => ({ waits }), "waiting 9s for n/l, place 3 of 3: ada\\u{1b} holds it (12.5s unless renewed)"],
+      [() => refuse({ code: "UNIMPLEMENTED" }), "waiting 9s for n/l: ada\\u{1b} holds it (12.5s unless renewed)"],
+    ] as const) {
+      member.scripts.listLockWaits = listLockWaits;
+      let looked = () => {};
+      const seen = new Promise<void>((resolve) => {
+        looked = resolve;
+      });
+      let looks = 0;
+      const { listLockWaits: script } = member.scripts;
+      member.scripts.listLockWaits = (...call) => {
+        looks += 1;
+        // The first look is shown by now.
+        if (looks === 2) looked();
+        return script!(...call);
+      };
+      member.scripts.acquireLock = async () => {
+        await seen;
+        return { acquired: true, fencingToken: 7n, holder, state: LockState.HELD };
+      };
+      const parameters = ["lock", "acquire", "n/l", "--wait", "10s", "--owner", "me"];
+      const { code, err } = await quoinctl(parameters, { isTTY: true });
+      expect(code).to.equal(0);
+      expect(err.split("\r\u001b[K")[1]).to.equal(shown);
+      expect(err.endsWith("\r\u001b[K"), "the line is taken away").to.equal(true);
+    }
+    const piped = await quoinctl(["lock", "acquire", "n/l", "--wait", "10s"]);
+    expect(piped).to.include({ code: 0, err: "" });
   });
 
   it("acquire in a mode, with a token that changes it", async () => {

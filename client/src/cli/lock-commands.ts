@@ -1,13 +1,14 @@
 /** `quoinctl lock …` and `quoinctl rwlock …` */
 
 import { type Command, Option } from "commander";
-import { type LockMode, QuoinError, type ReleaseLockOptions } from "../index.ts";
+import { type LockHandle, type LockMode, QuoinError, type ReleaseLockOptions } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
-import { parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
+import { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
 import { parseNameArgument } from "./key-argument.ts";
-import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks } from "./lock-kinds.ts";
+import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks, type ShownAcquisition } from "./lock-kinds.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
+import { showWait } from "./lock-wait.ts";
 import { runWithLock } from "./locked-command.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
@@ -29,12 +30,25 @@ export function addReadWriteLockCommands(rwlock: Command, session: Session): voi
 }
 
 function addCommands(lock: Command, session: Session, kind: LockKind): void {
+  lock.addHelpText("after", examplesOf(kind));
   addCreate(lock, session, kind);
   addDescribe(lock, session, kind);
   addAcquire(lock, session, kind);
   addRelease(lock, session, kind);
   addForceRelease(lock, session, kind);
   addRun(lock, session, kind);
+}
+
+function examplesOf({ command, hasModes }: LockKind): string {
+  const mode = hasModes ? " --mode read" : "";
+  return `
+Examples:
+
+  quoinctl ${command} create default/nightly
+  quoinctl ${command} run default/nightly${mode} --wait 10m -- ./nightly.sh
+  quoinctl ${command} acquire default/nightly${mode} --wait 30s --ttl 5m
+  quoinctl ${command} release default/nightly --token 17
+  quoinctl ${command} describe default/nightly`;
 }
 
 interface ModeOptions {
@@ -122,11 +136,16 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
   command.action(async (text: string, options: HoldOptions & { readonly wait?: number; readonly token?: number }) => {
     const target = parseLock(text);
     const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
-    const acquisition = await session.withClient((client) =>
-      kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs }),
-    );
+    const acquisition = await session.withClient(async (client) => {
+      const stopShowing = showWait(session.terminal, client, { target, kind, owner, waitMs: waitMs ?? 0 });
+      try {
+        return await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
+      } finally {
+        stopShowing();
+      }
+    });
     await session.print(acquiredLock(target, acquisition, kind));
-    if (!acquisition.acquired) throw new NotAsExpectedError(`${text} was not acquired`);
+    if (!acquisition.acquired) throw new NotAsExpectedError(notAcquired(text, acquisition));
   });
 }
 
@@ -142,7 +161,10 @@ function addRelease(lock: Command, session: Session, kind: LockKind): void {
     )
     .addOption(ownerOption())
     .addOption(
-      new Option("--force", "whoever holds it, like force-release (needs admin access)").conflicts(["token", "owner"]),
+      new Option("--force", "the hold of any holder, like force-release (needs admin access)").conflicts([
+        "token",
+        "owner",
+      ]),
     );
   addMode(command, kind, "the hold in this mode");
   command.action(async (text: string, options: ReleaseOptions) => {
@@ -221,15 +243,19 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
     ) => {
       const target = parseLock(text);
       const { ttl: ttlSeconds, owner, wait: waitMs, killAfter: killAfterMs } = options;
-      session.exitCode = await session.withClient((client) =>
-        kind.withLock(
-          client,
-          target,
-          modeOf(options),
-          (handle) => runWithLock(session.terminal, handle, { words, killAfterMs }),
-          { ttlSeconds, owner, waitMs },
-        ),
-      );
+      const { terminal } = session;
+      session.exitCode = await session.withClient(async (client) => {
+        const stopShowing = showWait(terminal, client, { target, kind, owner, waitMs });
+        const work = (handle: LockHandle) => {
+          stopShowing();
+          return runWithLock(terminal, handle, { words, killAfterMs });
+        };
+        try {
+          return await kind.withLock(client, target, modeOf(options), work, { ttlSeconds, owner, waitMs });
+        } finally {
+          stopShowing();
+        }
+      });
     },
   );
 }
@@ -241,6 +267,13 @@ When the lock is lost, the command is terminated and the exit code is 1.`;
 
 function parseLock(text: string): LockTarget {
   return parseNameArgument(text, "lock", "NAME");
+}
+
+/** Who has the lock instead, and how long the request waited. */
+function notAcquired(text: string, { holders, state, waitedMs }: ShownAcquisition): string {
+  const owners = holders.map(({ owner }) => owner).join(", ");
+  const waited = waitedMs === 0 ? "" : ` after ${formatMilliseconds(waitedMs)}`;
+  return `${text} was not acquired${waited}: ${owners === "" ? `it is ${state}` : `${owners} holds it`}`;
 }
 
 function ttlOption(): Option {

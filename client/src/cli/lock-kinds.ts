@@ -10,6 +10,7 @@ import type {
   LockHandle,
   LockHold,
   LockMode,
+  LockWait,
   ReleaseLockOptions,
 } from "../index.ts";
 
@@ -64,6 +65,8 @@ export interface LockKind {
   readonly hasModes: boolean;
   create(client: Client, target: LockTarget, options: CreateLockOptions): Promise<CreateLockResult>;
   describe(client: Client, target: LockTarget): Promise<ShownLock>;
+  /** The waiting requests, in the order in which they are served. */
+  listWaits(client: Client, target: LockTarget): Promise<readonly LockWait[]>;
   /** @param token of a hold to renew or to change; undefined = a new hold. */
   acquire(
     client: Client,
@@ -101,6 +104,7 @@ export const exclusiveLocks: LockKind = {
     const { holder, waiters, ...rest } = await locks.describe(namespace, name);
     return { ...rest, holders: holder === undefined ? [] : [holder], waiting: { waiters } };
   },
+  listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name),
   acquire: async ({ locks }, { namespace, name }, _mode, token, options) => {
     const { holder, ...rest } =
       token === undefined
@@ -123,6 +127,7 @@ export const readWriteLocks: LockKind = {
     const { waitingReaders, waitingWriters, ...rest } = await client.readWriteLocks.describe(namespace, name);
     return { ...rest, waiting: { waiting_readers: waitingReaders, waiting_writers: waitingWriters } };
   },
+  listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name, { rw: true }),
   acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = defaultMode, token, options) =>
     token === undefined
       ? locks.acquire(namespace, name, mode, options)

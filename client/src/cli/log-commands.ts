@@ -16,8 +16,17 @@ import { isUuid } from "./uuid.ts";
 /** Removes a setting. */
 const notSet = "none";
 
+const afterHelp = `
+Examples:
+
+  quoinctl log create orders --max-age 168h
+  quoinctl log append default/orders '{"id": 7}' --idempotency-key order-7
+  quoinctl log read orders --from 1 --limit 10 -o json
+  quoinctl log tail orders`;
+
 /** Adds the commands to their group. */
 export function addLogCommands(log: Command, session: Session): void {
+  log.addHelpText("after", afterHelp);
   addCreate(log, session);
   addList(log, session);
   addDescribe(log, session);

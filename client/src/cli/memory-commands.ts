@@ -171,7 +171,7 @@ interface ReadOptions {
 function addRead(memory: Command, session: Session): void {
   memory
     .command("read <NAMESPACE/REGION>")
-    .description("print raw bytes of a region, or with -o json or yaml as text or base64")
+    .description("print the bytes of a region; -o json and yaml have them in base64, and as text if they are text")
     .addOption(offsetOption())
     .addOption(new Option("--length <N>", "how many bytes (default: all to the end)").argParser(parseCount))
     .option("--output-file <FILE>", "write them to a file")

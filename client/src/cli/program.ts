@@ -14,15 +14,28 @@ import { type GlobalOptions, Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
 const afterHelp = `
-The cluster: --endpoints, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else a context, else
-.quoin/endpoints.json in this directory or above. Credentials: --token-file or --api-key-file,
-else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
+The cluster: --endpoints, else the context of --context, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else
+the context of QUOIN_CONTEXT or the current one, else .quoin/endpoints.json in this directory or above. Credentials:
+--token-file or --api-key-file, else those of the first of these places that has some; in the environment they are
+QUOIN_TOKEN or QUOIN_API_KEY.
 
-Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 not acquired or comparison failed;
-lock run ends with the exit code of its command.`;
+Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 not acquired or comparison failed, 130
+interrupted at a prompt or during a backup; lock run ends with the exit code of its command.
+
+Examples:
+
+  quoinctl kv put default/greeting hello
+  quoinctl kv get default/greeting -o json
+  quoinctl status --context production`;
+
+/** After the help of each command. */
+const seeGlobalOptions = "\nOptions of every command, such as -o json and --context, are in: quoinctl --help";
 
 /** What the scripts of the shells run; it is not in the help. */
 const completionCommand = "__complete";
+
+/** What the checks of the manual run; it is not in the help either. */
+const listingCommand = "__commands";
 
 /**
  * Runs one command.
@@ -38,6 +51,16 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     if (parameters[0] === completionCommand) {
       const { answerShell } = await import("./completion-command.ts");
       await answerShell(program, session, parameters.slice(1), (words) => addCommands(program, session, words));
+      return exitCodes.done;
+    }
+    if (parameters[0] === listingCommand) {
+      const { printCommands } = await import("./completion-command.ts");
+      await addCommands(
+        program,
+        session,
+        commandGroups.map(({ name }) => name),
+      );
+      printCommands(program, session);
       return exitCodes.done;
     }
     await addCommands(program, session, parameters);
@@ -75,6 +98,7 @@ function addGlobalOptions(program: Command, { terminal }: Session): void {
       ),
     )
     .addHelpText("after", afterHelp)
+    .addHelpText("afterAll", ({ command }) => (command === program ? "" : seeGlobalOptions))
     .showHelpAfterError("hint: add --help to see the usage")
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),

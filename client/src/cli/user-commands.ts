@@ -25,8 +25,15 @@ interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"
   readonly currentPasswordFile?: string;
 }
 
+const afterHelp = `
+Examples:
+
+  quoinctl user create eve@example.com --namespaces default,team-a --role viewer
+  quoinctl user update eve@example.com --status disabled`;
+
 /** Adds the commands to their group. */
 export function addUserCommands(user: Command, session: Session): void {
+  user.addHelpText("after", afterHelp);
   addCreate(user, session);
   addList(user, session);
   addDescribe(user, session);

@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { readDescriptorSet } from "@quoin/proto";
+import { expect } from "chai";
+import { FakeRuntime, runProgram, ScriptedHttpMember, ScriptedMember } from "../../test/index.ts";
+import { run } from "./program.ts";
+
+/** Names that only the command line has: what it has found out itself, or that the request has on the wire. */
+const ownNames = new Set(["namespaces", "endpoint", "role", "lag", "deleted", "email", "length", "file", "replayed"]);
+
+/** The names of all fields of the contract. */
+function namesOfContract(): readonly string[] {
+  const files = fromBinary(FileDescriptorSetSchema, readDescriptorSet()).file;
+  return files.flatMap(({ messageType }) => messageType.flatMap(({ field }) => field.map(({ name }) => name)));
+}
+
+/** The names of all fields over HTTP. */
+function namesOfHttp(): readonly string[] {
+  const found: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const properties = "properties" in value ? value.properties : undefined;
+    if (typeof properties === "object" && properties !== null) found.push(...Object.keys(properties));
+    Object.values(value).forEach(visit);
+  };
+  visit(JSON.parse(readFileSync(new URL("../../../docs/api/openapi.json", import.meta.url), "utf8")));
+  return found;
+}
+
+/** The names of all fields of a document. */
+function namesOf(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(namesOf);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, content]) => [name, ...namesOf(content)]);
+}
+
+const value = Buffer.from("v");
+const entry = { key: "k", value };
+const hold = { owner: "o", subject: "s", fencingToken: 7n };
+const log = {
+  ...{ log_id: "11111111-2222-4333-8444-555555555555", name: "l", namespace: "n", created_at: "2030-01-01T00:00:00Z" },
+  settings: { "queue.duplicate_window_secs": 1, "retention.max_age_secs": 1, "retention.max_bytes": 1 },
+};
+
+describe("JSON of quoinctl", () => {
+  it("spells its fields as the contract and HTTP do; bytes that are text have another field with _text", async () => {
+    const member = await ScriptedMember.start({
+      createNamespace: () => ({}),
+      putKey: () => ({ previous: entry }),
+      getKey: () => ({ value }),
+      deleteKey: () => ({ previous: entry, previousValueOmitted: true }),
+      listKeys: () => ({ items: [entry] }),
+      compareAndSwap: () => ({ success: true, currentExists: true, currentValue: value, currentValueOmitted: true }),
+      createLock: () => ({}),
+      describeLock: () => ({ holder: hold }),
+      acquireLock: () => ({ acquired: true, holder: hold }),
+      releaseLock: () => ({}),
+      forceReleaseLock: () => ({ previous: hold }),
+      describeRwLock: () => ({ holders: [{ ...hold, mode: 1 }] }),
+      acquireRwLock: () => ({ acquired: true, holders: [{ ...hold, mode: 1 }] }),
+      allocateMemory: () => ({ regionId: "r" }),
+      describeMemory: () => ({ region: { regionId: "r", sizeBytes: 1n } }),
+      resizeMemory: () => ({}),
+      freeMemory: () => ({}),
+      listMemoryRegions: () => ({ regions: [{ regionId: "r" }] }),
+      writeMemory: () => ({ bytesWritten: 1n }),
+      readMemory: () => ({ data: value }),
+      getCluster: () => ({ leaderId: "1", members: [{ id: "1", name: "q-0" }] }),
+      getStatus: () => ({ status: { id: "1", name: "q-0" } }),
+      listMembers: () => ({ members: [{ id: "1", name: "q-0", incarnation: "x" }] }),
+      addMember: () => ({ member: { id: "2", name: "q-1" } }),
+      promoteMembers: () => ({}),
+      removeMembers: () => ({}),
+      transferLeadership: () => ({ leaderId: "1" }),
+      putSettings: () => ({}),
+    });
+    member.streams.watchKeys = (_request, stream) => {
+      stream.send({ created: true });
+      stream.send({ events: [{ type: 1, kv: entry, previous: entry }], revision: 1n });
+    };
+    member.streams.watchLocks = (_request, stream) => {
+      stream.send({ created: true });
+      stream.send({ events: [{ lockKey: "l", mode: 1 }], revision: 1n });
+    };
+    const http = await ScriptedHttpMember.start((response, { method, path }) => {
+      const events = { events: [{ sequence: 1, timestamp: log.created_at, payload: "dg==", idempotency_key: null }] };
+      const answer = path.includes("/events")
+        ? events
+        : method === "GET" && path.startsWith("/logs?")
+          ? { logs: [log] }
+          : log;
+      response.end(JSON.stringify({ ...answer, sequence: 1, sequences: [1], last_sequence: 1, next_cursor: null }));
+    });
+    try {
+      const known = new Set([...namesOfContract(), ...namesOfHttp(), ...ownNames]);
+      const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_HTTP_ENDPOINTS: http.url, QUOIN_TOKEN: "t" };
+      for (const line of [
+        ...["namespace create n", "kv put n/k v --prev", "kv get n/k", "kv delete n/k --prev", "kv list n"],
+        ...["kv cas n/k --absent v", "lock create n/l", "lock describe n/l", "lock acquire n/l"],
+        ...["lock release n/l --token 7", "lock force-release n/l", "rwlock describe n/l", "rwlock acquire n/l"],
+        ...["memory allocate n 1", "memory describe n/r", "memory resize n/r 1", "memory free n/r", "memory list n"],
+        ...["memory write n/r v", "memory read n/r", "watch keys n --limit 1", "watch locks n --limit 1"],
+        ...["leader", "leader transfer", "status", "member list", "member add q-1", "member promote 1"],
+        ...["member remove 1", "settings put a=1", "log create l", "log list", `log describe ${log.log_id}`],
+        ...[`log append ${log.log_id} v`, `log append-batch ${log.log_id} v`, `log read ${log.log_id}`],
+      ]) {
+        const parameters = [...line.split(" "), "-o", "json"];
+        const { code, out, err } = await runProgram(run, new FakeRuntime(), parameters, { environment });
+        expect({ code, err }, line).to.deep.equal({ code: 0, err: "" });
+        for (const name of namesOf(JSON.parse(out))) {
+          expect(known.has(name) || known.has(name.replace(/_text$/, "")), `${line}: ${name}`).to.equal(true);
+        }
+      }
+    } finally {
+      member.stop();
+      await http.stop();
+    }
+  });
+});

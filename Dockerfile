@@ -1,5 +1,7 @@
-# The image of members, operator and command line: quoin-node, quoin-operator and quoinctl are in its PATH, and nothing is
-# built when it starts, for Node runs TypeScript itself.
+# The image of members, operator and command line: quoin-node, quoin-operator, quoinctl and quoin-found are in its PATH.
+#
+# The programs are bundled: a few files of JavaScript beside the addon of RocksDB, without packages. The image has a list
+# of what is in them, /quoin/sbom.cdx.json, in the format CycloneDX.
 #
 # It needs no right: it runs as user 10001, or as any other, on a root file system that may be read-only. What is written
 # goes to the data directory and to /tmp. Node is the first process and ends at SIGTERM by itself; to be watched by no init
@@ -17,15 +19,17 @@ COPY client/package.json client/
 COPY node/package.json node/
 COPY operator/package.json operator/
 COPY bench/package.json bench/
+COPY scripts/bundle/package.json scripts/bundle/
 COPY console/package.json console/
 # npm trusts whom the base image trusts, beside those that Node knows: a registry may be behind a proxy.
 ENV NODE_USE_SYSTEM_CA=1
 # Optional is what brings Node itself, which the base image has. Nothing is compiled: the addon of RocksDB comes prebuilt.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
       --workspace=backup --workspace=proto --workspace=client --workspace=node --workspace=operator
-# Then goes what only compilers, debuggers and other platforms read, and the addon proves that it loads on this one.
-COPY image/prune.sh image/
-RUN sh image/prune.sh && node --eval 'require("rocksdb")'
+
+# The bundler, whose program is an optional package for each platform.
+FROM build AS bundler
+RUN npm ci --ignore-scripts --no-audit --no-fund --workspace=scripts/bundle
 
 # The files of the web console, which a member only reads.
 FROM build AS console
@@ -33,11 +37,22 @@ RUN npm ci --ignore-scripts --no-audit --no-fund --workspace=console
 COPY console console
 RUN node console/scripts/build.ts
 
-FROM ${BASE_IMAGE}
-LABEL org.opencontainers.image.title="Quoin" \
-      org.opencontainers.image.description="Distributed coordination service: member, operator and command line" \
-      org.opencontainers.image.licenses="Apache-2.0"
-# Who owns the files; only an image for development, in which they are replaced while it runs, has them owned by its user.
+FROM build AS bundled
+COPY --from=console /quoin/console console
+COPY --from=bundler /quoin/node_modules/esbuild node_modules/esbuild
+COPY --from=bundler /quoin/node_modules/@esbuild node_modules/@esbuild
+COPY LICENSE ./
+COPY backup backup
+COPY proto proto
+COPY client client
+COPY operator operator
+COPY scripts scripts
+COPY node node
+RUN node scripts/packages/image.ts /image
+
+# For development, where sources are replaced while the programs run: Node runs them as they are. Who owns the files must
+# be able to replace them.
+FROM ${BASE_IMAGE} AS development
 ARG OWNER=0:0
 WORKDIR /quoin
 COPY --from=build --chown=${OWNER} /quoin/node_modules node_modules
@@ -49,14 +64,28 @@ COPY --chown=${OWNER} node node
 COPY --chown=${OWNER} operator operator
 COPY --chown=${OWNER} console/package.json console/index.ts console/
 COPY --from=console --chown=${OWNER} /quoin/console/built console/built
-COPY image/bin /usr/local/bin
-
-# What Node compiles is kept from here on, so that a member is there in half the time after a restart.
-# node/local/member-process.ts says what the arenas are for.
-ENV NODE_ENV=production HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled MALLOC_ARENA_MAX=2
+COPY image/development /usr/local/bin
+ENV HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled MALLOC_ARENA_MAX=2
 RUN mkdir compiled && chown 10001:10001 compiled
 USER 10001:10001
 RUN quoin-node --version && quoin-operator --version && quoinctl --version
+ENTRYPOINT []
+CMD ["quoin-node", "--help"]
+
+FROM ${BASE_IMAGE}
+LABEL org.opencontainers.image.title="Quoin" \
+      org.opencontainers.image.description="Distributed coordination service: member, operator and command line" \
+      org.opencontainers.image.licenses="Apache-2.0"
+WORKDIR /quoin
+COPY --from=bundled /image ./
+COPY image/bin /usr/local/bin
+
+# What Node compiles is kept from here on, so that a member is there in half the time after a restart.
+# node/local/member-environment.ts says what the arenas are for.
+ENV NODE_ENV=production HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled MALLOC_ARENA_MAX=2
+RUN mkdir compiled && chown 10001:10001 compiled
+USER 10001:10001
+RUN quoin-node --version && quoin-operator --version && quoinctl --version && quoin-found --help >/dev/null
 
 EXPOSE 7400 7401 7402 7403 7404
 ENTRYPOINT []

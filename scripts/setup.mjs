@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import path from "node:path";
@@ -20,6 +20,7 @@ import { isDeepStrictEqual } from "node:util";
 const MINIMUM_NODE_MAJOR = 18; // npm 9 and the syntax of this file need it.
 const RUNTIME_NODE_MAJOR = 26; // Runs TypeScript directly; package.json brings it in per platform.
 const LOCK_POLL_MS = 100;
+const PROGRESS_INTERVAL_MS = 250;
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-arm64", "darwin-x64"];
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -227,9 +228,9 @@ function dropDeadLock() {
 }
 
 /**
- * @param {() => void} work
+ * @param {() => Promise<void>} work
  */
-function withLock(work) {
+async function withLock(work) {
   let announced = false;
   while (!tryLock()) {
     if (!announced) {
@@ -240,7 +241,7 @@ function withLock(work) {
   }
   const release = () => fs.rmSync(lockFile, { force: true });
   process.once("exit", release);
-  work();
+  await work();
   process.off("exit", release);
   release();
 }
@@ -256,29 +257,76 @@ function machineEnvironment() {
   return { ...process.env, PATH: entries.filter((entry) => !entry.endsWith(own)).join(path.delimiter) };
 }
 
+/**
+ * Shows on a terminal how many of the packages are in node_modules, until the returned function is called. Elsewhere,
+ * such as in a log, it prints one line.
+ *
+ * @returns {() => void}
+ */
+function showProgress() {
+  const { stdout } = process;
+  if (!stdout.isTTY) {
+    stdout.write("Installing dependencies ...\n");
+    return () => {};
+  }
+  const locked = [...(readLockfile("package-lock.json") ?? [])];
+  const expected = locked.filter(([name, entry]) => name.startsWith("node_modules/") && !isForAnotherPlatform(entry));
+  const startedMs = Date.now();
+  const show = () => {
+    const present = expected.filter(([name]) => fs.existsSync(path.join(root, name, "package.json"))).length;
+    const seconds = Math.round((Date.now() - startedMs) / 1000);
+    stdout.write(`\r\x1b[KInstalling dependencies: ${present} of ${expected.length} packages, ${seconds} s`);
+  };
+  show();
+  const timer = setInterval(show, PROGRESS_INTERVAL_MS);
+  return () => {
+    clearInterval(timer);
+    show();
+    stdout.write("\n");
+  };
+}
+
+/**
+ * Runs npm with standard input closed.
+ *
+ * @param {string[]} args
+ * @returns {Promise<{ status: number | null, signal: string | null, output: string }>} how it ended, and all that it
+ *   printed; rejects if it cannot be started
+ */
+function runNpm(args) {
+  const child = spawn("npm", args, { cwd: root, env: machineEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status, signal) => resolve({ status, signal, output }));
+  });
+}
+
 /** Runs `npm ci`; raises a SetupError with the complete output of npm if it fails. */
-function install() {
-  process.stdout.write("Installing dependencies ...\n");
+async function install() {
   // A stamp must never outlive the modules that it describes.
   fs.rmSync(stampFile, { force: true });
-  // Sets the level, because `npm --silent test` passes its own on, and an error must always be visible.
-  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
-  const result = spawnSync("npm", args, {
-    cwd: root,
-    env: machineEnvironment(),
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  if (isErrorCode(result.error, "ENOENT")) {
-    throw new SetupError("npm was not found. It comes with Node: install Node 18 or newer, with npm on the PATH.");
-  }
-  if (result.error !== undefined) {
-    throw result.error;
-  }
-  if (result.status !== 0) {
-    const cause = result.signal === null ? `with exit code ${result.status}` : `on ${result.signal}`;
-    throw new SetupError(`npm ci ended ${cause}:\n${result.stdout}${result.stderr}`);
+  const stopProgress = showProgress();
+  try {
+    // Sets the level, because `npm --silent test` passes its own on, and an error must always be visible.
+    const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
+    const { status, signal, output } = await runNpm(args);
+    if (status !== 0) {
+      const cause = signal === null ? `with exit code ${status}` : `on ${signal}`;
+      throw new SetupError(`npm ci ended ${cause}:\n${output}`);
+    }
+  } catch (error) {
+    if (isErrorCode(error, "ENOENT")) {
+      throw new SetupError("npm was not found. It comes with Node: install Node 18 or newer, with npm on the PATH.");
+    }
+    throw error;
+  } finally {
+    stopProgress();
   }
 }
 
@@ -307,7 +355,7 @@ function verifyRuntime() {
   );
 }
 
-function setup() {
+async function setup() {
   if (majorOf(process.version) < MINIMUM_NODE_MAJOR) {
     throw new SetupError(`Node ${process.version} is too old: install Node ${MINIMUM_NODE_MAJOR} or newer.`);
   }
@@ -316,13 +364,13 @@ function setup() {
   if (isCurrent(expected)) {
     return;
   }
-  withLock(() => {
+  await withLock(async () => {
     if (isCurrent(expected)) {
       return; // The other setup, which this one waited for, did the work.
     }
     const hasRuntime = hasOwnRuntime() || fs.existsSync(installedNode);
     if (!hasRuntime || findDifference(workspaces) !== undefined) {
-      install();
+      await install();
       const difference = findDifference(workspaces);
       if (difference !== undefined) {
         throw new SetupError(`npm ci succeeded, but node_modules differs from package-lock.json: ${difference}`);
@@ -334,7 +382,7 @@ function setup() {
 }
 
 try {
-  setup();
+  await setup();
 } catch (error) {
   if (!(error instanceof SetupError)) {
     throw error;

@@ -71,6 +71,28 @@ describe("setup", function () {
     expect(run()).to.deep.equal(nothingToDo);
   });
 
+  it("shows on a terminal how many packages are there", function () {
+    // Util-linux runs the command on a terminal of its own.
+    const result = spawnSync(
+      "script",
+      ["--quiet", "--command", `"${process.execPath}" scripts/setup.mjs`, "/dev/null"],
+      {
+        cwd: root,
+        encoding: "utf8",
+      },
+    );
+    if (result.error !== undefined || result.stderr.includes("illegal option")) {
+      console.log("      skipped: there is no `script` of util-linux");
+      this.skip();
+    }
+    const shown = [...result.stdout.matchAll(/Installing dependencies: (\d+) of 1 packages, \d+ s/g)].map(
+      ([, count]) => count,
+    );
+    expect(shown[0]).to.equal("0");
+    expect(shown.at(-1)).to.equal("1");
+    expect(run()).to.deep.equal(nothingToDo);
+  });
+
   it("accepts an installation that npm made without it", () => {
     expect(run()).to.deep.equal(installed);
     rmSync(path.join(root, "node_modules/.quoin-setup"));

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { canReadTiltfile, readTiltfile, type TiltCall } from "../tilt/index.ts";
@@ -68,12 +68,28 @@ describe("the Tiltfile", () => {
 });
 
 describe("the programs of the image", () => {
-  for (const program of ["quoin-node", "quoin-operator", "quoinctl"]) {
-    it(`replace the shell that starts them: ${program}`, () => {
-      const file = join(repositoryRoot, "image/bin", program);
-      const { status, stderr } = spawnSync("sh", ["-n", file], { encoding: "utf8" });
-      expect(status, stderr).to.equal(0);
-      expect(readFileSync(file, "utf8")).to.match(/^#!\/bin\/sh\n(#.*\n)?exec node [^\n]+ "\$@"\n$/);
-    });
+  const dockerfile = readFileSync(join(repositoryRoot, "Dockerfile"), "utf8");
+
+  for (const folder of ["bin", "development"]) {
+    for (const program of readdirSync(join(repositoryRoot, "image", folder))) {
+      it(`replace the shell that starts them: ${folder}/${program}`, () => {
+        const file = join(repositoryRoot, "image", folder, program);
+        const { status, stderr } = spawnSync("sh", ["-n", file], { encoding: "utf8" });
+        expect(status, stderr).to.equal(0);
+        expect(readFileSync(file, "utf8")).to.match(/^#!\/bin\/sh\n(#.*\n)?exec node [^\n]+ "\$@"\n$/);
+        expect(dockerfile).to.include(`COPY image/${folder} /usr/local/bin\n`);
+      });
+    }
   }
+
+  it("are bundles, except for development, where they are sources that Tilt replaces", () => {
+    const textsOf = (folder: string) =>
+      readdirSync(join(repositoryRoot, "image", folder)).map((name) =>
+        readFileSync(join(repositoryRoot, "image", folder, name), "utf8"),
+      );
+    expect(textsOf("bin").every((text) => /\/quoin\/dist\/[a-z-]+\.js /.test(text))).to.equal(true);
+    expect(textsOf("development").filter((text) => text.includes("/dist/"))).to.deep.equal([]);
+    expect(readFileSync(join(repositoryRoot, "Tiltfile"), "utf8")).to.include('target="development"');
+    expect(dockerfile).to.match(/^FROM \$\{BASE_IMAGE\} AS development$/m);
+  });
 });

@@ -22,6 +22,7 @@ import {
   writeDeclarations,
   writeLicences,
 } from "../../scripts/bundle/index.ts";
+import { writeSbom } from "../../scripts/packages/index.ts";
 
 const client = fileURLToPath(new URL("../", import.meta.url));
 const root = path.join(client, "..");
@@ -119,6 +120,7 @@ try {
     cpSync(path.join(client, file), path.join(folder, file), { recursive: true });
   cpSync(path.join(root, "LICENSE"), path.join(folder, "LICENSE"));
   writeManifest(folder);
+  writeSbom(folder, "@quoin/client", ["client"]);
   process.stdout.write(`${packFolder(folder, destination)}\n`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

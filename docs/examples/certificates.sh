@@ -4,8 +4,9 @@
 #   sh certificates.sh tls q-0 q-1 q-2
 #
 # tls/ca.crt is the authority that members and clients trust, and tls/ca.key signs for it: keep that file away from the
-# members. tls/q-0.crt and tls/q-0.key belong to the member q-0, and so on. An existing authority and existing
-# certificates stay, so the same command adds members later. To renew a certificate, delete it first.
+# members. The folder tls/q-0 is for the member q-0: its certificate tls.crt, its key tls.key, and the authority ca.crt.
+# An existing authority and existing certificates stay, so the same command adds members later. To renew a certificate,
+# delete it first.
 set -eu
 umask 077
 
@@ -20,17 +21,19 @@ if [ ! -e ca.key ]; then
 fi
 
 for host in "$@"; do
-  [ -e "$host.crt" ] && continue
+  mkdir -p "$host"
+  cp ca.crt "$host/ca.crt"
+  [ -e "$host/tls.crt" ] && continue
   openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc \
-    -subj "/CN=$host" -keyout "$host.key" -out "$host.csr" 2>/dev/null
+    -subj "/CN=$host" -keyout "$host/tls.key" -out "$host/tls.csr" 2>/dev/null
   # Members and clients dial the name of the host. `quoin-member` is the name of every member that wants to join, and
   # localhost is for commands on the machine itself.
   {
     echo "subjectAltName=DNS:$host,DNS:quoin-member,DNS:localhost,IP:127.0.0.1"
     echo "extendedKeyUsage=serverAuth,clientAuth"
-  } >"$host.ext"
-  openssl x509 -req -in "$host.csr" -CA ca.crt -CAkey ca.key -days 365 \
-    -set_serial "0x$(openssl rand -hex 16)" -extfile "$host.ext" -out "$host.crt" 2>/dev/null
-  rm "$host.csr" "$host.ext"
-  echo "created $directory/$host.crt for the host $host"
+  } >"$host/tls.ext"
+  openssl x509 -req -in "$host/tls.csr" -CA ca.crt -CAkey ca.key -days 365 \
+    -set_serial "0x$(openssl rand -hex 16)" -extfile "$host/tls.ext" -out "$host/tls.crt" 2>/dev/null
+  rm "$host/tls.csr" "$host/tls.ext"
+  echo "created $directory/$host/tls.crt for the host $host"
 done

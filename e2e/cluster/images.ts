@@ -146,15 +146,17 @@ export function findDebianMirror(sources: string): string | null {
 }
 
 /**
- * Builds the image of the repository's own Dockerfile on the base, with optional build arguments. `sources` holds the
- * files of the repository, possibly in an earlier version.
+ * Builds the image of the repository's own Dockerfile on the base.
+ *
+ * @param options `stage` and `settings`, the build arguments, are those of another image than the last one. `sources` has
+ *   the files of the repository, possibly in an earlier version.
  */
 export async function buildProductImage(
   { image, archive }: ImageArchive,
   base: ImageArchive,
-  others: ImageBuild["settings"] = {},
-  sources = REPOSITORY,
+  options: Pick<ImageBuild, "settings" | "stage"> & { readonly sources?: string } = {},
 ): Promise<void> {
+  const { sources = REPOSITORY, settings: others = {}, ...stage } = options;
   await alone(async () => {
     await pull(base);
     const settings = { ...others, BASE_IMAGE: base.image };
@@ -162,7 +164,7 @@ export async function buildProductImage(
     // Gives the first stage a name; otherwise it would be pruned, and installed again for each build.
     const first = { ...build, image: BUILD_STAGE_IMAGE, stage: "build", log: "image-build-stage" };
     await buildImage(first, `${archive}.id`);
-    await buildArchive({ ...build, image, archive, log: "image-product" });
+    await buildArchive({ ...build, ...stage, image, archive, log: "image-product" });
     await prune();
   });
 }

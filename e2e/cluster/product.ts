@@ -45,7 +45,7 @@ export async function provideFormerRelease(site: Site): Promise<string> {
     await run("git", ["archive", "--output", packed, COMMIT_OF_CLUSTER_VERSION_3], { cwd: REPOSITORY });
     await run("tar", ["--extract", "--file", packed, "--directory", sources]);
     rmSync(packed);
-    await buildProductImage(image, describeCluster(site).images.base, {}, sources);
+    await buildProductImage(image, describeCluster(site).images.base, { sources });
   } finally {
     rmSync(sources, { recursive: true, force: true });
   }
@@ -57,7 +57,9 @@ export async function provideFormerRelease(site: Site): Promise<string> {
 export async function provideDevelopmentImage(site: Site): Promise<string> {
   const tag = "development";
   const image = imageOf(site, tag);
-  await buildProductImage(image, describeCluster(site).images.base, { OWNER: "10001:10001" });
+  await buildProductImage(image, describeCluster(site).images.base, {
+    ...{ stage: "development", settings: { OWNER: "10001:10001" } },
+  });
   await importIntoNodes(site, image);
   return tag;
 }

@@ -3,8 +3,6 @@
  * whether the service broke its guarantees, and how long no write succeeded.
  */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import {
   EXPIRY_LATE_MS_MAX,
   judgeHistory,
@@ -14,15 +12,13 @@ import {
   SEARCH_LIMIT_MS,
 } from "../../node/verify/history/index.ts";
 import { until } from "../cluster/index.ts";
-import type { Entry, KeyEntry, LockEntry, Progress, Record } from "./load/index.ts";
+import { bundleLoad, type Entry, type KeyEntry, type LockEntry, type Progress, type Record } from "./load/index.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 
 const PORT = 8080;
-/** The same layout as in the repository, so that the program finds the packages of the image. */
-const MOUNTED_AT = "/quoin/e2e/kubernetes/load";
+const MOUNTED_AT = "/etc/quoin/load";
 const AUTHORITIES_AT = "/etc/quoin/ca";
-const SOURCES = join(import.meta.dirname, "load");
-const FILES = ["program.ts", "entry.ts", "key-clients.ts", "lock-clients.ts", "single-attempt.ts"] as const;
+const PROGRAM = "program.mjs";
 /** Of the clients. A leader may have been lost this much earlier than its last answer arrived. */
 const TIMEOUT_MS = 5_000;
 
@@ -61,7 +57,7 @@ export class LoadPod {
     const load = new LoadPod(cluster, options);
     const [pod] = await cluster.pods();
     const { image } = pod.spec.containers[0];
-    await cluster.kubernetes.apply(cluster.namespace, load.#sources(), load.#pod(image));
+    await cluster.kubernetes.apply(cluster.namespace, load.#program(await bundleLoad()), load.#pod(image));
     await load.untilMoreWrites();
     return load;
   }
@@ -167,8 +163,8 @@ export class LoadPod {
     return `/api/v1/namespaces/${this.#cluster.namespace}/pods/${this.#name}:${PORT}/proxy/${path}`;
   }
 
-  #sources(): object {
-    const data = Object.fromEntries(FILES.map((file) => [file, readFileSync(join(SOURCES, file), "utf8")]));
+  #program(text: string): object {
+    const data = { [PROGRAM]: text };
     return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: this.#name }, data };
   }
 
@@ -186,14 +182,13 @@ export class LoadPod {
     const container = {
       name: "load",
       image,
-      command: ["node", `${MOUNTED_AT}/program.ts`],
+      command: ["node", `${MOUNTED_AT}/${PROGRAM}`],
       env,
       // Without it, the load would only get the processor time that members leave, and its own delays would count as
       // theirs.
       resources: { requests: { cpu: "250m", memory: "128Mi" } },
-      // Real files instead of links: Node looks for packages from the real path of a file.
       volumeMounts: [
-        ...FILES.map((file) => ({ name: "sources", mountPath: `${MOUNTED_AT}/${file}`, subPath: file })),
+        { name: "program", mountPath: MOUNTED_AT },
         { name: "authorities", mountPath: AUTHORITIES_AT },
       ],
     };
@@ -205,7 +200,7 @@ export class LoadPod {
         ...placementOf(this.#options),
         containers: [container],
         volumes: [
-          { name: "sources", configMap: { name: this.#name } },
+          { name: "program", configMap: { name: this.#name } },
           { name: "authorities", configMap: { name: `${name}-ca` } },
         ],
         terminationGracePeriodSeconds: 1,

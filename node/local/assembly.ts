@@ -176,7 +176,7 @@ function refuseMissingMembers({ layouts }: Fleet, known: readonly MemberSlot[]):
     throw new StartError(
       `the cluster has the members ${leftOut.join(", ")} too, which --members ${names.length} does not start.  ` +
         `${enough === null ? "" : `Start it with --members ${enough}. `}To make it smaller for good, remove them ` +
-        `first, while all run: npx quoinctl member remove ${leftOut.join(" ")}`,
+        `first, while all run: quoinctl member remove ${leftOut.join(" ")}`,
     );
   }
 }

@@ -1,17 +1,22 @@
 /** What the launcher prints when the cluster runs: its addresses, and commands to try. */
 
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { LocalCluster, StartedMember } from "./local-cluster.ts";
 import type { LocalOptions } from "./options.ts";
 
-const PACKAGE_ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Where quoinctl looks by default. */
 const DATA_DIRECTORY_DEFAULT = ".quoin";
 /** A word that every shell takes literally. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
-export function greeting(cluster: LocalCluster, options: LocalOptions): string {
+/** The commands by which the user started the launcher, and starts others. */
+export interface LauncherCommands {
+  /** Starts the launcher; its options follow. */
+  readonly start: string;
+  readonly quoinctl: string;
+}
+
+export function greeting(cluster: LocalCluster, options: LocalOptions, launched: LauncherCommands): string {
   const { endpoints, endpointsFile, members } = cluster;
   const { owner, apiKey } = endpoints;
   return `
@@ -23,22 +28,26 @@ ${memberTable(members)}
   (also in ${endpointsFile})
 
 Try, in another shell:
-${commands(cluster, options).join("\n")}
+${commands(cluster, options, launched).join("\n")}
 
 Data is kept in ${options.dataDirectory}. Ctrl-C stops the cluster.
 `;
 }
 
-/** The command that starts a member again, from the folder of this repository. */
-export function restartCommand(name: string, dataDirectory: string): string {
+/** The command that starts a member again, from the folder in which the launcher was started. */
+export function restartCommand(name: string, dataDirectory: string, { start }: LauncherCommands): string {
   const directory = resolve(dataDirectory);
-  const isDefault = directory === resolve(PACKAGE_ROOT, DATA_DIRECTORY_DEFAULT);
-  return `npm start -- --member ${name}${isDefault ? "" : ` --data-dir ${quoted(directory)}`}`;
+  const isDefault = directory === resolve(DATA_DIRECTORY_DEFAULT);
+  return `${start} --member ${name}${isDefault ? "" : ` --data-dir ${quoted(directory)}`}`;
 }
 
-function commands({ endpointsFile, members }: LocalCluster, options: LocalOptions): string[] {
+function commands(
+  { endpointsFile, members }: LocalCluster,
+  options: LocalOptions,
+  launched: LauncherCommands,
+): string[] {
   const isDefault = options.dataDirectory === DATA_DIRECTORY_DEFAULT;
-  const quoinctl = `${isDefault ? "" : `QUOIN_ENDPOINTS_FILE=${quoted(endpointsFile)} `}npx quoinctl`;
+  const quoinctl = `${isDefault ? "" : `QUOIN_ENDPOINTS_FILE=${quoted(endpointsFile)} `}${launched.quoinctl}`;
   const first = [`  ${quoinctl} kv put default/greeting hello`, `  ${quoinctl} kv get default/greeting`];
   const leader = members.find(({ isLeader }) => isLeader);
   const follower = members.find(({ isLeader, state }) => !isLeader && state === "RUNNING");
@@ -53,7 +62,7 @@ function commands({ endpointsFile, members }: LocalCluster, options: LocalOption
     `Kill ${leader.name}, the leader, see the others continue, and start it again in another shell:`,
     `  kill -9 ${leader.pid}`,
     `  ${quoinctl} kv put default/greeting "still here"`,
-    `  ${restartCommand(leader.name, options.dataDirectory)}`,
+    `  ${restartCommand(leader.name, options.dataDirectory, launched)}`,
   ];
 }
 

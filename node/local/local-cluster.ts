@@ -11,6 +11,7 @@ import {
   isRunning,
   type OwnerCredentials,
   readEndpoints,
+  readLauncher,
   readRecord,
   retractLauncher,
   writeEndpoints,
@@ -20,7 +21,7 @@ import { Fleet } from "./fleet.ts";
 import { layoutsOf, type MemberLayout } from "./member-layout.ts";
 import { describeExit, type Exit, STOP_TIMEOUT_MS } from "./member-process.ts";
 import type { LocalOptions } from "./options.ts";
-import { addressOf, requireFree } from "./ports.ts";
+import { addressOf, isFree, requireFree } from "./ports.ts";
 import { RestoreProgress } from "./restore-progress.ts";
 import { StartError } from "./start-error.ts";
 
@@ -64,6 +65,7 @@ export class LocalCluster {
     const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
     const directory = resolve(dataDirectory);
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    await refuseSecondLauncher(directory);
     const layouts = layoutsOf(directory, basePort, members);
     for (const { ports } of layouts) {
       await requireFree(ports, PORTS_ADVICE);
@@ -72,13 +74,14 @@ export class LocalCluster {
     await restoring?.requireFreeSpace();
     const credentials = requireCredentials(directory, layouts, readRecord(directory) !== null && !restores);
     const fleet = new Fleet(layouts, writeTokens(directory), memberFlags, nodeFlags);
+    announceLauncher(directory, { basePort, members, memberFlags });
     try {
       const observed = await assemble(directory, fleet, credentials, interrupted, restoring);
       const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));
       restoring?.report();
-      announceLauncher(directory, { basePort, members, memberFlags });
       return cluster;
     } catch (error) {
+      retractLauncher(directory);
       await fleet.stop();
       throw error;
     }
@@ -138,6 +141,23 @@ function startedMember({ process, status }: Observed): StartedMember {
     state: describeState(status),
     isLeader: status.role === "LEADER",
   };
+}
+
+/**
+ * Raises StartError while another launcher runs the cluster of this directory. If a launcher was killed, another process
+ * may have its number by now: then nothing listens on the ports of its members.
+ */
+async function refuseSecondLauncher(directory: string): Promise<void> {
+  const launcher = readLauncher(directory);
+  if (launcher === null) {
+    return;
+  }
+  const { pid, basePort, members } = launcher;
+  const ports = layoutsOf(directory, basePort, members).flatMap((layout) => Object.values(layout.ports));
+  const free = await Promise.all(ports.map(isFree));
+  if (free.includes(false)) {
+    throw new StartError(`already running here, process ${pid}, with the data in ${directory}`);
+  }
 }
 
 function endpointsOf(layouts: readonly MemberLayout[], { owner, apiKey }: OwnerCredentials): Endpoints {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type AdminClient, createAdminClient, QuoinError, type StatusResult } from "@quoin/client";
 import { readToken, type TokenFiles } from "./cluster-files.ts";
+import { memberEnvironment, NODE_FLAGS } from "./member-environment.ts";
 import type { MemberLayout } from "./member-layout.ts";
 import { addressOf } from "./ports.ts";
 
@@ -16,15 +17,6 @@ export interface Exit {
 }
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-/** Where Node keeps compiled code: a member then starts in half the time, and takes a fifth less memory. */
-const COMPILED = fileURLToPath(new URL("../../node_modules/.cache/quoin-compiled", import.meta.url));
-/**
- * The flags of Node, as in the image: a young generation of at most 24 MiB, and an old one that is collected when it
- * has grown by half. By default, Node would let it grow to four times its live size.
- */
-export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
-/** As in the image as well: more than two arenas keep freed memory for threads that seldom allocate. */
-export const ARENAS = "2";
 const LOG_FILE_MODE = 0o600;
 const LOG_TAIL_LINES = 5;
 /** A member finishes running calls for ten seconds, after a transfer of the leadership. Then the launcher ends it. */
@@ -57,7 +49,7 @@ export class MemberProcess {
       [...NODE_FLAGS, ...nodeFlags, MAIN, ...flagsOf(layout, others, tokens), ...flags],
       // In a separate process group, Ctrl-C reaches only the launcher, which then stops the member in order. Its
       // standard input is a pipe from here, so it also ends if the launcher is killed.
-      { stdio: ["pipe", log, log], detached: true, env: environment() },
+      { stdio: ["pipe", log, log], detached: true, env: memberEnvironment() },
     );
     closeSync(log);
     this.exited = new Promise((resolve) => {
@@ -157,9 +149,4 @@ function flagsOf(layout: MemberLayout, others: readonly MemberLayout[], tokens: 
     "--mail-to-log",
     "--until-stdin-ends",
   ];
-}
-
-/** Variables that are already set stay as they are. */
-function environment(): NodeJS.ProcessEnv {
-  return { NODE_COMPILE_CACHE: COMPILED, MALLOC_ARENA_MAX: ARENAS, ...process.env };
 }

@@ -41,9 +41,13 @@ const COUNTS = `${MEMBER_COUNTS.slice(0, -1).join(", ")} or ${MEMBER_COUNTS.at(-
 const MEMBERS_DEFAULT = 3;
 const BASE_PORT_MIN = 1024;
 
-/** Parses the arguments. Returns null for --help. Raises UsageError. */
-export function parseOptions(args: readonly string[]): LocalOptions | MemberOptions | null {
-  const program = new Command("npm start --")
+/**
+ * Parses the arguments. Returns null for --help. Raises UsageError.
+ *
+ * @param name of the program in the help
+ */
+export function parseOptions(args: readonly string[], name = "npm start --"): LocalOptions | MemberOptions | null {
+  const program = new Command(name)
     .description("Starts a Quoin cluster on this machine and keeps it running until Ctrl-C")
     .option("--members <count>", `members to run: ${COUNTS}`, parseMembers, MEMBERS_DEFAULT)
     .option("--base-port <port>", "first of the ports to listen on, all on 127.0.0.1", parsePort, 7400)

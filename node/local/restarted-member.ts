@@ -26,12 +26,17 @@ export class RestartedMember {
     this.#process = process;
   }
 
-  /** Starts the process without waiting for it. Raises StartError or PortInUseError. */
-  static async start({ member, dataDirectory }: MemberOptions): Promise<RestartedMember> {
+  /**
+   * Starts the process without waiting for it. Raises StartError or PortInUseError.
+   *
+   * @param command starts a cluster
+   */
+  static async start({ member, dataDirectory }: MemberOptions, command: string): Promise<RestartedMember> {
     const directory = resolve(dataDirectory);
     const launcher = readLauncher(directory);
     if (launcher === null) {
-      throw new StartError(`no cluster runs with the data in ${directory}; npm start starts all of its members`);
+      const all = command.replace(/ --$/, "");
+      throw new StartError(`no cluster runs with the data in ${directory}; ${all} starts all of its members`);
     }
     const layouts = layoutsOf(directory, launcher.basePort, launcher.members);
     const layout = layouts.find(({ name }) => name === member);

@@ -7,5 +7,7 @@ export { writeConnectServices } from "./connect-services.ts";
 export { type DeclarationOptions, writeDeclarations } from "./declarations.ts";
 export { type Bundle, type BundledPackage, type BundleOptions, bundleJavaScript } from "./javascript.ts";
 export { writeLicences } from "./licences.ts";
+export type { OwnFiles } from "./own-files.ts";
 export { packFolder } from "./pack.ts";
+export { repositoryRoot } from "./repository.ts";
 export { oldestNode } from "./runtimes.ts";

@@ -5,7 +5,9 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, stop } from "esbuild";
+import { withEntryUrls } from "./entry-urls.ts";
+import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
 import { repositoryRoot } from "./repository.ts";
 import { oldestNode } from "./runtimes.ts";
 
@@ -27,8 +29,14 @@ export interface BundleOptions {
   readonly sourceMap?: boolean;
   /** Whether to shorten the code, for a fast start. Names of functions and classes stay. Default false. */
   readonly minify?: boolean;
+  /** Whether to shorten names as well; messages with names of classes then make no sense. Default false. */
+  readonly minifyNames?: boolean;
   /** The first line of each written file, such as `#!/usr/bin/env node`. */
   readonly firstLine?: string;
+  /** Whether shared files are beside those of the entries, and not in a folder of their own. Default false. */
+  readonly flat?: boolean;
+  /** Packages in the bundle that read files of their own, which the bundle then contains as well; only for ESM. */
+  readonly ownFiles?: readonly OwnFiles[];
 }
 
 /** A package of others that is part of a bundle. */
@@ -55,7 +63,7 @@ const requireInModule = [
 ].join("\n");
 
 /**
- * Writes the bundle.
+ * Writes the bundle. Bundles must be written one after the other.
  *
  * @throws Error if a source does not compile, or an import cannot be found.
  */
@@ -70,30 +78,43 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     splitting = false,
     minify = false,
   } = options;
-  const banner = [options.firstLine, format === "esm" && platform === "node" ? requireInModule : undefined];
-  const { metafile } = await build({
-    absWorkingDir: repositoryRoot,
-    entryPoints: { ...entries },
-    outdir: directory,
-    outExtension: { ".js": extension },
-    format,
-    platform,
-    target: platform === "node" ? `node${oldestNode}` : "es2022",
-    external: [...external],
-    bundle: true,
-    splitting,
-    chunkNames: "chunks/[name]-[hash]",
-    banner: { js: banner.filter((line) => line !== undefined).join("\n") },
-    sourcemap: options.sourceMap === true ? "linked" : false,
-    minifySyntax: minify,
-    minifyWhitespace: minify,
-    // The notice of `writeLicences` has the whole texts.
-    legalComments: "none",
-    metafile: true,
-    logLevel: "warning",
-    // It also warns of code that is not used, and therefore not in the bundle: see below.
-    logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
-  });
+  const ownFiles = options.ownFiles ?? [];
+  const banner = [
+    options.firstLine,
+    format === "esm" && platform === "node" ? requireInModule : undefined,
+    ownFiles.length > 0 ? folderDeclaration : undefined,
+  ];
+  let metafile: Metafile;
+  try {
+    ({ metafile } = await build({
+      absWorkingDir: repositoryRoot,
+      entryPoints: { ...entries },
+      outdir: directory,
+      outExtension: { ".js": extension },
+      format,
+      platform,
+      target: platform === "node" ? `node${oldestNode}` : "es2022",
+      external: [...external],
+      bundle: true,
+      splitting,
+      chunkNames: options.flat === true ? "[name]-[hash]" : "chunks/[name]-[hash]",
+      banner: { js: banner.filter((line) => line !== undefined).join("\n") },
+      sourcemap: options.sourceMap === true ? "linked" : false,
+      minifySyntax: minify,
+      minifyWhitespace: minify,
+      minifyIdentifiers: options.minifyNames === true,
+      // The notice of `writeLicences` has the whole texts.
+      legalComments: "none",
+      metafile: true,
+      logLevel: "warning",
+      plugins: [withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
+      // It also warns of code that is not used, and therefore not in the bundle: see below.
+      logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
+    }));
+  } finally {
+    // The bundler is a process, which would outlive its last bundle.
+    await stop();
+  }
   if (format === "cjs") refuseImportMeta(metafile);
   return { packages: packagesOf(metafile), exports: exportsOf(metafile) };
 }

@@ -5,6 +5,8 @@ import path from "node:path";
 import type { BundledPackage } from "./javascript.ts";
 
 const licenceFile = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
+/** Packages whose licence is only in their description for people, which is named Readme. */
+const inReadme: ReadonlyMap<string, string> = new Map([["pause 0.0.1", "MIT"]]);
 const ruler = "-".repeat(80);
 
 /**
@@ -25,13 +27,21 @@ export function writeLicences(file: string, packages: readonly BundledPackage[])
 }
 
 function noticeOf({ name, version, folder }: BundledPackage): { readonly title: string; readonly text: string } {
-  const { license, author } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
-  if (typeof license !== "string") throw new Error(`${folder} names no licence`);
+  const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+  const license = licenceOf(manifest) ?? inReadme.get(`${name} ${version}`);
+  if (license === undefined) throw new Error(`${folder} names no licence`);
   const files = readdirSync(folder).filter((entry) => licenceFile.test(entry));
   const texts = files.map((entry) => readFileSync(path.join(folder, entry), "utf8").trim());
   // The licence is known by its name then, and the author holds the rights.
-  if (texts.length === 0) texts.push(`Author: ${authorOf(author) ?? `the authors of ${name}`}`);
+  if (texts.length === 0) texts.push(`Author: ${authorOf(manifest.author) ?? `the authors of ${name}`}`);
   return { title: `${name} ${version}: ${license}`, text: texts.join("\n\n") };
+}
+
+/** Old packages have a list of objects instead. */
+function licenceOf({ license, licenses }: { license?: unknown; licenses?: unknown }): string | undefined {
+  if (typeof license === "string") return license;
+  const types = Array.isArray(licenses) ? licenses.map((entry) => entry?.type) : [];
+  return types.length > 0 && types.every((type) => typeof type === "string") ? types.join(" OR ") : undefined;
 }
 
 function authorOf(author: unknown): string | undefined {

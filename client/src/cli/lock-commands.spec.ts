@@ -63,6 +63,21 @@ describe("quoinctl lock and rwlock", function () {
     });
   });
 
+  it("create, for a lock that may exist", async () => {
+    member.scripts.createLock = () => refuse({ code: "ALREADY_EXISTS", reason: "LOCK_EXISTS", message: "it exists" });
+    member.scripts.describeLock = () => ({ name: "l", state: LockState.HELD, createdAtMs: 0n, revision: 3n });
+    expect(await quoinctl(["lock", "create", "n/l", "--if-absent"])).to.include({
+      code: 0,
+      out: "LOCK  CREATED                   REVISION\nn/l   1970-01-01T00:00:00.000Z  3\n",
+    });
+    expect(await quoinctl(["lock", "create", "n/l"])).to.include({ code: 1, out: "" });
+    member.scripts.describeLock = () =>
+      refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "another kind" });
+    const other = await quoinctl(["lock", "create", "n/l", "--if-absent"]);
+    expect(other.code).to.equal(1);
+    expect(other.err).to.include("another kind");
+  });
+
   it("describe", async () => {
     member.scripts.describeLock = () => ({ name: "l", state: LockState.HELD, holder, waiters: 2, ttlSeconds: 30n });
     expect((await quoinctl(["lock", "describe", "n/l"])).out).to.equal(

@@ -1,7 +1,7 @@
 /** `quoinctl lock …` and `quoinctl rwlock …` */
 
 import { type Command, Option } from "commander";
-import type { LockHandle, LockMode, ReleaseLockOptions } from "../index.ts";
+import { type LockHandle, type LockMode, QuoinError, type ReleaseLockOptions } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
@@ -66,6 +66,17 @@ interface ReleaseOptions extends ModeOptions {
   readonly force?: boolean;
 }
 
+interface CreateOptions {
+  readonly ttl?: number;
+  readonly lockDelay?: number;
+  readonly ifAbsent?: boolean;
+}
+
+/** A lock of the other kind exists as well: describing it then says so. */
+function isExisting(error: unknown): boolean {
+  return error instanceof QuoinError && error.reason === "LOCK_EXISTS";
+}
+
 function addCreate(lock: Command, session: Session, kind: LockKind): void {
   lock
     .command("create <NAMESPACE/NAME>")
@@ -81,11 +92,17 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
         "how long no caller gets the lock after a hold expired or was forced",
       ).argParser(parseDurationSeconds),
     )
-    .action(async (text: string, { ttl, lockDelay }: { readonly ttl?: number; readonly lockDelay?: number }) => {
+    .option("--if-absent", "succeed as well if the lock exists, and leave it as it is")
+    .action(async (text: string, { ttl, lockDelay, ifAbsent = false }: CreateOptions) => {
       const target = parseLock(text);
-      const created = await session.withClient((client) =>
-        kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay }),
-      );
+      const created = await session.withClient(async (client) => {
+        try {
+          return await kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay });
+        } catch (error) {
+          if (ifAbsent && isExisting(error)) return kind.describe(client, target);
+          throw error;
+        }
+      });
       await session.print({
         document: { ...target, created_at_ms: created.createdAtMs, revision: created.revision },
         shown: {

@@ -251,6 +251,12 @@ describe("npm start", function () {
     expect(listed.backups.map(({ id }: { id: string }) => id)).to.include(JSON.parse(started.stdout).id);
   }
 
+  const launcherFile = () => join(directory, ".quoin", "launcher.json");
+
+  function readLauncherFile(): { readonly pid: number; readonly basePort: number } {
+    return JSON.parse(readFileSync(launcherFile(), "utf8"));
+  }
+
   it("grows a cluster of one to three, also when it is killed on the way", async () => {
     const base = ["--base-port", String(await freeBasePort())];
     const alone = await launch("--members", "1", ...base);
@@ -299,14 +305,32 @@ describe("npm start", function () {
     }
   });
 
-  it("refuses a data directory that another cluster uses", async () => {
+  it("says which process runs the cluster already, and still refuses its data without that record", async () => {
     const first = await launch("--members", "1");
     await first.untilPrinted("Quoin is ready\n");
+    const running = `already running here, process ${first.pid}, with the data in ${join(realpathSync(directory), ".quoin")}`;
+    const base = readLauncherFile().basePort;
+    await expectRefusal(["--members", "1", "--base-port", String(base)], new RegExp(`^npm start: ${running}\n`));
+    await expectRefusal(["--members", "3", "--base-port", String(await freeBasePort())], new RegExp(running));
+    rmSync(launcherFile());
+    await expectRefusal(["--members", "1", "--base-port", String(base)], new RegExp(`port ${base} \\(grpc\\)`));
     const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.match(/another (process|cluster)/);
     expect((await quoinctl(["status"])).code, "the first still serves").to.equal(0);
     await stop(first);
+  });
+
+  it("starts where the number of a killed launcher now belongs to another process", async () => {
+    const first = await launch("--members", "1");
+    await first.untilPrinted("Quoin is ready\n");
+    const launcher = readLauncherFile();
+    await stop(first);
+    writeFileSync(launcherFile(), JSON.stringify({ ...launcher, pid: process.pid }));
+    const second = await launch("--members", "1", "--base-port", String(launcher.basePort));
+    await second.untilPrinted("Quoin is ready\n");
+    expect(readLauncherFile().pid).to.equal(second.pid);
+    await stop(second);
   });
 
   it("refuses a second process on the directory of a running member", async () => {

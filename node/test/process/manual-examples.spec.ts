@@ -1,7 +1,7 @@
 /** The files of the manual for a cluster without Kubernetes, used as the page says, on real processes. */
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
@@ -12,15 +12,20 @@ import { whyNoCertificates } from "../peers/index.ts";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const EXAMPLES = join(ROOT, "docs/examples");
 const QUOINCTL = join(ROOT, "client/bin/quoinctl.js");
+const QUOIN_FOUND = join(ROOT, "client/scripts/quoin-found.ts");
 const NAMES = ["q-0", "q-1", "q-2"];
 const FIRST_PORT = 7400;
 /** Distance between the ports of two members of the test. */
 const PORTS_PER_MEMBER = 10;
 
+interface ComposeService {
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly healthcheck: { readonly test: readonly string[] };
+}
+
 interface Compose {
-  readonly services: Readonly<
-    Record<string, { readonly command: readonly string[]; readonly environment: Readonly<Record<string, string>> }>
-  >;
+  readonly services: Readonly<Record<string, ComposeService>>;
 }
 
 /** The words of a command without characters that a shell would interpret, except for quotes. */
@@ -60,7 +65,7 @@ describe("the examples of the manual without Kubernetes", function () {
       .replaceAll(/(q-\d|\*):(74\d\d)/g, (_, host, port) => `127.0.0.1:${portOf(host === "*" ? name : host, +port)}`)
       .replaceAll("/var/lib/quoin", join(directory, "data", name))
       .replaceAll("/run/secrets", directory)
-      .replaceAll("/etc/quoin/tls", join(directory, "tls"));
+      .replaceAll("/etc/quoin/tls", join(directory, "tls", name));
     members.set(name, new TestProcess(MEMBER_PROGRAM, [...wordsOf(onThisMachine), "--no-disk-reserve"]));
   }
 
@@ -69,6 +74,19 @@ describe("the examples of the manual without Kubernetes", function () {
     child?.signal("SIGTERM");
     expect((await child?.ended)?.code, child?.stdout).to.equal(0);
     await child?.dispose();
+  }
+
+  /** The arguments of the service that founds the cluster. */
+  function foundingArguments(): string[] {
+    const [program, ...args] = compose.services.found?.command ?? [];
+    expect(program).to.equal("quoin-found");
+    return args.map((text) =>
+      text
+        .replace("q-0:7403", `localhost:${portOf("q-0", 7403)}`)
+        .replace("/etc/quoin/ca.crt", "tls/ca.crt")
+        .replace("/run/secrets/", "")
+        .replace("/owner/", ""),
+    );
   }
 
   /** Runs the program to its end, and returns what it printed. */
@@ -99,8 +117,6 @@ describe("the examples of the manual without Kubernetes", function () {
     for (const token of ["join-token", "admin-token"]) {
       writeFileSync(join(directory, token), execFileSync("openssl", ["rand", "-hex", "32"]), { mode: 0o600 });
     }
-    copyFileSync(join(EXAMPLES, "found.ts"), join(directory, "found.ts"));
-    symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
     mkdirSync(join(directory, "data"));
   });
 
@@ -118,9 +134,9 @@ describe("the examples of the manual without Kubernetes", function () {
   it("found a cluster of three with TLS, whatever was interrupted", async () => {
     start("q-0");
     await members.get("q-0")?.untilPrinted('"msg":"listening"');
-    const found = ["--ca", "tls/ca.crt", "--endpoint", `localhost:${portOf("q-0", 7403)}`];
-    const first = await outputOf(join(directory, "found.ts"), found);
-    expect(await outputOf(join(directory, "found.ts"), found)).to.equal(first);
+    const found = foundingArguments();
+    const first = await outputOf(QUOIN_FOUND, found);
+    expect(await outputOf(QUOIN_FOUND, found)).to.equal(first);
     for (const name of ["q-1", "q-2"]) {
       await quoinctl("member", "add", name);
       start(name);
@@ -128,6 +144,15 @@ describe("the examples of the manual without Kubernetes", function () {
     await quoinctl("member", "promote", "q-1", "q-2", "--wait", "60s");
     expect((await quoinctl("member", "list")).match(/\b(leader|voter)\b/g)).to.have.lengthOf(NAMES.length);
     await quoinctl("kv", "put", "default/greeting", "hello");
+  });
+
+  it("check the health of a member", () => {
+    const [kind, program = "", option = "", script = ""] = compose.services["q-1"]?.healthcheck.test ?? [];
+    expect([kind, program]).to.deep.equal(["CMD", "node"]);
+    const checkOf = (port: number) => () =>
+      execFileSync(process.execPath, [option, script.replace("7404", String(port))], { stdio: "pipe" });
+    checkOf(portOf("q-1", 7404))();
+    expect(checkOf(portOf("q-2", 7405)), "where nothing listens").to.throw();
   });
 
   it("replace a member whose data is gone", async () => {
@@ -142,7 +167,7 @@ describe("the examples of the manual without Kubernetes", function () {
   });
 
   it("start members with the same flags under systemd as in containers", () => {
-    const [, command = ""] = /^ExecStart=\S+([\s\S]*?[^\\])$/m.exec(unit) ?? [];
+    const [, command = ""] = /^ExecStart=\S+\/quoin member([\s\S]*?[^\\])$/m.exec(unit) ?? [];
     const inUnit = wordsOf(command.replaceAll("%H", "q-0"))
       .join(" ")
       .replaceAll("/var/lib/quoin/data", "/var/lib/quoin")

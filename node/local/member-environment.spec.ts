@@ -1,8 +1,8 @@
-/** Processes of members that the launcher starts: rules that hold in every environment. */
+/** Rules for the processes of members that hold in every environment. */
 
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { ARENAS, NODE_FLAGS } from "./member-process.ts";
+import { ARENAS, NODE_FLAGS } from "./member-environment.ts";
 
 describe("the process of a member", () => {
   it("is started with the flags and the environment that the image has", () => {

@@ -1,0 +1,19 @@
+/**
+ * `node scripts/packages/image.ts DIRECTORY`: writes what the image contains besides Node. The Dockerfile runs it. The
+ * programs need no package, because the addon of RocksDB is among their files.
+ */
+
+import { cpSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { repositoryRoot, writeLicences } from "../bundle/index.ts";
+import { bundlePrograms } from "./programs.ts";
+import { writeSbom } from "./sbom.ts";
+
+const [directory] = process.argv.slice(2);
+if (directory === undefined) throw new Error("the directory is missing");
+mkdirSync(directory, { recursive: true });
+const names = ["quoinctl", "quoin-found", "quoin-operator"] as const;
+const { packages } = await bundlePrograms(path.resolve(directory, "dist"), names, true);
+writeLicences(path.join(directory, "THIRD-PARTY-LICENSES.txt"), packages);
+writeSbom(directory, "quoin", ["node", "client", "operator"]);
+for (const file of ["package.json", "LICENSE"]) cpSync(path.join(repositoryRoot, file), path.join(directory, file));

@@ -1,0 +1,84 @@
+/**
+ * Bundles the programs of a server: a member with its threads, `quoinctl`, and on request the operator, or the launcher
+ * of a local cluster. All files are in one folder. The package.json one level above has the version.
+ */
+
+import { cpSync, existsSync } from "node:fs";
+import path from "node:path";
+import { type Bundle, bundleJavaScript, type OwnFiles, repositoryRoot } from "../bundle/index.ts";
+
+/** The package that npm installs with a server: its addon is a file of its own for each platform. */
+export const addon = "rocksdb";
+
+/** A package that others only use if it is there. No dependency of a program names it. */
+const unused = ["supports-color"];
+
+const member = {
+  "quoin-node": "node/src/main.ts",
+  "log-thread": "node/src/storage/log-thread.ts",
+  "state-thread": "node/src/storage/state-thread.ts",
+  "hashing-thread": "node/src/access/hashing-thread.ts",
+} as const;
+
+/** The source of each program besides the member. */
+export const programs = {
+  quoinctl: "client/scripts/quoinctl.ts",
+  "quoin-found": "client/scripts/quoin-found.ts",
+  "quoin-operator": "operator/src/main.ts",
+  "quoin-start": "node/local/quoin-start.ts",
+  quoin: "node/local/quoin.ts",
+} as const;
+
+/** What a member reads beside its own files, and where that is in the repository. */
+const data = {
+  "generated/descriptors.binpb": "proto/generated/descriptors.binpb",
+  // The files of the web console, in a repository that has one. `npm run package` needs them built.
+  ...(existsSync(path.join(repositoryRoot, "console")) ? { built: "console/built" } : {}),
+};
+
+/** Definitions of services, which these packages read when a member starts. */
+const definitions: readonly OwnFiles[] = [
+  { name: "grpc-health-check", modules: ["build/src/health.js"], folder: "proto" },
+  {
+    name: "@grpc/reflection",
+    modules: ["build/src/implementations/reflection-v1.js", "build/src/implementations/reflection-v1alpha.js"],
+    folder: "build/proto",
+  },
+];
+
+/** The addon itself, as it comes for this platform. */
+const ownAddon: OwnFiles = {
+  name: addon,
+  modules: ["binding.js"],
+  folder: `prebuilds/${process.platform}-${process.arch}`,
+};
+
+/**
+ * Writes the member, its threads, and the other programs of these names.
+ *
+ * @param withAddon whether the directory also gets the addon for this platform; else `node_modules` must have it
+ * @throws Error if a source does not compile
+ */
+export async function bundlePrograms(
+  directory: string,
+  names: readonly (keyof typeof programs)[],
+  withAddon: boolean,
+): Promise<Bundle> {
+  const others = names.map((name) => [name, programs[name]] as const);
+  const bundle = await bundleJavaScript({
+    entries: { ...member, ...Object.fromEntries(others) },
+    directory,
+    format: "esm",
+    extension: ".js",
+    splitting: true,
+    flat: true,
+    minify: true,
+    firstLine: "#!/usr/bin/env node",
+    external: [...(withAddon ? [] : [addon]), ...unused],
+    ownFiles: withAddon ? [...definitions, ownAddon] : definitions,
+  });
+  for (const [name, source] of Object.entries(data)) {
+    cpSync(path.join(repositoryRoot, source), path.join(directory, name), { recursive: true });
+  }
+  return bundle;
+}

@@ -1,0 +1,67 @@
+/** Lists the packages of others in a published artefact, as CycloneDX, from package-lock.json. */
+
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { repositoryRoot } from "../bundle/index.ts";
+
+/** The name of the list in packages and in the image. */
+export const sbomFile = "sbom.cdx.json";
+
+/**
+ * Writes the list for these packages of the repository, without those that only developers need.
+ *
+ * @param folder gets the file
+ * @param artefact its name
+ * @throws Error if npm refuses it
+ */
+export function writeSbom(folder: string, artefact: string, workspaces: readonly string[]): void {
+  const args = [
+    "sbom",
+    "--sbom-format=cyclonedx",
+    "--package-lock-only",
+    ...workspaces.map((name) => `--workspace=${name}`),
+  ];
+  const { status, stdout, stderr, error } = spawnSync("npm", args, {
+    cwd: repositoryRoot,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(`npm sbom failed\n${stderr}`, { cause: error });
+  const list = withoutDevelopment(JSON.parse(stdout));
+  // Npm calls it like the folder of the repository.
+  list.metadata.component.name = artefact;
+  writeFileSync(path.join(folder, sbomFile), `${JSON.stringify(list, undefined, 2)}\n`);
+}
+
+interface Component {
+  readonly "bom-ref": string;
+  readonly properties: readonly { readonly name: string }[];
+}
+
+interface Dependency {
+  readonly ref: string;
+  readonly dependsOn: readonly string[];
+}
+
+interface List {
+  readonly metadata: { readonly component: { name: string } };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly Dependency[];
+}
+
+/**
+ * Leaves out the packages that npm marks as those of developers. Its own option for that also leaves out packages that
+ * the programs need, if the repository names them for developers as well.
+ */
+function withoutDevelopment(list: List): List {
+  const components = list.components.filter(
+    ({ properties }) => !properties.some(({ name }) => name === "cdx:npm:package:development"),
+  );
+  const root = list.dependencies[0]?.ref;
+  const kept = new Set([root, ...components.map((component) => component["bom-ref"])]);
+  const dependencies = list.dependencies
+    .filter(({ ref }) => kept.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) }));
+  return { ...list, components, dependencies };
+}

@@ -83,9 +83,11 @@ export interface AcceptorView {
   incarnationOf(memberId: number): string | undefined;
 }
 
-/** The version of the peer protocol that this release speaks. */
-export const PROTOCOL_VERSION = 2;
-export const PROTOCOL_VERSIONS: VersionRange = { min: PROTOCOL_VERSION, max: PROTOCOL_VERSION };
+/**
+ * The versions of the peer protocol that this release speaks. Version 3 added the frame of kept traces; a connection
+ * carries it only if both sides speak that version.
+ */
+export const PROTOCOL_VERSIONS: VersionRange = { min: 2, max: 3 };
 
 /** Bytes of every answer. */
 export const ANSWER_BYTES = 4 * NUMBER_BYTES;
@@ -117,9 +119,14 @@ const ANSWERS = [
   "BUSY",
 ] as const satisfies readonly ("ok" | HelloRefusal)[];
 
-/** Whether the ranges share a version of the peer protocol. This release knows only one. */
+/** Whether the ranges share a version of the peer protocol. */
 export function speaksProtocol(offered: VersionRange): boolean {
   return offered.min <= PROTOCOL_VERSIONS.max && offered.max >= PROTOCOL_VERSIONS.min;
+}
+
+/** The newest version of the peer protocol that the dialer and this release share. */
+export function commonProtocol(offered: VersionRange): number {
+  return Math.min(offered.max, PROTOCOL_VERSIONS.max);
 }
 
 /**

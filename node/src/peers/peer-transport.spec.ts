@@ -440,7 +440,7 @@ describe("PeerTransport", () => {
       ["another cluster", 1, { clusterId: "00000000-0000-4000-8000-000000000000" }],
       ["another target", 2, { target: { memberId: 7, incarnation: incarnationOf(1) } }],
       ["another target's data", 2, { target: { memberId: 1, incarnation: incarnationOf(7) } }],
-      ["another protocol", 3, { protocol: { min: 3, max: 9 } }],
+      ["another protocol", 3, { protocol: { min: 4, max: 9 } }],
       ["a removed member", 4, { source: { ...helloTo(1).source, memberId: 9 } }],
       ["other data", 5, { source: { ...helloTo(1).source, incarnation: incarnationOf(9) } }],
     ] as const;

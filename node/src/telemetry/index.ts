@@ -6,4 +6,4 @@ export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.t
 export { counter, gauge, histogram, type Metric, type MetricDescription } from "./metric.ts";
 export { Metrics } from "./metrics.ts";
 export { PROCESS_METRICS } from "./process-metrics.ts";
-export { RequestLog } from "./request-log.ts";
+export { type AnsweredRequest, RequestLog } from "./request-log.ts";

@@ -1,0 +1,107 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { ClusterUnderTest, type CollectedSpan, TraceCollector, until } from "../harness/index.ts";
+
+/** A traceparent of a new trace. */
+function newTrace(flags: "00" | "01"): {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceparent: string;
+} {
+  const traceId = randomBytes(16).toString("hex");
+  const spanId = randomBytes(8).toString("hex");
+  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${flags}` };
+}
+
+describe("traces of a cluster", function () {
+  this.timeout(60_000);
+  let collector: TraceCollector;
+  let cluster: ClusterUnderTest;
+
+  before(async () => {
+    collector = await TraceCollector.open();
+    cluster = await ClusterUnderTest.start(3, {
+      placementOf: async () => ({
+        flags: ["--trace-endpoint", collector.endpoint, "--trace-ratio", "0", "--trace-slow-ms", "0"],
+        environment: { OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_RESOURCE_ATTRIBUTES: "deployment=test" },
+      }),
+    });
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") {
+      console.log(await cluster.describe());
+    }
+  });
+
+  after(async () => {
+    await cluster.dispose();
+    await collector.close();
+  });
+
+  /** The tree of a trace, one span a line: the member, the kind and the name, below its parent. */
+  function treeOf(traceId: string, parentId: string, indent = ""): string[] {
+    return collector
+      .trace(traceId)
+      .filter((span) => span.parentId === parentId)
+      .map((span) => ({ span, text: `${span.resource["quoin.member"]} ${span.kind} ${span.name}` }))
+      .sort((a, b) => (a.text < b.text ? -1 : 1))
+      .flatMap(({ span, text }) => [`${indent}${text}`, ...treeOf(traceId, span.spanId, `${indent}  `)]);
+  }
+
+  const named = (traceId: string, name: string): CollectedSpan[] =>
+    collector.trace(traceId).filter((span) => span.name === name);
+
+  it("show a put through a follower as one tree, from the call to the disks of all members", async () => {
+    const [leader, follower] = [await cluster.leader(), await cluster.follower()];
+    const other = cluster.members.find((member) => member !== leader && member !== follower);
+    const client = cluster.client([follower.grpc]);
+    await client.keyValue.put("default", "warm", "up");
+    const { traceId, spanId, traceparent } = newTrace("01");
+    await client.keyValue.put("default", "a key", "its value", { traceparent });
+    await until("all spans of the put", () => collector.trace(traceId).length >= 13);
+
+    expect(treeOf(traceId, spanId)).to.deep.equal([
+      `${follower.name} server coordination.v1.KeyValueService/PutKey`,
+      `  ${follower.name} internal quoin.propose`,
+      `    ${follower.name} client quoin.forward`,
+      `      ${leader.name} server quoin.lead`,
+      `        ${leader.name} client quoin.replicate`,
+      ...[follower, other]
+        .map((member) => member?.name ?? "")
+        .sort()
+        .flatMap((name) => [`          ${name} server quoin.follow`, `            ${name} internal quoin.log.write`]),
+      `        ${leader.name} internal quoin.apply`,
+      `        ${leader.name} internal quoin.log.write`,
+      `    ${follower.name} internal quoin.apply`,
+      `    ${follower.name} internal quoin.queue`,
+    ]);
+
+    const [call] = named(traceId, "coordination.v1.KeyValueService/PutKey");
+    expect(call?.attributes).to.include({
+      ...{ "rpc.system": "grpc", "rpc.service": "coordination.v1.KeyValueService", "rpc.method": "PutKey" },
+      ...{ "rpc.grpc.status_code": 0, "quoin.namespace": "default" },
+    });
+    expect(call?.resource).to.include({ "service.name": "quoin", "quoin.cluster": "under-test", deployment: "test" });
+    expect(call?.events).to.deep.equal(["request admitted", "request complete"]);
+    // Members of one machine share a clock: what happens below a span happens within the call.
+    for (const span of collector.trace(traceId)) {
+      expect(span.fromNs >= (call?.fromNs ?? 0n), span.name).to.equal(true);
+      expect(span.toNs >= span.fromNs, span.name).to.equal(true);
+    }
+    // Each write of a log is a span of its own, which all traces in it share.
+    for (const { spanId: id, links } of named(traceId, "quoin.log.write")) {
+      const [link] = links;
+      const group = collector.spans.find((span) => span.spanId === link?.spanId);
+      expect([group?.name, group?.traceId, group?.parentId]).to.deep.equal([
+        "quoin.log.group_commit",
+        link?.traceId,
+        "",
+      ]);
+      expect(group?.links).to.deep.include({ traceId, spanId: id });
+    }
+    expect(
+      JSON.stringify(collector.spans, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
+    ).to.not.match(/a key|its value/);
+  });
+});

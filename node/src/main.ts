@@ -262,9 +262,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
 
 /** The traces of this process; null if it keeps none. */
 function tracingOf({ tracing, name, clusterName }: Configuration, version: string, logger: Logger): Tracing | null {
+  const clocks = { ...systemClock, originMs: performance.timeOrigin };
   return tracing === null
     ? null
-    : new Tracing(tracing, { version, member: name, cluster: clusterName }, systemClock, logger);
+    : new Tracing(tracing, { version, member: name, cluster: clusterName }, clocks, logger);
 }
 
 function replicaLimits({ logCatchUpBytes }: Configuration): ReplicaLimits {

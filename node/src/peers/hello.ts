@@ -84,10 +84,12 @@ export interface AcceptorView {
 }
 
 /**
- * The versions of the peer protocol that this release speaks. Version 3 added the frame of kept traces; a connection
- * carries it only if both sides speak that version.
+ * The newest version of the peer protocol. Version 3 added the frame of kept traces; a connection carries it only if both
+ * sides speak that version.
  */
-export const PROTOCOL_VERSIONS: VersionRange = { min: 2, max: 3 };
+export const PROTOCOL_VERSION = 3;
+/** The versions that this release speaks. */
+export const PROTOCOL_VERSIONS: VersionRange = { min: 2, max: PROTOCOL_VERSION };
 
 /** Bytes of every answer. */
 export const ANSWER_BYTES = 4 * NUMBER_BYTES;
@@ -126,7 +128,7 @@ export function speaksProtocol(offered: VersionRange): boolean {
 
 /** The newest version of the peer protocol that the dialer and this release share. */
 export function commonProtocol(offered: VersionRange): number {
-  return Math.min(offered.max, PROTOCOL_VERSIONS.max);
+  return Math.min(offered.max, PROTOCOL_VERSION);
 }
 
 /**

@@ -12,9 +12,11 @@ describe("export of spans", function () {
   this.timeout(20_000);
   let collector: TraceCollector;
   const exporters: ThreadExporter[] = [];
+  let wallMs: number;
 
   beforeEach(async () => {
     collector = await TraceCollector.open();
+    wallMs = 1_750_000_001_000;
   });
 
   afterEach(async () => {
@@ -23,7 +25,7 @@ describe("export of spans", function () {
   });
 
   function exporterTo(url: string, changes: Partial<OtlpOptions> = {}): ThreadExporter {
-    const clocks = { monotonicMs: () => 1_000, wallMs: () => 1_750_000_001_000 };
+    const clocks = { monotonicMs: () => 1_000, wallMs: () => wallMs, originMs: 1_750_000_000_000.5 };
     const exporter = new ThreadExporter({ url, protocol: "http/json", ...MEMBER, ...changes }, clocks);
     exporters.push(exporter);
     return exporter;
@@ -47,13 +49,20 @@ describe("export of spans", function () {
     expect(received).to.deep.include({
       ...{ traceId: PARENT.traceId, spanId: span.spanId, parentId: PARENT.parentId, state: "a=1" },
       ...{ name: "quoin.lead", kind: "server", error: "late", events: ["appended"], links: [LINK] },
-      ...{ fromNs: 1_750_000_001_000_250_000n, toNs: 1_750_000_001_002_000_000n },
+      ...{ fromNs: 1_750_000_001_000_750_000n, toNs: 1_750_000_001_002_500_000n },
       attributes: { "quoin.index": 7, "quoin.log.write_ms": 0.5, "quoin.reason": "NO_LEADER" },
     });
     expect(received?.resource).to.include({
       ...{ "service.name": "quoin", "service.version": "1.2.3", "service.instance.id": "q-7" },
       ...{ "quoin.cluster": "demo", "quoin.member": "q-7" },
     });
+  });
+
+  it("follows the wall clock when it was set", async () => {
+    wallMs += 60_000;
+    const span = spanOf({ ...PARENT, hasRemoteParent: true }, { name: "quoin.lead", fromMs: 1_000, toMs: 1_001 });
+    expect(await exported(exporterTo(`${collector.endpoint}/v1/traces`), [span])).to.equal(null);
+    expect(collector.spans[0]?.fromNs).to.equal(1_750_000_061_000_000_000n);
   });
 
   it("reports a collector that refuses, and goes on when it takes spans again", async () => {

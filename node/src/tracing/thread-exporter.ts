@@ -13,9 +13,11 @@ import type { SpanExporter } from "./span-queue.ts";
 export interface TraceClocks {
   readonly monotonicMs: () => number;
   readonly wallMs: () => number;
+  /** The wall clock at the start of the monotonic clock. Unlike the wall clock, it has fractions. */
+  readonly originMs: number;
 }
 
-/** The wall clock of the spans follows the system's when they differ by more than this: it has whole milliseconds. */
+/** The spans follow the wall clock when they differ from it by more than this. */
 const CLOCK_STEP_MS = 5;
 /** MiB. A batch has about one. */
 const HEAP = { maxOldGenerationSizeMb: 64 };
@@ -31,7 +33,7 @@ export class ThreadExporter implements SpanExporter {
   constructor(options: OtlpOptions, clocks: TraceClocks) {
     this.#options = options;
     this.#clocks = clocks;
-    this.#offsetMs = clocks.wallMs() - clocks.monotonicMs();
+    this.#offsetMs = clocks.originMs;
   }
 
   export(spans: readonly Span[], done: (error: Error | null) => void): void {

@@ -2,6 +2,9 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { ClusterUnderTest, type CollectedSpan, TraceCollector, until } from "../harness/index.ts";
 
+/** Requests that take as long are slow. */
+const SLOW_MS = 400;
+
 /** A traceparent of a new trace. */
 function newTrace(flags: "00" | "01"): {
   readonly traceId: string;
@@ -22,8 +25,12 @@ describe("traces of a cluster", function () {
     collector = await TraceCollector.open();
     cluster = await ClusterUnderTest.start(3, {
       placementOf: async () => ({
-        flags: ["--trace-endpoint", collector.endpoint, "--trace-ratio", "0", "--trace-slow-ms", "0"],
-        environment: { OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_RESOURCE_ATTRIBUTES: "deployment=test" },
+        flags: ["--trace-endpoint", collector.endpoint, "--trace-ratio", "0", "--trace-slow-ms", String(SLOW_MS)],
+        environment: {
+          OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+          OTEL_RESOURCE_ATTRIBUTES: "deployment=test",
+          OTEL_EXPORTER_OTLP_TIMEOUT: "1000",
+        },
       }),
     });
   });
@@ -103,5 +110,68 @@ describe("traces of a cluster", function () {
     expect(
       JSON.stringify(collector.spans, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
     ).to.not.match(/a key|its value/);
+  });
+
+  it("show what a read, a lock and a request over HTTP waited for", async () => {
+    const follower = await cluster.follower();
+    const client = cluster.client([follower.grpc]);
+    const [read, waiting, created] = [newTrace("01"), newTrace("01"), newTrace("01")];
+    await client.keyValue.get("default", "a key", { traceparent: read.traceparent });
+    await client.locks.create("default", "a lock");
+    const hold = await client.locks.acquire("default", "a lock", { ttlSeconds: 30 });
+    const turn = client.locks.acquire("default", "a lock", {
+      ...{ ttlSeconds: 30, waitMs: 20_000, traceparent: waiting.traceparent },
+    });
+    await until("the request to wait", async () => {
+      const { waiters } = await client.locks.describe("default", "a lock");
+      return waiters === 1;
+    });
+    await client.locks.release("default", "a lock", { fencingToken: hold.fencingToken });
+    await turn;
+    await client.logs.create("a-log", { traceparent: created.traceparent });
+    await until("the spans", () => named(created.traceId, "quoin.propose").length === 1);
+    expect(treeOf(read.traceId, read.spanId).map((line) => line.split(" ").at(-1))).to.deep.equal([
+      "coordination.v1.KeyValueService/GetKey",
+      "quoin.read",
+    ]);
+    expect(named(waiting.traceId, "quoin.lock.wait")).to.have.length(1);
+    const [call] = collector.trace(created.traceId).filter(({ parentId }) => parentId === created.spanId);
+    expect([call?.name, call?.attributes["http.response.status_code"]]).to.deep.equal(["POST /logs", 201]);
+  });
+
+  it("include a slow request that its client has not sampled, with the spans of all members", async () => {
+    const leader = await cluster.leader();
+    const client = cluster.client([leader.grpc]);
+    await client.keyValue.put("default", "warm", "up");
+    const { traceId, traceparent } = newTrace("00");
+    const others = cluster.members.filter((member) => member !== leader);
+    for (const member of others) {
+      member.pause();
+    }
+    const begunMs = performance.now();
+    const put = client.keyValue.put("default", "a key", "its value", { traceparent });
+    await until("the put to be slow", () => performance.now() - begunMs > 1.2 * SLOW_MS);
+    for (const member of others) {
+      member.resume();
+    }
+    await put;
+    await until("the spans of the other members", () => named(traceId, "quoin.follow").length >= 1);
+    expect(named(traceId, "quoin.log.write").length).to.be.greaterThan(0);
+    expect(named(traceId, "quoin.replicate")[0]?.events).to.include("acknowledged");
+  });
+
+  it("harm nothing while the collector does not answer, and go on afterwards", async () => {
+    const client = cluster.client();
+    collector.mode = "silent";
+    const requests = collector.requests.length;
+    const puts = Array.from({ length: 100 }, (_, at) =>
+      client.keyValue.put("default", `key ${at}`, "v", { traceparent: newTrace("01").traceparent }),
+    );
+    await until("the collector to be asked", () => collector.requests.length > requests);
+    await Promise.all(puts);
+    collector.mode = "take";
+    const { traceId, traceparent } = newTrace("01");
+    await client.keyValue.put("default", "a key", "its value", { traceparent });
+    await until("the trace", () => named(traceId, "quoin.propose").length === 1);
   });
 });

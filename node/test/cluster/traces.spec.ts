@@ -16,8 +16,7 @@ function newTrace(flags: "00" | "01"): {
   return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${flags}` };
 }
 
-describe("traces of a cluster", function () {
-  this.timeout(60_000);
+describe("traces of a cluster", () => {
   let collector: TraceCollector;
   let cluster: ClusterUnderTest;
 

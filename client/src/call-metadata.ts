@@ -12,6 +12,6 @@ export function callMetadata(token: string, requestId: string, trace: TraceHeade
   metadata.set("authorization", `Bearer ${token}`);
   metadata.set("api-version", apiVersion);
   metadata.set("request-id", requestId);
-  for (const [name, value] of Object.entries(trace)) metadata.set(name, value);
+  for (const name in trace) metadata.set(name, trace[name] ?? "");
   return metadata;
 }

@@ -87,7 +87,7 @@ export interface AcceptorView {
  * The newest version of the peer protocol. Version 3 added the frame of kept traces; a connection carries it only if both
  * sides speak that version.
  */
-export const PROTOCOL_VERSION = 3;
+const PROTOCOL_VERSION = 3;
 /** The versions that this release speaks. */
 export const PROTOCOL_VERSIONS: VersionRange = { min: 2, max: PROTOCOL_VERSION };
 

@@ -51,7 +51,8 @@ export class RequestTrace {
   confirmedMs = 0;
   readableMs = 0;
   endedMs = 0;
-  end: RequestEnd | null = null;
+  /** Whether its spans are made. */
+  isKept = false;
   #traceId: string | null = null;
 
   constructor(parent: TraceContext | null, isSampled: boolean, startedMs: number) {
@@ -64,6 +65,11 @@ export class RequestTrace {
   get traceId(): string {
     this.#traceId ??= this.parent?.traceId ?? newTraceId();
     return this.#traceId;
+  }
+
+  /** The trace id, if a search for it finds something: a span of this member, or of the caller. */
+  get knownTraceId(): string | undefined {
+    return this.isSampled || this.isKept || this.parent !== null ? this.traceId : undefined;
   }
 
   /** How long the request took, without its wait for a lock that others held, which is no slowness. */

@@ -18,10 +18,10 @@ export interface TraceContext {
 }
 
 /** Bytes of the ids. */
-export const TRACE_ID_BYTES = 16;
-export const SPAN_ID_BYTES = 8;
+const TRACE_ID_BYTES = 16;
+const SPAN_ID_BYTES = 8;
 /** A longer `tracestate` is not carried on. The standard requires at least this many characters. */
-export const STATE_LENGTH_MAX = 512;
+const STATE_LENGTH_MAX = 512;
 
 /** Version, trace id, span id, flags; versions above 00 may add fields. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;

@@ -98,6 +98,7 @@ export class Tracer {
     if (!trace.isSampled && !(isSlow && this.#allowsSlow(endedMs))) {
       return false;
     }
+    trace.isKept = true;
     this.kept[trace.isSampled ? "sampled" : "slow"]++;
     return this.#push({ dueMs: endedMs + DELAY_MS, trace, end: describe() });
   }

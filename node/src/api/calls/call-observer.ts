@@ -132,18 +132,19 @@ export class CallObserver {
     if (!calls.isStream) {
       calls.durations.addMs(durationMs);
     }
-    this.#log.add(durationMs, calls.mayWait, () => logged(calls, end));
     if (call.trace !== null) {
       this.#tracer?.end(call.trace, endedMs, calls.isStream, () => traced(calls, end));
     }
+    // After the decision about the trace, because the line names a kept one.
+    this.#log.add(durationMs, calls.mayWait, () => logged(calls, end));
   }
 }
 
 function logged({ path }: MethodCalls, { code, reason, call }: CallEnd): AnsweredRequest {
   // The trace of the caller is worth a search in the log, even if this member keeps none.
-  const traceId = call.trace?.traceId ?? traceContextOf(call.values("traceparent"))?.traceId;
+  const traceId = call.trace?.knownTraceId ?? traceContextOf(call.values("traceparent"))?.traceId;
   return {
-    ...{ protocol: "grpc", method: path, status: status[code] ?? "", reason },
+    ...{ protocol: "grpc", method: path, status: status[code] ?? String(code), reason },
     requestId: loggedRequestId(call.values("request-id")),
     ...(traceId === undefined ? {} : { trace_id: traceId }),
   };

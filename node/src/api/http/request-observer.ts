@@ -128,6 +128,16 @@ export class RequestObserver {
     if (!mayWait) {
       requests.durations.addMs(durationMs);
     }
+    if (trace !== null) {
+      this.#tracer?.end(trace, endedMs, mayWait, () => ({
+        protocol: "http",
+        name,
+        code: response.headersSent ? response.statusCode : 0,
+        isError: response.headersSent && response.statusCode >= FIRST_SERVER_ERROR,
+        reason: "",
+        requestId: requestIdOf(request),
+      }));
+    }
     const describe = (): AnsweredRequest => {
       const traceId = traceIdOf(request);
       return {
@@ -141,16 +151,6 @@ export class RequestObserver {
       };
     };
     this.#log.add(durationMs, mayWait, describe);
-    if (trace !== null) {
-      this.#tracer?.end(trace, endedMs, mayWait, () => ({
-        protocol: "http",
-        name,
-        code: response.headersSent ? response.statusCode : 0,
-        isError: response.headersSent && response.statusCode >= FIRST_SERVER_ERROR,
-        reason: "",
-        requestId: requestIdOf(request),
-      }));
-    }
   }
 }
 
@@ -161,7 +161,7 @@ function headersOf({ headersDistinct }: IncomingMessage) {
 
 /** The trace id of the request for the log: that of its caller if this member takes no stamps; undefined = it has none. */
 export function traceIdOf(request: IncomingMessage): string | undefined {
-  return traceOf(request)?.traceId ?? traceContextOf(headersOf(request).values("traceparent"))?.traceId;
+  return traceOf(request)?.knownTraceId ?? traceContextOf(headersOf(request).values("traceparent"))?.traceId;
 }
 
 /** The template of the route. Express sets it on the request once a route has taken it. */

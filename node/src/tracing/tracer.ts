@@ -57,7 +57,7 @@ export class Tracer {
   readonly timeline = new Timeline();
   /** Traces that were kept, by reason. */
   readonly kept = { sampled: 0, slow: 0 };
-  /** Kept traces of which no spans were made, because too many were slow, or too many spans waited. */
+  /** Kept traces without spans of this member, because too many were slow, or too many spans waited. */
   dropped = 0;
   readonly #options: TracerOptions;
   readonly #sampler: Sampler;

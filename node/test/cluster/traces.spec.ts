@@ -95,7 +95,12 @@ describe("traces of a cluster", () => {
       expect(span.fromNs >= (call?.fromNs ?? 0n), span.name).to.equal(true);
       expect(span.toNs >= span.fromNs, span.name).to.equal(true);
     }
-    // Each write of a log is a span of its own, which all traces in it share.
+    // Each write of a log is a span of its own, which all traces in it share. It is exported last.
+    await until("the writes of the logs", () =>
+      named(traceId, "quoin.log.write").every(({ links }) =>
+        collector.spans.some((span) => span.spanId === links[0]?.spanId),
+      ),
+    );
     for (const { spanId: id, links } of named(traceId, "quoin.log.write")) {
       const [link] = links;
       const group = collector.spans.find((span) => span.spanId === link?.spanId);
@@ -128,7 +133,10 @@ describe("traces of a cluster", () => {
     await client.locks.release("default", "a lock", { fencingToken: hold.fencingToken });
     await turn;
     await client.logs.create("a-log", { traceparent: created.traceparent });
-    await until("the spans", () => named(created.traceId, "quoin.propose").length === 1);
+    // Each member exports its spans at its own time.
+    await until("the spans of all three", () =>
+      [read, waiting, created].every(({ traceId, spanId }) => treeOf(traceId, spanId).length > 1),
+    );
     expect(treeOf(read.traceId, read.spanId).map((line) => line.split(" ").at(-1))).to.deep.equal([
       "coordination.v1.KeyValueService/GetKey",
       "quoin.read",

@@ -59,7 +59,7 @@ describe("the design documents", () => {
     const drawn = globSync("docs/diagrams/*.svg", { cwd: repositoryRoot })
       .map((path) => basename(path))
       .filter((name) => !name.startsWith("benchmark-"));
-    const sourced = globSync("docs/diagrams/*.{dot,sequence}", { cwd: repositoryRoot }).map((path) =>
+    const sourced = globSync("docs/diagrams/*.{dot,sequence,trace}", { cwd: repositoryRoot }).map((path) =>
       basename(path).replace(/\.\w+$/, ".svg"),
     );
     expect([...shown].sort()).to.deep.equal(drawn.sort());

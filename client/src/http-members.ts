@@ -17,6 +17,7 @@ import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
+import { assertTraceparent, type OperationTrace, traceOperation } from "./tracing.ts";
 
 /** The shared parts of one client's requests. */
 export interface HttpContext {
@@ -79,8 +80,30 @@ export class HttpMembers {
    * @throws QuoinError with the outcome over all attempts.
    */
   async request(request: MemberRequest, options: HttpCallOptions = {}): Promise<HttpAnswer> {
-    const { timeoutMs = this.#context.timeoutMs, signal } = options;
+    const { timeoutMs = this.#context.timeoutMs, signal, traceparent } = options;
     timeoutField("timeoutMs", timeoutMs);
+    assertTraceparent(traceparent);
+    // The path may contain names that the application chose.
+    const name = request.method;
+    const trace = await traceOperation(traceparent, () => {
+      return { name, attemptName: name, system: "http", attributes: {} };
+    });
+    try {
+      const answer = await this.#request(request, timeoutMs, signal, trace);
+      trace.end(null);
+      return answer;
+    } catch (thrown) {
+      trace.end(QuoinError.from(thrown));
+      throw thrown;
+    }
+  }
+
+  async #request(
+    request: MemberRequest,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    trace: OperationTrace,
+  ): Promise<HttpAnswer> {
     const deadlineMs = this.runtime.monotonicMs() + timeoutMs;
     let outcome: Outcome = "not-executed";
     let refused = "";
@@ -90,7 +113,7 @@ export class HttpMembers {
       let token = "";
       try {
         token = await this.#context.tokens.token();
-        return await this.#attempt(endpoint, token, request, deadlineMs, signal);
+        return await this.#tracedAttempt(trace, endpoint, token, request, deadlineMs, signal);
       } catch (thrown) {
         let failure = QuoinError.from(thrown);
         if (failure.outcome === "unknown") outcome = "unknown";
@@ -145,6 +168,26 @@ export class HttpMembers {
   close(): void {
     this.#closing.abort();
     this.#exchange.close();
+  }
+
+  async #tracedAttempt(
+    trace: OperationTrace,
+    endpoint: string,
+    token: string,
+    request: MemberRequest,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<HttpAnswer> {
+    const span = trace.attempt(endpoint);
+    try {
+      const headers = { ...request.headers, ...span.headers };
+      const answer = await this.#attempt(endpoint, token, { ...request, headers }, deadlineMs, signal);
+      span.end(null);
+      return answer;
+    } catch (thrown) {
+      span.end(QuoinError.from(thrown));
+      throw thrown;
+    }
   }
 
   async #attempt(

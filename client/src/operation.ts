@@ -21,6 +21,7 @@ import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Target } from "./target.ts";
 import type { TokenSource } from "./token-source.ts";
+import { assertTraceparent, type OperationTrace, type TracedOperation, traceOperation } from "./tracing.ts";
 import { type Answer, callUnary, type UnaryMethod } from "./unary-call.ts";
 
 /** Options of every operation. */
@@ -34,6 +35,11 @@ export interface CallOptions {
    * request id of its error: the service then executes it at most once.
    */
   readonly requestId?: string | undefined;
+  /**
+   * The header `traceparent` of W3C Trace Context to send, by which members continue the caller's trace. By default the
+   * client makes spans below the active one, if the application has registered a tracer provider of OpenTelemetry.
+   */
+  readonly traceparent?: string | undefined;
 }
 
 /** The shared parts of one client's operations. */
@@ -113,6 +119,7 @@ class Operation<Request, Response> {
   readonly #request: Request;
   readonly #persistence: Persistence;
   readonly #signal: AbortSignal | undefined;
+  readonly #traceparent: string | undefined;
   readonly #requestId: string;
   readonly #deadlineMs: number;
   /** The token of the current attempt; undefined without one. */
@@ -125,25 +132,54 @@ class Operation<Request, Response> {
 
   constructor(
     { context, method, request, persistence }: OperationParts<Request, Response>,
-    { timeoutMs = context.timeoutMs, signal, requestId }: CallOptions,
+    { timeoutMs = context.timeoutMs, signal, requestId, traceparent }: CallOptions,
   ) {
     timeoutField("timeoutMs", timeoutMs);
+    assertTraceparent(traceparent);
     if (requestId !== undefined && !uuidPattern.test(requestId)) throw badField("requestId", "is not a UUID");
     this.#context = context;
     this.#method = method;
     this.#request = request;
     this.#persistence = persistence;
     this.#signal = signal;
+    this.#traceparent = traceparent;
     this.#requestId = requestId?.toLowerCase() ?? randomUUID();
     this.#deadlineMs = context.runtime.monotonicMs() + timeoutMs;
   }
 
   async run(): Promise<Execution<Response>> {
+    const begun = traceOperation(this.#traceparent, () => this.#describe());
+    const trace = begun instanceof Promise ? await begun : begun;
+    try {
+      const execution = await this.#run(trace);
+      trace.end(null);
+      return execution;
+    } catch (thrown) {
+      trace.end(QuoinError.from(thrown));
+      throw thrown;
+    }
+  }
+
+  #describe(): TracedOperation {
+    const { path } = this.#method;
+    const { namespace } = this.#request as { readonly namespace?: unknown };
+    return {
+      name: path.slice(path.lastIndexOf("/") + 1),
+      attemptName: path.slice(1),
+      system: "grpc",
+      attributes: {
+        "quoin.request_id": this.#requestId,
+        ...(typeof namespace === "string" ? { "quoin.namespace": namespace } : {}),
+      },
+    };
+  }
+
+  async #run(trace: OperationTrace): Promise<Execution<Response>> {
     for (let attempt = 1; ; attempt += 1) {
       if (this.#context.pool.closed) throw this.#conclude(notSent("CANCELLED", "the client is closed"));
       const target = this.#context.pool.current();
       try {
-        const execution = await this.#attempt(target);
+        const execution = await this.#attempt(target, trace);
         this.#context.onAnswer?.();
         return execution;
       } catch (thrown) {
@@ -155,19 +191,26 @@ class Operation<Request, Response> {
     }
   }
 
-  async #attempt(target: Target): Promise<Execution<Response>> {
+  async #attempt(target: Target, trace: OperationTrace): Promise<Execution<Response>> {
     const token = await this.#readToken();
     const remainingMs = this.#remainingMs();
     if (remainingMs <= 0) throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
     const attemptStartMs = this.#context.runtime.monotonicMs();
-    const answer = await callUnary(target, {
-      method: this.#method,
-      request: this.#request,
-      metadata: callMetadata(token, this.#requestId),
-      remainingMs: Math.min(remainingMs, this.#persistence.attemptTimeoutMs ?? remainingMs),
-      signal: this.#signal,
-    });
-    return { ...answer, attemptStartMs };
+    const span = trace.attempt(target.endpoint);
+    try {
+      const answer = await callUnary(target, {
+        method: this.#method,
+        request: this.#request,
+        metadata: callMetadata(token, this.#requestId, span.headers),
+        remainingMs: Math.min(remainingMs, this.#persistence.attemptTimeoutMs ?? remainingMs),
+        signal: this.#signal,
+      });
+      span.end(null);
+      return { ...answer, attemptStartMs };
+    } catch (thrown) {
+      span.end(QuoinError.from(thrown));
+      throw thrown;
+    }
   }
 
   /** Prepares another attempt, or throws the error if there must be none. */

@@ -135,7 +135,7 @@ export function record<Value extends object>(
 }
 
 /** The options of every call without a request id. */
-export const httpCallRules = { timeoutMs: timeout, signal: abortSignal };
+export const httpCallRules = { timeoutMs: timeout, signal: abortSignal, traceparent: text };
 
 /** The options of every call. */
 export const callRules = { ...httpCallRules, requestId: text };

@@ -47,6 +47,9 @@ export interface ReceivedCall {
   readonly authorization: readonly unknown[];
   readonly apiVersion: readonly unknown[];
   readonly requestId: readonly unknown[];
+  /** The headers of its trace. */
+  readonly traceparent: readonly unknown[];
+  readonly tracestate: readonly unknown[];
   /** Aborted when the caller gives up. */
   readonly cancelled: AbortSignal;
   /** Sends a header before the answer. */
@@ -235,6 +238,8 @@ function receive(
     authorization: call.metadata.get("authorization"),
     apiVersion: call.metadata.get("api-version"),
     requestId: call.metadata.get("request-id"),
+    traceparent: call.metadata.get("traceparent"),
+    tracestate: call.metadata.get("tracestate"),
     cancelled: cancellation.signal,
     sendHeader: (name, value) => {
       const header = new grpc.Metadata();

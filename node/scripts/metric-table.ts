@@ -31,6 +31,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["http", "HTTP"],
   ["connections", "Connections"],
   ["intakes", "Refused calls"],
+  ["traces", "Traces"],
   ["http2", "HTTP/2 of the gRPC port, unless --grpc-host is grpc-js"],
 ]);
 

@@ -20,7 +20,7 @@ import {
   logRoutes,
   watchRoutes,
 } from "../src/api/http/index.ts";
-import { EventLogMethods, Executor, type HostMember } from "../src/api/methods/index.ts";
+import { EventLogMethods, Executor, type HostMember, MemberInspection } from "../src/api/methods/index.ts";
 import { systemClock, systemScheduler } from "../src/replica/index.ts";
 import { CoordinationError } from "../src/state/index.ts";
 import { RequestLog } from "../src/telemetry/index.ts";
@@ -46,7 +46,8 @@ async function readDocument(): Promise<unknown> {
 
 /** The same routes as in the program of a member, around a member without a replica. */
 function application() {
-  const member = { replica: null };
+  // A member without a replica is asked for nothing else.
+  const member = { replica: null } as HostMember;
   const unserved = () => new CoordinationError("NO_LEADER", "this member serves no data");
   const replicated = {
     get state(): never {
@@ -64,7 +65,8 @@ function application() {
   const log = { error: ignore, warn: ignore, debug: ignore, isLevelEnabled: () => false };
   // It does not listen: it only describes its methods.
   const publicServer = new PublicServer({
-    ...{ member: member as HostMember, access, limits, ...timing, logger: log, grpcHost: "quoin", namespaceStreams },
+    ...{ member, access, limits, ...timing, logger: log, grpcHost: "quoin", namespaceStreams },
+    inspection: new MemberInspection(member, { samplesOf: () => [] }),
     observer: new CallObserver(new RequestLog(log, 0, monotonicMs), monotonicMs),
     connectionLimiter: new ConnectionLimiter({
       ...{ port: "grpc", limits: DEFAULT_CLIENT_LIMITS.connections, descriptorBudget: null, log, monotonicMs },

@@ -89,6 +89,7 @@ import {
 import { CoordinationError, type Principal, type ReportedUse } from "./state/index.ts";
 import { FoundingRecord, measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
+import { type Tracer, Tracing } from "./tracing/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "./watch/index.ts";
 
 /** Commands that run without a member, by the first argument of the program. */
@@ -120,6 +121,7 @@ interface Running {
   readonly eventHub: EventHub;
   readonly podLabel: PodLabel | null;
   readonly backups: MemberBackups;
+  readonly tracing: Tracing | null;
   readonly others: readonly Stoppable[];
   readonly member: Member;
   readonly lingerMs: number;
@@ -134,6 +136,8 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const proxies = new TrustedProxies(configuration.proxies.trusted);
   const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
+  const tracing = tracingOf(configuration, version, logger);
+  const tracer = tracing?.tracer ?? null;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
   // Each reader of the largest delay has its own.
   const sampledLoopDelay = new EventLoopDelay(monotonicMs);
@@ -146,32 +150,29 @@ async function start(configuration: Configuration, version: string, logger: Logg
     lookAtHealth();
   });
   let inspection: MemberInspection | null = null;
-  const member = await openMember(
-    configuration,
-    version,
-    logger,
-    connectionLimiters,
-    sharedTimer.scheduler,
-    (question) => inspection?.answer(question) ?? null,
-  );
+  const member = await openMember(configuration, version, logger, {
+    ...{ connectionLimiters, scheduler: sharedTimer.scheduler, tracer },
+    onMemberCall: (question) => inspection?.answer(question) ?? null,
+  });
+  tracer?.connect(member);
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
   const onRead = (principal: Principal, area: ReadArea): void => uses.read(principal, area);
   const health = memberHealth(member, { isListening: () => isListening, isStopping: () => stopping });
-  const reportBug = (error: unknown, requestId?: string): void => {
+  const reportBug = (error: unknown, requestId?: string, traceId?: string): void => {
     if (error instanceof InvariantViolation) {
       die(logger, error);
     }
-    logger.error({ err: error, requestId }, "a request failed because of a bug");
+    logger.error({ err: error, requestId, trace_id: traceId }, "a request failed because of a bug");
   };
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
   const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
-  const calls = new CallObserver(requestLog, monotonicMs);
+  const calls = new CallObserver(requestLog, monotonicMs, tracer);
   const clients = clientAddresses(configuration, proxies, logger);
-  const requests = new RequestObserver(requestLog, monotonicMs, clients);
+  const requests = new RequestObserver(requestLog, monotonicMs, clients, tracer);
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
   const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
@@ -207,7 +208,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
       },
       backups,
       ...{ watch: publicServer.watches, grpc: calls, http: requests, http2: publicServer.http2 },
-      ...{ connections: connectionLimiters.all, intakes },
+      ...{ connections: connectionLimiters.all, intakes, traces: tracing },
     },
     monotonicMs,
   );
@@ -243,7 +244,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
-    const application = requests.observed(createHealthApplication(edge));
+    const application = requests.observed(createHealthApplication(edge), false);
     const server = await listenHttp(application, "--health", configuration.health, {
       ...{ tls: null, connectionLimiter: connectionLimiters.health },
     });
@@ -281,7 +282,16 @@ async function start(configuration: Configuration, version: string, logger: Logg
   ).unref();
   isListening = true;
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, mail, eventHub, podLabel, backups, others, lingerMs: configuration.lingerMs };
+  const { lingerMs } = configuration;
+  return { member, publicServer, mail, eventHub, podLabel, backups, tracing, others, lingerMs };
+}
+
+/** The traces of this process; null if it keeps none. */
+function tracingOf({ tracing, name, clusterName }: Configuration, version: string, logger: Logger): Tracing | null {
+  const clocks = { ...systemClock, originMs: performance.timeOrigin };
+  return tracing === null
+    ? null
+    : new Tracing(tracing, { version, member: name, cluster: clusterName }, clocks, logger);
 }
 
 function replicaLimits({ logCatchUpBytes }: Configuration): ReplicaLimits {
@@ -289,13 +299,19 @@ function replicaLimits({ logCatchUpBytes }: Configuration): ReplicaLimits {
   return { ...DEFAULT_REPLICA_LIMITS, compaction };
 }
 
+/** The parts of the process that a member uses. */
+interface MemberParts {
+  readonly connectionLimiters: ClientConnectionLimiters;
+  readonly scheduler: Scheduler;
+  readonly tracer: Tracer | null;
+  readonly onMemberCall: MemberOptions["onMemberCall"];
+}
+
 async function openMember(
   configuration: Configuration,
   version: string,
   logger: Logger,
-  connectionLimiters: ClientConnectionLimiters,
-  scheduler: Scheduler,
-  onMemberCall: MemberOptions["onMemberCall"],
+  { connectionLimiters, scheduler, tracer, onMemberCall }: MemberParts,
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
@@ -310,8 +326,7 @@ async function openMember(
     peering: peeringOf(configuration, logger),
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     foundingBackup: memberBackup(configuration.restore, systemClock, logger),
-    log: logger,
-    onMemberCall,
+    ...{ log: logger, tracer, onMemberCall },
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
     stateCacheBytes: configuration.stateCacheBytes,
@@ -463,6 +478,7 @@ async function stop({
   eventHub,
   podLabel,
   backups,
+  tracing,
   others,
   lingerMs,
 }: Running): Promise<void> {
@@ -477,6 +493,8 @@ async function stop({
   // Until now the label has followed the new leader.
   podLabel?.stop();
   await backups.stop();
+  // Before the connections to others end: they are asked for their spans of the last calls.
+  await tracing?.stop();
   await member.stop();
 }
 

@@ -1,6 +1,6 @@
 /**
- * Draws the diagrams of the documents: docs/diagrams/*.dot are graphs for Graphviz, and docs/diagrams/*.sequence are
- * sequence diagrams of our own. Each becomes the SVG file beside it. With --check it names the outdated files, and exits
+ * Draws the diagrams of the documents: docs/diagrams/*.dot are graphs for Graphviz, docs/diagrams/*.sequence are
+ * sequence diagrams of our own, and docs/diagrams/*.trace are recorded traces. Each becomes the SVG file beside it. With --check it names the outdated files, and exits
  * with 1 if there is one. Exits with 2 on wrong use.
  */
 import { globSync, readFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import path from "node:path";
 import { instance } from "@viz-js/viz";
 import { generate } from "../generated/index.ts";
 import { drawSequence, escapeMarkup } from "./sequence.ts";
+import { drawTrace } from "./trace.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
@@ -20,13 +21,22 @@ await generate({
 async function drawAll(): Promise<ReadonlyMap<string, string>> {
   const viz = await instance();
   const pictures = new Map<string, string>();
-  for (const name of globSync("docs/diagrams/*.{dot,sequence}", { cwd: ROOT }).sort()) {
+  for (const name of globSync("docs/diagrams/*.{dot,sequence,trace}", { cwd: ROOT }).sort()) {
     const text = readFileSync(path.join(ROOT, name), "utf8");
-    const isGraph = name.endsWith(".dot");
-    const picture = isGraph ? titled(viz.renderString(text, { format: "svg" }), text) : drawSequence(text);
-    pictures.set(name.replace(/\.\w+$/, ".svg"), picture);
+    pictures.set(name.replace(/\.\w+$/, ".svg"), drawn(path.extname(name), text, viz));
   }
   return pictures;
+}
+
+function drawn(extension: string, text: string, viz: Awaited<ReturnType<typeof instance>>): string {
+  switch (extension) {
+    case ".dot":
+      return titled(viz.renderString(text, { format: "svg" }), text);
+    case ".trace":
+      return drawTrace(text);
+    default:
+      return drawSequence(text);
+  }
 }
 
 /**

@@ -35,6 +35,8 @@ export const FrameType = {
   Forward: 16,
   Forwarded: 17,
   Refused: 18,
+  /** A trace of a call is kept: the receiver exports its spans of it. Only over protocol 3. */
+  KeptTrace: 19,
   /** A member asks the leader for something that only the leader knows, or for a transfer; then the answer. */
   Question: 20,
   Reply: 21,
@@ -72,6 +74,7 @@ const LOG_TYPES: ReadonlySet<number> = new Set([
   FrameType.Forward,
   FrameType.Forwarded,
   FrameType.Refused,
+  FrameType.KeptTrace,
 ]);
 const SNAPSHOT_TYPES: ReadonlySet<number> = new Set([
   FrameType.SnapshotManifest,

@@ -48,7 +48,7 @@ describe("validateHello", () => {
   const wrongs: readonly (readonly [string, (right: Hello) => Hello])[] = [
     ["WRONG_CLUSTER", (right) => ({ ...right, clusterId: "another" })],
     ["WRONG_TARGET", (right) => ({ ...right, target: { memberId: 1, incarnation: incarnationOf(8) } })],
-    ["VERSION", (right) => ({ ...right, protocol: { min: 3, max: 3 } })],
+    ["VERSION", (right) => ({ ...right, protocol: { min: 4, max: 4 } })],
     ["REMOVED", (right) => ({ ...right, source: { ...right.source, memberId: 9 } })],
     ["WRONG_INCARNATION", (right) => ({ ...right, source: { ...right.source, incarnation: incarnationOf(8) } })],
     ["STALE", (right) => ({ ...right, source: { ...right.source, boot: 2 } })],

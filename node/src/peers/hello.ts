@@ -83,9 +83,13 @@ export interface AcceptorView {
   incarnationOf(memberId: number): string | undefined;
 }
 
-/** The version of the peer protocol that this release speaks. */
-export const PROTOCOL_VERSION = 2;
-export const PROTOCOL_VERSIONS: VersionRange = { min: PROTOCOL_VERSION, max: PROTOCOL_VERSION };
+/**
+ * The newest version of the peer protocol. Version 3 added the frame of kept traces; a connection carries it only if both
+ * sides speak that version.
+ */
+const PROTOCOL_VERSION = 3;
+/** The versions that this release speaks. */
+export const PROTOCOL_VERSIONS: VersionRange = { min: 2, max: PROTOCOL_VERSION };
 
 /** Bytes of every answer. */
 export const ANSWER_BYTES = 4 * NUMBER_BYTES;
@@ -117,9 +121,14 @@ const ANSWERS = [
   "BUSY",
 ] as const satisfies readonly ("ok" | HelloRefusal)[];
 
-/** Whether the ranges share a version of the peer protocol. This release knows only one. */
+/** Whether the ranges share a version of the peer protocol. */
 export function speaksProtocol(offered: VersionRange): boolean {
   return offered.min <= PROTOCOL_VERSIONS.max && offered.max >= PROTOCOL_VERSIONS.min;
+}
+
+/** The newest version of the peer protocol that the dialer and this release share. */
+export function commonProtocol(offered: VersionRange): number {
+  return Math.min(offered.max, PROTOCOL_VERSION);
 }
 
 /**

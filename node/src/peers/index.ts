@@ -29,6 +29,7 @@ export {
 } from "./hello.ts";
 export type { JoinAnswer, JoinRequest, PeerMember, SuccessorCluster } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
+export { decodeKeptTrace, encodeKeptTrace, KEPT_TRACE_PROTOCOL, type KeptTrace } from "./kept-trace-codec.ts";
 export {
   decodeLeaderReply,
   decodeLeaderRequest,

@@ -47,7 +47,7 @@ describe("join codec", () => {
   it("returns questions and answers as they were", () => {
     for (const request of [REQUEST, { ...REQUEST, clusterId: CLUSTER_ID, memberId: 12 }]) {
       const received = decodeJoin(encodeJoin(request, "token"));
-      expect(received).to.deep.equal({ request, protocol: { min: 2, max: 2 }, joinToken: "token" });
+      expect(received).to.deep.equal({ request, protocol: { min: 2, max: 3 }, joinToken: "token" });
     }
     for (const answer of ANSWERS) {
       expect(decodeJoinAnswer(encodeJoinAnswer(answer))).to.deep.equal(answer);
@@ -112,7 +112,7 @@ describe("join codec", () => {
 
   it("knows the layout", () => {
     expect(Buffer.from(encodeJoin(REQUEST, "t")).toString()).to.equal(
-      '{"magic":"quoin-join","protocol":{"min":2,"max":2},"joinToken":"t","clusterName":"demo","clusterId":null,' +
+      '{"magic":"quoin-join","protocol":{"min":2,"max":3},"joinToken":"t","clusterName":"demo","clusterId":null,' +
         '"memberId":0,"name":"demo-1","incarnation":"00000000000000000000000000000007",' +
         '"endpoints":{"peerEndpoint":"demo-1.demo-peers:7402","grpcEndpoint":"demo-1.demo-peers:7400",' +
         '"httpEndpoint":"[::1]:7401"},"versions":{"min":1,"max":2}}',

@@ -129,7 +129,7 @@ describe("asking to join", () => {
     const seed = await start(1);
     const peer = await RawPeer.open(seed.port);
     raws.push(peer);
-    const question = { magic: "quoin-join", protocol: { min: 3, max: 4 }, joinToken: TOKEN, ...REQUEST };
+    const question = { magic: "quoin-join", protocol: { min: 4, max: 5 }, joinToken: TOKEN, ...REQUEST };
     peer.send(FrameType.Join, Buffer.from(JSON.stringify(question)));
     expect((await peer.untilClosed()).subarray(12).toString()).to.equal('{"result":"VERSION"}');
   });

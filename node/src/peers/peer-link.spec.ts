@@ -63,6 +63,12 @@ describe("PeerLink", () => {
     await until("both to be closed", () => acceptor.sockets.slice(0, 2).every(({ destroyed }) => destroyed));
   });
 
+  it("knows that a member speaks only an older protocol, so that it gets no newer frames", async () => {
+    const [one] = await dialing((socket) => socket.write(answerBytes(0)));
+    await one.reaches(2);
+    expect(one.transport.protocolOf(2, "log")).to.equal(1);
+  });
+
   const refusals = ["WRONG_CLUSTER", "WRONG_TARGET", "VERSION", "REMOVED", "WRONG_INCARNATION", "STALE"] as const;
   for (const [at, refusal] of refusals.entries()) {
     it(`reports ${refusal}, and asks again later`, async () => {

@@ -51,8 +51,9 @@ export class PeerLink {
   readonly #backoff: Backoff;
   #member: PeerMember;
   #connection: FrameConnection | null = null;
-  /** The boot at the other end of the connection. */
+  /** The boot at the other end of the connection, and the version of the peer protocol of both ends. */
   #boot = 0;
+  #protocol = 0;
   #dial: Dial | null = null;
   /**
    * Whether the next dial uses the address that the member has announced. Dials by announced address and by name
@@ -82,6 +83,11 @@ export class PeerLink {
   /** Whether the link takes frames: a connection is verified. */
   get isUsable(): boolean {
     return this.#connection?.isOpen ?? false;
+  }
+
+  /** The version of the peer protocol of the connection; 0 without a verified connection. */
+  get protocol(): number {
+    return this.isUsable ? this.#protocol : 0;
   }
 
   /** Dials the member at this address from now on; a working connection stays. */
@@ -197,13 +203,14 @@ export class PeerLink {
     }
     this.#dial = null;
     this.#backoff.reset();
-    this.#adopt(connection, answer.boot);
+    this.#adopt(connection, answer);
     this.#user.onUsable(this, connected);
   }
 
-  #adopt(connection: FrameConnection, boot: number): void {
+  #adopt(connection: FrameConnection, { boot, protocol }: AcceptedAnswer): void {
     this.#connection = connection;
     this.#boot = boot;
+    this.#protocol = protocol;
     connection.carry(
       {
         onFrame: ({ type }) => {

@@ -11,7 +11,7 @@ import {
 } from "../../test/peers/index.ts";
 import { FrameType } from "./frame-type.ts";
 
-const { Append, AppendReply, Forward, Heartbeat, Hello, Ping, Vote } = FrameType;
+const { Append, AppendReply, Forward, Heartbeat, Hello, KeptTrace, Ping, Vote } = FrameType;
 
 describe("PeerTransport", () => {
   const members: PeerMemberDouble[] = [];
@@ -88,6 +88,29 @@ describe("PeerTransport", () => {
         }
         expect(member.unreachable).to.deep.equal([]);
       }
+    });
+
+    it("are of the newest protocol that both sides speak", async () => {
+      const [one] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
+      expect(one.transport.protocolOf(2, "log")).to.equal(3);
+      expect(one.transport.protocolOf(3, "log")).to.equal(0);
+      const older = await raw(one);
+      older.hello(1, { protocol: { min: 1, max: 2 } });
+      expect(await older.answer()).to.equal(0);
+      expect(await older.protocol()).to.equal(2);
+    });
+
+    it("that are only offered have no consequence when the queue is full", async () => {
+      const one = await start(1, { limits: { queueFramesMax: 2 } });
+      const two = await start(2);
+      one.knows(two.listed);
+      two.knows(one.listed);
+      await one.reaches(2);
+      const offered = [1, 2, 3].map(() => one.transport.offer(2, "log", KeptTrace, Buffer.from("a trace")));
+      expect(offered).to.deep.equal([true, true, false]);
+      one.transport.flush();
+      await until("both frames", () => two.receivedTexts(1, "log").length === 2);
+      expect(one.unreachable).to.deep.equal([]);
     });
 
     it("leave with a flush and not before", async () => {
@@ -440,7 +463,7 @@ describe("PeerTransport", () => {
       ["another cluster", 1, { clusterId: "00000000-0000-4000-8000-000000000000" }],
       ["another target", 2, { target: { memberId: 7, incarnation: incarnationOf(1) } }],
       ["another target's data", 2, { target: { memberId: 1, incarnation: incarnationOf(7) } }],
-      ["another protocol", 3, { protocol: { min: 3, max: 9 } }],
+      ["another protocol", 3, { protocol: { min: 4, max: 9 } }],
       ["a removed member", 4, { source: { ...helloTo(1).source, memberId: 9 } }],
       ["other data", 5, { source: { ...helloTo(1).source, incarnation: incarnationOf(9) } }],
     ] as const;

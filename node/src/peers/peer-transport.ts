@@ -16,12 +16,12 @@ import { Dial } from "./dial.ts";
 import type { FrameConnection } from "./frame-connection.ts";
 import { type ConnectionKind, carries, FrameType, LINK_KINDS, type LinkKind } from "./frame-type.ts";
 import {
+  commonProtocol,
   encodeAnswer,
   encodeHello,
   type Hello,
   type HelloRefusal,
   type PeerIdentity,
-  PROTOCOL_VERSION,
   PROTOCOL_VERSIONS,
   validateHello,
 } from "./hello.ts";
@@ -152,6 +152,11 @@ export class PeerTransport {
     return this.#links.get(peer)?.get(kind)?.isUsable ?? false;
   }
 
+  /** The version of the peer protocol of the connection to the peer; 0 if `isConnected` is false. */
+  protocolOf(peer: number, kind: LinkKind): number {
+    return this.#links.get(peer)?.get(kind)?.protocol ?? 0;
+  }
+
   /**
    * Queues a frame, which leaves with the next `flush`. Returns false if no byte of it reached a socket or ever will:
    * there is no verified connection, or its queue is full, which `onUnreachable` also reports. True promises nothing;
@@ -159,17 +164,25 @@ export class PeerTransport {
    */
   send(peer: number, kind: LinkKind, type: number, body: Uint8Array): boolean {
     invariant(carries(kind, type), "frames travel on connections of their kind", () => `type ${type} on ${kind}`);
-    const link = this.#links.get(peer)?.get(kind);
-    if (link?.send(type, body) === true) {
-      if (!this.#unflushed.includes(link)) {
-        this.#unflushed.push(link);
-      }
+    if (this.offer(peer, kind, type, body)) {
       return true;
     }
-    if (link?.isUsable === true) {
+    if (this.isConnected(peer, kind)) {
       this.#reportUnreachable(peer);
     }
     return false;
+  }
+
+  /** Like `send`, for a frame that the peer does not need: a full queue has no consequence. */
+  offer(peer: number, kind: LinkKind, type: number, body: Uint8Array): boolean {
+    const link = this.#links.get(peer)?.get(kind);
+    if (link?.send(type, body) !== true) {
+      return false;
+    }
+    if (!this.#unflushed.includes(link)) {
+      this.#unflushed.push(link);
+    }
+    return true;
   }
 
   /** Hands the frames queued since the last call to the sockets, in one piece for each connection. */
@@ -325,7 +338,8 @@ export class PeerTransport {
     const isMoved = this.#noteDialHint(source, hello.dialHint);
     const restarted = this.#recordBoot(source.incarnation, source.boot);
     const { self } = handler.view();
-    const answer = { ok: true, protocol: PROTOCOL_VERSION, boot: self.boot, damaged: self.damaged } as const;
+    const protocol = commonProtocol(hello.protocol);
+    const answer = { ok: true, protocol, boot: self.boot, damaged: self.damaged } as const;
     connection.write(FrameType.Answer, encodeAnswer(answer));
     log.info({ peer: source.memberId, kind, boot: source.boot }, "a member has connected");
     for (const link of this.#links.get(source.memberId)?.values() ?? []) {

@@ -14,6 +14,7 @@ import type { BackupConfiguration } from "../archive/index.ts";
 import { parseArguments, UsageError } from "../command-line/index.ts";
 import { EVERY_ADDRESS, type ServerTlsFilePaths } from "../peers/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../telemetry/index.ts";
+import type { TracingConfiguration } from "../tracing/index.ts";
 import { addBackupOptions, type BackupFlags, backupConfigurationOf } from "./backup-flags.ts";
 import {
   addRestoreOptions,
@@ -21,6 +22,7 @@ import {
   type RestoreFlags,
   restoreConfigurationOf,
 } from "./restore-flags.ts";
+import { addTraceOptions, type TraceFlags, tracingConfigurationOf } from "./trace-flags.ts";
 
 /**
  * Where to listen: an address of this machine, or `*` for all IPv6 and IPv4 addresses, and a port, 0 = any free one.
@@ -84,6 +86,8 @@ export interface Configuration {
   readonly logLevel: LogLevel;
   /** The member logs requests that take at least this many milliseconds; 0 = none. */
   readonly slowRequestMs: number;
+  /** Which traces the member keeps, and where it exports them; null = none. */
+  readonly tracing: TracingConfiguration | null;
 }
 
 export interface ProxyConfiguration {
@@ -118,7 +122,7 @@ export interface PeerTlsConfiguration {
 }
 
 /** Flags as given, before checks of flags that depend on each other. */
-interface Flags extends BackupFlags, RestoreFlags {
+interface Flags extends BackupFlags, RestoreFlags, TraceFlags {
   readonly name: string;
   readonly clusterName: string;
   readonly dataDir: string;
@@ -329,6 +333,7 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addHelpText("after", "To prove that a backup can be restored: quoin-node backup verify --help");
   addBackupOptions(program);
   addRestoreOptions(program);
+  addTraceOptions(program);
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 
@@ -369,6 +374,7 @@ function configurationOf(flags: Flags): Configuration {
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
     slowRequestMs: flags.slowRequestMs,
+    tracing: tracingConfigurationOf(flags, process.env),
   };
 }
 

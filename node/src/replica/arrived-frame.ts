@@ -17,7 +17,8 @@ export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
   | { readonly kind: "report"; readonly report: MemberReport }
   | { readonly kind: "question"; readonly request: LeaderRequest }
   | { readonly kind: "reply"; readonly reply: LeaderReply }
-  | { readonly kind: "forward"; readonly boot: number; readonly forward: Forward }
+  /** `arrivedMs` is only for traces; 0 without them. */
+  | { readonly kind: "forward"; readonly boot: number; readonly forward: Forward; readonly arrivedMs: number }
   | { readonly kind: "forwarded"; readonly forwarded: Forwarded }
   | { readonly kind: "refused"; readonly refused: ForwardRefused }
 );

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { FakeTime } from "../../test/harness/index.ts";
 import { OWNER, putOf, requestOf } from "../../test/index.ts";
 import {
   encodeForward,
@@ -36,7 +37,7 @@ function forward(kind: number, row: Uint8Array): Frame {
 describe("frames of other members", () => {
   let frames: IncomingFrames;
   beforeEach(() => {
-    frames = new IncomingFrames(2);
+    frames = new IncomingFrames({ memberId: 2, timeline: null, clock: new FakeTime() });
   });
 
   it("are taken once, control before log, each in its order", () => {

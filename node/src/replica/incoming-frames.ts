@@ -25,8 +25,11 @@ import {
 import { InvariantViolation } from "../primitives/index.ts";
 import { EntryType } from "../raft/index.ts";
 import { decodeCommand, decodeMembershipEntry } from "../state/index.ts";
+import type { Timeline } from "../tracing/index.ts";
 import type { ArrivedFrame } from "./arrived-frame.ts";
 import { stampArrived } from "./message-stamps.ts";
+import { noteArrived } from "./message-times.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 
 /** Log frames that one turn processes, and their bytes; the rest waits for the next turn. */
 const FRAMES_PER_TURN = 1_024;
@@ -34,13 +37,17 @@ const FRAME_BYTES_PER_TURN = 8 * 1024 * 1024;
 
 export class IncomingFrames {
   readonly #memberId: number;
+  readonly #timeline: Timeline | null;
+  readonly #clock: ReplicaContext["clock"];
   #control: ArrivedFrame[] = [];
   #log: ArrivedFrame[] = [];
   /** Boot number of each peer, which distinguishes the attempts of its processes. */
   readonly #boots = new Map<number, number>();
 
-  constructor(memberId: number) {
+  constructor({ memberId, timeline, clock }: Pick<ReplicaContext, "memberId" | "timeline" | "clock">) {
     this.#memberId = memberId;
+    this.#timeline = timeline;
+    this.#clock = clock;
   }
 
   get hasMore(): boolean {
@@ -60,6 +67,9 @@ export class IncomingFrames {
   push(peer: number, kind: LinkKind, frame: Frame): void {
     const arrived = this.#decode(peer, frame);
     stampArrived(arrived);
+    if (this.#timeline !== null && arrived.kind === "message") {
+      noteArrived(this.#timeline, arrived.message, this.#clock);
+    }
     (kind === "control" ? this.#control : this.#log).push(arrived);
   }
 
@@ -96,7 +106,8 @@ export class IncomingFrames {
       case FrameType.Forward: {
         const forward = decodeForward(body);
         checkAttempts(forward);
-        return { ...header, kind: "forward", boot: this.#boots.get(peer) ?? 0, forward };
+        const arrivedMs = this.#timeline === null ? 0 : this.#clock.monotonicMs();
+        return { ...header, kind: "forward", boot: this.#boots.get(peer) ?? 0, forward, arrivedMs };
       }
       case FrameType.Forwarded:
         return { ...header, kind: "forwarded", forwarded: decodeForwarded(body) };

@@ -49,6 +49,7 @@ describe("LeaderMaintenance", () => {
     const context = {
       ...{ memberId: core.id, boot: 1, clusterVersionMax: CLUSTER_VERSION },
       ...{ core, state: applied.store, transport, clock: time, tick, statistics: new ReplicaStatistics() },
+      timeline: null,
       limits: {
         ...{ proposalsPerTurn: 100, proposalBytesPerTurn: 1e6, state: { replayWindowMs: 60_000 } },
         maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 },

@@ -2,6 +2,7 @@
 
 import type { PeerLog, PeerTransportOptions } from "../peers/index.ts";
 import type { DataDirectoryOptions, FileSystemSpace, FoundingRecord } from "../storage/index.ts";
+import type { Tracer } from "../tracing/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { FoundingBackup } from "./founding-backup.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
@@ -46,6 +47,8 @@ export interface MemberOptions extends DataDirectoryOptions {
   /** The backup from which this member founds its cluster, if it founds one; without it the cluster is empty. */
   readonly foundingBackup?: FoundingBackup | null | undefined;
   readonly log: PeerLog;
+  /** Keeps traces of requests; without it, none are kept. */
+  readonly tracer?: Pick<Tracer, "timeline" | "onKeptTrace"> | null;
   /** The space on the file system of a directory; rejects when it cannot be measured. */
   readonly measureDisk: (directory: string) => Promise<FileSystemSpace>;
   /** Whether the member keeps a reserve on the disk for the time when it is full. */

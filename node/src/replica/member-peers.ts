@@ -10,10 +10,15 @@ import {
   type AcceptorView,
   type ConnectedPeer,
   ConnectionError,
+  decodeKeptTrace,
+  encodeKeptTrace,
   type Frame,
+  FrameType,
   type IdentityRefusal,
   type JoinAnswer,
   type JoinRequest,
+  KEPT_TRACE_PROTOCOL,
+  type KeptTrace,
   type LinkKind,
   type PeerHandler,
   type PeerLog,
@@ -43,6 +48,9 @@ export interface MemberPeersUser {
   /** A peer belongs to another cluster now. */
   onWrongCluster(): void;
 }
+
+/** Takes a trace that another member has kept. */
+type OnKeptTrace = (kept: KeptTrace) => void;
 
 /** The identity of this member, once it belongs to a cluster. */
 export interface MemberSelf {
@@ -93,6 +101,7 @@ const NO_IDENTITY: SelfDescription = {
 export class MemberPeers implements PeerHandler {
   readonly #clock: Clock;
   readonly #log: PeerLog;
+  readonly #onKeptTrace: OnKeptTrace;
   #transport: PeerTransport | null = null;
   #self: SelfDescription = NO_IDENTITY;
   #serving: Serving | null = null;
@@ -105,14 +114,19 @@ export class MemberPeers implements PeerHandler {
   readonly #unlisted = new Set<number>();
   #tlsProblem: string | null = null;
 
-  private constructor(clock: Clock, log: PeerLog) {
+  private constructor(clock: Clock, log: PeerLog, onKeptTrace: OnKeptTrace) {
     this.#clock = clock;
     this.#log = log;
+    this.#onKeptTrace = onKeptTrace;
   }
 
   /** Reads the certificates, if there are any. Rejects with the reason if they cannot be used. */
-  static async open(clock: Clock, options: Omit<PeerTransportOptions, "handler">): Promise<MemberPeers> {
-    const peers = new MemberPeers(clock, options.log);
+  static async open(
+    clock: Clock,
+    options: Omit<PeerTransportOptions, "handler">,
+    onKeptTrace: OnKeptTrace = () => undefined,
+  ): Promise<MemberPeers> {
+    const peers = new MemberPeers(clock, options.log, onKeptTrace);
     peers.#transport = await PeerTransport.open({ ...options, handler: peers });
     return peers;
   }
@@ -243,7 +257,27 @@ export class MemberPeers implements PeerHandler {
   }
 
   onFrame(peer: number, kind: LinkKind, frame: Frame): void {
-    this.#serving?.replica.onFrame(peer, kind, frame);
+    if (frame.type === FrameType.KeptTrace) {
+      this.#onKeptTrace(decodeKeptTrace(frame.body));
+    } else {
+      this.#serving?.replica.onFrame(peer, kind, frame);
+    }
+  }
+
+  /** Sends the trace to the member, or to all others (null), as far as they know this frame. It may be lost. */
+  sendKeptTrace(to: number | null, kept: KeptTrace): void {
+    if (this.#serving === null || this.#stopped !== null) {
+      return;
+    }
+    const transport = this.#openTransport;
+    const body = encodeKeptTrace(kept);
+    for (const { memberId } of this.#serving.directory.dialed) {
+      const isMeant = to === null || memberId === to;
+      if (isMeant && transport.protocolOf(memberId, "log") >= KEPT_TRACE_PROTOCOL) {
+        transport.offer(memberId, "log", FrameType.KeptTrace, body);
+      }
+    }
+    transport.flush();
   }
 
   onSnapshot(peer: number, receiver: SnapshotReceiver): void {

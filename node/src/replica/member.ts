@@ -9,6 +9,7 @@
  * all of them.
  */
 
+import type { KeptTrace } from "../peers/index.ts";
 import { CoordinationError, type Founding, type MemberAddress } from "../state/index.ts";
 import {
   type DataDirectory,
@@ -174,6 +175,11 @@ export class Member {
   /** The certificate that it presents to other members; null without TLS, and while it has no connections to others. */
   get certificate(): PeerCertificate | null {
     return this.#phase.kind === "retired" ? null : (this.#context.connections?.peers.certificate ?? null);
+  }
+
+  /** Sends a trace that this member has kept to another member, or to all others (null). It may be lost. */
+  sendKeptTrace(to: number | null, kept: KeptTrace): void {
+    this.#context.connections?.peers.sendKeptTrace(to, kept);
   }
 
   /** Version of the program. */
@@ -405,10 +411,11 @@ function statusOf({ state, reason }: DataDirectory & { readonly phase: "refused"
   return { state, reason };
 }
 
-async function connectionsOf({ peering, clock, log }: MemberOptions): Promise<MemberConnections | null> {
+async function connectionsOf({ peering, clock, log, tracer }: MemberOptions): Promise<MemberConnections | null> {
   if (peering === null) {
     return null;
   }
   const { joinTokens, tls, random, dialHint } = peering;
-  return { peering, peers: await MemberPeers.open(clock, { log, joinTokens, tls, random, dialHint }) };
+  const options = { log, joinTokens, tls, random, dialHint };
+  return { peering, peers: await MemberPeers.open(clock, options, (kept) => tracer?.onKeptTrace(kept)) };
 }

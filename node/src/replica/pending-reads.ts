@@ -6,6 +6,7 @@
  */
 
 import { CoordinationError } from "../state/index.ts";
+import type { RequestTrace } from "../tracing/index.ts";
 import { leaderWaitUntil } from "./waiters.ts";
 
 export type ReadDone = (error: CoordinationError | null) => void;
@@ -14,6 +15,8 @@ interface PendingRead {
   readonly deadlineMs: number;
   readonly waitUntilMs: number;
   readonly done: ReadDone;
+  /** The stamps of its request; null = none are taken. */
+  readonly trace: RequestTrace | null;
 }
 
 interface Batch {
@@ -21,6 +24,8 @@ interface Batch {
   readonly position: number;
   /** Index that must be applied first; null until confirmed. */
   index: number | null;
+  /** When they were confirmed. */
+  confirmedMs: number;
   reads: PendingRead[];
 }
 
@@ -39,22 +44,26 @@ export class PendingReads {
     return this.#unrequested.length > 0;
   }
 
-  add(nowMs: number, deadlineMs: number, done: ReadDone): void {
-    this.#unrequested.push({ deadlineMs, waitUntilMs: leaderWaitUntil(nowMs, deadlineMs), done });
+  add(nowMs: number, deadlineMs: number, done: ReadDone, trace: RequestTrace | null = null): void {
+    this.#unrequested.push({ deadlineMs, waitUntilMs: leaderWaitUntil(nowMs, deadlineMs), done, trace });
     this.#size++;
+    if (trace !== null) {
+      trace.barrierMs = nowMs;
+    }
   }
 
   /** The core has given this position to all reads that had none. */
   requested(position: number): void {
-    this.#batches.push({ position, index: null, reads: this.#unrequested });
+    this.#batches.push({ position, index: null, confirmedMs: 0, reads: this.#unrequested });
     this.#unrequested = [];
   }
 
-  /** Positions up to this one are confirmed at the index. */
-  confirmed(position: number, index: number): void {
+  /** Positions up to this one are confirmed at the index. `nowMs` is only for traces. */
+  confirmed(position: number, index: number, nowMs = 0): void {
     for (const batch of this.#batches) {
       if (batch.position <= position && batch.index === null) {
         batch.index = index;
+        batch.confirmedMs = nowMs;
       }
     }
   }
@@ -72,8 +81,8 @@ export class PendingReads {
     this.#batches = kept;
   }
 
-  /** Answers the confirmed reads whose index is applied. */
-  serve(appliedIndex: number): void {
+  /** Answers the confirmed reads whose index is applied. `nowMs` is only for traces. */
+  serve(appliedIndex: number, nowMs = 0): void {
     while (this.#batches.length > 0) {
       const batch = this.#batches[0] as Batch;
       if (batch.index === null || batch.index > appliedIndex) {
@@ -82,6 +91,10 @@ export class PendingReads {
       this.#batches.shift();
       for (const read of batch.reads) {
         this.#size--;
+        if (read.trace !== null) {
+          read.trace.confirmedMs = batch.confirmedMs;
+          read.trace.readableMs = nowMs;
+        }
         read.done(null);
       }
     }

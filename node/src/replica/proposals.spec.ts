@@ -45,6 +45,7 @@ describe("Proposals", () => {
   function over(core: RaftCore, limits: { perTurn?: number; bytesPerTurn?: number } = {}): Proposals {
     const context = {
       statistics: new ReplicaStatistics(),
+      timeline: null,
       memberId: core.id,
       boot: 1,
       core,

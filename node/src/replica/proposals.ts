@@ -48,6 +48,7 @@ import {
   type StateReader,
   storedOutcome,
 } from "../state/index.ts";
+import type { RequestTrace } from "../tracing/index.ts";
 import type { AppliedEntry } from "./apply-loop.ts";
 import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
 import { RefusalResendBuffer } from "./refusal-resend-buffer.ts";
@@ -66,7 +67,7 @@ import {
 /** What this part shares with others; it only reads the state. */
 export type ProposalsContext = Pick<
   ReplicaContext,
-  "memberId" | "boot" | "core" | "transport" | "clock" | "tick" | "statistics" | "arm"
+  "memberId" | "boot" | "core" | "transport" | "clock" | "tick" | "statistics" | "timeline" | "arm"
 > & {
   readonly state: StateReader;
   readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalBytesPerTurn"> & {
@@ -116,9 +117,13 @@ export class Proposals {
   }
 
   /** Returns a function to call when the caller is gone. */
-  add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
+  add(proposal: Proposal, deadlineMs: number, done: ProposalDone, trace: RequestTrace | null = null): () => void {
     const { clock, statistics } = this.#context;
-    const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
+    const nowMs = clock.monotonicMs();
+    const waiter = this.#waiters.add(nowMs, deadlineMs, proposal, statistics.counted(done), trace);
+    if (trace !== null) {
+      trace.queuedMs = nowMs;
+    }
     this.#held.push(waiter);
     stamp("proposal.queued", waiter.seq);
     this.#context.arm();
@@ -154,8 +159,14 @@ export class Proposals {
     }
     if (outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "queued-lock") {
       this.#waiters.queue(waiter);
+      if (waiter.trace !== null) {
+        waiter.trace.lockQueuedMs = this.#context.clock.monotonicMs();
+      }
       mark("replica.acquisition.queued");
       return;
+    }
+    if (waiter.trace !== null) {
+      waiter.trace.decidedMs = this.#context.clock.monotonicMs();
     }
     const isRefused = outcome === null || outcome.answer instanceof CoordinationError;
     stamp("proposal.answered", seq);
@@ -405,12 +416,14 @@ export class Proposals {
       for (const [at, waiter] of commands.entries()) {
         this.#onAppended(waiter, accepted.term, accepted.firstIndex + at);
       }
+      this.#noteAppended(0, accepted.term, accepted.firstIndex, commands.length, 0);
     }
     for (const waiter of batch) {
       if (waiter.proposal.type !== EntryType.Command) {
         const accepted = this.#proposeChange(waiter.proposal.type, waiter.proposal.payload, originOf(waiter));
         if (typeof accepted !== "string") {
           this.#onAppended(waiter, accepted.term, accepted.firstIndex);
+          this.#noteAppended(0, accepted.term, accepted.firstIndex, 1, 0);
         } else {
           this.#onRefused(waiter, accepted);
         }
@@ -428,8 +441,13 @@ export class Proposals {
   }
 
   #onAppended(waiter: Held, term: number, index: number): void {
-    this.#waiters.handOut(waiter, term, this.#context.clock.monotonicMs());
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#waiters.handOut(waiter, term, nowMs);
     this.#waiters.appended(waiter.seq, term, index);
+    if (waiter.trace !== null) {
+      waiter.trace.onHandedOut(nowMs, 0, term);
+      waiter.trace.index = index;
+    }
     stamp("proposal.appended", index, waiter.seq, this.#context.memberId);
   }
 
@@ -464,6 +482,7 @@ export class Proposals {
     const nowMs = clock.monotonicMs();
     for (const waiter of batch) {
       this.#waiters.handOut(waiter, term, nowMs);
+      waiter.trace?.onHandedOut(nowMs, leader, term);
       stamp("proposal.forwarded", waiter.seq, leader);
     }
   }
@@ -486,6 +505,9 @@ export class Proposals {
   onForwarded({ term, appended }: Forwarded): void {
     for (const { seq, index } of appended) {
       this.#waiters.appended(seq, term, index);
+      if (this.#context.timeline !== null) {
+        this.#waiters.get(seq)?.trace?.onReported(this.#context.clock.monotonicMs(), index);
+      }
     }
   }
 
@@ -499,8 +521,12 @@ export class Proposals {
     }
   }
 
-  /** Appends forwarded attempts if this member leads exactly the term that they name. */
-  onForward(peer: number, boot: number, { term, attempts }: Forward): void {
+  /**
+   * Appends forwarded attempts if this member leads exactly the term that they name.
+   *
+   * @param arrivedMs only for traces.
+   */
+  onForward(peer: number, boot: number, { term, attempts }: Forward, arrivedMs = 0): void {
     const { core, transport } = this.#context;
     const appended: { readonly seq: number; readonly index: number }[] = [];
     const refused = new Map<AppendRefusal, number[]>();
@@ -521,6 +547,7 @@ export class Proposals {
       }
     }
     if (appended.length > 0) {
+      this.#noteAppended(peer, term, appended[0]?.index ?? 0, appended.length, arrivedMs);
       transport.send(peer, "log", FrameType.Forwarded, encodeForwarded({ term, appended }));
     }
     for (const [reason, seqs] of refused) {
@@ -528,6 +555,12 @@ export class Proposals {
       this.#sentRefusals.add(peer, boot, answer, this.#context.clock.monotonicMs());
       transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
     }
+  }
+
+  /** Notes entries for traces. `source` 0 = calls of this member, which have no time of arrival. */
+  #noteAppended(source: number, term: number, first: number, count: number, arrivedMs: number): void {
+    const { timeline, clock } = this.#context;
+    timeline?.onAppended(first, count, source, term, arrivedMs, clock.monotonicMs());
   }
 
   /** This process of the peer has connected again: repeats recent refusals, which the last connection may have lost. */

@@ -7,6 +7,7 @@ import { crc32 } from "node:zlib";
 import { NO_CONFIGURATION, RaftCore } from "../raft/index.ts";
 import { readCluster, readProgress } from "../state/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
+import type { Timeline } from "../tracing/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { CommitTimes } from "./commit-times.ts";
@@ -46,6 +47,8 @@ export interface ReplicaContext {
   /** When entries were committed, as far as this member has learned it. */
   readonly commitTimes: CommitTimes;
   readonly statistics: ReplicaStatistics;
+  /** Where the driver notes its steps for traces; null = it notes none. */
+  readonly timeline: Timeline | null;
 
   /** Schedules a turn, unless one is scheduled: the core or a part has new input. */
   readonly arm: () => void;
@@ -78,6 +81,7 @@ export function replicaContextOf(
     ...{ core, coreTickMs, random },
     ...{ log, state, transport, clock, scheduler },
     ...{ tick: new ClusterTick(clock, tickMs), commitTimes: new CommitTimes(), statistics: new ReplicaStatistics() },
+    timeline: options.timeline ?? null,
     ...{ arm, onDiverged },
   };
 }

@@ -3,6 +3,7 @@
 import type { VersionRange } from "../peers/index.ts";
 import type { Role } from "../raft/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
+import type { Timeline } from "../tracing/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
 import type { Transport } from "./transport.ts";
@@ -36,6 +37,8 @@ export interface ReplicaOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly limits: ReplicaLimits;
+  /** Where the driver notes its steps for traces; without it, it notes none. */
+  readonly timeline?: Timeline | null;
   /** Called in a turn of its own when role, term or leader changed. */
   readonly onRole: (role: Role, term: number, leaderId: number) => void;
   /** Called when the record of the members may have changed; the record in `state` is durable. */

@@ -24,6 +24,7 @@ import {
   readProgress,
   type StateReader,
 } from "../state/index.ts";
+import type { RequestTrace, Timeline } from "../tracing/index.ts";
 import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { ArrivedFrame } from "./arrived-frame.ts";
 import type { Clock } from "./clock.ts";
@@ -74,6 +75,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #limits: ReplicaLimits;
   readonly #clock: Clock;
+  readonly #timeline: Timeline | null;
   readonly #core: RaftCore;
   readonly #eligibility: Eligibility;
   readonly #frames: IncomingFrames;
@@ -107,10 +109,11 @@ export class Replica {
     const arm = () => this.#arm();
     const onDiverged = (reason: string) => this.#onDiverged(reason);
     const context = replicaContextOf(options, { coreTickMs: TICK_MS, arm, onDiverged });
-    const { memberId, core, state, log, clock, limits, random } = context;
+    const { core, state, log, clock, limits, random } = context;
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
+    this.#timeline = context.timeline;
     this.#core = core;
     this.#tick = context.tick;
     this.#commitTimes = context.commitTimes;
@@ -119,7 +122,7 @@ export class Replica {
     this.#eligibility = new Eligibility(options.damaged);
     this.#dataLossRecovery = options.damaged ? new DataLossRecovery(core) : null;
     this.#updateEligibility();
-    this.#frames = new IncomingFrames(memberId);
+    this.#frames = new IncomingFrames(context);
     const { first } = options.bounds;
     const { appliedIndex } = readProgress(state);
     this.#applyLoop = new ApplyLoop(context, {
@@ -206,8 +209,13 @@ export class Replica {
    * Returns a function to call when the caller is gone. After that `done` is not called any more, a command that is in
    * no log yet is dropped, and a request for a lock is undone: it neither waits for the lock nor holds it (S25).
    */
-  propose(command: ClientRequest | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
-    return this.#propose(proposalOf(command), deadlineMs, done);
+  propose(
+    command: ClientRequest | HttpCommand,
+    deadlineMs: number,
+    done: ProposalDone,
+    trace: RequestTrace | null = null,
+  ): () => void {
+    return this.#propose(proposalOf(command), deadlineMs, done, trace);
   }
 
   /**
@@ -227,9 +235,9 @@ export class Replica {
    * Calls `done` once `state` contains every write that was acknowledged anywhere before this call. Read in that
    * callback. Errors as for `propose`; a failed barrier has changed nothing.
    */
-  readBarrier(deadlineMs: number, done: ReadDone): void {
+  readBarrier(deadlineMs: number, done: ReadDone, trace: RequestTrace | null = null): void {
     if (!this.#refuses(done)) {
-      this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done);
+      this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done, trace);
       this.#arm();
     }
   }
@@ -332,11 +340,11 @@ export class Replica {
 
   // ---- Turns ----
 
-  #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
+  #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone, trace: RequestTrace | null = null): () => void {
     if (this.#refuses((refusal) => done(refusal, null), deadlineMs, proposal.mayQueue)) {
       return () => undefined;
     }
-    return this.#proposals.add(proposal, deadlineMs, done);
+    return this.#proposals.add(proposal, deadlineMs, done, trace);
   }
 
   /** Whether a call is refused now; if so, calls `refuse` in a turn of its own. */
@@ -449,7 +457,7 @@ export class Replica {
         }
         return;
       case "forward":
-        this.#proposals.onForward(frame.peer, frame.boot, frame.forward);
+        this.#proposals.onForward(frame.peer, frame.boot, frame.forward, frame.arrivedMs);
         return;
       case "forwarded":
         this.#proposals.onForwarded(frame.forwarded);
@@ -524,6 +532,7 @@ export class Replica {
     if (this.#core.role !== "leader") {
       this.#tick.follow(this.#core.lastTerm);
     }
+    this.#noteProgress(effects);
     for (const message of effects.messages) {
       this.#send(message);
     }
@@ -554,6 +563,15 @@ export class Replica {
     }
   }
 
+  /** For traces. */
+  #noteProgress({ apply }: Effects): void {
+    if (this.#timeline !== null) {
+      const nowMs = this.#clock.monotonicMs();
+      this.#timeline.onCommitted(this.#core.commitIndex, nowMs);
+      this.#timeline.onApplicable(apply?.to ?? 0, nowMs);
+    }
+  }
+
   #send(message: Message): void {
     const { to } = message;
     if (this.#options.transport.send(to, messageKind(message), messageType(message), encodeMessage(message))) {
@@ -567,9 +585,12 @@ export class Replica {
     this.#writing = true;
     const begunMs = this.#clock.monotonicMs();
     this.#eligibility.onWriteBegun(begunMs);
+    this.#timeline?.onWriteBegun(append.from, append.rows.length, begunMs);
     this.#options.log.write(append, (writeSeq, writeMs) => {
       stamp("log.durable", writeSeq);
-      this.statistics.onAppended(append.rows, this.#clock.monotonicMs() - begunMs, writeMs);
+      const durableMs = this.#clock.monotonicMs();
+      this.statistics.onAppended(append.rows, durableMs - begunMs, writeMs);
+      this.#timeline?.onWritten(append.rows.length, durableMs, writeMs);
       this.#writing = false;
       this.#eligibility.onWritten();
       this.#durableSeq = writeSeq;
@@ -584,9 +605,10 @@ export class Replica {
       this.#backOff();
     }
     if (reads !== null) {
-      this.#reads.confirmed(reads.position, reads.index);
+      const nowMs = this.#clock.monotonicMs();
+      this.#reads.confirmed(reads.position, reads.index, nowMs);
       this.#dataLossRecovery?.onReads(reads.position, reads.index);
-      this.#reads.serve(this.#applyLoop.progress.appliedIndex);
+      this.#reads.serve(this.#applyLoop.progress.appliedIndex, nowMs);
     }
   }
 
@@ -621,6 +643,8 @@ export class Replica {
   }
 
   #onApplied(entries: readonly AppliedEntry[]): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#timeline?.onApplied(this.#applyLoop.progress.appliedIndex, nowMs);
     for (const { row, seq } of entries) {
       this.#proposals.applied(row, seq);
     }
@@ -630,8 +654,8 @@ export class Replica {
       this.#proposals.answerAll(entry);
     }
     mark("replica.answers.after");
-    this.#proposals.answerFinalChanges(this.#clock.monotonicMs());
-    this.#reads.serve(this.#applyLoop.progress.appliedIndex);
+    this.#proposals.answerFinalChanges(nowMs);
+    this.#reads.serve(this.#applyLoop.progress.appliedIndex, nowMs);
     this.#campaignIfAlone();
     this.#arm();
   }

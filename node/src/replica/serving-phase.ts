@@ -67,6 +67,7 @@ export class ServingPhase implements MemberPeersUser {
       ...{ term: data.term, vote: data.vote, commit: data.commit, writeSeq: data.writeSeq, bounds: data.bounds },
       ...{ log: data.log, state: data.state, transport: connections?.peers.transport ?? LONE_TRANSPORT },
       ...{ clock: options.clock, scheduler: options.scheduler, limits: options.limits },
+      timeline: options.tracer?.timeline ?? null,
       onRole: options.onRole,
       onMembers: () => this.#onMembers(),
       onLoss: (reason) => onUnusable("refused", reason),

@@ -26,6 +26,7 @@
 
 import { RecentTable } from "../collections/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
+import type { RequestTrace } from "../tracing/index.ts";
 import type { Proposal, ProposalDone } from "./proposal.ts";
 
 /** What a call has in every state. */
@@ -36,6 +37,8 @@ interface Call {
   readonly waitUntilMs: number;
   /** Sequence number of the current attempt. */
   readonly seq: number;
+  /** The stamps of its request; null = none are taken. */
+  readonly trace: RequestTrace | null;
 }
 
 export interface Held extends Call {
@@ -123,6 +126,7 @@ interface StoredWaiter {
   readonly proposal: Proposal;
   readonly deadlineMs: number;
   readonly waitUntilMs: number;
+  readonly trace: RequestTrace | null;
   state: Waiter["state"];
   seq: number;
   done: ProposalDone | null;
@@ -162,12 +166,19 @@ export class Waiters {
 
   // ---- Transitions ----
 
-  add(nowMs: number, deadlineMs: number, proposal: Proposal, done: ProposalDone): Held {
+  add(
+    nowMs: number,
+    deadlineMs: number,
+    proposal: Proposal,
+    done: ProposalDone,
+    trace: RequestTrace | null = null,
+  ): Held {
     this.#seq++;
     const stored: StoredWaiter = {
       proposal,
       deadlineMs,
       waitUntilMs: leaderWaitUntil(nowMs, deadlineMs),
+      trace,
       state: "held",
       seq: this.#seq,
       done,
@@ -217,6 +228,9 @@ export class Waiters {
     const own = seq === 0 ? undefined : this.#bySeq.get(seq);
     if (own?.state === "handed-out") {
       (own as StoredWaiter).state = "applied";
+      if (own.trace !== null) {
+        own.trace.index = index;
+      }
     }
     const atIndex = this.#byIndex.get(index);
     const isNewTerm = term > this.#appliedTerm;

@@ -7,4 +7,4 @@ export { counter, gauge, histogram, type Metric, type MetricDescription } from "
 export { Metrics } from "./metrics.ts";
 export { PROCESS_METRICS } from "./process-metrics.ts";
 export { quantileSeconds } from "./quantile.ts";
-export { RequestLog } from "./request-log.ts";
+export { type AnsweredRequest, RequestLog } from "./request-log.ts";

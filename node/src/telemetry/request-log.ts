@@ -22,6 +22,8 @@ export interface AnsweredRequest {
   readonly reason: string;
   /** IP address of the client, if known. */
   readonly client?: string;
+  /** 32 hexadecimal digits, under the name of OpenTelemetry; only if the request has a trace. */
+  readonly trace_id?: string;
 }
 
 /** The part of a logger that this class needs. */

@@ -43,6 +43,7 @@ export { SingleReplica } from "./single-replica.ts";
 export { stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
+export { type CollectedSpan, TraceCollector } from "./trace-collector.ts";
 export { countTurns } from "./turn-counter.ts";
 export { pause, until } from "./until.ts";
 export { WatchedLog, WatchReader } from "./watch-reader.ts";

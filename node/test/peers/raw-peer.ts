@@ -10,6 +10,8 @@ import { CLUSTER_ID, incarnationOf, TOKEN } from "./peer-member-double.ts";
 
 /** Header and four numbers. */
 const ANSWER_FRAME_BYTES = 12 + 4 * 8;
+/** The lower half of the second number of an answer. */
+const PROTOCOL_OFFSET = 12 + 8 + 4;
 
 /** A frame, built without the code under test. */
 export function frameBytes(type: number, body: Uint8Array): Buffer {
@@ -65,6 +67,12 @@ export class RawPeer {
   async answer(): Promise<number> {
     await until("the answer to a handshake", () => this.#received.length >= ANSWER_FRAME_BYTES || this.#closed);
     return this.#received.length < ANSWER_FRAME_BYTES ? -1 : this.#received.readUInt32BE(12 + 4);
+  }
+
+  /** The version of the peer protocol in the answer to a Hello. */
+  async protocol(): Promise<number> {
+    await this.answer();
+    return this.#received.readUInt32BE(PROTOCOL_OFFSET);
   }
 
   async untilClosed(): Promise<Buffer> {

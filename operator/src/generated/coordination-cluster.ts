@@ -334,6 +334,23 @@ export interface ClusterSpec {
     };
   };
   /**
+   * Traces of requests, for a collector of OpenTelemetry. Absent = none. A change restarts the members one by one.
+   */
+  tracing?: {
+    /**
+     * Address that takes traces by OTLP over HTTP, without the path /v1/traces.
+     */
+    endpoint: string;
+    /**
+     * Share of the requests to trace whose callers have no trace, 0 to 1.
+     */
+    ratio: number;
+    /**
+     * Every request that takes at least this long is traced, in milliseconds. 0 = none for that reason.
+     */
+    slowRequestMs: number;
+  };
+  /**
    * How the operator restarts pods after a change of their template.
    */
   update: {

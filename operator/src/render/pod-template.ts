@@ -228,7 +228,21 @@ function renderEnvironment(cluster: CoordinationCluster): V1EnvVar[] {
     // The stores read and write in libuv's threads.
     { name: "UV_THREADPOOL_SIZE", value: "16" },
     ...(heap === undefined ? [] : [{ name: "NODE_OPTIONS", value: `--max-old-space-size=${heap}` }]),
+    ...renderTracing(cluster),
   ];
+}
+
+/** Variables rather than flags: members of versions before tracing ignore them. */
+function renderTracing({ spec }: CoordinationCluster): V1EnvVar[] {
+  const { tracing } = spec;
+  return tracing === undefined
+    ? []
+    : [
+        { name: "OTEL_EXPORTER_OTLP_ENDPOINT", value: tracing.endpoint },
+        { name: "OTEL_TRACES_SAMPLER", value: "parentbased_traceidratio" },
+        { name: "OTEL_TRACES_SAMPLER_ARG", value: String(tracing.ratio) },
+        { name: "QUOIN_TRACE_SLOW_MS", value: String(tracing.slowRequestMs) },
+      ];
 }
 
 /** Half of the memory limit; the other half is for the stores' caches and for buffers. Undefined without a limit. */

@@ -129,6 +129,21 @@ describe("render", () => {
     expect(hash({ ...cluster, status: { term: 3, leader: "demo-1" } })).to.equal(hash(cluster));
   });
 
+  it("tells members by variables which traces to keep, so that former versions start all the same", () => {
+    const tracing = { endpoint: "http://collector.monitoring:4318", ratio: 0.05, slowRequestMs: 250 };
+    const cluster = clusterOf({ tracing });
+    const [member] = renderPodTemplate(cluster, NO_STORES).spec?.containers ?? [];
+    const variables = Object.fromEntries((member?.env ?? []).map(({ name, value }) => [name, value]));
+    expect(variables).to.include({
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.monitoring:4318",
+      OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.05",
+      QUOIN_TRACE_SLOW_MS: "250",
+    });
+    expect(JSON.stringify(renderPodTemplate(clusterOf(), NO_STORES))).to.not.match(/OTEL_|TRACE/);
+    expect(member?.args?.join()).to.not.include("trace");
+  });
+
   it("hashes the content of a template, not its field order", () => {
     expect(templateHashOf({ metadata: { name: "a", namespace: "b" } })).to.equal(
       templateHashOf({ metadata: { namespace: "b", name: "a" } }),

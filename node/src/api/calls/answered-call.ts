@@ -1,6 +1,7 @@
 /** A call whose request is complete, as its handler sees it. The host sends its answers to the client. */
 import type { MessageCodec } from "@quoin/proto";
 import type { Replayed } from "../../state/index.ts";
+import type { RequestTrace } from "../../tracing/index.ts";
 import type { CallStatus } from "./status.ts";
 
 export interface AnsweredCall<Response> {
@@ -8,6 +9,8 @@ export interface AnsweredCall<Response> {
   readonly deadline: number;
   /** The intake's result of checking the headers; only for methods that need a token. */
   readonly admission: unknown;
+  /** The stamps of the call; null = none are taken. */
+  readonly trace: RequestTrace | null;
   /** Whether the client has the complete answer, or has gone. */
   readonly hasEnded: boolean;
   /** Called when the call is over. */

@@ -111,4 +111,14 @@ onEachHost("CallObserver", (host) => {
       { ...common, status: "INVALID_ARGUMENT", requestId: null, reason: "BAD_METADATA" },
     ]);
   });
+
+  it("logs the trace of the caller, if the caller sent a valid one", async () => {
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+    await owner.call(putKey, PUT, { metadata: new Map([["traceparent", traceparent]]) });
+    await owner.call(putKey, PUT, { metadata: new Map([["traceparent", "my-secret"]]) });
+    expect(ports.requestLines.map((line) => "trace_id" in line && line.trace_id)).to.deep.equal([
+      "4bf92f3577b34da6a3ce929d0e0e4736",
+      false,
+    ]);
+  });
 });

@@ -9,6 +9,7 @@
 
 import { status } from "@grpc/grpc-js";
 import {
+  type AnsweredRequest,
   counter,
   DurationHistogram,
   gauge,
@@ -17,6 +18,7 @@ import {
   REQUEST_BOUNDS,
   type RequestLog,
 } from "../../telemetry/index.ts";
+import { type RequestEnd, type RequestTrace, type Tracer, traceContextOf } from "../../tracing/index.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
 const STATUS_CODES = 17;
@@ -63,19 +65,33 @@ interface CallEnd {
   readonly code: status;
   /** The trailer error-reason; "" = none. */
   readonly reason: string;
-  readonly call: { readonly protocol: CallProtocol; values(name: string): readonly string[] };
+  readonly call: ObservedCall;
 }
+
+interface ObservedCall {
+  readonly protocol: CallProtocol;
+  readonly trace: RequestTrace | null;
+  values(name: string): readonly string[];
+}
+
+/** The failures that are of the server, as OpenTelemetry counts them: only these make a span failed. */
+const SERVER_FAILURES: ReadonlySet<status> = new Set([
+  ...[status.UNKNOWN, status.DEADLINE_EXCEEDED, status.UNIMPLEMENTED],
+  ...[status.INTERNAL, status.UNAVAILABLE, status.DATA_LOSS],
+]);
 
 export class CallObserver {
   readonly #log: RequestLog;
   readonly #monotonicMs: () => number;
+  readonly #tracer: Tracer | null;
   readonly #byPath = new Map<string, MethodCalls>();
   readonly #called: MethodCalls[] = [];
 
   /** @param monotonicMs monotonic clock in milliseconds, with fractions. */
-  constructor(log: RequestLog, monotonicMs: () => number) {
+  constructor(log: RequestLog, monotonicMs: () => number, tracer: Tracer | null = null) {
     this.#log = log;
     this.#monotonicMs = monotonicMs;
+    this.#tracer = tracer;
   }
 
   /** The methods that were called at least once, in the order of their first calls. */
@@ -106,22 +122,44 @@ export class CallObserver {
     calls.inFlight++;
   }
 
+  /** The stamps of a call whose headers have arrived; null = none are taken. */
+  traceOf(headers: { values(name: string): readonly string[] }, startedMs: number): RequestTrace | null {
+    return this.#tracer === null ? null : this.#tracer.begin(headers, startedMs);
+  }
+
   /** A call that began at `startedMs` has ended. */
-  end(calls: MethodCalls, startedMs: number, { code, reason, call }: CallEnd): void {
+  end(calls: MethodCalls, startedMs: number, end: CallEnd): void {
+    const { code, call } = end;
     calls.inFlight--;
     calls.codes[code] = (calls.codes[code] ?? 0) + 1;
-    const durationMs = this.#monotonicMs() - startedMs;
+    const endedMs = this.#monotonicMs();
+    const durationMs = endedMs - startedMs;
     if (!calls.isStream) {
       calls.durations.addMs(durationMs);
     }
-    this.#log.add(durationMs, calls.mayWait, () => ({
-      protocol: call.protocol,
-      method: calls.path,
-      status: status[code] ?? String(code),
-      requestId: loggedRequestId(call.values("request-id")),
-      reason,
-    }));
+    if (call.trace !== null) {
+      this.#tracer?.end(call.trace, endedMs, calls.isStream, () => traced(calls, end));
+    }
+    // After the decision about the trace, because the line names a kept one.
+    this.#log.add(durationMs, calls.mayWait, () => logged(calls, end));
   }
+}
+
+function logged({ path }: MethodCalls, { code, reason, call }: CallEnd): AnsweredRequest {
+  // The trace of the caller is worth a search in the log, even if this member keeps none.
+  const traceId = call.trace?.knownTraceId ?? traceContextOf(call.values("traceparent"))?.traceId;
+  return {
+    ...{ protocol: call.protocol, method: path, status: status[code] ?? String(code), reason },
+    requestId: loggedRequestId(call.values("request-id")),
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
+  };
+}
+
+function traced({ path }: MethodCalls, { code, reason, call }: CallEnd): RequestEnd {
+  return {
+    ...{ protocol: call.protocol, name: path.slice(1), code, isError: SERVER_FAILURES.has(code), reason },
+    requestId: loggedRequestId(call.values("request-id")),
+  };
 }
 
 export const CALL_METRICS: readonly Metric<CallObserver>[] = [

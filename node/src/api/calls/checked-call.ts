@@ -7,6 +7,7 @@ import type { RateLimiter } from "../../access/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { Principal, RequiredAccess } from "../../state/index.ts";
+import type { RequestTrace } from "../../tracing/index.ts";
 import type { Call } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { Admission, CallAdmission } from "./call-admission.ts";
@@ -29,10 +30,12 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
   protected readonly port: PortContext<Caller>;
   readonly #path: string;
   readonly #admission: Admission<Caller>;
+  readonly trace: RequestTrace | null;
 
   /** @param path full name of the method. */
-  constructor(port: PortContext<Caller>, path: string, call: Pick<AnsweredCall<never>, "admission">) {
+  constructor(port: PortContext<Caller>, path: string, call: Pick<AnsweredCall<never>, "admission" | "trace">) {
     this.port = port;
+    this.trace = call.trace;
     this.#path = path;
     this.#admission = port.callAdmission.admission(call);
   }
@@ -45,6 +48,9 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
   }
 
   authorize(need: RequiredAccess | null): undefined | Promise<void> {
+    if (this.trace !== null && need !== null && need.namespace !== null) {
+      this.trace.namespace = need.namespace;
+    }
     return this.port.access.authorize(this.#admission.caller, need, this.deadlineMs);
   }
 
@@ -69,7 +75,8 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
 
   /** Logs the method and the request id for the operator, never the contents of the request. */
   protected report(error: Error): void {
-    const fields = { err: error, method: this.#path, requestId: this.#admission.requestId };
+    const { requestId } = this.#admission;
+    const fields = { err: error, method: this.#path, requestId, trace_id: this.trace?.knownTraceId };
     this.port.logger.error(fields, "a request failed because of a bug");
   }
 }

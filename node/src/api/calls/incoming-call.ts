@@ -11,6 +11,7 @@ import { status } from "@grpc/grpc-js";
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
 import { Links } from "../../collections/index.ts";
 import { CoordinationError, type Replayed } from "../../state/index.ts";
+import type { RequestTrace } from "../../tracing/index.ts";
 import { toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { CallMethod } from "./call-method.ts";
@@ -52,6 +53,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   /** When the request must be complete or, after a refusal, closed. On the monotonic clock. */
   dueMs = 0;
   admission: unknown = null;
+  trace: RequestTrace | null = null;
   onEnded: (() => void) | null = null;
   readonly #port: CallPort;
   readonly #startedMs: number;
@@ -118,6 +120,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 
   /** Checks the headers. Then `pass` is called, or the call ends. */
   protected receiveHeaders(): void {
+    this.trace = this.beginTrace(this.#startedMs);
     try {
       const pending = this.#port.callAdmission.admit(this);
       if (pending === undefined) {
@@ -128,6 +131,11 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     } catch (error) {
       this.#refuse(error);
     }
+  }
+
+  /** The stamps of the call; null = none are taken. */
+  protected beginTrace(startedMs: number): RequestTrace | null {
+    return this.#port.observer.traceOf(this, startedMs);
   }
 
   /** Counts bytes of the request that have arrived. */
@@ -207,6 +215,9 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 
   #pass(): void {
     if (!this.#isRefused && !this.isGone) {
+      if (this.trace !== null) {
+        this.trace.admittedMs = this.#port.observer.monotonicMs();
+      }
       this.pass();
     }
   }
@@ -220,6 +231,9 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   #complete(): void {
     if (!this.#isComplete) {
       this.#isComplete = true;
+      if (this.trace !== null) {
+        this.trace.completeMs = this.#port.observer.monotonicMs();
+      }
       this.#port.callAdmission.complete(this);
     }
   }

@@ -11,6 +11,7 @@ import { gunzip } from "node:zlib";
 import { status } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../primitives/index.ts";
+import type { RequestTrace } from "../../tracing/index.ts";
 import {
   type CallPort,
   type CallProtocol,
@@ -22,7 +23,7 @@ import {
   plainStatus,
   REQUEST_BYTES_MAX,
 } from "../calls/index.ts";
-import { requestIdOf } from "../http/index.ts";
+import { requestIdOf, traceOf } from "../http/index.ts";
 import { decodeJson } from "../json/index.ts";
 import { type ContentType, headerOf, timeoutMsOf } from "./connect-headers.ts";
 import type { ConnectMethod } from "./connect-method.ts";
@@ -117,6 +118,11 @@ export abstract class ConnectCall extends IncomingCall {
       return given;
     }
     return name === "request-id" ? [requestIdOf(this.request)] : name === "api-version" ? API_VERSION : given;
+  }
+
+  /** The HTTP port has begun one when the request arrived. */
+  protected override beginTrace(): RequestTrace | null {
+    return traceOf(this.request);
   }
 
   override decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request {

@@ -21,7 +21,7 @@ import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoutes } from "./openapi.ts";
 import type { ServiceDocument } from "./openapi-document.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
-import { requestIdOf, type ServiceRequest } from "./request-observer.ts";
+import { requestIdOf, type ServiceRequest, traceIdOf } from "./request-observer.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
 import { sendError } from "./send-error.ts";
@@ -32,7 +32,7 @@ import { splitTarget } from "./url-encoding.ts";
  * Called for every unexpected error, after the client's answer was decided. If the error is a broken invariant, the
  * process must end.
  */
-export type ReportBug = (error: unknown, requestId: string) => void;
+export type ReportBug = (error: unknown, requestId: string, traceId?: string) => void;
 
 interface ApplicationOptions {
   readonly access: Access;
@@ -166,7 +166,7 @@ function finish(application: Express, reportBug: ReportBug): Express {
       sendError(response, answer);
     }
     if (bug) {
-      reportBug(error, requestIdOf(request));
+      reportBug(error, requestIdOf(request), traceIdOf(request));
     }
   });
   return application;

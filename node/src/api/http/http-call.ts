@@ -4,9 +4,11 @@ import type { Response } from "express";
 import type { Access, Caller } from "../../access/index.ts";
 import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Principal, RequiredAccess } from "../../state/index.ts";
+import type { RequestTrace } from "../../tracing/index.ts";
 import { clientOf } from "../connections/index.ts";
 import type { CancellableCall } from "../methods/index.ts";
 import type { ClientAddresses } from "./client-addresses.ts";
+import { traceOf } from "./request-observer.ts";
 
 export class HttpCall implements CancellableCall {
   readonly #access: Pick<Access, "authorize" | "recheck">;
@@ -39,6 +41,10 @@ export class HttpCall implements CancellableCall {
     });
   }
 
+  get trace(): RequestTrace | null {
+    return traceOf(this.#response.req);
+  }
+
   get principal(): Principal {
     return this.authenticated().principal;
   }
@@ -50,6 +56,10 @@ export class HttpCall implements CancellableCall {
   }
 
   authorize(need: RequiredAccess | null): undefined | Promise<void> {
+    const { trace } = this;
+    if (trace !== null && need !== null && need.namespace !== null) {
+      trace.namespace = need.namespace;
+    }
     return this.#access.authorize(this.authenticated(), need, this.deadlineMs);
   }
 

@@ -10,6 +10,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Request } from "express";
 import {
+  type AnsweredRequest,
   counter,
   DurationHistogram,
   gauge,
@@ -18,6 +19,7 @@ import {
   REQUEST_BOUNDS,
   type RequestLog,
 } from "../../telemetry/index.ts";
+import { type RequestTrace, type Tracer, traceContextOf } from "../../tracing/index.ts";
 
 import type { ClientAddresses } from "./client-addresses.ts";
 
@@ -29,8 +31,15 @@ const OTHER_METHOD = "OTHER";
 const NO_ROUTE = "none";
 /** The status of a request whose client had gone before the answer began. */
 const ABORTED = "aborted";
+const FIRST_SERVER_ERROR = 500;
 
 const requestIds = new WeakMap<IncomingMessage, string>();
+const traces = new WeakMap<IncomingMessage, RequestTrace>();
+
+/** The stamps of the request; null = none are taken. */
+export function traceOf(request: IncomingMessage): RequestTrace | null {
+  return traces.get(request) ?? null;
+}
 
 /**
  * Returns the id of a request: the client's own if it is a UUID, else a generated one. It stays the same for a request.
@@ -66,12 +75,14 @@ export class RequestObserver {
   readonly #log: RequestLog;
   readonly #monotonicMs: () => number;
   readonly #clients: ClientAddresses;
+  readonly #tracer: Tracer | null;
   readonly #routes = new Map<string, RouteRequests>();
   #inFlight = 0;
 
   /** @param monotonicMs monotonic clock in milliseconds, with fractions. */
-  constructor(log: RequestLog, monotonicMs: () => number, clients: ClientAddresses) {
+  constructor(log: RequestLog, monotonicMs: () => number, clients: ClientAddresses, tracer: Tracer | null = null) {
     this.#log = log;
+    this.#tracer = tracer;
     this.#clients = clients;
     this.#monotonicMs = monotonicMs;
   }
@@ -85,23 +96,30 @@ export class RequestObserver {
     return this.#inFlight;
   }
 
-  /** Returns the application with its requests observed. */
-  observed(application: RequestListener): RequestListener {
+  /** Returns the application with its requests observed, and traced unless they are frequent checks of its health. */
+  observed(application: RequestListener, isTraced = true): RequestListener {
     return (request, response) => {
       const startedMs = this.#monotonicMs();
       // Read now, while the connection is certainly open.
       const client = this.#clients.of(request);
       this.#inFlight++;
+      const trace = isTraced ? (this.#tracer?.begin(headersOf(request), startedMs) ?? null) : null;
+      if (trace !== null) {
+        traces.set(request, trace);
+      }
       response.setHeader(REQUEST_ID, requestIdOf(request));
       response.once("close", () => {
         this.#inFlight--;
-        this.#onEnd(request, response, client, this.#monotonicMs() - startedMs);
+        this.#onEnd(request, response, client, startedMs);
       });
       application(request, response);
     };
   }
 
-  #onEnd(request: ServiceRequest, response: ServerResponse, client: string, durationMs: number): void {
+  #onEnd(request: ServiceRequest, response: ServerResponse, client: string, startedMs: number): void {
+    const endedMs = this.#monotonicMs();
+    const durationMs = endedMs - startedMs;
+    const trace = traceOf(request);
     const method = METHODS.has(request.method ?? "") ? (request.method as string) : OTHER_METHOD;
     const { calls } = request;
     const route = calls?.path ?? routeOf(request as Request);
@@ -119,18 +137,43 @@ export class RequestObserver {
     if (!mayWait) {
       requests.durations.addMs(durationMs);
     }
+    if (trace !== null && request.isLogged !== true) {
+      this.#tracer?.end(trace, endedMs, mayWait, () => ({
+        protocol: "http",
+        name,
+        code: response.headersSent ? response.statusCode : 0,
+        isError: response.headersSent && response.statusCode >= FIRST_SERVER_ERROR,
+        reason: "",
+        requestId: requestIdOf(request),
+      }));
+    }
     if (request.isLogged === true) {
       return;
     }
-    this.#log.add(durationMs, mayWait, () => ({
-      protocol: "http",
-      method: name,
-      status,
-      requestId: requestIdOf(request),
-      reason: "",
-      client,
-    }));
+    const describe = (): AnsweredRequest => {
+      const traceId = traceIdOf(request);
+      return {
+        protocol: "http",
+        method: name,
+        status,
+        requestId: requestIdOf(request),
+        reason: "",
+        client,
+        ...(traceId === undefined ? {} : { trace_id: traceId }),
+      };
+    };
+    this.#log.add(durationMs, mayWait, describe);
   }
+}
+
+/** All values of a header, in their order. */
+function headersOf({ headersDistinct }: IncomingMessage) {
+  return { values: (name: string): readonly string[] => headersDistinct[name] ?? [] };
+}
+
+/** The trace id of the request for the log: that of its caller if this member takes no stamps; undefined = it has none. */
+export function traceIdOf(request: IncomingMessage): string | undefined {
+  return traceOf(request)?.knownTraceId ?? traceContextOf(headersOf(request).values("traceparent"))?.traceId;
 }
 
 /** The template of the route. Express sets it on the request once a route has taken it. */

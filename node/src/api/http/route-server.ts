@@ -21,7 +21,7 @@ import { HttpCall } from "./http-call.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import type { Parameters } from "./parameters.ts";
 import { takeOne } from "./rate-limiting.ts";
-import { requestIdOf } from "./request-observer.ts";
+import { requestIdOf, traceIdOf } from "./request-observer.ts";
 import { changesNothing, type Route, type RouteInput } from "./route.ts";
 import { readInput } from "./route-input.ts";
 import { splitTarget } from "./url-encoding.ts";
@@ -33,7 +33,7 @@ export interface RouteServerOptions {
   readonly clients: ClientAddresses;
   readonly bodies: BodyLimits;
   /** Called for bugs that occur after the answer. */
-  readonly reportBug: (error: unknown, requestId: string) => void;
+  readonly reportBug: (error: unknown, requestId: string, traceId?: string) => void;
 }
 
 /** Default time from the end of the body to the answer; also the time for the steps before the body. */
@@ -117,7 +117,8 @@ export class RouteServer {
       },
       call.deadlineMs - this.#nowMs() + DEADLINE_GRACE_MS,
     );
-    const reportBug = (error: unknown) => this.#options.reportBug(error, requestIdOf(response.req));
+    const { req } = response;
+    const reportBug = (error: unknown) => this.#options.reportBug(error, requestIdOf(req), traceIdOf(req));
     const handled = (async () => route.handle(call, input, found))();
     handled.catch((error: unknown) => {
       if (isLate && httpErrorOf(error).bug) {

@@ -62,6 +62,7 @@ describe("account methods", () => {
     return {
       principal: caller.principal,
       deadlineMs: DEADLINE_MS,
+      trace: null,
       isGone: false,
       authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
       recheck: (need) => access.recheck(caller, need),

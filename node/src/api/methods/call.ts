@@ -4,9 +4,12 @@
  */
 
 import type { CoordinationError, Principal, Replayed, RequiredAccess } from "../../state/index.ts";
+import type { RequestTrace } from "../../tracing/index.ts";
 
 export interface Call {
   readonly principal: Principal;
+  /** The stamps of the call; null = none are taken. */
+  readonly trace: RequestTrace | null;
   /** On the monotonic clock; in the future when the call begins. */
   readonly deadlineMs: number;
   /** Whether the client no longer waits: it has cancelled the call, is disconnected, or has its answer. */

@@ -102,6 +102,7 @@ describe("event log methods", () => {
     return {
       principal,
       deadlineMs: 10_000,
+      trace: null,
       isGone: false,
       authorize: (need) => check(need) as undefined,
       recheck: check,

@@ -27,6 +27,7 @@ describe("executor", () => {
     return {
       principal: { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId },
       deadlineMs: 10_000,
+      trace: null,
       isGone: false,
       authorize,
       recheck: () => undefined,

@@ -34,6 +34,8 @@ type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
 /** A command that a caller proposes to the replica. */
 type ProposedCommand = Parameters<HostReplica["propose"]>[0];
+type ProposalDone = Parameters<HostReplica["propose"]>[2];
+type ReadDone = Parameters<HostReplica["readBarrier"]>[1];
 /** A proposed command of one kind. */
 type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: Kind } };
 
@@ -238,7 +240,7 @@ export class Executor {
         }
       }
       const beganMs = this.#clock.monotonicMs();
-      replica.readBarrier(call.deadlineMs, (error) => {
+      const done: ReadDone = (error) => {
         if (error === null) {
           this.#noteBarrier(replica, beganMs);
         }
@@ -250,7 +252,8 @@ export class Executor {
             return this.#answered(call, area, response(replica, asked));
           });
         reply(answer, "no");
-      });
+      };
+      replica.readBarrier(call.deadlineMs, done, call.trace);
     };
     authorized(call, need, look, reply);
   }
@@ -297,11 +300,12 @@ function proposeMade<Kind extends Result["kind"], Response>(
 ): void {
   const propose = (made: CommandOf<Kind>): void => {
     const kind: Kind = made.operation.kind;
-    const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
+    const done: ProposalDone = (error, outcome) => {
       const whole = outcome === null ? null : restored(replica.state, made, outcome);
       const isWhole = whole?.replayed !== "no-values";
       replyOutcome(error, whole, kind, (result) => response(result, replica.tickMs, isWhole), reply);
-    });
+    };
+    const abandon = replica.propose(made, call.deadlineMs, done, call.trace);
     onProposed?.(abandon);
   };
   const made = attempt(command);

@@ -101,6 +101,7 @@ describe("usage in answers", () => {
     const call: Call = {
       principal,
       deadlineMs: 10_000,
+      trace: null,
       isGone: false,
       authorize: (need) => check(need) as undefined,
       recheck: check,

@@ -14,6 +14,7 @@ import {
   Metrics,
   PROCESS_METRICS,
 } from "../../telemetry/index.ts";
+import { TRACE_METRICS } from "../../tracing/index.ts";
 import { WATCH_METRICS } from "../../watch/index.ts";
 import { CALL_ADMISSION_METRICS, CALL_METRICS } from "../calls/index.ts";
 import { CONNECTION_METRICS } from "../connections/index.ts";
@@ -37,6 +38,7 @@ const LISTS = {
   http2: HTTP2_METRICS,
   connections: CONNECTION_METRICS,
   intakes: CALL_ADMISSION_METRICS,
+  traces: TRACE_METRICS,
 } as const;
 
 export type MetricSources = { readonly [Name in keyof typeof LISTS]: SourceOf<(typeof LISTS)[Name]> };
@@ -61,5 +63,6 @@ export function memberMetrics(sources: MetricSources, monotonicMs: () => number)
   metrics.add(LISTS.http2, sources.http2);
   metrics.add(LISTS.connections, sources.connections);
   metrics.add(LISTS.intakes, sources.intakes);
+  metrics.add(LISTS.traces, sources.traces);
   return metrics;
 }

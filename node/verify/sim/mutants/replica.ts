@@ -147,7 +147,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "read-served-without-asking",
     pitfall: "P8",
     file: "replica/replica.ts",
-    find: "this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done);",
+    find: "this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done, trace);",
     replace: "done(null);",
   },
   {

@@ -1,0 +1,82 @@
+import { expect } from "chai";
+import { type Span, spanOf } from "./span.ts";
+import { SpanQueue } from "./span-queue.ts";
+
+type Done = (error: Error | null) => void;
+
+const PARENT = { traceId: "a".repeat(32), parentId: "", hasRemoteParent: false, state: "" };
+const spans = (count: number): Span[] =>
+  Array.from({ length: count }, (_, at) => spanOf(PARENT, { name: `span ${at}`, fromMs: at, toMs: at }));
+
+describe("span queue", () => {
+  let batches: { readonly size: number; readonly done: Done }[];
+  let lines: string[];
+  let nowMs: number;
+  let shutdowns: number;
+  let queue: SpanQueue;
+
+  beforeEach(() => {
+    batches = [];
+    lines = [];
+    nowMs = 0;
+    shutdowns = 0;
+    queue = new SpanQueue({
+      exporter: {
+        export: (batch, done) => void batches.push({ size: batch.length, done }),
+        shutdown: async () => void shutdowns++,
+      },
+      log: { warn: (fields, message) => void lines.push(`${message} ${JSON.stringify(fields)}`) },
+      monotonicMs: () => nowMs,
+    });
+  });
+
+  it("exports one batch at a time, and counts what became of it", () => {
+    queue.flush();
+    expect(batches).to.deep.equal([]);
+    queue.add(spans(1_000));
+    queue.flush();
+    queue.flush();
+    expect([batches.map(({ size }) => size), queue.size]).to.deep.equal([[512], 488]);
+    batches[0]?.done(null);
+    queue.flush();
+    batches[1]?.done(new Error("no route"));
+    expect([queue.exported, queue.failed, queue.dropped, queue.size]).to.deep.equal([512, 488, 0, 0]);
+  });
+
+  it("drops what does not fit while the exporter does not answer", () => {
+    queue.add(spans(20));
+    queue.flush();
+    expect(queue.hasSpace).to.equal(true);
+    queue.add(spans(10_000));
+    expect([queue.size, queue.dropped, queue.hasSpace]).to.deep.equal([8_192, 10_000 - 8_192, false]);
+    queue.flush();
+    expect(batches).to.have.length(1);
+  });
+
+  it("logs failures at most once a minute", () => {
+    for (const atMs of [0, 59_999, 60_000]) {
+      nowMs = atMs;
+      queue.add(spans(1));
+      queue.flush();
+      batches.at(-1)?.done(new Error("no route"));
+    }
+    expect(lines).to.have.length(2);
+    expect(lines[0]).to.include("spans cannot be exported");
+  });
+
+  it("exports everything at its end, and closes the exporter", async () => {
+    queue.add(spans(1_000));
+    const stopped = queue.stop(60_000);
+    batches[0]?.done(null);
+    await new Promise(setImmediate);
+    batches[1]?.done(null);
+    await stopped;
+    expect([queue.exported, queue.size, shutdowns]).to.deep.equal([1_000, 0, 1]);
+  });
+
+  it("ends although the exporter never answers", async () => {
+    queue.add(spans(1));
+    await queue.stop(1);
+    expect(queue.exported).to.equal(0);
+  });
+});

@@ -134,7 +134,7 @@ describe("the check of arguments", () => {
   it("lists the known options if none is near, and takes names of JavaScript itself for unknown ones", async () => {
     for (const name of ["colour", "constructor", "toString"]) {
       expect(await refusal(() => untyped.cluster!.getCluster!({ [name]: 1 }))).to.equal(
-        `${name} is not an option of cluster.getCluster: it has requestId, signal, timeoutMs`,
+        `${name} is not an option of cluster.getCluster: it has requestId, signal, timeoutMs, traceparent`,
       );
     }
     // An own `__proto__` comes from parsed JSON.

@@ -98,6 +98,7 @@ describe("definition of CoordinationCluster", () => {
         string: node.maxLength ?? node.enum,
         object: node.additionalProperties === undefined ? 1 : node.maxProperties,
         integer: node.minimum ?? node.enum,
+        number: node.minimum ?? node.enum,
         boolean: 1,
       };
       return node.type !== undefined && bounds[node.type] === undefined;

@@ -76,7 +76,11 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
   /** Logs the method and the request id for the operator, never the contents of the request. */
   protected report(error: Error): void {
     const { requestId } = this.#admission;
-    const fields = { err: error, method: this.#path, requestId, trace_id: this.trace?.knownTraceId };
-    this.port.logger.error(fields, "a request failed because of a bug");
+    const traceId = this.trace?.knownTraceId;
+    const fields = { err: error, method: this.#path, requestId };
+    this.port.logger.error(
+      traceId === undefined ? fields : { ...fields, trace_id: traceId },
+      "a request failed because of a bug",
+    );
   }
 }

@@ -8,7 +8,7 @@ import {
   WriteMemoryRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, ClusterUnderTest, GrpcCaller, until } from "../harness/index.ts";
+import { ClusterUnderTest, GrpcCaller, ok, until } from "../harness/index.ts";
 
 const service = serviceDefinitions.MemoryService;
 const namespace = "default";
@@ -20,12 +20,6 @@ const REGION_BYTES = 64 * MIB;
 const OFFSETS = [0, CHUNK, 32 * MIB - 12_345, REGION_BYTES - CHUNK];
 /** Two segments. */
 const SHARED_BYTES = 1.5 * MIB;
-
-/** The response of a call that must succeed. */
-function ok<Response>(answer: Answer<Response>): Response {
-  expect(answer.code, answer.message).to.equal("OK");
-  return answer.response as Response;
-}
 
 describe("memory regions on three members", () => {
   let cluster: ClusterUnderTest;

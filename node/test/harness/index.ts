@@ -1,5 +1,6 @@
 export { freeBasePort } from "../../local/index.ts";
 export { type Actor, Actors } from "./actors.ts";
+export { ok, verdict } from "./answers.ts";
 export { type AnyMethod, methodsByName } from "./any-method.ts";
 export { ApiServer } from "./api-server.ts";
 export { AppendLoad } from "./append-load.ts";

@@ -9,13 +9,13 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import {
-  type Answer,
   type CallOptions,
   type GrpcCaller,
   GrpcPorts,
   grpcFrame,
   onEachHost,
   rawGrpcCall,
+  verdict,
 } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
@@ -27,12 +27,6 @@ const PUT_BYTES = Buffer.from(PutKeyRequest.encode(PUT).finish());
 
 function withRequestId(requestId: string): CallOptions {
   return { metadata: new Map([["request-id", requestId]]) };
-}
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
 }
 
 onEachHost("unary call", (host) => {

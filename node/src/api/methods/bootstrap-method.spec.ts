@@ -1,16 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type BootstrapRequest, GetKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, GrpcPorts } from "../../../test/harness/index.ts";
+import { GrpcPorts, verdict } from "../../../test/harness/index.ts";
 import { generateApiKey } from "../../access/index.ts";
 
 const { bootstrap } = serviceDefinitions.ClusterAdminService;
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
 
 describe("Bootstrap", () => {
   let ports: GrpcPorts;

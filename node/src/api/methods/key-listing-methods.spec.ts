@@ -9,23 +9,11 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
+import { type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.KeyValueService;
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
-
-/** The response of a call that must succeed. */
-function ok<Response>(answer: Answer<Response>): Response {
-  expect(answer.code, answer.message).equal("OK");
-  return answer.response as Response;
-}
 
 describe("KeyValueService, listings", () => {
   let secrets: FoundingSecrets;

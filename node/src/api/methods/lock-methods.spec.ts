@@ -16,24 +16,12 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type CallOptions, type GrpcCaller, GrpcPorts, until } from "../../../test/harness/index.ts";
+import { type CallOptions, type GrpcCaller, GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.LockService;
 const LOCK = { namespace: "default", name: "l" };
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
-
-/** The response of a call that must succeed. */
-function ok<Response>(answer: Answer<Response>): Response {
-  expect(answer.code, answer.message).equal("OK");
-  return answer.response as Response;
-}
 
 describe("LockService", () => {
   let secrets: FoundingSecrets;

@@ -8,25 +8,13 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts, SingleMember } from "../../../test/harness/index.ts";
+import { type GrpcCaller, GrpcPorts, ok, SingleMember, verdict } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
 const DENIED = ["PERMISSION_DENIED", "ACCESS_DENIED"];
 const NO_NAMESPACE = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
-
-/** The response of a call that must succeed. */
-function ok<Response>(answer: Answer<Response>): Response {
-  expect(answer.code, answer.message).equal("OK");
-  return answer.response as Response;
-}
 
 describe("ClusterAdminService, counters and settings", () => {
   let secrets: FoundingSecrets;

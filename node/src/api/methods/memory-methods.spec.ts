@@ -15,7 +15,7 @@ import {
   WriteMemoryRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type CallOptions, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
+import { type CallOptions, type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
@@ -26,18 +26,6 @@ const ABSENT = "00000000-0000-4000-8000-000000000000";
 /** Bytes of the largest write and read. */
 const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
 const MAX_SAFE = 2n ** 53n - 1n;
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
-
-/** The response of a call that must succeed. */
-function ok<Response>(answer: Answer<Response>): Response {
-  expect(answer.code, answer.message).equal("OK");
-  return answer.response as Response;
-}
 
 describe("MemoryService", () => {
   let secrets: FoundingSecrets;

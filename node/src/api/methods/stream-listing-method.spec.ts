@@ -6,25 +6,13 @@ import {
   WatchLocksRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts, SingleMember, until } from "../../../test/harness/index.ts";
+import { type GrpcCaller, GrpcPorts, ok, SingleMember, until, verdict } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { encodeText } from "../../state/index.ts";
 import type { OpenStream } from "../../watch/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
 
 const { listStreams, watchKeys, watchLocks } = serviceDefinitions.WatchService;
-
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
-
-/** The response of a call that must succeed. */
-function ok<Response>(answer: Answer<Response>): Response {
-  expect(answer.code, answer.message).equal("OK");
-  return answer.response as Response;
-}
 
 describe("WatchService, ListStreams", () => {
   let secrets: FoundingSecrets;

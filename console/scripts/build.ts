@@ -56,27 +56,38 @@ async function writeConsole(directory: string, digest: string): Promise<void> {
   await writeFile(path.join(draft, "LICENSES.txt"), await licenses());
   await writeFile(path.join(draft, STAMP), digest);
   await rm(directory, { recursive: true, force: true });
-  await rename(draft, directory);
+  await rename(draft, directory).catch(async (error: NodeJS.ErrnoException) => {
+    // Another process has put its result there meanwhile.
+    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") {
+      throw error;
+    }
+    await rm(draft, { recursive: true });
+  });
 }
 
 async function bundle(): Promise<Asset[]> {
   // Loaded only here, so that a start with a current build does not pay for it.
-  const { build } = await import("esbuild");
-  const { outputFiles } = await build({
-    entryPoints: { console: path.join(SOURCES, "main.tsx"), style: path.join(SOURCES, "styles/main.css") },
-    outdir: ROOT,
-    entryNames: "[name]-[hash]",
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "esm",
-    target: BROWSERS,
-    jsx: "automatic",
-    jsxImportSource: "preact",
-    legalComments: "none",
-    logLevel: "warning",
-  });
-  return outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), content: contents }));
+  const { build, stop } = await import("esbuild");
+  try {
+    const { outputFiles } = await build({
+      entryPoints: { console: path.join(SOURCES, "main.tsx"), style: path.join(SOURCES, "styles/main.css") },
+      outdir: ROOT,
+      entryNames: "[name]-[hash]",
+      bundle: true,
+      minify: true,
+      write: false,
+      format: "esm",
+      target: BROWSERS,
+      jsx: "automatic",
+      jsxImportSource: "preact",
+      legalComments: "none",
+      logLevel: "warning",
+    });
+    return outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), content: contents }));
+  } finally {
+    // Else its process outlives the build for as long as this one.
+    await stop();
+  }
 }
 
 async function icon(): Promise<Asset> {

@@ -32,11 +32,14 @@ const program = "client/scripts/quoinctl.ts";
 const repositoryPackages = { "@quoin/proto": "proto/index.ts", "@quoin/backup": "backup/src/index.ts" };
 /** The packages that npm installs with this one. */
 const dependencies = ["@bufbuild/protobuf", "@grpc/grpc-js"];
+/** The packages that the SDK uses only in programs that have them, and that the manifest names as optional. */
+const optional = ["@opentelemetry/api"];
+const external = [...dependencies, ...optional];
 const copied = ["README.md", "examples/**"];
 
 /** Writes the SDK into `dist`: CommonJS, ESM, and declarations for both. */
 async function writeLibrary(dist: string): Promise<void> {
-  const options = { entries: { index: entry }, directory: dist, external: dependencies, sourceMap: true };
+  const options = { entries: { index: entry }, directory: dist, external, sourceMap: true };
   const { packages } = await bundleJavaScript({ ...options, format: "cjs", extension: ".js" });
   if (packages.length > 0) throw new Error(`the SDK must not contain ${packages[0]!.name}`);
   // Only for the names of its exports.
@@ -62,6 +65,7 @@ async function writeProgram(dist: string): Promise<void> {
     directory,
     format: "esm",
     extension: ".mjs",
+    external: optional,
     splitting: true,
     minify: true,
     firstLine: "#!/usr/bin/env node",
@@ -78,6 +82,8 @@ function writeManifest(folder: string): void {
     license,
     keywords,
     dependencies: exact,
+    peerDependencies,
+    peerDependenciesMeta,
   } = JSON.parse(readFileSync(path.join(client, "package.json"), "utf8"));
   const manifest = {
     name,
@@ -104,6 +110,8 @@ function writeManifest(folder: string): void {
     bin: { quoinctl: "dist/quoinctl/quoinctl.mjs" },
     // Not exact, so that users get corrections of these packages without a release of this one.
     dependencies: Object.fromEntries(dependencies.map((dependency) => [dependency, `^${exact[dependency]}`])),
+    peerDependencies,
+    peerDependenciesMeta,
   };
   writeFileSync(path.join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }

@@ -27,20 +27,16 @@ ENV NODE_USE_SYSTEM_CA=1
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
       --workspace=backup --workspace=proto --workspace=client --workspace=node --workspace=operator
 
-# The bundler, whose program is an optional package for each platform.
+# The bundler, whose program is an optional package for each platform, and what the web console is made of.
 FROM build AS bundler
-RUN npm ci --ignore-scripts --no-audit --no-fund --workspace=scripts/bundle
-
-# The files of the web console, which a member only reads.
-FROM build AS console
-RUN npm ci --ignore-scripts --no-audit --no-fund --workspace=console
-COPY console console
-RUN node console/scripts/build.ts
+RUN npm ci --ignore-scripts --no-audit --no-fund --workspace=scripts/bundle --workspace=console
 
 FROM build AS bundled
-COPY --from=console /quoin/console console
 COPY --from=bundler /quoin/node_modules/esbuild node_modules/esbuild
 COPY --from=bundler /quoin/node_modules/@esbuild node_modules/@esbuild
+COPY --from=bundler /quoin/node_modules/preact node_modules/preact
+COPY --from=bundler /quoin/node_modules/@preact node_modules/@preact
+COPY console console
 COPY LICENSE ./
 COPY backup backup
 COPY proto proto
@@ -49,6 +45,11 @@ COPY operator operator
 COPY scripts scripts
 COPY node node
 RUN node scripts/packages/image.ts /image
+
+# For development, the files of the web console, which a member only reads.
+FROM bundler AS console
+COPY console console
+RUN node console/scripts/build.ts
 
 # For development, where sources are replaced while the programs run: Node runs them as they are. Who owns the files must
 # be able to replace them.

@@ -15,8 +15,8 @@ const ROOT = path.resolve(import.meta.dirname, "..");
 const SOURCES = path.join(ROOT, "src");
 const STAMP = "stamp";
 const HASH_CHARACTERS = 10;
-/** Their licenses demand that a copy of the text accompanies the bundle. */
-const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core"];
+/** The packages in the bundle. Their licenses demand that a copy of the text accompanies it. */
+export const CONSOLE_PACKAGES: readonly string[] = ["preact", "@preact/signals", "@preact/signals-core"];
 const BROWSERS = ["chrome123", "firefox128", "safari17.5"];
 
 interface Asset {
@@ -105,7 +105,7 @@ async function writeEncoded(file: string, content: Uint8Array): Promise<void> {
 }
 
 async function licenses(): Promise<string> {
-  const texts = BUNDLED.map(async (name) => {
+  const texts = CONSOLE_PACKAGES.map(async (name) => {
     const license = path.join(path.dirname(await manifestOf(name)), "LICENSE");
     return `${name}\n\n${await readFile(license, "utf8")}`;
   });
@@ -131,7 +131,7 @@ async function digestOfSources(): Promise<string> {
     .filter((entry) => entry.isFile() && !entry.name.endsWith(".spec.ts"))
     .map((entry) => path.join(entry.parentPath, entry.name))
     .sort();
-  const manifests = await Promise.all(["esbuild", ...BUNDLED].map(manifestOf));
+  const manifests = await Promise.all(["esbuild", ...CONSOLE_PACKAGES].map(manifestOf));
   for (const file of [import.meta.filename, ...manifests, ...files]) {
     const content = await readFile(file);
     hash.update(`${path.relative(ROOT, file)} ${content.length}\n`).update(content);

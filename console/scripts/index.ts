@@ -1,3 +1,3 @@
 /** The build of the console. */
 
-export { buildConsole } from "./build.ts";
+export { buildConsole, CONSOLE_PACKAGES } from "./build.ts";

@@ -5,6 +5,7 @@
 
 import { cpSync, mkdirSync } from "node:fs";
 import path from "node:path";
+import { CONSOLE_PACKAGES } from "../../console/scripts/index.ts";
 import { repositoryRoot, writeLicences } from "../bundle/index.ts";
 import { bundlePrograms } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
@@ -15,5 +16,5 @@ mkdirSync(directory, { recursive: true });
 const names = ["quoinctl", "quoin-found", "quoin-operator"] as const;
 const { packages } = await bundlePrograms(path.resolve(directory, "dist"), names, true);
 writeLicences(path.join(directory, "THIRD-PARTY-LICENSES.txt"), packages);
-writeSbom(directory, "quoin", ["node", "client", "operator"]);
+writeSbom(directory, "quoin", ["node", "client", "operator", "console"], CONSOLE_PACKAGES);
 for (const file of ["package.json", "LICENSE"]) cpSync(path.join(repositoryRoot, file), path.join(directory, file));

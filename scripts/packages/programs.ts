@@ -3,8 +3,9 @@
  * of a local cluster. All files are in one folder. The package.json one level above has the version.
  */
 
-import { cpSync, existsSync } from "node:fs";
+import { cpSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
+import { buildConsole } from "../../console/scripts/index.ts";
 import { type Bundle, bundleJavaScript, type OwnFiles, repositoryRoot } from "../bundle/index.ts";
 
 /** The package that npm installs with a server: its addon is a file of its own for each platform. */
@@ -18,6 +19,7 @@ const member = {
   "log-thread": "node/src/storage/log-thread.ts",
   "state-thread": "node/src/storage/state-thread.ts",
   "hashing-thread": "node/src/access/hashing-thread.ts",
+  "export-thread": "node/src/tracing/export-thread.ts",
 } as const;
 
 /** The source of each program besides the member. */
@@ -32,9 +34,14 @@ export const programs = {
 /** What a member reads beside its own files, and where that is in the repository. */
 const data = {
   "generated/descriptors.binpb": "proto/generated/descriptors.binpb",
-  // The files of the web console, in a repository that has one. `npm run package` needs them built.
-  ...(existsSync(path.join(repositoryRoot, "console")) ? { built: "console/built" } : {}),
+  "reference.json": "node/src/api/http/reference.json",
 };
+
+/** Files of the folder, as the code in it names them. Only package.json is above it, and code that no bundle runs. */
+const fileUrl = /new URL\("(?!\.\.\/)([^"]+)",\s*import\.meta\.url\)/g;
+
+/** The folder of the web console, beside the file of the member. `console/index.ts` names it. */
+const consoleFolder = "built";
 
 /** Definitions of services, which these packages read when a member starts. */
 const definitions: readonly OwnFiles[] = [
@@ -54,10 +61,10 @@ const ownAddon: OwnFiles = {
 };
 
 /**
- * Writes the member, its threads, and the other programs of these names.
+ * Writes the member, its threads, the web console, and the other programs of these names.
  *
  * @param withAddon whether the directory also gets the addon for this platform; else `node_modules` must have it
- * @throws Error if a source does not compile
+ * @throws Error if a source does not compile, or reads a file that the directory does not have
  */
 export async function bundlePrograms(
   directory: string,
@@ -77,8 +84,30 @@ export async function bundlePrograms(
     external: [...(withAddon ? [] : [addon]), ...unused],
     ownFiles: withAddon ? [...definitions, ownAddon] : definitions,
   });
+  await writeConsole(path.join(directory, consoleFolder));
   for (const [name, source] of Object.entries(data)) {
     cpSync(path.join(repositoryRoot, source), path.join(directory, name), { recursive: true });
   }
+  refuseMissingFiles(directory);
   return bundle;
+}
+
+/** Builds the console from its sources, whatever the repository has built before. */
+async function writeConsole(directory: string): Promise<void> {
+  rmSync(directory, { recursive: true, force: true });
+  await buildConsole(directory);
+  // It only tells the next build whether to do anything.
+  rmSync(path.join(directory, "stamp"));
+}
+
+/** Sources name what they read by URLs relative to themselves, and nothing else would notice before it is read. */
+function refuseMissingFiles(directory: string): void {
+  for (const file of globSync("*.js", { cwd: directory })) {
+    const text = readFileSync(path.join(directory, file), "utf8");
+    for (const [, relative = ""] of text.matchAll(fileUrl)) {
+      if (!existsSync(path.join(directory, relative))) {
+        throw new Error(`${file} reads ${relative}, which is not in the bundle`);
+      }
+    }
+  }
 }

@@ -13,9 +13,15 @@ export const sbomFile = "sbom.cdx.json";
  *
  * @param folder gets the file
  * @param artefact its name
- * @throws Error if npm refuses it
+ * @param built packages that only developers install, but that are in the artefact's own files
+ * @throws Error if npm refuses it, or a package is missing
  */
-export function writeSbom(folder: string, artefact: string, workspaces: readonly string[]): void {
+export function writeSbom(
+  folder: string,
+  artefact: string,
+  workspaces: readonly string[],
+  built: readonly string[] = [],
+): void {
   const args = [
     "sbom",
     "--sbom-format=cyclonedx",
@@ -28,14 +34,18 @@ export function writeSbom(folder: string, artefact: string, workspaces: readonly
     maxBuffer: 64 * 1024 * 1024,
   });
   if (status !== 0) throw new Error(`npm sbom failed\n${stderr}`, { cause: error });
-  const list = withoutDevelopment(JSON.parse(stdout));
+  const list = withoutDevelopment(JSON.parse(stdout), built);
   // Npm calls it like the folder of the repository.
   list.metadata.component.name = artefact;
   writeFileSync(path.join(folder, sbomFile), `${JSON.stringify(list, undefined, 2)}\n`);
 }
 
+const developmentMark = "cdx:npm:package:development";
+
 interface Component {
   readonly "bom-ref": string;
+  /** The whole name, with the scope. */
+  readonly name: string;
   readonly properties: readonly { readonly name: string }[];
 }
 
@@ -53,11 +63,15 @@ interface List {
 /**
  * Leaves out the packages that npm marks as those of developers. Its own option for that also leaves out packages that
  * the programs need, if the repository names them for developers as well.
+ *
+ * @param built names of packages to keep nevertheless
  */
-function withoutDevelopment(list: List): List {
+function withoutDevelopment(list: List, built: readonly string[]): List {
   const components = list.components.filter(
-    ({ properties }) => !properties.some(({ name }) => name === "cdx:npm:package:development"),
+    ({ name, properties }) => built.includes(name) || !properties.some((one) => one.name === developmentMark),
   );
+  const missing = built.find((name) => !components.some((component) => component.name === name));
+  if (missing !== undefined) throw new Error(`npm sbom does not list ${missing}`);
   const root = list.dependencies[0]?.ref;
   const kept = new Set([root, ...components.map((component) => component["bom-ref"])]);
   const dependencies = list.dependencies

@@ -1,11 +1,12 @@
 /**
- * Builds the package `quoin`: a member, the launcher of a local cluster, and quoinctl, as the program `quoin`. Npm installs
- * only the addon of RocksDB with it.
+ * Builds the package `quoin`: a member with its web console, the launcher of a local cluster, and quoinctl, as the program
+ * `quoin`. Npm installs only the addon of RocksDB with it.
  */
 
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { CONSOLE_PACKAGES } from "../../console/scripts/index.ts";
 import { oldestNode, packFolder, repositoryRoot, writeLicences } from "../bundle/index.ts";
 import { addon, bundlePrograms } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
@@ -18,7 +19,7 @@ export async function packServer(destination: string): Promise<string> {
     const { packages } = await bundlePrograms(dist, ["quoin", "quoin-found", "quoin-start"], false);
     chmodSync(path.join(dist, "quoin.js"), 0o755);
     writeLicences(path.join(folder, "THIRD-PARTY-LICENSES.txt"), packages);
-    writeSbom(folder, "quoin", ["node", "client"]);
+    writeSbom(folder, "quoin", ["node", "client", "console"], CONSOLE_PACKAGES);
     cpSync(path.join(repositoryRoot, "LICENSE"), path.join(folder, "LICENSE"));
     cpSync(path.join(repositoryRoot, "node/local/README.md"), path.join(folder, "README.md"));
     writeFileSync(path.join(folder, "package.json"), `${JSON.stringify(manifest(), undefined, 2)}\n`);

@@ -1,8 +1,14 @@
 /** The services of GrpcPorts on an HTTP port of 127.0.0.1, by the Connect protocol. */
 
 import { once } from "node:events";
+import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { closeHttpServer, createHttpServer, type HttpTimeouts } from "../../src/api/http/index.ts";
+import {
+  closeHttpServer,
+  createHttpServer,
+  type HttpTimeouts,
+  type RequestObserver,
+} from "../../src/api/http/index.ts";
 import type { GrpcPorts } from "./grpc-ports.ts";
 
 /** What a test sends with a call, beside the usual headers. Null removes a header. */
@@ -32,14 +38,23 @@ export class ConnectPort {
     this.#close = close;
   }
 
-  /** @param token of the usual Authorization header. */
-  static async open(ports: GrpcPorts, token: string, timeouts?: HttpTimeouts): Promise<ConnectPort> {
+  /**
+   * @param token of the usual Authorization header.
+   * @param observer observes the requests, as it does in a member.
+   */
+  static async open(
+    ports: GrpcPorts,
+    token: string,
+    timeouts?: HttpTimeouts,
+    observer: RequestObserver | null = null,
+  ): Promise<ConnectPort> {
     const { httpCalls } = ports.publicServer;
-    const server = createHttpServer((request, response) => {
+    const application: RequestListener = (request, response) => {
       if (!httpCalls.serve(request, response)) {
         response.writeHead(404).end();
       }
-    }, timeouts && { timeouts });
+    };
+    const server = createHttpServer(observer?.observed(application) ?? application, timeouts && { timeouts });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;

@@ -16,6 +16,7 @@ import { MemberBackups } from "../../src/archive/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
+import type { Tracer } from "../../src/tracing/index.ts";
 import { NamespaceStreams } from "../../src/watch/index.ts";
 import type { FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
@@ -105,6 +106,7 @@ export class GrpcPorts {
     limits = DEFAULT_RATE_LIMITS,
     clientLimits = DEFAULT_CLIENT_LIMITS,
     grpcHost = hostOfEnvironment(),
+    tracer: Tracer | null = null,
   ): Promise<GrpcPorts> {
     const member = new SingleMember(incarnation);
     const clock = new PortClock();
@@ -123,7 +125,7 @@ export class GrpcPorts {
     const requestLines: Readonly<Record<string, unknown>>[] = [];
     const line = (fields: object) => void requestLines.push({ ...fields });
     const requestLog = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, clock.monotonicMs);
-    const observer = new CallObserver(requestLog, clock.monotonicMs);
+    const observer = new CallObserver(requestLog, clock.monotonicMs, tracer);
     const namespaceStreams = new NamespaceStreams();
     const samples: CounterSample[] = [];
     const inspection = new MemberInspection(member, { samplesOf: () => samples });
@@ -167,13 +169,10 @@ export class GrpcPorts {
     limits = DEFAULT_RATE_LIMITS,
     clientLimits = DEFAULT_CLIENT_LIMITS,
     grpcHost = hostOfEnvironment(),
+    tracer: Tracer | null = null,
   ): Promise<GrpcPorts> {
-    const ports = await GrpcPorts.open(
-      Buffer.from(founding.incarnation).toString("hex"),
-      limits,
-      clientLimits,
-      grpcHost,
-    );
+    const incarnation = Buffer.from(founding.incarnation).toString("hex");
+    const ports = await GrpcPorts.open(incarnation, limits, clientLimits, grpcHost, tracer);
     await ports.member.bootstrap(founding);
     return ports;
   }
@@ -185,6 +184,11 @@ export class GrpcPorts {
     { limits = DEFAULT_RATE_LIMITS, clientLimits = DEFAULT_CLIENT_LIMITS } = {},
   ): Promise<GrpcPorts> {
     return GrpcPorts.founded(secrets, limits, clientLimits, grpcHost);
+  }
+
+  /** The same with traces of its calls. */
+  static foundedWith(tracer: Tracer, secrets: FoundingSecrets): Promise<GrpcPorts> {
+    return GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, DEFAULT_CLIENT_LIMITS, hostOfEnvironment(), tracer);
   }
 
   /**

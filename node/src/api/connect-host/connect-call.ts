@@ -96,6 +96,8 @@ export abstract class ConnectCall extends IncomingCall {
 
   /** Checks the headers. Then the call reads the body, or ends. */
   begin(): void {
+    // Now, because a refusal ends the trace too.
+    this.trace = traceOf(this.request);
     this.response.once("close", () => {
       this.#stop();
       this.finish();
@@ -122,7 +124,7 @@ export abstract class ConnectCall extends IncomingCall {
 
   /** The HTTP port has begun one when the request arrived. */
   protected override beginTrace(): RequestTrace | null {
-    return traceOf(this.request);
+    return this.trace;
   }
 
   override decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request {

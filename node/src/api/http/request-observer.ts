@@ -34,11 +34,10 @@ const ABORTED = "aborted";
 const FIRST_SERVER_ERROR = 500;
 
 const requestIds = new WeakMap<IncomingMessage, string>();
-const traces = new WeakMap<IncomingMessage, RequestTrace>();
 
 /** The stamps of the request; null = none are taken. */
-export function traceOf(request: IncomingMessage): RequestTrace | null {
-  return traces.get(request) ?? null;
+export function traceOf(request: ServiceRequest): RequestTrace | null {
+  return request.trace ?? null;
 }
 
 /**
@@ -58,8 +57,10 @@ export function requestIdOf(request: IncomingMessage): string {
 export interface ServiceRequest extends IncomingMessage {
   /** The method of a service to which the request goes, instead of a route. */
   calls?: { readonly path: string; readonly mayWait: boolean };
-  /** Whether the call of a service writes the log line of the request. */
+  /** Whether the call of a service writes the log line of the request, and ends its trace. */
   isLogged?: boolean;
+  /** The stamps of the request; absent = none are taken. */
+  trace?: RequestTrace;
 }
 
 /** The requests of one method to one route. */
@@ -98,14 +99,14 @@ export class RequestObserver {
 
   /** Returns the application with its requests observed, and traced unless they are frequent checks of its health. */
   observed(application: RequestListener, isTraced = true): RequestListener {
-    return (request, response) => {
+    return (request: ServiceRequest, response) => {
       const startedMs = this.#monotonicMs();
       // Read now, while the connection is certainly open.
       const client = this.#clients.of(request);
       this.#inFlight++;
       const trace = isTraced ? (this.#tracer?.begin(headersOf(request), startedMs) ?? null) : null;
       if (trace !== null) {
-        traces.set(request, trace);
+        request.trace = trace;
       }
       response.setHeader(REQUEST_ID, requestIdOf(request));
       response.once("close", () => {
@@ -166,9 +167,12 @@ export class RequestObserver {
   }
 }
 
-/** All values of a header, in their order. */
-function headersOf({ headersDistinct }: IncomingMessage) {
-  return { values: (name: string): readonly string[] => headersDistinct[name] ?? [] };
+/** All values of a header, in their order. Most requests lack it, and do not need the list of all. */
+function headersOf(request: IncomingMessage) {
+  return {
+    values: (name: string): readonly string[] =>
+      request.headers[name] === undefined ? [] : (request.headersDistinct[name] ?? []),
+  };
 }
 
 /** The trace id of the request for the log: that of its caller if this member takes no stamps; undefined = it has none. */

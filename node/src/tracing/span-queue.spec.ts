@@ -74,6 +74,19 @@ describe("span queue", () => {
     expect([queue.exported, queue.size, shutdowns]).to.deep.equal([1_000, 0, 1]);
   });
 
+  it("exports at its end also what waits behind the batch in flight", async () => {
+    queue.add(spans(600));
+    queue.flush();
+    const stopped = queue.stop(60_000);
+    await new Promise(setImmediate);
+    expect([batches.length, shutdowns]).to.deep.equal([1, 0]);
+    batches[0]?.done(null);
+    await new Promise(setImmediate);
+    batches[1]?.done(null);
+    await stopped;
+    expect([queue.exported, queue.size, shutdowns]).to.deep.equal([600, 0, 1]);
+  });
+
   it("ends although the exporter never answers", async () => {
     queue.add(spans(1));
     await queue.stop(1);

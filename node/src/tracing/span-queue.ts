@@ -39,7 +39,8 @@ export class SpanQueue {
   dropped = 0;
   readonly #options: SpanQueueOptions;
   #spans: Span[] = [];
-  #isExporting = false;
+  /** Called when the batch in flight is over; null = none is in flight. */
+  #onExported: (() => void) | null = null;
   #lineAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SpanQueueOptions) {
@@ -67,7 +68,7 @@ export class SpanQueue {
 
   /** Exports a batch, unless one is in flight. Call it regularly. */
   flush(): void {
-    if (!this.#isExporting && this.#spans.length > 0) {
+    if (this.#onExported === null && this.#spans.length > 0) {
       this.#export(() => undefined);
     }
   }
@@ -82,17 +83,23 @@ export class SpanQueue {
   }
 
   async #exportAll(): Promise<void> {
-    while (this.#spans.length > 0 && !this.#isExporting) {
+    if (this.#onExported !== null) {
+      await new Promise<void>((resolve) => {
+        this.#onExported = resolve;
+      });
+    }
+    while (this.#spans.length > 0) {
       await new Promise<void>((resolve) => this.#export(resolve));
     }
   }
 
-  #export(then: () => void): void {
+  #export(onExported: () => void): void {
     const { exporter, log, monotonicMs } = this.#options;
     const batch = this.#spans.splice(0, BATCH_MAX);
-    this.#isExporting = true;
+    this.#onExported = onExported;
     exporter.export(batch, (error) => {
-      this.#isExporting = false;
+      const then = this.#onExported;
+      this.#onExported = null;
       if (error === null) {
         this.exported += batch.length;
       } else {
@@ -102,7 +109,7 @@ export class SpanQueue {
           log.warn({ err: error, failed: this.failed }, "spans cannot be exported");
         }
       }
-      then();
+      then?.();
     });
   }
 }

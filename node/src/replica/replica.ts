@@ -563,6 +563,11 @@ export class Replica {
     }
   }
 
+  /** The time for traces; 0 without them. */
+  #traceMs(): number {
+    return this.#timeline === null ? 0 : this.#clock.monotonicMs();
+  }
+
   /** For traces. */
   #noteProgress({ apply }: Effects): void {
     if (this.#timeline !== null) {
@@ -605,7 +610,7 @@ export class Replica {
       this.#backOff();
     }
     if (reads !== null) {
-      const nowMs = this.#clock.monotonicMs();
+      const nowMs = this.#traceMs();
       this.#reads.confirmed(reads.position, reads.index, nowMs);
       this.#dataLossRecovery?.onReads(reads.position, reads.index);
       this.#reads.serve(this.#applyLoop.progress.appliedIndex, nowMs);
@@ -643,8 +648,7 @@ export class Replica {
   }
 
   #onApplied(entries: readonly AppliedEntry[]): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#timeline?.onApplied(this.#applyLoop.progress.appliedIndex, nowMs);
+    this.#timeline?.onApplied(this.#applyLoop.progress.appliedIndex, this.#clock.monotonicMs());
     for (const { row, seq } of entries) {
       this.#proposals.applied(row, seq);
     }
@@ -654,6 +658,7 @@ export class Replica {
       this.#proposals.answerAll(entry);
     }
     mark("replica.answers.after");
+    const nowMs = this.#clock.monotonicMs();
     this.#proposals.answerFinalChanges(nowMs);
     this.#reads.serve(this.#applyLoop.progress.appliedIndex, nowMs);
     this.#campaignIfAlone();

@@ -54,5 +54,16 @@ describe("kept trace codec", () => {
       }
     };
     fc.assert(fc.property(fc.uint8Array({ maxLength: 120 }), check));
+    // A frame that is right but for a few bytes gets further.
+    const whole = encodeKeptTrace(KEPT);
+    const changes = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 255 })), { maxLength: 4 });
+    const corrupt = (wrong: readonly (readonly [number, number])[]): Uint8Array => {
+      const body = whole.slice();
+      for (const [at, byte] of wrong) {
+        body[at] = byte;
+      }
+      return body;
+    };
+    fc.assert(fc.property(changes, (wrong) => check(corrupt(wrong))));
   });
 });

@@ -146,7 +146,8 @@ export class MemberSpans {
       return { spans: [], replicate: null };
     }
     const committedMs = this.#timeline.committedMs(index);
-    const acknowledged = this.#timeline.acknowledgedMs(index);
+    // An earlier time is of another entry, which had this index in an earlier term.
+    const acknowledged = this.#timeline.acknowledgedMs(index).filter(([, atMs]) => atMs >= appended.atMs);
     const replicate = spanOf(parent, {
       ...{ name: "quoin.replicate", kind: "client", fromMs: appended.atMs, toMs: committedMs || lastMs },
       events: acknowledged.map(([member, atMs]) => {

@@ -10,6 +10,8 @@ import { IndexRing } from "./index-ring.ts";
 
 /** Steps to remember; at 2,000 turns per second this is 8 s. */
 const ROWS = 16_384;
+/** Members whose acknowledgements are remembered. Over the years a cluster may have many, each with an id of its own. */
+const MEMBERS_MAX = 16;
 
 /** Columns. */
 const AT = 0;
@@ -88,6 +90,10 @@ export class Timeline {
     let acknowledged = this.#acknowledged.get(member);
     if (acknowledged === undefined) {
       acknowledged = new IndexRing(ROWS, 1);
+      if (this.#acknowledged.size >= MEMBERS_MAX) {
+        const [oldest] = this.#acknowledged.keys();
+        this.#acknowledged.delete(oldest as number);
+      }
       this.#acknowledged.set(member, acknowledged);
     }
     advance(acknowledged, index, atMs);

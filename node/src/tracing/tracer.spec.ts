@@ -282,6 +282,40 @@ describe("tracer", () => {
     expect(spans).to.deep.equal([]);
   });
 
+  it("makes a bounded number of spans in one round, and the others in the next ones", () => {
+    const tracer = tracerWith();
+    for (let count = 0; count < 1_000; count++) {
+      tracer.end(begin(tracer, "01"), nowMs, false, () => PUT);
+    }
+    nowMs += 1_000;
+    const rounds = [1, 2, 3].map(() => {
+      tracer.makeSpans();
+      return spans.length;
+    });
+    expect(rounds).to.deep.equal([512, 1_000, 1_000]);
+    expect(tracer.dropped).to.equal(0);
+  });
+
+  it("shows no acknowledgement of an entry that had the same index in an earlier term", () => {
+    const tracer = tracerWith();
+    tracer.timeline.onAcknowledged(2, 20, 990);
+    tracer.timeline.onAppended(12, 1, 3, 7, 1_001, 1_002);
+    tracer.timeline.onAcknowledged(4, 12, 1_003);
+    tracer.onKeptTrace({ part: "lead", ...asked });
+    makeSpans(tracer);
+    expect(spans[1]?.events.map(({ attributes }) => attributes["quoin.member_id"])).to.deep.equal([4]);
+  });
+
+  it("remembers the acknowledgements of a few members, however many there have been", () => {
+    const { timeline } = tracerWith();
+    for (let member = 1; member <= 100; member++) {
+      timeline.onAcknowledged(member, 12, 1_000 + member);
+    }
+    timeline.onAcknowledged(100, 13, 1_200);
+    const known = timeline.acknowledgedMs(12).map(([member]) => member);
+    expect(known).to.deep.equal(Array.from({ length: 16 }, (_, at) => 85 + at));
+  });
+
   it("makes the last spans at once when the member stops", () => {
     const tracer = tracerWith();
     tracer.end(begin(tracer, "01"), nowMs, false, () => PUT);

@@ -49,6 +49,8 @@ export const TRACE_INTERVAL_MS = 100;
 const DELAY_MS = 100;
 /** Traces that wait for that at most. */
 const DUE_MAX = 1_024;
+/** After so many spans the rest waits for the next round, so that no request waits for long. The exporter takes as many. */
+const SPANS_PER_ROUND = 512;
 /** When all requests are slow, a few traces show the reason. */
 const SLOW_PER_SECOND_MAX = 20;
 const MS_PER_SECOND = 1_000;
@@ -81,7 +83,8 @@ export class Tracer {
 
   /** A request begins. Returns null if its trace will certainly not be kept. */
   begin(headers: Headers, startedMs: number): RequestTrace | null {
-    const parent = traceContextOf(headers.values("traceparent"), () => headers.values("tracestate"));
+    const traceparents = headers.values("traceparent");
+    const parent = traceparents.length === 0 ? null : traceContextOf(traceparents, () => headers.values("tracestate"));
     const isSampled = this.#sampler.isSampled(parent);
     return isSampled || this.#options.slowMs > 0 ? new RequestTrace(parent, isSampled, startedMs) : null;
   }
@@ -114,18 +117,25 @@ export class Tracer {
     // Made in the last round: since then they could get links.
     queue.add(this.#writes.take());
     const nowMs = monotonicMs();
-    const after = isLast ? -1 : this.#due.findIndex(({ dueMs }) => dueMs > nowMs);
-    for (const due of this.#due.splice(0, after === -1 ? this.#due.length : after)) {
+    let done = 0;
+    let spans = 0;
+    for (const due of this.#due) {
+      if (!isLast && (due.dueMs > nowMs || spans >= SPANS_PER_ROUND)) {
+        break;
+      }
+      done++;
       if (!queue.hasSpace) {
         this.dropped++;
         continue;
       }
       const made = "kept" in due ? this.#madeFor(due.kept) : this.#spans.ofRequest(due.trace, due.end);
       if (made !== null) {
+        spans += made.spans.length;
         queue.add(made.spans);
         this.#askOthers(made);
       }
     }
+    this.#due.splice(0, done);
     if (isLast) {
       queue.add(this.#writes.take());
     }

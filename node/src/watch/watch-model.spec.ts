@@ -33,6 +33,8 @@ const LOCKS: readonly LockName[] = [
   { namespace: "default", rw: true, name: "abé" },
   { namespace: "constructor", rw: false, name: "ab" },
 ];
+/** Only LAST_STEPS use it, so that its state there does not depend on the random steps. */
+const LAST_LOCK: LockName = { namespace: "default", rw: true, name: "aé" };
 const DELAY_SECONDS = 1;
 const PREFIXES = ["", "a", "ab", "abc", "abcd", "b", "__proto__", "\uFFFF"];
 
@@ -87,6 +89,19 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 300 }) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/**
+ * The changes that random steps seldom make while a watch could still get them. They end every run: then the history
+ * has them, whatever it dropped before.
+ */
+const LAST_STEPS: readonly Step[] = [
+  { kind: "put", namespace: "default", key: "a", value: "x", ttlSeconds: 1 },
+  { kind: "lock", lock: LAST_LOCK, act: "acquire", isRead: true, ttlSeconds: 1 },
+  // From read to write, and back.
+  { kind: "lock", lock: LAST_LOCK, act: "change", isRead: false, ttlSeconds: 1 },
+  { kind: "lock", lock: LAST_LOCK, act: "change", isRead: false, ttlSeconds: 1 },
+  { kind: "expire", ms: 1_100 },
+];
 
 /** A change of a key in the simplest form. */
 interface ToldKey {
@@ -196,14 +211,14 @@ class Comparison {
     this.#seen = seen;
     const { log } = this.#watched;
     log.result({ kind: "create-namespace", namespace: "constructor" });
-    for (const name of LOCKS) {
+    for (const name of [...LOCKS, LAST_LOCK]) {
       log.result({ kind: "create-lock", ...name, ttlSeconds: 30, lockDelaySeconds: DELAY_SECONDS });
       this.#model.locks.locks.set(lockKey(name), { name, holds: [], queue: [], delayUntilMs: 0 });
     }
   }
 
   run(steps: readonly Step[]): void {
-    for (const each of steps) {
+    for (const each of [...steps, ...LAST_STEPS]) {
       this.#step(each);
       this.#judge();
     }

@@ -32,8 +32,11 @@ interface Call {
   readonly done: MemberCallDone;
 }
 
-/** Calls that wait for an answer. More come only from clients that ask without end. */
-const CALLS_MAX = 1_000;
+/**
+ * Questions to one peer that wait for an answer. The answers travel with the peer's heartbeats, and together they must
+ * stay far below what a connection queues. More questions come only from clients that ask without end.
+ */
+const CALLS_PER_PEER_MAX = 32;
 
 export class MemberCalls {
   readonly #context: MemberCallsContext;
@@ -55,7 +58,7 @@ export class MemberCalls {
     const { transport, scheduler, arm } = this.#context;
     this.#seq++;
     const seq = this.#seq;
-    const refusal = this.#refusal();
+    const refusal = this.#refusal(peer);
     if (refusal !== null) {
       scheduler.immediate(() => done(refusal, null));
     } else if (transport.send(peer, "control", FrameType.Question, encodeMemberQuestion({ seq, body: question }))) {
@@ -119,13 +122,14 @@ export class MemberCalls {
     }
   }
 
-  #refusal(): CoordinationError | null {
+  #refusal(peer: number): CoordinationError | null {
     if (this.#isStopped) {
       return shuttingDown();
     }
-    return this.#calls.length < CALLS_MAX
+    const waiting = this.#calls.filter((call) => call.peer === peer).length;
+    return waiting < CALLS_PER_PEER_MAX
       ? null
-      : new CoordinationError("OVERLOADED", `${CALLS_MAX} calls wait for answers of other members already`);
+      : new CoordinationError("OVERLOADED", `${waiting} calls wait for an answer of member ${peer} already`);
   }
 
   #end(call: Call, error: CoordinationError | null, answer: Uint8Array | null): void {

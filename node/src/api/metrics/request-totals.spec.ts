@@ -58,13 +58,14 @@ describe("the totals of requests", () => {
     ]);
   });
 
-  it("count the requests of routes, but no health checks, metrics, or calls of services", () => {
+  it("count the requests of routes, but no health checks, metrics, watches, or calls of services", () => {
     const routes = [
       route("/logs/{log_id}/append", { "200": 2, "409": 1, "503": 1 }),
       route("/logs", { aborted: 1 }),
       route("/auth/token", { "200": 1, "401": 1 }),
       route("/readyz", { "200": 50 }),
       route("/metrics", { "200": 50 }),
+      route("/v1/watch/keys", { "200": 50 }),
       route("/coordination.v1.KeyValueService/GetKey", { "200": 50 }),
     ];
     expect(countsOf({ ...NOTHING, requests: { routes } })).to.deep.equal([

@@ -43,6 +43,7 @@ const KINDS_BY_SERVICE: ReadonlyMap<string, Kind> = new Map([
 ]);
 const SERVICE_ROUTE = "/coordination.";
 const LOG_ROUTE = "/logs";
+const WATCH_ROUTE = "/v1/watch/";
 /** Routes that programs poll, or whose answers are not data. */
 const UNCOUNTED_ROUTES: ReadonlySet<string> = new Set(["/livez", "/readyz", "/startupz", "/metrics"]);
 const US_PER_SECOND = 1_000_000;
@@ -113,7 +114,7 @@ function kindOfCall(service: string, method: string): Kind {
 }
 
 function kindOfRoute(route: string): Kind {
-  if (UNCOUNTED_ROUTES.has(route) || route.startsWith(SERVICE_ROUTE)) {
+  if (UNCOUNTED_ROUTES.has(route) || route.startsWith(SERVICE_ROUTE) || route.startsWith(WATCH_ROUTE)) {
     return Kind.KIND_UNSPECIFIED;
   }
   return route.startsWith(LOG_ROUTE) ? Kind.EVENT_LOG : Kind.OTHER;

@@ -338,8 +338,8 @@ export const RequestCounts_Kind = {
   /** EVENT_LOG - Event logs. */
   EVENT_LOG: 5,
   /**
-   * OTHER - Everything else, such as users, API keys, tokens and administration. Streams, health checks and reads of metrics
-   * count nowhere.
+   * OTHER - Everything else, such as users, API keys, tokens and administration. Watches, health checks and reads of metrics
+   * count nowhere. A follower of an event log counts as one request when it ends.
    */
   OTHER: 6,
   UNRECOGNIZED: -1,

@@ -203,6 +203,12 @@ export type BackupRun = Omit<Plain<BackupRunMessage>, "phase"> & {
 /** The continuous archive of a cluster, as a member knows it. */
 export type ArchiveStatus = Plain<ArchiveStatusMessage>;
 
+/** Whose backups getBackupStatus reports. */
+export interface BackupStatusOptions extends CallOptions {
+  /** Id of the member. Default: the answering member. */
+  readonly memberId?: string | undefined;
+}
+
 /** Answer of getBackupStatus. */
 export interface BackupStatus {
   /** The store of the member; empty = it was started without one. */
@@ -215,6 +221,12 @@ export interface BackupStatus {
   readonly archive: ArchiveStatus | undefined;
   /** When the member plans its next snapshot, in milliseconds since 1970; 0 = none planned. */
   readonly nextSnapshotMs: number;
+  /** When the member last read its backups back without damage, in milliseconds since 1970; 0 = not since its start. */
+  readonly verifiedMs: number;
+  /** When the member last found damage in its backups, in milliseconds since 1970; 0 = not since its start. */
+  readonly damageFoundMs: number;
+  /** Names of the objects that the last verification found damaged, at most 100. */
+  readonly damagedObjects: readonly string[];
 }
 
 /** A snapshot in a store, and the points that it can restore. */
@@ -254,6 +266,7 @@ const checkStartBackup = optionsCheck<StartBackupOptions>({
   ifStore: text,
   allowLeaderless: flag,
 });
+const checkBackupStatus = optionsCheck<BackupStatusOptions>({ ...callRules, memberId: text });
 const checkSnapshot = optionsCheck<SnapshotOptions>({ ...httpCallRules, silenceMs: timeout });
 
 /** Administers a cluster, or one member. */
@@ -452,22 +465,23 @@ export class AdminClient {
   }
 
   /**
-   * Returns the status of a backup of the answering member, and of the archive as it knows it. Served only on admin
-   * ports.
+   * Returns the status of a backup of one member, of its verification, and of the archive as the member knows it.
    *
    * @param id of the backup; empty = the running or the last one.
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE.
    */
-  async getBackupStatus(id = "", options: CallOptions = {}): Promise<BackupStatus> {
-    checkCall(options, "getBackupStatus");
-    const request = { id: textField("id", id) };
+  async getBackupStatus(id = "", options: BackupStatusOptions = {}): Promise<BackupStatus> {
+    checkBackupStatus(options, "getBackupStatus");
+    const { memberId = "" } = options;
+    const request = { id: textField("id", id), memberId: textField("memberId", memberId) };
     const { run, ...status } = toPlain((await execute(this.#context, getBackupStatusMethod, request, options)).message);
     return { ...status, run: run === undefined ? undefined : { ...run, phase: enumName(BackupPhase, run.phase) } };
   }
 
   /**
-   * Lists the backups in the store of the member, oldest first. Served only on admin ports.
+   * Lists the backups in the store of the member, oldest first.
    *
-   * @param clusterId whose backups; empty = those of the member's cluster.
+   * @param clusterId whose backups; empty = those of the member's cluster. Only the admin port shows other clusters.
    * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async listBackups(clusterId = "", options: CallOptions = {}): Promise<Plain<ListBackupsResponse>> {

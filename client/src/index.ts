@@ -8,6 +8,7 @@ export {
   type BackupEntry,
   type BackupRun,
   type BackupStatus,
+  type BackupStatusOptions,
   type BootstrapOptions,
   type ChangeOptions,
   type ChangeResult,

@@ -21,6 +21,7 @@ import {
   watchRoutes,
 } from "../src/api/http/index.ts";
 import { EventLogMethods, Executor, type HostMember, MemberInspection } from "../src/api/methods/index.ts";
+import { MemberBackups } from "../src/archive/index.ts";
 import { systemClock, systemScheduler } from "../src/replica/index.ts";
 import { CoordinationError } from "../src/state/index.ts";
 import { RequestLog } from "../src/telemetry/index.ts";
@@ -62,11 +63,12 @@ function application() {
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
   const access = new Access(replicated, systemClock);
   const { monotonicMs } = systemClock;
-  const log = { error: ignore, warn: ignore, debug: ignore, isLevelEnabled: () => false };
+  const log = { error: ignore, warn: ignore, info: ignore, debug: ignore, isLevelEnabled: () => false };
   // It does not listen: it only describes its methods.
   const publicServer = new PublicServer({
     ...{ member, access, limits, ...timing, logger: log, grpcHost: "quoin", namespaceStreams },
     inspection: new MemberInspection(member, { samplesOf: () => [] }),
+    backups: new MemberBackups({ host: { ...member, replica: null }, configuration: null, ...timing, log }),
     observer: new CallObserver(new RequestLog(log, 0, monotonicMs), monotonicMs),
     connectionLimiter: new ConnectionLimiter({
       ...{ port: "grpc", limits: DEFAULT_CLIENT_LIMITS.connections, descriptorBudget: null, log, monotonicMs },

@@ -186,15 +186,15 @@ async function start(configuration: Configuration, version: string, logger: Logg
     connections: () => connectionLimiters.all.reduce((sum, { open }) => sum + open, 0),
   });
   inspection = new MemberInspection(member, counters);
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const publicServer = new PublicServer({
-    ...{ member, inspection, access, limits, logger, observer: calls },
-    ...{ clock: systemClock, scheduler: systemScheduler },
+    ...{ member, inspection, backups, access, limits, logger, observer: calls },
+    ...timing,
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
     ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost, httpClients: clients },
   });
   const intakes: CallStatistics[] = [...publicServer.callAdmissions];
-  const timing = { clock: systemClock, scheduler: systemScheduler };
-  const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const metrics = memberMetrics(
     {
       process: { version, eventLoopDelay },

@@ -235,6 +235,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
   ]],
   ["coordination.v1.GetBackupStatusRequest", [
     [1, "id", "string"],
+    [2, "member_id", "string"],
   ]],
   ["coordination.v1.GetBackupStatusResponse", [
     [1, "store", "string"],
@@ -242,6 +243,9 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [3, "run", "coordination.v1.BackupRun"],
     [4, "archive", "coordination.v1.ArchiveStatus"],
     [5, "next_snapshot_ms", "int64"],
+    [6, "verified_ms", "int64"],
+    [7, "damage_found_ms", "int64"],
+    [8, "damaged_objects", "string"],
   ]],
   ["coordination.v1.ListBackupsRequest", [
     [1, "cluster_id", "string"],

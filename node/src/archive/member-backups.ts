@@ -52,6 +52,17 @@ function openExisting(location: StoreLocation): Promise<BackupStore> {
   return openStore(location, { create: false });
 }
 
+/** The backups of a cluster in a store, and the ids of all clusters there. */
+export interface ListedBackups {
+  readonly catalog: Catalog;
+  readonly clusterIds: string[];
+}
+
+async function listStore(target: BackupTarget, clusterId: string): Promise<ListedBackups> {
+  const { store } = await target.open();
+  return { catalog: await readCatalog(store, clusterId), clusterIds: await listClusters(store) };
+}
+
 /** How often the archiver looks for work, in milliseconds. */
 const TICK_MS = 250;
 
@@ -65,6 +76,8 @@ export class MemberBackups {
   /** Null unless this member takes part in the archive. */
   readonly archiver: Archiver | null;
   readonly #stopTimer: () => void;
+  /** Readings of the store that have not ended, by the id of the cluster. */
+  readonly #listings = new Map<string, Promise<ListedBackups>>();
 
   constructor(options: MemberBackupsOptions) {
     this.#options = options;
@@ -105,14 +118,20 @@ export class MemberBackups {
 
   /**
    * The backups of a cluster in the store, and the ids of all clusters there; null without a store. Raises a
-   * StoreFailure or BackupError.
+   * StoreFailure or BackupError. Calls at the same time share one reading of the store.
    */
-  async list(clusterId: string): Promise<{ readonly catalog: Catalog; readonly clusterIds: string[] } | null> {
-    if (this.target === null) {
-      return null;
+  list(clusterId: string): Promise<ListedBackups | null> {
+    const { target } = this;
+    if (target === null) {
+      return Promise.resolve(null);
     }
-    const { store } = await this.target.open();
-    return { catalog: await readCatalog(store, clusterId), clusterIds: await listClusters(store) };
+    const running = this.#listings.get(clusterId);
+    if (running !== undefined) {
+      return running;
+    }
+    const listing = listStore(target, clusterId).finally(() => this.#listings.delete(clusterId));
+    this.#listings.set(clusterId, listing);
+    return listing;
   }
 
   async stop(): Promise<void> {

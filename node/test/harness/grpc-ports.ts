@@ -129,8 +129,22 @@ export class GrpcPorts {
     const namespaceStreams = new NamespaceStreams();
     const samples: CounterSample[] = [];
     const inspection = new MemberInspection(member, { samplesOf: () => samples });
+    // A member of a spec has no log and no store to read: it refuses calls that need them.
+    const { name, clusterName, version } = member;
+    const backups = new MemberBackups({
+      host: {
+        ...{ name, clusterName, version, replica: null },
+        get clusterId() {
+          return member.clusterId;
+        },
+        get memberId() {
+          return member.memberId;
+        },
+      },
+      ...{ configuration: null, clock, scheduler: systemScheduler, log: logger },
+    });
     const publicServer = new PublicServer({
-      ...{ observer, inspection },
+      ...{ observer, inspection, backups },
       member,
       access: member.access(),
       limits,
@@ -139,12 +153,6 @@ export class GrpcPorts {
       ...{ logger, grpcHost },
       ...{ connectionLimiter: gateOf("grpc", clock.monotonicMs), clientLimits },
       namespaceStreams,
-    });
-    // A member of a spec has no log and no store to read: it refuses calls that need them.
-    const { name, clusterName, clusterId, memberId, version } = member;
-    const backups = new MemberBackups({
-      host: { name, clusterName, clusterId, memberId, version, replica: null },
-      ...{ configuration: null, clock, scheduler: systemScheduler, log: logger },
     });
     const adminServer = new AdminServer({
       ...{ member, inspection, backups, clock, logger, observer, address: ADDRESS },

@@ -112,8 +112,22 @@ describe("backups of a member", function () {
       const { backups, problems, clusterIds } = await admin.listBackups();
       expect([backups.length, backups[0]?.id, problems, clusterIds.length]).to.deep.equal([1, id, [], 1]);
       expect(backups[0]?.revision).to.equal(run?.revision);
+      await until("the backup to be read back", async () => (await admin.getBackupStatus(id)).verifiedMs > 0);
+      await expectOnPublicPort(id);
     } finally {
       admin.close();
+    }
+    async function expectOnPublicPort(id: string): Promise<void> {
+      const credentials = { token: await member.token(listening) };
+      const owner = createAdminClient({ endpoint: listening.grpc, credentials });
+      try {
+        const { run, verifiedMs, damagedObjects } = await owner.getBackupStatus(id);
+        expect([run?.phase, verifiedMs > 0, damagedObjects]).to.deep.equal(["BACKUP_SUCCEEDED", true, []]);
+        const { backups, clusterIds, clusterId } = await owner.listBackups();
+        expect([backups.map((backup) => backup.id), clusterIds]).to.deep.equal([[id], [clusterId]]);
+      } finally {
+        owner.close();
+      }
     }
     const verify = async (...flags: string[]) => {
       const verified = new TestProcess(MEMBER_PROGRAM, ["backup", "verify", join(directory, "store"), ...flags]);

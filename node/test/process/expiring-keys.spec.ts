@@ -21,6 +21,7 @@ import {
   httpLimiters,
 } from "../../src/api/http/index.ts";
 import { MemberInspection } from "../../src/api/methods/index.ts";
+import { MemberBackups } from "../../src/archive/index.ts";
 import { type Clock, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
@@ -82,6 +83,10 @@ describe("API keys that expire", function () {
       grpcHost: DEFAULT_GRPC_HOST,
       namespaceStreams: new NamespaceStreams(),
       inspection: new MemberInspection(member, { samplesOf: () => [] }),
+      backups: new MemberBackups({
+        ...{ host: member, configuration: null, clock, scheduler: systemScheduler },
+        log: { ...logger, info: () => undefined },
+      }),
     });
     grpcPort = await publicServer.listen("127.0.0.1:0");
     const limiters = httpLimiters(DEFAULT_RATE_LIMITS, clock);

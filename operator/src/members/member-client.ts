@@ -100,7 +100,7 @@ export class MemberClient {
 
   /** @param id of a backup; empty for the running one, or else the last one */
   async backups(member: MemberAddress, id: string): Promise<BackupReport> {
-    return backupReportOf(await this.#call(member, SERVICE.getBackupStatus, { id }, STATUS_MS));
+    return backupReportOf(await this.#call(member, SERVICE.getBackupStatus, { id, memberId: "" }, STATUS_MS));
   }
 
   /** The backups of its cluster in the store of this member. */

@@ -109,7 +109,6 @@ export const ADMINISTRATION: readonly Example[] = [
   {
     kind: "grpc",
     method: "ClusterAdminService/GetBackupStatus",
-    port: "admin",
     request: { id: "9197e60a9b59b5e3de54c650aa4ebecf" },
     answers: [
       {
@@ -127,6 +126,7 @@ export const ADMINISTRATION: readonly Example[] = [
           startedMs: "1795719585224",
           endedMs: "1795719585267",
         },
+        verifiedMs: "1795719585290",
       },
     ],
     isRepeated: true,
@@ -134,7 +134,6 @@ export const ADMINISTRATION: readonly Example[] = [
   {
     kind: "grpc",
     method: "ClusterAdminService/ListBackups",
-    port: "admin",
     request: {},
     answers: [
       {

@@ -20,7 +20,7 @@ interface JsonContent {
 
 const SCHEMA = "#/components/schemas/";
 /** Served on the admin port only. */
-const ON_ADMIN_PORT = ["Bootstrap", "ResetOwner", "Snapshot", "StartBackup", "GetBackupStatus", "ListBackups"];
+const ON_ADMIN_PORT = ["Bootstrap", "ResetOwner", "Snapshot", "StartBackup"];
 
 describe("the methods in the OpenAPI document", () => {
   let ports: GrpcPorts;

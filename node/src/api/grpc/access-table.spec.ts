@@ -343,8 +343,15 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "ClusterAdminService/ResetOwner": ON_ADMIN_PORT,
   "ClusterAdminService/Snapshot": ON_ADMIN_PORT,
   "ClusterAdminService/StartBackup": ON_ADMIN_PORT,
-  "ClusterAdminService/GetBackupStatus": ON_ADMIN_PORT,
-  "ClusterAdminService/ListBackups": ON_ADMIN_PORT,
+  "ClusterAdminService/GetBackupStatus": [
+    ...CLUSTER_ADMIN(() => ({})),
+    ...CLUSTER_ADMIN(() => ({ memberId: "999" }), "NOT_FOUND MEMBER_NOT_FOUND"),
+    ...CLUSTER_ADMIN(() => ({ memberId: "x" }), BAD_FIELD),
+  ],
+  "ClusterAdminService/ListBackups": [
+    ...CLUSTER_ADMIN(() => ({}), "FAILED_PRECONDITION NO_BACKUP_STORE"),
+    ...CLUSTER_ADMIN(() => ({ clusterId: randomUUID() }), BAD_FIELD),
+  ],
   "ClusterAdminService/Compact": CLUSTER_ADMIN(() => ({ revision: 1n })),
   "Health/Check": [["anybody", () => ({ service: "" }), same(OK)]],
   "Health/List": [["anybody", () => ({}), same(OK)]],

@@ -18,6 +18,7 @@ import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   type AuditLog,
+  BackupListingMethods,
   BackupMethods,
   BootstrapMethod,
   ClusterAdminMethods,
@@ -70,14 +71,13 @@ export class AdminServer {
     const host = new GrpcJsHost({ leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission });
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member);
-    const methods = new ClusterAdminMethods(executor, member);
+    const cluster = new ClusterAdminMethods(executor, member);
     const bootstrap = new BootstrapMethod(member, address);
     const ownerReset = new OwnerResetMethod(executor, logger);
     const counters = new MemberCountersMethod(member, options.inspection, clock);
-    const service = clusterAdminService(port, methods, counters, {
-      ...{ bootstrap, ownerReset },
-      backups: new BackupMethods(backups),
-    });
+    const backupListing = new BackupListingMethods({ member, backups, clock, shows: "all clusters" });
+    const shared = { cluster, counters, backupListing };
+    const service = clusterAdminService(port, shared, { bootstrap, ownerReset, backups: new BackupMethods(backups) });
     host.addMethods(service);
   }
 

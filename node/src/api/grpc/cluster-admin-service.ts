@@ -7,6 +7,7 @@ import { serviceDefinitions } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
 import { notServed, type PortContext, type ServedMethod, type ServiceHandlers, serve } from "../calls/index.ts";
 import type {
+  BackupListingMethods,
   BackupMethods,
   BootstrapMethod,
   ClusterAdminMethods,
@@ -15,7 +16,7 @@ import type {
 } from "../methods/index.ts";
 
 type Handlers = ServiceHandlers<typeof serviceDefinitions.ClusterAdminService>;
-type BackupHandlers = Pick<Handlers, "snapshot" | "startBackup" | "getBackupStatus" | "listBackups">;
+type BackupHandlers = Pick<Handlers, "snapshot" | "startBackup">;
 
 const ON_ADMIN_PORT = notServed("is served on the admin port only");
 
@@ -26,11 +27,17 @@ export interface AdminPortMethods {
   readonly backups: BackupMethods;
 }
 
+/** Methods that every port serves. */
+export interface SharedAdminMethods {
+  readonly cluster: ClusterAdminMethods;
+  readonly counters: MemberCountersMethod;
+  readonly backupListing: BackupListingMethods;
+}
+
 /** @param adminPort null = this is the public port. */
 export function clusterAdminService<Caller extends { readonly principal: Principal }>(
   port: PortContext<Caller>,
-  methods: ClusterAdminMethods,
-  counters: MemberCountersMethod,
+  { cluster: methods, counters, backupListing }: SharedAdminMethods,
   adminPort: AdminPortMethods | null,
 ): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.ClusterAdminService, {
@@ -53,6 +60,8 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
         ? ON_ADMIN_PORT
         : (call, request, reply) => adminPort.ownerReset.resetOwner(call, request, reply),
     ...backupHandlers(adminPort?.backups ?? null),
+    getBackupStatus: (call, request, reply) => backupListing.getBackupStatus(call, request, reply),
+    listBackups: (call, request, reply) => backupListing.listBackups(call, request, reply),
     compact: (call, request, reply) => methods.compact(call, request, reply),
   });
 }
@@ -60,17 +69,10 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
 /** @param methods null = this is the public port. */
 function backupHandlers(methods: BackupMethods | null): BackupHandlers {
   if (methods === null) {
-    return {
-      snapshot: ON_ADMIN_PORT,
-      startBackup: ON_ADMIN_PORT,
-      getBackupStatus: ON_ADMIN_PORT,
-      listBackups: ON_ADMIN_PORT,
-    };
+    return { snapshot: ON_ADMIN_PORT, startBackup: ON_ADMIN_PORT };
   }
   return {
     snapshot: (call, request, stream) => methods.snapshot(call, request, stream),
     startBackup: (call, request, reply) => methods.startBackup(call, request, reply),
-    getBackupStatus: (call, request, reply) => methods.getBackupStatus(call, request, reply),
-    listBackups: (call, request, reply) => methods.listBackups(call, request, reply),
   };
 }

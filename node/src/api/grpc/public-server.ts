@@ -9,6 +9,7 @@
 
 import { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "@quoin/proto";
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
+import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
 import { DEFAULT_WATCH_LIMITS, type NamespaceStreams, WatchHub, type WatchStatistics } from "../../watch/index.ts";
@@ -28,6 +29,7 @@ import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import { ClientAddresses, type ServiceCalls } from "../http/index.ts";
 import {
+  BackupListingMethods,
   ClusterAdminMethods,
   ClusterMethods,
   Executor,
@@ -56,6 +58,7 @@ export interface PublicServerOptions {
   readonly member: HostMember;
   /** What this member knows about itself. */
   readonly inspection: MemberInspection;
+  readonly backups: MemberBackups;
   /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly limits: Pick<RateLimits, "grpc">;
@@ -126,8 +129,10 @@ export class PublicServer {
       leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
       pathPrefix: `/${servicePackage}.`,
     });
-    const { inspection } = options;
+    const { inspection, backups } = options;
     inspection.addStreams(this.#watches);
+    inspection.addBackups(backups);
+    const backupListing = new BackupListingMethods({ member, backups, clock, shows: "own cluster" });
     const streams = new StreamListingMethod(executor, member, inspection, clock);
     const counters = new MemberCountersMethod(member, inspection, clock);
     const services: readonly (readonly ServedMethod[])[] = [
@@ -136,7 +141,7 @@ export class PublicServer {
       memoryService(port, new MemoryMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
       watchService(port, this.watchMethods, streams),
-      clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null),
+      clusterAdminService(port, { cluster: new ClusterAdminMethods(executor, member), counters, backupListing }, null),
     ];
     for (const methods of services) {
       host.addMethods(methods);

@@ -1,6 +1,7 @@
 export { type CreatedApiKey, type ListedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
 export { ApiKeyMethods, type ListKeysBody, type RevokeKeyBody } from "./api-key-methods.ts";
 export { attempt, toError } from "./attempt.ts";
+export { BackupListingMethods } from "./backup-listing-methods.ts";
 export { BackupMethods } from "./backup-methods.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
 export type { Call, CancellableCall, FiniteStream, Reply, ResponseStream } from "./call.ts";

@@ -1,12 +1,14 @@
 /**
- * What one member knows about itself: its state, its counters of the last minutes, and its open streams. It answers
- * callers at this member, and questions of other members, whose callers have been authorised there.
+ * What one member knows about itself: its state, its counters of the last minutes, its open streams, and its backups. It
+ * answers callers at this member, and questions of other members, whose callers have been authorised there.
  *
  * A question between members is one byte for its kind, and the request of the contract that it is about.
  */
 
 import {
   type CounterSample,
+  GetBackupStatusRequest,
+  GetBackupStatusResponse,
   GetMemberCountersRequest,
   ListStreamsRequest,
   ListStreamsResponse,
@@ -14,10 +16,12 @@ import {
   OpenStream_Kind,
   type OpenStream as OpenStreamMessage,
 } from "@quoin/proto";
+import type { MemberBackups } from "../../archive/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { decodeText, derivedIdText, readSettings } from "../../state/index.ts";
 import type { OpenStream, StreamSelection } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
+import { backupStatus } from "./backup-messages.ts";
 import type { HostMember } from "./host.ts";
 import { memberIdText, memberStatus } from "./member-messages.ts";
 
@@ -40,12 +44,14 @@ const STREAM_TEXT_MAX = 64 * 1024;
 /** The kinds of questions; the numbers are on the wire between members and final. */
 const COUNTERS = 1;
 const STREAMS = 2;
+const BACKUPS = 3;
 const MS_PER_SECOND = 1_000;
 
 export class MemberInspection {
   readonly #member: HostMember;
   readonly #counters: CounterSource;
   readonly #streamSources: StreamSource[] = [];
+  #backups: MemberBackups | null = null;
 
   constructor(member: HostMember, counters: CounterSource) {
     this.#member = member;
@@ -55,6 +61,11 @@ export class MemberInspection {
   /** The streams of the source are also listed. */
   addStreams(source: StreamSource): void {
     this.#streamSources.push(source);
+  }
+
+  /** The state of these backups also answers questions of other members. */
+  addBackups(backups: MemberBackups): void {
+    this.#backups = backups;
   }
 
   /**
@@ -113,6 +124,10 @@ export class MemberInspection {
       }
       case STREAMS:
         return ListStreamsResponse.encode(this.streams(ListStreamsRequest.decode(request))).finish();
+      case BACKUPS: {
+        const { id } = GetBackupStatusRequest.decode(request);
+        return this.#backups === null ? null : GetBackupStatusResponse.encode(backupStatus(this.#backups, id)).finish();
+      }
       default:
         return null;
     }
@@ -135,6 +150,11 @@ export function streamsQuestion(request: ListStreamsRequest): Uint8Array {
 
 export function streamsAnswer(answer: Uint8Array): ListStreamsResponse {
   return ListStreamsResponse.decode(answer);
+}
+
+/** The question for the state of the backups of another member. @param id as in `backupStatus` */
+export function backupsQuestion(id: string): Uint8Array {
+  return question(BACKUPS, GetBackupStatusRequest.encode({ id, memberId: "" }).finish());
 }
 
 /** The first streams, at most this many, and at least one if there is one. */

@@ -634,8 +634,10 @@ export interface ArchiveStatus {
 
 /** Asks for the state of backups. */
 export interface GetBackupStatusRequest {
-  /** Id of a backup of this member; empty = the running backup, or else the last one. */
+  /** Id of a backup of the member; empty = the running backup, or else the last one. */
   id: string;
+  /** Id of the member; empty = the answering member. */
+  memberId: string;
 }
 
 /** State of backups. */
@@ -657,11 +659,23 @@ export interface GetBackupStatusResponse {
    * archives.
    */
   nextSnapshotMs: bigint;
+  /**
+   * When this member last read its backups back from the store and found no damage, in milliseconds since 1970; 0 = not
+   * since its process started. A member does that after each snapshot that it takes.
+   */
+  verifiedMs: bigint;
+  /**
+   * When this member last read its backups back and found damage, in milliseconds since 1970; 0 = not since its process
+   * started.
+   */
+  damageFoundMs: bigint;
+  /** Names of the objects that the last verification found damaged, at most 100. */
+  damagedObjects: string[];
 }
 
 /** Asks for the contents of the store. */
 export interface ListBackupsRequest {
-  /** Id of the cluster; empty = the cluster of this member. */
+  /** Id of the cluster; empty = the cluster of this member. Only the admin port takes another one. */
   clusterId: string;
 }
 
@@ -704,7 +718,7 @@ export interface ListBackupsResponse {
   backups: BackupEntry[];
   /** Problems in the list of objects, such as a gap before a segment; at most 100. */
   problems: string[];
-  /** Ids of all clusters that have backups in the store. */
+  /** Ids of all clusters that have backups in the store, on the admin port; the cluster of this member on others. */
   clusterIds: string[];
 }
 
@@ -4517,7 +4531,7 @@ export const ArchiveStatus: MessageFns<ArchiveStatus, "coordination.v1.ArchiveSt
 };
 
 function createBaseGetBackupStatusRequest(): GetBackupStatusRequest {
-  return { id: "" };
+  return { id: "", memberId: "" };
 }
 
 export const GetBackupStatusRequest: MessageFns<GetBackupStatusRequest, "coordination.v1.GetBackupStatusRequest"> = {
@@ -4526,6 +4540,9 @@ export const GetBackupStatusRequest: MessageFns<GetBackupStatusRequest, "coordin
   encode(message: GetBackupStatusRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.memberId !== "") {
+      writer.uint32(18).string(message.memberId);
     }
     return writer;
   },
@@ -4551,6 +4568,14 @@ export const GetBackupStatusRequest: MessageFns<GetBackupStatusRequest, "coordin
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.memberId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4569,12 +4594,22 @@ export const GetBackupStatusRequest: MessageFns<GetBackupStatusRequest, "coordin
   fromPartial(object: DeepPartial<GetBackupStatusRequest>): GetBackupStatusRequest {
     const message = createBaseGetBackupStatusRequest();
     message.id = object.id ?? "";
+    message.memberId = object.memberId ?? "";
     return message;
   },
 };
 
 function createBaseGetBackupStatusResponse(): GetBackupStatusResponse {
-  return { store: "", encrypted: false, run: undefined, archive: undefined, nextSnapshotMs: 0n };
+  return {
+    store: "",
+    encrypted: false,
+    run: undefined,
+    archive: undefined,
+    nextSnapshotMs: 0n,
+    verifiedMs: 0n,
+    damageFoundMs: 0n,
+    damagedObjects: [],
+  };
 }
 
 export const GetBackupStatusResponse: MessageFns<GetBackupStatusResponse, "coordination.v1.GetBackupStatusResponse"> = {
@@ -4598,6 +4633,21 @@ export const GetBackupStatusResponse: MessageFns<GetBackupStatusResponse, "coord
         throw new globalThis.Error("value provided for field message.nextSnapshotMs of type int64 too large");
       }
       writer.uint32(40).int64(message.nextSnapshotMs);
+    }
+    if (message.verifiedMs !== 0n) {
+      if (BigInt.asIntN(64, message.verifiedMs) !== message.verifiedMs) {
+        throw new globalThis.Error("value provided for field message.verifiedMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.verifiedMs);
+    }
+    if (message.damageFoundMs !== 0n) {
+      if (BigInt.asIntN(64, message.damageFoundMs) !== message.damageFoundMs) {
+        throw new globalThis.Error("value provided for field message.damageFoundMs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.damageFoundMs);
+    }
+    for (const v of message.damagedObjects) {
+      writer.uint32(66).string(v!);
     }
     return writer;
   },
@@ -4655,6 +4705,30 @@ export const GetBackupStatusResponse: MessageFns<GetBackupStatusResponse, "coord
             message.nextSnapshotMs = reader.int64() as bigint;
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.verifiedMs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.damageFoundMs = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.damagedObjects.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4681,6 +4755,13 @@ export const GetBackupStatusResponse: MessageFns<GetBackupStatusResponse, "coord
     message.nextSnapshotMs = (object.nextSnapshotMs !== undefined && object.nextSnapshotMs !== null)
       ? BigInt(object.nextSnapshotMs)
       : 0n;
+    message.verifiedMs = (object.verifiedMs !== undefined && object.verifiedMs !== null)
+      ? BigInt(object.verifiedMs)
+      : 0n;
+    message.damageFoundMs = (object.damageFoundMs !== undefined && object.damageFoundMs !== null)
+      ? BigInt(object.damageFoundMs)
+      : 0n;
+    message.damagedObjects = object.damagedObjects?.map((e) => e) || [];
     return message;
   },
 };
@@ -5399,8 +5480,9 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): StartBackupResponse => StartBackupResponse.decode(value),
   },
   /**
-   * Reports the backups of this member and the continuous archive of the cluster. Local: it needs no majority. Served
-   * on the admin port only.
+   * Reports the backups of one member, their last verification, and the continuous archive of the cluster. Local: it
+   * needs no majority. Errors: NOT_FOUND / MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when that member does not
+   * answer.
    */
   getBackupStatus: {
     path: "/coordination.v1.ClusterAdminService/GetBackupStatus" as const,
@@ -5415,8 +5497,9 @@ export const ClusterAdminServiceService = {
   },
   /**
    * Lists the snapshots in the backup store of this member, and what can be restored from each. It reads the store's
-   * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
-   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
+   * list of objects, not the objects. Other ports than the admin port show only the backups of the cluster of this
+   * member. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does
+   * not answer.
    */
   listBackups: {
     path: "/coordination.v1.ClusterAdminService/ListBackups" as const,
@@ -5526,14 +5609,16 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
    */
   startBackup: handleUnaryCall<StartBackupRequest, StartBackupResponse>;
   /**
-   * Reports the backups of this member and the continuous archive of the cluster. Local: it needs no majority. Served
-   * on the admin port only.
+   * Reports the backups of one member, their last verification, and the continuous archive of the cluster. Local: it
+   * needs no majority. Errors: NOT_FOUND / MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when that member does not
+   * answer.
    */
   getBackupStatus: handleUnaryCall<GetBackupStatusRequest, GetBackupStatusResponse>;
   /**
    * Lists the snapshots in the backup store of this member, and what can be restored from each. It reads the store's
-   * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
-   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
+   * list of objects, not the objects. Other ports than the admin port show only the backups of the cluster of this
+   * member. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does
+   * not answer.
    */
   listBackups: handleUnaryCall<ListBackupsRequest, ListBackupsResponse>;
   /**
@@ -5814,8 +5899,9 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: StartBackupResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reports the backups of this member and the continuous archive of the cluster. Local: it needs no majority. Served
-   * on the admin port only.
+   * Reports the backups of one member, their last verification, and the continuous archive of the cluster. Local: it
+   * needs no majority. Errors: NOT_FOUND / MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when that member does not
+   * answer.
    */
   getBackupStatus(
     request: GetBackupStatusRequest,
@@ -5834,8 +5920,9 @@ export interface ClusterAdminServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Lists the snapshots in the backup store of this member, and what can be restored from each. It reads the store's
-   * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
-   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
+   * list of objects, not the objects. Other ports than the admin port show only the backups of the cluster of this
+   * member. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does
+   * not answer.
    */
   listBackups(
     request: ListBackupsRequest,

@@ -127,6 +127,10 @@ export const ACCEPTED: readonly AcceptedRequest[] = [
       },
     },
   },
+  {
+    what: "origins of pages",
+    spec: { services: { corsOrigins: ["https://console.example.com", "http://localhost:3000", "http://[::1]:8080"] } },
+  },
   { what: "resources as numbers", spec: { resources: { limits: { cpu: 2, memory: "1.5Gi" } } } },
 ];
 
@@ -181,6 +185,11 @@ const REFUSED_BY_SCHEMA: readonly RefusedRequest[] = [
     what: "a Service of another type",
     field: "spec.services.client.type",
     spec: { services: { client: { type: "ExternalName" } } },
+  },
+  {
+    what: "an origin with a path",
+    field: "spec.services.corsOrigins",
+    spec: { services: { corsOrigins: ["https://console.example.com/"] } },
   },
   {
     what: "an interval without a unit",
@@ -332,6 +341,12 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     message: "spec.tls.mode cannot",
     spec: {},
     from: { tls: { mode: "Off" } },
+  },
+  {
+    what: "an origin that no browser names so",
+    field: "spec.services.corsOrigins",
+    message: "spec.services.corsOrigins must",
+    spec: { services: { corsOrigins: ["https://console.example.com:443"] } },
   },
   {
     what: "renewal before the beginning",

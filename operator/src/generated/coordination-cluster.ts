@@ -225,6 +225,12 @@ export interface ClusterSpec {
   services: {
     client: ClientServiceSpec;
     leader: LeaderServiceSpec;
+    /**
+     * Origins whose web pages may call the HTTP port, such as https://console.example.com. A change restarts the members one by one.
+     *
+     * @maxItems 16
+     */
+    corsOrigins?: string[];
   };
   backup?: BackupSpec;
   restoreFrom?: RestoreFromSpec;

@@ -228,8 +228,15 @@ function renderEnvironment(cluster: CoordinationCluster): V1EnvVar[] {
     // The stores read and write in libuv's threads.
     { name: "UV_THREADPOOL_SIZE", value: "16" },
     ...(heap === undefined ? [] : [{ name: "NODE_OPTIONS", value: `--max-old-space-size=${heap}` }]),
+    ...renderCorsOrigins(cluster),
     ...renderTracing(cluster),
   ];
+}
+
+/** A variable rather than a flag: members of former versions ignore it. */
+function renderCorsOrigins({ spec }: CoordinationCluster): V1EnvVar[] {
+  const { corsOrigins = [] } = spec.services;
+  return corsOrigins.length === 0 ? [] : [{ name: "QUOIN_CORS_ORIGINS", value: corsOrigins.join() }];
 }
 
 /** Variables rather than flags: members of versions before tracing ignore them. */

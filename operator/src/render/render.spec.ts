@@ -144,6 +144,21 @@ describe("render", () => {
     expect(member?.args?.join()).to.not.include("trace");
   });
 
+  it("names the origins whose pages may call by a variable, so that former versions start all the same", () => {
+    const corsOrigins = ["https://console.example.com", "http://localhost:3000"];
+    const { services } = clusterOf().spec;
+    const [member] =
+      renderPodTemplate(clusterOf({ services: { ...services, corsOrigins } }), NO_STORES).spec?.containers ?? [];
+    expect(member?.env).to.deep.include({
+      name: "QUOIN_CORS_ORIGINS",
+      value: "https://console.example.com,http://localhost:3000",
+    });
+    for (const none of [undefined, []]) {
+      const cluster = clusterOf({ services: { ...services, ...(none && { corsOrigins: none }) } });
+      expect(JSON.stringify(renderPodTemplate(cluster, NO_STORES))).to.not.match(/CORS|cors/);
+    }
+  });
+
   it("hashes the content of a template, not its field order", () => {
     expect(templateHashOf({ metadata: { name: "a", namespace: "b" } })).to.equal(
       templateHashOf({ metadata: { namespace: "b", name: "a" } }),

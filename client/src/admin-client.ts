@@ -244,16 +244,22 @@ const checkMemberCounters = optionsCheck<MemberCountersOptions>({
   ids: listOf(text),
   windowSeconds: whole32,
 });
-const checkBootstrap = optionsCheck<BootstrapOptions>({
-  ...callRules,
-  clusterId: text,
-  incarnation: text,
-  owner: record<BootstrapOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
-});
-const checkResetOwner = optionsCheck<ResetOwnerOptions>({
-  ...callRules,
-  owner: record<ResetOwnerOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
-});
+const checkBootstrap = optionsCheck<BootstrapOptions>(
+  {
+    ...callRules,
+    clusterId: text,
+    incarnation: text,
+    owner: record<BootstrapOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
+  },
+  ["clusterId", "incarnation", "owner"],
+);
+const checkResetOwner = optionsCheck<ResetOwnerOptions>(
+  {
+    ...callRules,
+    owner: record<ResetOwnerOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
+  },
+  ["owner"],
+);
 const checkChange = optionsCheck<ChangeOptions>(changeRules);
 const checkTransfer = optionsCheck<TransferOptions>({
   ...callRules,

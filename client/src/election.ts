@@ -78,11 +78,11 @@ export class Election {
   async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
     textField("value", value);
     checkCampaign(options, "election.campaign");
-    const { timeoutMs, signal } = options;
+    const { timeoutMs, signal, traceparent } = options;
     for (;;) {
       const leadership = new Leadership(this.#parts.keyValue, await this.#hold(options));
       try {
-        await leadership.proclaim(value, { timeoutMs, signal });
+        await leadership.proclaim(value, { timeoutMs, signal, traceparent });
         return leadership;
       } catch (thrown) {
         await leadership[Symbol.asyncDispose]();
@@ -181,9 +181,9 @@ export class Election {
     }
   }
 
-  async #createLock({ signal, timeoutMs }: CampaignOptions): Promise<void> {
+  async #createLock({ signal, timeoutMs, traceparent }: CampaignOptions): Promise<void> {
     try {
-      await this.#parts.locks.create(this.namespace, this.name, { signal, timeoutMs });
+      await this.#parts.locks.create(this.namespace, this.name, { signal, timeoutMs, traceparent });
     } catch (thrown) {
       if (QuoinError.from(thrown).reason !== "LOCK_EXISTS") throw thrown;
     }
@@ -246,10 +246,9 @@ export class Leadership implements AsyncDisposable {
    */
   async proclaim(value: string, options: Omit<CallOptions, "requestId"> = {}): Promise<void> {
     checkCall(options, "election.proclaim");
-    const { timeoutMs, signal } = options;
     const { namespace, name, guard, token } = this.hold;
     const text = JSON.stringify({ fencing_token: token, value: textField("value", value) });
-    await this.#keyValue.put(namespace, name, text, { guard, timeoutMs, signal });
+    await this.#keyValue.put(namespace, name, text, { ...options, guard });
   }
 
   /**

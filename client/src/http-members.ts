@@ -17,7 +17,7 @@ import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
-import { assertTraceparent, type OperationTrace, traceOperation } from "./tracing.ts";
+import { assertTraceparent, type OperationTrace, type TracedOperation, traceOperation } from "./tracing.ts";
 
 /** The shared parts of one client's requests. */
 export interface HttpContext {
@@ -83,11 +83,7 @@ export class HttpMembers {
     const { timeoutMs = this.#context.timeoutMs, signal, traceparent } = options;
     timeoutField("timeoutMs", timeoutMs);
     assertTraceparent(traceparent);
-    // The path may contain names that the application chose.
-    const name = request.method;
-    const trace = await traceOperation(traceparent, () => {
-      return { name, attemptName: name, system: "http", attributes: {} };
-    });
+    const trace = await traceOperation(traceparent, () => tracedRequest(request.method));
     try {
       const answer = await this.#request(request, timeoutMs, signal, trace);
       trace.end(null);
@@ -137,22 +133,37 @@ export class HttpMembers {
   }
 
   /**
-   * Opens a stream on the current member, without retries.
+   * Opens a stream on the current member, without retries, as one attempt of a trace.
    *
+   * @param signal ends the stream.
    * @throws QuoinError if it is refused, or the member does not answer within the deadline of requests.
    */
-  async stream(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {
+  async stream(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    trace: OperationTrace,
+  ): Promise<IncomingMessage> {
     const endpoint = this.#endpoint();
     const token = await this.#context.tokens.token();
+    const span = trace.attempt(endpoint);
     const opening = new AbortController();
     const stopTimer = this.runtime.after(this.#context.timeoutMs, () => opening.abort());
     try {
-      const request = { method: "GET", path, headers: { ...headers, authorization: `Bearer ${token}` } } as const;
+      const sent = { ...headers, ...span.headers, authorization: `Bearer ${token}` };
+      const request = { method: "GET", path, headers: sent } as const;
       const response = await this.#exchange.open(endpoint, request, AbortSignal.any([signal, opening.signal]));
-      if (response.statusCode === statusOk) return response;
+      if (response.statusCode === statusOk) {
+        response.once("close", () => {
+          const { errored } = response;
+          span.end(errored instanceof Error && !signal.aborted ? QuoinError.from(errored) : null);
+        });
+        return response;
+      }
       throw failureOf(await wholeAnswer(response), endpoint);
     } catch (thrown) {
       const error = QuoinError.from(thrown);
+      span.end(signal.aborted ? null : error);
       if (error.code === "UNAUTHENTICATED") await this.#context.tokens.refresh(token);
       throw error;
     } finally {
@@ -247,6 +258,11 @@ export class HttpMembers {
     // The index is always within the list, and the constructor requires at least one endpoint.
     return this.#context.endpoints[this.#current]!;
   }
+}
+
+/** A request, as its spans describe it: the path may contain names that the application chose. */
+export function tracedRequest(method: HttpRequest["method"]): TracedOperation {
+  return { name: method, attemptName: method, system: "http", attributes: {} };
 }
 
 function tooLate(outcome: Outcome): QuoinError {

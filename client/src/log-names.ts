@@ -63,13 +63,14 @@ export class LogNames {
     return work(logId, remaining());
   }
 
-  async #lookUp(log: string, { timeoutMs, signal }: HttpCallOptions): Promise<string> {
+  async #lookUp(log: string, { timeoutMs, signal, traceparent }: HttpCallOptions): Promise<string> {
+    const call = { timeoutMs, signal, traceparent };
     // A namespace has no slash, and a name may have more.
     const slash = log.indexOf("/");
     const found =
       slash < 0
-        ? await this.#named(log, { timeoutMs, signal })
-        : [await this.#source.find(log.slice(slash + 1), { namespace: log.slice(0, slash), timeoutMs, signal })];
+        ? await this.#named(log, call)
+        : [await this.#source.find(log.slice(slash + 1), { ...call, namespace: log.slice(0, slash) })];
     const [only, other] = found;
     if (only === undefined) {
       const message = `there is no event log named ${JSON.stringify(log)} in your namespaces`;

@@ -11,7 +11,7 @@ import { EndableIterator } from "./endable-iterator.ts";
 import type { Guard } from "./guard.ts";
 import type { HttpAnswer } from "./http-failure.ts";
 import { getJson, parseJson, sendJson } from "./http-json.ts";
-import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
+import { type HttpCallOptions, type HttpMembers, tracedRequest } from "./http-members.ts";
 import { joinPayloads, percentEncoded } from "./log-batch.ts";
 import {
   type EventPage,
@@ -31,6 +31,7 @@ import { abortSignal, flag, httpCallRules, optionsCheck, orNull, record, text, w
 import { QuoinError } from "./quoin-error.ts";
 import { badField, bytesField, int64Field, textField } from "./request-field.ts";
 import { type SentEvent, sentEvents } from "./sent-events.ts";
+import { assertTraceparent, type OperationTrace, traceOperation } from "./tracing.ts";
 
 /** Options of create. */
 export interface CreateLogOptions extends HttpCallOptions {
@@ -107,6 +108,8 @@ export interface TailOptions {
   readonly fromSequence?: number | undefined;
   /** Makes it fail with CANCELLED. */
   readonly signal?: AbortSignal | undefined;
+  /** The header `traceparent` to send; by default spans below the context of the first read, as for other calls. */
+  readonly traceparent?: string | undefined;
 }
 const keyBytesMax = 1_024;
 /** No control characters, and no space at either end. */
@@ -142,7 +145,7 @@ const checkRead = optionsCheck<ReadEventsOptions>({
   limit: whole,
   waitSeconds: whole,
 });
-const checkTail = optionsCheck<TailOptions>({ fromSequence: whole, signal: abortSignal });
+const checkTail = optionsCheck<TailOptions>({ fromSequence: whole, signal: abortSignal, traceparent: text });
 
 /**
  * Event logs. A log is given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name. Each
@@ -288,22 +291,38 @@ export class LogClient {
    */
   tail(log: string, options: TailOptions = {}): EndableIterator<LogEvent> {
     checkTail(options, "logs.tail");
-    const { fromSequence = 1, signal } = options;
+    assertTraceparent(options.traceparent);
     const ending = new AbortController();
-    return new EndableIterator(this.#follow(textField("log", log), fromSequence - 1, ending.signal, signal), ending);
+    return new EndableIterator(this.#tracedFollow(textField("log", log), options, ending.signal), ending);
+  }
+
+  async *#tracedFollow(
+    log: string,
+    options: TailOptions,
+    ending: AbortSignal,
+  ): AsyncGenerator<LogEvent, undefined, undefined> {
+    const trace = await traceOperation(options.traceparent, () => tracedRequest("GET"));
+    try {
+      return yield* this.#follow(log, options, ending, trace);
+    } catch (thrown) {
+      if (options.signal?.aborted !== true && !this.#members.closing.aborted) trace.end(QuoinError.from(thrown));
+      throw thrown;
+    } finally {
+      trace.end(null);
+    }
   }
 
   async *#follow(
     log: string,
-    after: number,
+    { fromSequence = 1, signal: cancelling, traceparent }: TailOptions,
     ending: AbortSignal,
-    cancelling: AbortSignal | undefined,
+    trace: OperationTrace,
   ): AsyncGenerator<LogEvent, undefined, undefined> {
     const members = this.#members;
     const signals = [ending, members.closing, ...(cancelling === undefined ? [] : [cancelling])];
     const anyEnd = AbortSignal.any(signals);
     let path: string | undefined;
-    let last = after;
+    let last = fromSequence - 1;
     let failures = 0;
     let wasRefused = false;
     for (;;) {
@@ -311,9 +330,9 @@ export class LogClient {
       const stopped = AbortSignal.any([...signals, silence.signal]);
       try {
         // One log from the beginning to the end, also if a new one gets its name.
-        path ??= await this.#names.withId(log, { signal: anyEnd }, async (logId) => pathOf(logId));
+        path ??= await this.#names.withId(log, { signal: anyEnd, traceparent }, async (logId) => pathOf(logId));
         const headers = { accept: "text/event-stream", "last-event-id": String(last) };
-        const response = await members.stream(`${path}/events`, headers, stopped);
+        const response = await members.stream(`${path}/events`, headers, stopped, trace);
         response.setEncoding("utf8");
         wasRefused = false;
         for await (const sent of this.#withSilenceLimit(sentEvents(response as AsyncIterable<string>), silence)) {

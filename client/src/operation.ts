@@ -21,7 +21,7 @@ import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Target } from "./target.ts";
 import type { TokenSource } from "./token-source.ts";
-import { assertTraceparent, type OperationTrace, type TracedOperation, traceOperation } from "./tracing.ts";
+import { assertTraceparent, type OperationTrace, type TracedOperation, tracedCall, traceOperation } from "./tracing.ts";
 import { type Answer, callUnary, type UnaryMethod } from "./unary-call.ts";
 
 /** Options of every operation. */
@@ -161,17 +161,7 @@ class Operation<Request, Response> {
   }
 
   #describe(): TracedOperation {
-    const { path } = this.#method;
-    const { namespace } = this.#request as { readonly namespace?: unknown };
-    return {
-      name: path.slice(path.lastIndexOf("/") + 1),
-      attemptName: path.slice(1),
-      system: "grpc",
-      attributes: {
-        "quoin.request_id": this.#requestId,
-        ...(typeof namespace === "string" ? { "quoin.namespace": namespace } : {}),
-      },
-    };
+    return tracedCall(this.#method.path, this.#request, { "quoin.request_id": this.#requestId });
   }
 
   async #run(trace: OperationTrace): Promise<Execution<Response>> {

@@ -49,6 +49,8 @@ describe("the check of arguments", () => {
     const wrong = { timeutMs: 1 };
     const guesses: readonly [string, () => unknown][] = [
       ["keyValue.createNamespace", () => untyped.keyValue!.createNamespace!("n", wrong)],
+      ["keyValue.listNamespaces", () => untyped.keyValue!.listNamespaces!(wrong)],
+      ["keyValue.versions", () => untyped.keyValue!.versions!("n", "k", wrong)],
       ["keyValue.get", () => untyped.keyValue!.get!("n", "k", wrong)],
       ["keyValue.put", () => untyped.keyValue!.put!("n", "k", "v", wrong)],
       ["keyValue.delete", () => untyped.keyValue!.delete!("n", "k", wrong)],
@@ -57,6 +59,8 @@ describe("the check of arguments", () => {
       ["keyValue.compareAndSwap", () => untyped.keyValue!.compareAndSwap!("n", "k", "v", wrong)],
       ["locks.create", () => untyped.locks!.create!("n", "l", wrong)],
       ["locks.describe", () => untyped.locks!.describe!("n", "l", wrong)],
+      ["locks.listNames", () => untyped.locks!.listNames!("n", wrong)],
+      ["locks.listWaits", () => untyped.locks!.listWaits!("n", "l", wrong)],
       ["locks.acquire", () => untyped.locks!.acquire!("n", "l", wrong)],
       ["locks.renew", () => untyped.locks!.renew!("n", "l", 1, wrong)],
       ["locks.release", () => untyped.locks!.release!("n", "l", wrong)],
@@ -69,6 +73,8 @@ describe("the check of arguments", () => {
       ["readWriteLocks.renew", () => untyped.readWriteLocks!.renew!("n", "l", "READ", 1, wrong)],
       ["readWriteLocks.release", () => untyped.readWriteLocks!.release!("n", "l", wrong)],
       ["readWriteLocks.hold", () => untyped.readWriteLocks!.hold!("n", "l", "READ", wrong)],
+      ["forceRelease", () => untyped.readWriteLocks!.forceRelease!("n", "l", wrong)],
+      ["readWriteLocks.hold", () => untyped.readWriteLocks!.withLock!("n", "l", "READ", () => undefined, wrong)],
       ["memory.allocate", () => untyped.memory!.allocate!("n", 1, wrong)],
       ["memory.describe", () => untyped.memory!.describe!("n", "r", wrong)],
       ["memory.resize", () => untyped.memory!.resize!("n", "r", 1, wrong)],
@@ -81,6 +87,7 @@ describe("the check of arguments", () => {
       ["writeAt", () => client.memory.open("n", "r").writeAt(0, "v", wrong as object)],
       ["watch.keys", () => untyped.watch!.keys!("n", wrong)],
       ["watch.locks", () => untyped.watch!.locks!("n", wrong)],
+      ["watch.streams", () => untyped.watch!.streams!(wrong)],
       ["cluster.getCluster", () => untyped.cluster!.getCluster!(wrong)],
       ["election.campaign", () => client.election("n", "e").campaign("v", wrong as object)],
       ["election.leader", () => client.election("n", "e").leader(wrong as object)],
@@ -104,6 +111,10 @@ describe("the check of arguments", () => {
       ["users.delete", () => untyped.users!.delete!("u", wrong)],
       ["usage.read", () => untyped.usage!.read!(wrong)],
       ["getStatus", () => admin.getStatus(wrong as object)],
+      ["memberCounters", () => admin.memberCounters(wrong as object)],
+      ["settings", () => admin.settings(wrong as object)],
+      ["bootstrap", () => admin.bootstrap(wrong as never)],
+      ["resetOwner", () => admin.resetOwner(wrong as never)],
       ["listMembers", () => admin.listMembers(wrong as object)],
       ["addMember", () => admin.addMember("m", wrong as object)],
       ["promoteMembers", () => admin.promoteMembers(["1"], wrong as object)],
@@ -124,6 +135,8 @@ describe("the check of arguments", () => {
       expect(await refusal(work), call).to.equal(expected);
     }
     expect(await refusal(() => untyped.logs!.tail!("l", { fromSeqence: 1 }))).to.include("did you mean fromSequence?");
+    const create = () => createAdminClient({ endpoint: "h:1", credentials: { token: "t" }, ...wrong } as never);
+    expect(await refusal(create)).to.include("did you mean timeoutMs?");
   });
 
   it("takes an option that is undefined as none, whatever its name", async () => {
@@ -155,6 +168,7 @@ describe("the check of arguments", () => {
       ],
       [() => put({ signal: "now" }), "signal must be an AbortSignal, not a string"],
       [() => put({ requestId: 5 }), "requestId must be a string, not a number"],
+      [() => put({ traceparent: 5 }), "traceparent must be a string, not a number"],
       [() => put({ guard: "lock" }), "guard must be an object, not a string"],
       [() => put({ guard: { lockName: "l" } }), "guard.fencingToken is missing"],
       [() => put({ guard: { lockName: 5, fencingToken: 1 } }), "guard.lockName must be a string, not a number"],
@@ -208,6 +222,23 @@ describe("the check of arguments", () => {
       [() => untyped.logs!.append!(5, "v"), "log must be a string, not a number"],
     ] as const) {
       expect(await refusal(work)).to.equal(message);
+    }
+  });
+
+  it("refuses a missing option that a call needs, by its name", async () => {
+    for (const [work, message] of [
+      [() => admin.bootstrap({} as never), "clusterId is missing"],
+      [() => admin.bootstrap({ clusterId: "c", incarnation: "i" } as never), "owner is missing"],
+      [
+        () => admin.bootstrap({ clusterId: "c", incarnation: "i", owner: {} } as never),
+        /^owner.email must be a string/,
+      ],
+      [() => admin.resetOwner({} as never), "owner is missing"],
+      [() => admin.snapshot({ silenceMs: 0 }), /^silenceMs must be more than 0/],
+    ] as const) {
+      const refused = await refusal(work);
+      if (typeof message === "string") expect(refused).to.equal(message);
+      else expect(refused).to.match(message);
     }
   });
 

@@ -11,6 +11,7 @@ import { type MessageStream, openMessageStream, streamMethod } from "./message-s
 import type { CallOptions, OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { timeoutField } from "./request-field.ts";
+import { type AttemptTrace, assertTraceparent, tracedCall, traceOperation } from "./tracing.ts";
 
 /** Options of a snapshot. */
 export interface SnapshotOptions extends Omit<CallOptions, "requestId"> {
@@ -54,25 +55,42 @@ const defaultSilenceMs = 60_000;
 export async function openSnapshot(context: OperationContext, options: SnapshotOptions): Promise<SnapshotStream> {
   const { timeoutMs = defaultTimeoutMs, silenceMs = defaultSilenceMs, signal } = options;
   timeoutField("timeoutMs", timeoutMs);
-  timeoutField("timeoutMs", silenceMs);
+  timeoutField("silenceMs", silenceMs);
+  assertTraceparent(options.traceparent);
   const untilMs = context.runtime.monotonicMs() + timeoutMs;
-  const token = await context.tokens.token();
-  const target = context.pool.current();
-  await connect(target, untilMs - context.runtime.monotonicMs(), signal);
-  const messages = openMessageStream(target, snapshotMethod, {}, callMetadata(token, randomUUID()));
-  const end = () => messages.cancel();
-  signal?.addEventListener("abort", end, { once: true });
-  if (signal?.aborted === true) end();
-  const next = (limitMs: number) => nextWithin(context, messages, limitMs, target.endpoint);
-  const first = await next(Math.max(1, untilMs - context.runtime.monotonicMs()));
-  return {
-    index: Number(first.index),
-    revision: Number(first.revision),
-    leaderless: first.leaderless,
-    commitIndex: Number(first.commitIndex),
-    chunks: chunksOf(first, () => next(silenceMs), end),
-    cancel: end,
+  const trace = await traceOperation(options.traceparent, () => tracedCall(snapshotMethod.path, {}));
+  let attempt: AttemptTrace | undefined;
+  const endTrace = (error: QuoinError | null) => {
+    attempt?.end(error);
+    trace.end(error);
   };
+  try {
+    const token = await context.tokens.token();
+    const target = context.pool.current();
+    attempt = trace.attempt(target.endpoint);
+    await connect(target, untilMs - context.runtime.monotonicMs(), signal);
+    const metadata = callMetadata(token, randomUUID(), attempt.headers);
+    const messages = openMessageStream(target, snapshotMethod, {}, metadata);
+    const end = () => {
+      messages.cancel();
+      endTrace(null);
+    };
+    signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted === true) end();
+    const next = (limitMs: number) => nextWithin(context, messages, limitMs, target.endpoint);
+    const first = await next(Math.max(1, untilMs - context.runtime.monotonicMs()));
+    return {
+      index: Number(first.index),
+      revision: Number(first.revision),
+      leaderless: first.leaderless,
+      commitIndex: Number(first.commitIndex),
+      chunks: chunksOf(first, () => next(silenceMs), end, endTrace),
+      cancel: end,
+    };
+  } catch (thrown) {
+    endTrace(QuoinError.from(thrown));
+    throw thrown;
+  }
 }
 
 async function nextWithin(
@@ -102,6 +120,7 @@ async function* chunksOf(
   first: SnapshotResponse,
   next: () => Promise<SnapshotResponse>,
   end: () => void,
+  fail: (error: QuoinError) => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const hash = createHash("sha256");
   try {
@@ -115,6 +134,9 @@ async function* chunksOf(
       }
       return;
     }
+  } catch (thrown) {
+    fail(QuoinError.from(thrown));
+    throw thrown;
   } finally {
     end();
   }

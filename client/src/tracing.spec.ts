@@ -10,10 +10,20 @@ import {
 } from "@opentelemetry/api";
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { expect } from "chai";
-import { answerInTurn, FakeRuntime, refuse, ScriptedHttpMember, ScriptedMember } from "../test/index.ts";
-import { type Client, createClient, QuoinError } from "./index.ts";
+import {
+  answerInTurn,
+  FakeRuntime,
+  failure,
+  type ReceivedCall,
+  refuse,
+  ScriptedHttpMember,
+  ScriptedMember,
+  until,
+} from "../test/index.ts";
+import { type Client, createAdminClient, createClient, QuoinError } from "./index.ts";
 
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const logId = "0123abcd-0000-7000-8000-00000000000f";
 const found = { value: Buffer.from("v"), revision: 7n };
 
 /** The context manager of a usual application: the active context follows asynchronous calls. */
@@ -81,6 +91,24 @@ describe("traces of operations", function () {
     const member = await startMember({ getKey: () => found });
     await connect([member.endpoint]).keyValue.get("n", "k", { traceparent });
     expect(member.calls[0]?.traceparent).to.deep.equal([traceparent]);
+  });
+
+  it("sends that header with each stream too", async () => {
+    const member = await startMember({});
+    member.streams.watchKeys = (_request, stream) => stream.send({ created: true, revision: 1n });
+    member.streams.snapshot = (_request, stream) => stream.send({ index: 1n });
+    const http = await ScriptedHttpMember.start(answerInTurn([[404, { error: "no log", code: "log_not_found" }]]));
+    cleanups.push(() => http.stop());
+    const client = connect([member.endpoint], [http.url]);
+    await (await client.watch.keys("n", { traceparent })).return();
+    const admin = createAdminClient({ endpoint: member.endpoint, credentials: { token: "t" } });
+    cleanups.push(() => admin.close());
+    (await admin.snapshot({ traceparent })).cancel();
+    expect(member.calls.map((call) => call.traceparent)).to.deep.equal([[traceparent], [traceparent]]);
+    await failure(client.logs.tail(logId, { traceparent }).next());
+    expect(http.requests[0]?.headers.traceparent).to.equal(traceparent);
+    expect(() => client.logs.tail(logId, { traceparent: "1" })).to.throw(QuoinError, /^traceparent /);
+    expect(await failure(client.watch.keys("n", { traceparent: "1" }))).to.include({ reason: "BAD_FIELD" });
   });
 
   it("refuses a header that does not follow the standard, before anything is sent", async () => {
@@ -182,11 +210,104 @@ describe("traces of operations", function () {
     it("does the same for requests over HTTP", async () => {
       const member = await ScriptedHttpMember.start(answerInTurn([[200, {}]]));
       cleanups.push(() => member.stop());
-      await connect(["127.0.0.1:1"], [member.url]).logs.delete("0123abcd-0000-7000-8000-00000000000f");
+      await connect(["127.0.0.1:1"], [member.url]).logs.delete(logId);
       const [attempt] = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
       expect(attempt?.attributes["http.request.method"]).to.equal("DELETE");
       expect(member.requests[0]?.headers.traceparent).to.equal(headerOf(attempt));
       expect(named("quoin DELETE")).to.have.length(1);
+    });
+
+    it("makes a span for a watch, and one for each of its streams, until they end", async () => {
+      const member = await startMember({});
+      const calls: ReceivedCall[] = [];
+      member.streams.watchKeys = (_request, stream, call) => {
+        calls.push(call);
+        stream.send({ created: true, revision: 1n });
+        if (calls.length === 1) stream.fail({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+      };
+      const client = connect([member.endpoint]);
+      const outer = trace.getTracer("application").startSpan("a page");
+      const watch = await context.with(trace.setSpan(ROOT_CONTEXT, outer), () => client.watch.keys("n"));
+      const waiting = watch.next();
+      await until("the second stream", () => calls.length === 2);
+      const attempts = () => named("coordination.v1.WatchService/WatchKeys");
+      expect(attempts().map((span) => span.status.message)).to.deep.equal(["SHUTTING_DOWN"]);
+      expect(named("quoin WatchKeys")).to.deep.equal([]);
+      await watch.return();
+      expect((await waiting).done).to.equal(true);
+      const [operation] = named("quoin WatchKeys");
+      expect(operation?.parentSpanContext?.spanId).to.equal(outer.spanContext().spanId);
+      expect(operation?.attributes).to.deep.equal({ "quoin.namespace": "n" });
+      expect(attempts().map(({ parentSpanContext, status }) => [parentSpanContext?.spanId, status.code])).to.deep.equal(
+        [
+          [operation?.spanContext().spanId, SpanStatusCode.ERROR],
+          [operation?.spanContext().spanId, SpanStatusCode.UNSET],
+        ],
+      );
+      expect(calls.map((call) => call.traceparent)).to.deep.equal(attempts().map((span) => [headerOf(span)]));
+      expect(operation?.status.code).to.equal(SpanStatusCode.UNSET);
+      expect(spans()).to.have.length(3);
+    });
+
+    it("ends the spans of a watch without a reader when the client is closed, and of a refused one with its reason", async () => {
+      const member = await startMember({});
+      member.streams.watchKeys = (_request, stream) => stream.send({ created: true, revision: 1n });
+      member.streams.watchLocks = () => refuse({ code: "NOT_FOUND", reason: "NAMESPACE_NOT_FOUND" });
+      const client = connect([member.endpoint]);
+      await client.watch.keys("n");
+      expect(spans()).to.deep.equal([]);
+      expect(await failure(client.watch.locks("n"))).to.include({ reason: "NAMESPACE_NOT_FOUND" });
+      expect(spans().map(({ name, status }) => [name, status.message])).to.deep.equal([
+        ["coordination.v1.WatchService/WatchLocks", "NAMESPACE_NOT_FOUND"],
+        ["quoin WatchLocks", "NAMESPACE_NOT_FOUND"],
+      ]);
+      client.close();
+      expect(
+        spans()
+          .map(({ name, status }) => [name, status.code])
+          .slice(2),
+      ).to.deep.equal([
+        ["coordination.v1.WatchService/WatchKeys", SpanStatusCode.UNSET],
+        ["quoin WatchKeys", SpanStatusCode.UNSET],
+      ]);
+    });
+
+    it("does the same for the tail of a log", async () => {
+      const statuses = [503, 200, 404];
+      const member = await ScriptedHttpMember.start((response) => {
+        const status = statuses.shift() ?? 404;
+        response.writeHead(status, { "content-type": status === 200 ? "text/event-stream" : "application/json" });
+        response.end(
+          status === 200 ? "" : JSON.stringify({ error: "no", code: status === 404 ? "log_not_found" : "unavailable" }),
+        );
+      });
+      cleanups.push(() => member.stop());
+      const tail = connect(["127.0.0.1:1"], [member.url]).logs.tail(logId);
+      expect(await failure(tail.next())).to.include({ reason: "LOG_NOT_FOUND" });
+      const [operation] = named("quoin GET");
+      const attempts = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
+      expect(operation?.status.message).to.equal("LOG_NOT_FOUND");
+      expect(attempts.map(({ parentSpanContext }) => parentSpanContext?.spanId)).to.deep.equal(
+        Array(3).fill(operation?.spanContext().spanId),
+      );
+      expect(attempts.map(({ status }) => status.message)).to.deep.equal(["UNAVAILABLE", undefined, "LOG_NOT_FOUND"]);
+      expect(member.requests.map(({ headers }) => headers.traceparent)).to.deep.equal(attempts.map(headerOf));
+    });
+
+    it("does the same for a snapshot, which ends with its cancellation or its failure", async () => {
+      const member = await startMember({});
+      member.streams.snapshot = (_request, stream) => stream.send({ index: 1n });
+      const admin = createAdminClient({ endpoint: member.endpoint, credentials: { token: "t" } });
+      cleanups.push(() => admin.close());
+      const snapshot = await admin.snapshot();
+      expect(spans()).to.deep.equal([]);
+      snapshot.cancel();
+      member.streams.snapshot = (_request, stream) => stream.send({ index: 1n, last: true, sha256: "wrong" });
+      const { chunks } = await admin.snapshot();
+      expect(await failure(chunks.next())).to.include({ code: "DATA_LOSS" });
+      expect(named("quoin Snapshot").map(({ status }) => status.message)).to.deep.equal([undefined, "DATA_LOSS"]);
+      const attempts = named("coordination.v1.ClusterAdminService/Snapshot");
+      expect(member.calls.map((call) => call.traceparent)).to.deep.equal(attempts.map((span) => [headerOf(span)]));
     });
   });
 });

@@ -2,7 +2,7 @@
  * Spans of operations, for applications that use OpenTelemetry, and the headers by which members continue their traces.
  *
  * An application that has registered a tracer provider gets a span for each operation, in the active context, and below
- * it one for each attempt. Without one, or without the package `@opentelemetry/api`, nothing is loaded and nothing is
+ * it one for each attempt. The spans of a stream last until it ends. Without one, or without the package `@opentelemetry/api`, nothing is loaded and nothing is
  * made. Spans never contain keys, values or tokens.
  */
 
@@ -26,18 +26,18 @@ export interface TracedOperation {
   readonly attributes: Attributes;
 }
 
-/** The trace of one operation. */
+/** The trace of one operation. Only the first end of an operation or an attempt counts. */
 export interface OperationTrace {
   /** An attempt at this endpoint begins. */
   attempt(endpoint: string): AttemptTrace;
-  /** The operation has ended; null = with success. */
+  /** The operation has ended; null = with success, or a stream that this side has ended. */
   end(error: QuoinError | null): void;
 }
 
 /** The trace of one attempt. */
 export interface AttemptTrace {
   readonly headers: TraceHeaders;
-  /** The attempt has ended; null = with success. */
+  /** The attempt has ended; null = with success, or a stream that this side has ended. */
   end(error: QuoinError | null): void;
 }
 
@@ -49,7 +49,8 @@ const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9
 const ignore = (): void => undefined;
 const noHeaders: TraceHeaders = {};
 const untracedAttempt: AttemptTrace = { headers: noHeaders, end: ignore };
-const untraced: OperationTrace = { attempt: () => untracedAttempt, end: ignore };
+/** The trace of an operation without spans and headers. */
+export const untraced: OperationTrace = { attempt: () => untracedAttempt, end: ignore };
 
 let api: Api | null = null;
 let loading: Promise<Api | null> | null = null;
@@ -58,6 +59,17 @@ let loading: Promise<Api | null> | null = null;
 export function assertTraceparent(text: string | undefined): void {
   if (text === undefined || traceparentPattern.test(text)) return;
   throw badField("traceparent", "is not a header of W3C Trace Context, such as 00-<32 digits>-<16 digits>-01");
+}
+
+/** A gRPC call, as its spans describe it. */
+export function tracedCall(path: string, request: unknown, attributes: Attributes = {}): TracedOperation {
+  const { namespace } = request as { readonly namespace?: unknown };
+  return {
+    name: path.slice(path.lastIndexOf("/") + 1),
+    attemptName: path.slice(1),
+    system: "grpc",
+    attributes: { ...attributes, ...(typeof namespace === "string" ? { "quoin.namespace": namespace } : {}) },
+  };
 }
 
 /**
@@ -124,6 +136,8 @@ class SpanTrace implements OperationTrace {
   }
 
   #end(span: OpenTelemetry.Span, error: QuoinError | null): void {
+    // It is not sampled, or it has ended.
+    if (!span.isRecording()) return;
     if (error !== null) {
       // The message may name a key; code, reason and outcome are words of the contract.
       span.setAttributes({ "quoin.code": error.code, "quoin.reason": error.reason, "quoin.outcome": error.outcome });

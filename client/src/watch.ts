@@ -20,6 +20,14 @@ import { flag, httpCallRules, whole } from "./options-check.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { timeoutField } from "./request-field.ts";
 import type { Target } from "./target.ts";
+import {
+  type AttemptTrace,
+  assertTraceparent,
+  type OperationTrace,
+  tracedCall,
+  traceOperation,
+  untraced,
+} from "./tracing.ts";
 
 /** Options of every watch. */
 export interface WatchOptions extends Omit<CallOptions, "requestId"> {
@@ -92,6 +100,7 @@ export async function openWatch<Request, Message extends WatchMessage, Event>(
   options: WatchOptions,
 ): Promise<Watch<Event>> {
   timeoutField("timeoutMs", options.timeoutMs ?? context.timeoutMs);
+  assertTraceparent(options.traceparent);
   const ending = new AbortController();
   const streams = new WatchStreams(context, source, options, ending.signal);
   await streams.begin();
@@ -137,6 +146,10 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   #stream: MessageStream<Message> | undefined;
   /** The target of the stream. */
   #target: Target | undefined;
+  /** From the request for the watch to its end. */
+  #trace: OperationTrace = untraced;
+  /** From the attempt to open the stream to the end of the stream. */
+  #attempt: AttemptTrace | undefined;
   /** The endpoint and the token of the stream request; undefined = it did not get that far. */
   #endpoint: string | undefined;
   #token: string | undefined;
@@ -160,14 +173,21 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     const signals = [ending, context.pool.closing, options.signal];
     this.#anyEnd = AbortSignal.any(signals.filter((signal) => signal !== undefined));
     // Also while there is no reader.
-    this.#anyEnd.addEventListener("abort", () => this.#leaveStream(), { once: true });
+    this.#anyEnd.addEventListener("abort", () => this.#end(null), { once: true });
     this.#next = options.startRevision ?? 0;
   }
 
   /** Establishes the watch, with as many attempts as an operation has. */
   async begin(): Promise<void> {
     const untilMs = this.#context.runtime.monotonicMs() + (this.#options.timeoutMs ?? this.#context.timeoutMs);
-    await this.#message(maxAttempts, untilMs);
+    const { method, request } = this.#source;
+    this.#trace = await traceOperation(this.#options.traceparent, () => tracedCall(method.path, request(0n)));
+    try {
+      await this.#message(maxAttempts, untilMs);
+    } catch (thrown) {
+      this.#end(QuoinError.from(thrown));
+      throw thrown;
+    }
     this.revision = this.#next - 1;
   }
 
@@ -178,7 +198,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
       try {
         events = this.#source.events(await this.#message(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY));
       } catch (error) {
-        this.#leaveStream();
+        this.#end(QuoinError.from(error));
         if (this.#ending.aborted) return undefined;
         throw error;
       }
@@ -212,11 +232,14 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     this.#token = token;
     const target = pool.current();
     this.#endpoint = target.endpoint;
+    const attempt = this.#trace.attempt(target.endpoint);
+    this.#attempt = attempt;
     const leftMs = untilMs - runtime.monotonicMs();
     await connect(target, leftMs, this.#anyEnd);
     const request = this.#source.request(BigInt(this.#next));
     this.#target = target;
-    this.#stream = openMessageStream(target, this.#source.method, request, callMetadata(token, randomUUID()));
+    const metadata = callMetadata(token, randomUUID(), attempt.headers);
+    this.#stream = openMessageStream(target, this.#source.method, request, metadata);
     return this.#read(Math.min(leftMs, openTimeoutMs));
   }
 
@@ -248,7 +271,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
 
   /** Prepares another stream, or throws the error if there must be none. */
   async #prepareNext(error: QuoinError, attemptsMax: number, untilMs: number): Promise<void> {
-    this.#leaveStream();
+    this.#leaveStream(error);
     if (this.#anyEnd.aborted) throw this.#endError();
     const { pool, tokens, runtime } = this.#context;
     this.#failures += 1;
@@ -279,9 +302,17 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     });
   }
 
-  #leaveStream(): void {
+  /** Ends the watch; null = from this side. */
+  #end(error: QuoinError | null): void {
+    this.#leaveStream(error);
+    this.#trace.end(error);
+  }
+
+  #leaveStream(error: QuoinError | null): void {
     this.#stream?.cancel();
     this.#stream = undefined;
+    this.#attempt?.end(error);
+    this.#attempt = undefined;
   }
 
   #endError(): QuoinError {

@@ -59,8 +59,8 @@ export interface Client {
   /** The election of this name: the exclusive lock and the key with that name. Sends no request by itself. */
   election(namespace: string, name: string): Election;
   /**
-   * Closes the connections. Operations in flight still get their answers, but are not retried. New operations fail,
-   * watches end, and holds of locks are no longer renewed.
+   * Closes the connections. Operations in flight fail with CANCELLED; those that were sent have an unknown outcome. New
+   * operations fail, watches end, and holds of locks are no longer renewed.
    */
   close(): void;
 }

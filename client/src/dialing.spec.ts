@@ -91,16 +91,19 @@ describe("connections that are not established", () => {
     );
   });
 
-  it("are another matter than established ones: a call in flight gets its answer after the client was closed", async () => {
-    const answer = Promise.withResolvers<{ revision: bigint }>();
-    const member = await ScriptedMember.start({ getKey: () => answer.promise });
+  it("end with the client like established ones, whose calls in flight fail with an unknown outcome", async () => {
+    const never = Promise.withResolvers<never>();
+    const member = await ScriptedMember.start({ putKey: () => never.promise, getKey: () => ({ revision: 7n }) });
     try {
       const client = clientOf(member.endpoint);
-      const reading = client.keyValue.get("n", "k");
-      await until("the call", () => member.calls.length === 1);
+      expect((await client.keyValue.get("n", "k")).revision).to.equal(7);
+      const failing = failure(client.keyValue.put("n", "k", "v", { timeoutMs: 60_000 }));
+      const call = await until("the call", () => member.callsOf("putKey")[0]);
       client.close();
-      answer.resolve({ revision: 7n });
-      expect((await reading).revision).to.equal(7);
+      const error = await failing;
+      expect(error).to.include({ code: "CANCELLED", outcome: "unknown" });
+      expect(error.requestId).to.equal(call.requestId[0]);
+      await until("the end of the call", () => call.cancelled.aborted);
     } finally {
       member.stop();
     }

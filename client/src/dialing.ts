@@ -4,8 +4,8 @@
  * grpc-js gives a closing channel no way to end such a connection: it forgets the socket until connecting, or the TLS
  * handshake, has succeeded or failed. With a machine that is gone, that takes minutes, and keeps the process alive. So
  * the addresses of a channel carry a signal for each connection, which grpc-js passes on to `net.connect`, and the
- * credentials report when its TCP part is done. An established connection is never touched: grpc-js closes it after the
- * answers of the calls in flight.
+ * credentials report when its TCP part is done. An established connection is never touched: grpc-js closes it when no call
+ * is in flight.
  */
 
 import { randomUUID } from "node:crypto";

@@ -11,7 +11,7 @@
 
 import type { Client } from "@grpc/grpc-js";
 import { isEndpoint } from "./endpoint.ts";
-import { Target } from "./target.ts";
+import { type SentCall, Target } from "./target.ts";
 
 /** Channels to endpoints that members have named, besides the configured ones: more than a cluster has members. */
 const maxHintedChannels = 16;
@@ -22,6 +22,8 @@ export class EndpointPool {
   readonly #open: (endpoint: string) => Client;
   /** By endpoint; those named by members are in the order in which they were first named. */
   readonly #targets = new Map<string, Target>();
+  /** Of all targets, also of abandoned ones. */
+  readonly #calls = new Set<SentCall>();
   /** Learned endpoints that are not configured, in the order in which they are tried. */
   #discovered: readonly string[] = [];
   /** The position in the round of configured endpoints. */
@@ -98,16 +100,17 @@ export class EndpointPool {
       .slice(0, maxHintedChannels);
   }
 
-  /** Closes all channels; calls in flight still get their answers. */
+  /** Closes all channels, and cancels the calls in flight. */
   close(): void {
     this.#closing.abort();
+    for (const call of this.#calls) call.cancel();
     for (const { channel } of this.#targets.values()) channel.close();
     this.#targets.clear();
   }
 
   #make(endpoint: string): Target {
     const channel = this.#open(endpoint);
-    const target = new Target(endpoint, channel, () => {
+    const target = new Target(endpoint, channel, this.#calls, () => {
       // Many calls may find this out together.
       if (this.#targets.get(endpoint) !== target) return;
       this.#targets.delete(endpoint);

@@ -57,6 +57,7 @@ export async function openSnapshot(context: OperationContext, options: SnapshotO
   timeoutField("timeoutMs", timeoutMs);
   timeoutField("silenceMs", silenceMs);
   assertTraceparent(options.traceparent);
+  const { closing } = context.pool;
   const untilMs = context.runtime.monotonicMs() + timeoutMs;
   const trace = await traceOperation(options.traceparent, () => tracedCall(snapshotMethod.path, {}));
   let attempt: AttemptTrace | undefined;
@@ -66,16 +67,20 @@ export async function openSnapshot(context: OperationContext, options: SnapshotO
   };
   try {
     const token = await context.tokens.token();
+    if (context.pool.closed) throw cancelled();
     const target = context.pool.current();
     attempt = trace.attempt(target.endpoint);
     await connect(target, untilMs - context.runtime.monotonicMs(), signal);
     const metadata = callMetadata(token, randomUUID(), attempt.headers);
     const messages = openMessageStream(target, snapshotMethod, {}, metadata);
     const end = () => {
+      signal?.removeEventListener("abort", end);
+      closing.removeEventListener("abort", end);
       messages.cancel();
       endTrace(null);
     };
     signal?.addEventListener("abort", end, { once: true });
+    closing.addEventListener("abort", end, { once: true });
     if (signal?.aborted === true) end();
     const next = (limitMs: number) => nextWithin(context, messages, limitMs, target.endpoint);
     const first = await next(Math.max(1, untilMs - context.runtime.monotonicMs()));
@@ -91,6 +96,10 @@ export async function openSnapshot(context: OperationContext, options: SnapshotO
     endTrace(QuoinError.from(thrown));
     throw thrown;
   }
+}
+
+function cancelled(): QuoinError {
+  return new QuoinError({ code: "CANCELLED", outcome: "not-executed", message: "the client is closed" });
 }
 
 async function nextWithin(

@@ -8,17 +8,25 @@
 
 import type { Client } from "@grpc/grpc-js";
 
+/** A call that has been sent. */
+export interface SentCall {
+  cancel(): void;
+}
+
 export class Target {
   readonly endpoint: string;
   readonly channel: Client;
+  /** The calls without an answer, of all targets of the client: its end cancels them. */
+  readonly calls: Set<SentCall>;
   readonly #onAbandon: () => void;
   /** When the member last answered, on the clock of `performance.now()`. */
   #heardMs = Number.NEGATIVE_INFINITY;
 
   /** @param onAbandon called when the channel must no longer be used. */
-  constructor(endpoint: string, channel: Client, onAbandon: () => void) {
+  constructor(endpoint: string, channel: Client, calls: Set<SentCall>, onAbandon: () => void) {
     this.endpoint = endpoint;
     this.channel = channel;
+    this.calls = calls;
     this.#onAbandon = onAbandon;
   }
 

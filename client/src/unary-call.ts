@@ -82,6 +82,7 @@ function send<Request, Response>(
       { deadline: Date.now() + remainingMs },
       (error, message) => {
         signal?.removeEventListener("abort", onAbort);
+        target.calls.delete(call);
         if (error === null) {
           target.noteAnswer();
           resolve({ message: message as Response });
@@ -92,6 +93,7 @@ function send<Request, Response>(
         reject(QuoinError.from(error));
       },
     );
+    target.calls.add(call);
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

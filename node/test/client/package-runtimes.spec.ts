@@ -87,7 +87,7 @@ describe("the installed package", function () {
         followed: 1,
         missing: [true, true, "NOT_FOUND"],
         wrong: "ttlSecond is not an option of keyValue.put; did you mean ttlSeconds?",
-        ended: ["CANCELLED", "CANCELLED", "CANCELLED"],
+        ended: ["CANCELLED", "CANCELLED", "CANCELLED", "CANCELLED"],
       });
     });
   }

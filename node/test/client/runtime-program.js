@@ -43,7 +43,11 @@ export async function useQuoin({ createClient, isQuoinError, QuoinError }) {
   const wrong = await client.keyValue.put("default", `${prefix}a`, "x", { ttlSecond: 5 }).catch((error) => error);
   seen.wrong = wrong.message;
 
-  // Nothing of this keeps the process alive: an open watch, a wait for one, and members that do not answer.
+  // Nothing of this keeps the process alive: a held lock, a call that waits for it, an open watch, a wait for a change,
+  // and members that do not answer.
+  await client.locks.hold("default", lock, { ttlSeconds: 600, owner: "holder" });
+  const queued = { waitMs: 300_000, timeoutMs: 400_000, owner: "waiter" };
+  const queuing = client.locks.acquire("default", lock, queued).catch((error) => error.code);
   const open = await client.watch.keys("default", { prefix });
   const waiting = open.next().catch((error) => error.code);
   const unreached = createClient({ endpoints: [UNREACHED], credentials });
@@ -52,6 +56,6 @@ export async function useQuoin({ createClient, isQuoinError, QuoinError }) {
   const handshake = encrypted.watch.keys("default").catch((error) => error.code);
   await new Promise((resolve) => setTimeout(resolve, 100));
   for (const each of [client, unreached, encrypted]) each.close();
-  seen.ended = await Promise.all([waiting, call, handshake]);
+  seen.ended = await Promise.all([queuing, waiting, call, handshake]);
   console.log(JSON.stringify(seen));
 }

@@ -6,7 +6,8 @@
  */
 
 import { randomInt, randomUUID } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { parseArgs } from "node:util";
 import { createAdminClient, QuoinError } from "@quoin/client";
 
@@ -44,15 +45,59 @@ function randomText(length: number): string {
   return Array.from({ length }, () => base62[randomInt(base62.length)]).join("");
 }
 
-/** The id of the cluster and its owner: those of the file, or new ones, which are then in the file. */
+/** The owner's file is unusable. */
+class OwnerFileError extends Error {}
+
+/**
+ * The id of the cluster and its owner: those of the file, or new ones, which are then in the file.
+ *
+ * @throws OwnerFileError if the file has something else.
+ */
 function readOrCreateOwner(file: string, email: string) {
   if (!existsSync(file)) {
     const owner = { email, password: randomText(24), apiKey: `qk_${randomText(8)}_${randomText(43)}` };
-    const record = JSON.stringify({ clusterId: randomUUID(), ...owner }, null, 2);
-    writeFileSync(file, `${record}\n`, { mode: 0o600 });
+    createDurably(file, `${JSON.stringify({ clusterId: randomUUID(), ...owner }, null, 2)}\n`);
   }
-  const { clusterId, ...owner } = JSON.parse(readFileSync(file, "utf8"));
+  const { clusterId, ...owner } = parseRecord(file);
   return { clusterId, owner };
+}
+
+function parseRecord(file: string) {
+  let record: Record<string, unknown> | null = null;
+  try {
+    record = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  const { clusterId, email, password, apiKey } = record ?? {};
+  if ([clusterId, email, password, apiKey].every((value) => typeof value === "string")) {
+    return { clusterId, email, password, apiKey } as Record<"clusterId" | "email" | "password" | "apiKey", string>;
+  }
+  throw new OwnerFileError(
+    `${file} must have clusterId, email, password and apiKey as JSON, as this program writes them; ` +
+      "if no cluster has been founded with the file, delete it",
+  );
+}
+
+/** The file appears only when its whole content is on the disk, because the only copy of the credentials is in it. */
+function createDurably(file: string, content: string): void {
+  const draft = `${file}.${process.pid}.new`;
+  try {
+    const descriptor = openSync(draft, "wx", 0o600);
+    try {
+      writeFileSync(descriptor, content);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  const folder = openSync(path.dirname(file), "r");
+  fsyncSync(folder);
+  closeSync(folder);
 }
 
 async function found(values: Values): Promise<void> {
@@ -94,7 +139,7 @@ async function main(): Promise<void> {
     await found(values);
   } catch (error) {
     const isFile = error instanceof Error && "path" in error;
-    if (!(error instanceof QuoinError || isFile)) throw error;
+    if (!(error instanceof QuoinError || error instanceof OwnerFileError || isFile)) throw error;
     fail(error, exitFailed);
   }
 }

@@ -7,6 +7,13 @@ import { CHARTS, report, Scene, seconds } from "./scene.ts";
 
 const READY_MS_MAX = 120_000;
 const HELM_SECONDS = 100;
+/** Prints status and type of the page at the URL, and of each file that it names. */
+const LOOK_AT_PAGE = `
+  const [url] = process.argv.slice(1);
+  const page = await fetch(url);
+  const names = [...(await page.clone().text()).matchAll(/assets\\/[^"]+/g)].map(([name]) => name);
+  const files = await Promise.all(names.map((name) => fetch(new URL(name, url))));
+  for (const { status, headers } of [page, ...files]) console.log(status, headers.get("content-type"));`;
 
 describe("An installation by the charts", function () {
   this.timeout(LIMIT_MS * 2);
@@ -46,5 +53,20 @@ describe("An installation by the charts", function () {
     const from = ["--namespace", cluster.namespace, "--timeout", `${HELM_SECONDS}s`];
     const printed = await kubernetes.cluster.helm(["test", cluster.name, ...from]);
     expect(printed).to.match(/^Phase:\s+Succeeded$/m);
+  });
+
+  it("serves the web console through the Service", async () => {
+    const { cluster, kubernetes } = scene;
+    const url = `https://${cluster.name}:7401/console/`;
+    const environment = "NODE_EXTRA_CA_CERTS=/etc/quoin/ca/ca.crt";
+    const program = ["env", environment, "node", "--input-type=module", "--eval", LOOK_AT_PAGE, url];
+    const member = ["--namespace", cluster.namespace, "exec", `${cluster.name}-0`, "--container", "quoin"];
+    const printed = await kubernetes.cluster.kubectl([...member, "--", ...program]);
+    expect(printed.trim().split("\n")).to.have.members([
+      "200 text/html; charset=utf-8",
+      "200 text/javascript; charset=utf-8",
+      "200 text/css; charset=utf-8",
+      "200 image/svg+xml",
+    ]);
   });
 });

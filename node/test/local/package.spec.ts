@@ -1,14 +1,21 @@
 /** The package `quoin` and the executable of quoinctl, installed in an empty folder as their users do. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { CONSOLE_PACKAGES } from "../../../console/scripts/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
 import { buildExecutable, packServer, sbomFile } from "../../../scripts/packages/index.ts";
-import { exists, freeBasePort, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { run as execute } from "../../../testing/index.ts";
+import { exists, freeBasePort, TemporaryDirectories, TestProcess, TraceCollector, until } from "../harness/index.ts";
 
+const MANUAL = readFileSync(new URL("../../../docs/from-an-empty-folder.md", import.meta.url), "utf8");
+/** A block of commands, and the text below it: lines that they print. */
+const SHELL_BLOCK = /^```sh\n([\s\S]*?)^```\n(\n```text\n([\s\S]*?)^```\n)?/gm;
+/** Many times what the commands of a block take. */
+const BLOCK_LIMIT_MS = 60_000;
 const MEMBER_ROW = /^ {2}q-0 +([0-9]+) /m;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -18,6 +25,7 @@ describe("the package quoin", function () {
 
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
+  const collectors: TraceCollector[] = [];
   let project: string;
   let quoin: string;
 
@@ -29,45 +37,74 @@ describe("the package quoin", function () {
     const options = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     execFileSync("npm", ["install", ...options, tarball], { cwd: project, stdio: "pipe" });
     quoin = join(project, "node_modules/.bin/quoin");
+    // `test/client/package-runtimes.spec.ts` installs the packed SDK. Here its sources do, which saves another build.
+    mkdirSync(join(project, "node_modules/@quoin"));
+    symlinkSync(join(ROOT, "client"), join(project, "node_modules/@quoin/client"));
   });
 
   after(async () => {
     for (const child of running) {
       await child.dispose();
     }
+    for (const collector of collectors) {
+      await collector.close();
+    }
     directories.removeAll();
   });
 
-  function start(...args: string[]): TestProcess {
-    const child = new TestProcess(quoin, args, { cwd: project, env: { ...process.env, HOME: project } });
+  function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): TestProcess {
+    const child = new TestProcess(quoin, args, {
+      cwd: project,
+      env: { ...process.env, HOME: project, ...environment },
+    });
     running.push(child);
     return child;
   }
 
   /** Runs a command to its end. */
   async function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const child = start(...args);
+    const child = start(args);
     const { code } = await child.ended;
     return { code, stdout: child.stdout, stderr: child.stderr };
   }
 
-  it("starts a cluster, uses it, says that it runs, and stops it", async () => {
+  /** Runs a block of the manual as a user does, on the ports of this cluster. */
+  async function runBlock(code: string, basePort: number): Promise<string> {
+    // The test may itself run below npm, whose settings would lead npx into the repository.
+    const inherited = Object.keys(process.env).filter((name) => /^(?:npm_|INIT_CWD$)/i.test(name));
+    const env = { ...Object.fromEntries(inherited.map((name) => [name, undefined])), HOME: project };
+    const input = `set -eu -o pipefail\n${code.replaceAll("127.0.0.1:7401", `127.0.0.1:${basePort + 1}`)}`;
+    const printed = await execute("bash", ["-s"], { cwd: project, env, input, limitMs: BLOCK_LIMIT_MS });
+    return printed.replaceAll(`127.0.0.1:${basePort + 1}`, "127.0.0.1:7401");
+  }
+
+  it("does what the manual shows, on three members that keep traces, says that it runs, and stops", async () => {
     const port = await freeBasePort();
-    const cluster = start("start", "--members", "1", "--base-port", String(port));
+    const collector = await TraceCollector.open();
+    collectors.push(collector);
+    const cluster = start(["start", "--base-port", String(port)], {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_TRACES_SAMPLER: "parentbased_always_on",
+    });
     await cluster.untilPrinted("Quoin is ready\n");
     expect(cluster.stdout).to.include("  quoin ctl kv put default/greeting hello\n");
-    expect((await run("ctl", "kv", "put", "default/k", "v")).code).to.equal(0);
-    expect(await run("ctl", "kv", "get", "default/k")).to.deep.equal({ code: 0, stdout: "v\n", stderr: "" });
 
-    const again = await run("start", "--members", "1", "--base-port", String(port));
+    // The first block installs and starts.
+    const [install = "", ...blocks] = [...MANUAL.matchAll(SHELL_BLOCK)].map(([, code = "", , output = ""]) => ({
+      ...{ code, lines: output.split("\n") },
+    }));
+    expect(install).to.have.property("code").that.includes("npx quoin start");
+    expect(blocks).to.have.lengthOf.at.least(4);
+    for (const { code, lines } of blocks) {
+      expect((await runBlock(code, port)).split("\n"), code).to.include.members(lines);
+    }
+
+    const again = await run("start", "--base-port", String(port));
     expect(again.code).to.equal(1);
     expect(again.stderr).to.match(new RegExp(`^quoin start: already running here, process ${cluster.pid}, `));
-
-    const address = `http://127.0.0.1:${port + 1}/console`;
-    const shown = await run("console", "--no-open");
-    const isServed = (await fetch(address)).ok;
-    expect(shown.code).to.equal(isServed ? 0 : 1);
-    expect(isServed ? shown.stdout : shown.stderr).to.include(`http://127.0.0.1:${port + 1}`);
+    await until("a span of a write", () => collector.spans.some(({ name }) => name.endsWith("/PutKey")));
+    await looksLikeConsole(`http://127.0.0.1:${port + 1}`);
 
     const member = Number(MEMBER_ROW.exec(cluster.stdout)?.[1]);
     expect(exists(member)).to.equal(true);
@@ -76,6 +113,20 @@ describe("the package quoin", function () {
     await until("the end of the member", () => !exists(member));
     expect((await run("console")).stderr).to.include("no member answered");
   });
+
+  /** Loads the pages of the member with all their files. */
+  async function looksLikeConsole(address: string): Promise<void> {
+    const response = await fetch(`${address}/console/`);
+    expect(response.status).to.equal(200);
+    const names = [...(await response.text()).matchAll(/assets\/[^"]+/g)].map(([name]) => name);
+    expect(names.map((name) => name.split(".").at(-1))).to.have.members(["svg", "css", "js"]);
+    for (const name of names) {
+      const asset = await fetch(`${address}/console/${name}`);
+      expect([asset.status, (await asset.bytes()).length > 100], name).to.deep.equal([200, true]);
+    }
+    const reference = await fetch(`${address}/docs`);
+    expect([reference.status, (await reference.text()).includes("LockService")]).to.deep.equal([200, true]);
+  }
 
   it("has the programs of a member, all with its version", async () => {
     for (const args of [["--version"], ["ctl", "--version"], ["member", "--version"]]) {
@@ -104,6 +155,7 @@ describe("the package quoin", function () {
   it("lists every package that it contains, with its licence", () => {
     const folder = join(project, "node_modules/quoin");
     const notice = readFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), "utf8");
+    const noticeOfConsole = readFileSync(join(folder, "dist/built/LICENSES.txt"), "utf8");
     const contained = [...notice.matchAll(/^(\S+) (\d+\.\d+\.\d\S*): \S/gm)].map(
       ([, name, version]) => `${name}@${version}`,
     );
@@ -112,6 +164,9 @@ describe("the package quoin", function () {
     expect(bomFormat).to.equal("CycloneDX");
     const listed = components.map(({ purl }: { purl: string }) => decodeURIComponent(purl.replace("pkg:npm/", "")));
     expect(listed).to.include.members(contained);
+    const ofConsole = components.filter(({ name }: { name: string }) => CONSOLE_PACKAGES.includes(name));
+    expect(ofConsole).to.have.lengthOf(CONSOLE_PACKAGES.length);
+    expect(CONSOLE_PACKAGES.every((name) => noticeOfConsole.includes(`${name}\n`))).to.equal(true);
     expect(listed.some((purl: string) => purl.startsWith("@nxtedition/rocksdb@"))).to.equal(true);
   });
 

@@ -146,6 +146,18 @@ describe("the examples of the manual without Kubernetes", function () {
     await quoinctl("kv", "put", "default/greeting", "hello");
   });
 
+  it("found nothing with a file of the owner that is incomplete, and name the file", async () => {
+    const incomplete = "incomplete.json";
+    writeFileSync(join(directory, incomplete), '{ "clusterId": "');
+    const child = new TestProcess(QUOIN_FOUND, [...foundingArguments(), "--owner-file", incomplete], {
+      cwd: directory,
+    });
+    const { code } = await child.ended;
+    await child.dispose();
+    expect([code, child.stdout]).to.deep.equal([1, ""]);
+    expect(child.stderr).to.match(/^quoin-found: incomplete\.json must have clusterId, email, password and apiKey/);
+  });
+
   it("check the health of a member", () => {
     const [kind, program = "", option = "", script = ""] = compose.services["q-1"]?.healthcheck.test ?? [];
     expect([kind, program]).to.deep.equal(["CMD", "node"]);

@@ -34,7 +34,7 @@ describe("the package quoin", function () {
     const tarball = await packServer(project);
     writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }));
     // The same packages are in the cache of npm since the installation of the repository.
-    const options = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    const options = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
     execFileSync("npm", ["install", ...options, tarball], { cwd: project, stdio: "pipe" });
     quoin = join(project, "node_modules/.bin/quoin");
     // `test/client/package-runtimes.spec.ts` installs the packed SDK. Here its sources do, which saves another build.

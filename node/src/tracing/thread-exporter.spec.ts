@@ -13,10 +13,12 @@ describe("export of spans", function () {
   let collector: TraceCollector;
   const exporters: ThreadExporter[] = [];
   let wallMs: number;
+  let elapsedMs: number;
 
   beforeEach(async () => {
     collector = await TraceCollector.open();
     wallMs = 1_750_000_001_000;
+    elapsedMs = 0;
   });
 
   afterEach(async () => {
@@ -25,7 +27,11 @@ describe("export of spans", function () {
   });
 
   function exporterTo(url: string, changes: Partial<OtlpOptions> = {}): ThreadExporter {
-    const clocks = { monotonicMs: () => 1_000, wallMs: () => wallMs, originMs: 1_750_000_000_000.5 };
+    const clocks = {
+      monotonicMs: () => 1_000 + elapsedMs,
+      wallMs: () => wallMs + elapsedMs,
+      originMs: 1_750_000_000_000.5,
+    };
     const exporter = new ThreadExporter({ url, protocol: "http/json", ...MEMBER, ...changes }, clocks);
     exporters.push(exporter);
     return exporter;
@@ -83,7 +89,7 @@ describe("export of spans", function () {
     expect(collector.requests[0]?.["content-type"]).to.equal("application/x-protobuf");
   });
 
-  it("fails its batch when the thread ends, and starts another one", async () => {
+  it("fails its batch when the thread ends, and starts another one after a pause", async () => {
     const exporter = exporterTo(`${collector.endpoint}/v1/traces`);
     const impossible = {
       ...spanOf({ ...PARENT, hasRemoteParent: true }, { name: "x", fromMs: 1, toMs: 2 }),
@@ -91,6 +97,30 @@ describe("export of spans", function () {
     };
     expect(await exported(exporter, [impossible as unknown as Span])).to.be.instanceOf(Error);
     const span = spanOf({ ...PARENT, hasRemoteParent: true }, { name: "quoin.lead", fromMs: 1, toMs: 2 });
+    elapsedMs = 9_999;
+    expect((await exported(exporter, [span]))?.message).to.include("the next one is not due");
+    elapsedMs = 10_000;
     expect(await exported(exporter, [span])).to.equal(null);
+    expect(collector.requests).to.have.length(1);
+  });
+
+  it("fails a batch that cannot be handed to the thread, and goes on", async () => {
+    const exporter = exporterTo(`${collector.endpoint}/v1/traces`);
+    const span = spanOf({ ...PARENT, hasRemoteParent: true }, { name: "quoin.lead", fromMs: 1, toMs: 2 });
+    const impossible = { ...span, attributes: { function: () => undefined } };
+    expect(await exported(exporter, [impossible as unknown as Span])).to.be.instanceOf(Error);
+    expect(await exported(exporter, [span])).to.equal(null);
+  });
+
+  it("sends a batch again when the collector is overloaded, and gives up in time", async () => {
+    const exporter = exporterTo(`${collector.endpoint}/v1/traces`);
+    const span = spanOf({ ...PARENT, hasRemoteParent: true }, { name: "quoin.lead", fromMs: 1, toMs: 2 });
+    for (const status of [429, 503] as const) {
+      collector.requests.length = 0;
+      collector.overload = { status, times: 1 };
+      expect(await exported(exporter, [span])).to.equal(null);
+      expect(collector.requests).to.have.length(2);
+    }
+    expect(collector.spans).to.have.length(2);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Exports spans in a thread of its own (`export-thread.ts`). If the thread ends, its batch has failed, and the next one
- * starts another thread. The thread never keeps the process from ending.
+ * Exports spans in a thread of its own (`export-thread.ts`). If the thread ends, its batch has failed. Another thread
+ * starts after a pause, because a start costs much more than a batch; until then all batches fail. The thread never keeps
+ * the process from ending.
  */
 
 import { Worker } from "node:worker_threads";
@@ -19,6 +20,8 @@ export interface TraceClocks {
 
 /** The spans follow the wall clock when they differ from it by more than this. */
 const CLOCK_STEP_MS = 5;
+/** Minimum time between the starts of two threads, in milliseconds. */
+const START_INTERVAL_MS = 10_000;
 /** MiB. A batch has about one. */
 const HEAP = { maxOldGenerationSizeMb: 64 };
 
@@ -26,6 +29,7 @@ export class ThreadExporter implements SpanExporter {
   readonly #options: OtlpOptions;
   readonly #clocks: TraceClocks;
   #worker: Worker | null = null;
+  #startedMs = Number.NEGATIVE_INFINITY;
   #offsetMs: number;
   /** Takes the answer to the batch in flight. */
   #done: ((error: Error | null) => void) | null = null;
@@ -41,9 +45,19 @@ export class ThreadExporter implements SpanExporter {
     if (Math.abs(offsetMs - this.#offsetMs) > CLOCK_STEP_MS) {
       this.#offsetMs = offsetMs;
     }
+    const nowMs = this.#clocks.monotonicMs();
+    if (this.#worker === null && nowMs - this.#startedMs < START_INTERVAL_MS) {
+      done(new Error("the thread that exports spans has ended, and the next one is not due"));
+      return;
+    }
     this.#done = done;
-    this.#worker ??= this.#start();
-    this.#post(this.#worker, { spans, offsetMs: this.#offsetMs });
+    try {
+      this.#worker ??= this.#start(nowMs);
+      this.#post(this.#worker, { spans, offsetMs: this.#offsetMs });
+    } catch (error) {
+      // A process without memory for another thread, for example, serves as before.
+      this.#answer(toError(error));
+    }
   }
 
   async shutdown(): Promise<void> {
@@ -59,7 +73,8 @@ export class ThreadExporter implements SpanExporter {
     worker.postMessage(request);
   }
 
-  #start(): Worker {
+  #start(nowMs: number): Worker {
+    this.#startedMs = nowMs;
     const data: ExportThreadData = { options: this.#options };
     const worker = new Worker(new URL("./export-thread.ts", import.meta.url), {
       ...{ name: "traces", workerData: data, resourceLimits: HEAP },

@@ -71,6 +71,8 @@ export class TraceCollector {
   readonly requests: IncomingMessage["headers"][] = [];
   /** What becomes of the next requests. */
   mode: "take" | "refuse" | "silent" = "take";
+  /** Answers so many requests with this status, and takes the next ones. */
+  overload: { readonly status: 429 | 503; readonly times: number } = { status: 429, times: 0 };
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   static async open(): Promise<TraceCollector> {
@@ -102,6 +104,12 @@ export class TraceCollector {
       chunks.push(chunk);
     }
     if (this.mode === "silent") {
+      return;
+    }
+    const { status, times } = this.overload;
+    if (times > 0) {
+      this.overload = { status, times: times - 1 };
+      response.writeHead(status, { "retry-after": "0" }).end();
       return;
     }
     const isWanted = request.method === "POST" && request.url === "/v1/traces";

@@ -24,6 +24,7 @@ describe("traces of calls over HTTP", () => {
   let ports: GrpcPorts;
   let http: ConnectPort;
   let token: string;
+  let observer: RequestObserver;
   let made: Spans[number][];
 
   before(async () => {
@@ -37,7 +38,7 @@ describe("traces of calls over HTTP", () => {
       0,
       monotonicMs,
     );
-    const observer = new RequestObserver(log, monotonicMs, new ClientAddresses(), tracer);
+    observer = new RequestObserver(log, monotonicMs, new ClientAddresses(), tracer);
     token = await ports.token(secrets);
     http = await ConnectPort.open(ports, token, undefined, observer);
   });
@@ -57,8 +58,8 @@ describe("traces of calls over HTTP", () => {
       tracer.makeSpans(true);
       return made.length > 0;
     });
-    // A second one would come with the end of the connection's request at the latest.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // A second one would come with the end of the request at the latest.
+    await until("the end of the request", () => observer.inFlight === 0);
     tracer.makeSpans(true);
     const spans = made.filter(({ kind }) => kind === "server");
     expect(spans.map(({ name }) => name)).to.have.lengthOf(1);

@@ -64,6 +64,17 @@ export type { KeyVersion, KeyVersionPage, KeyVersionsOptions } from "./key-versi
 export type { Leader } from "./leader-view.ts";
 export { type HoldOptions, LockHandle } from "./lock-handle.ts";
 export type {
+  ListedHold,
+  ListedLock,
+  ListLockNamesOptions,
+  ListLocksOptions,
+  ListLockWaitsOptions,
+  LockName,
+  LockNamePage,
+  LockPage,
+  LockWait,
+} from "./lock-listing.ts";
+export type {
   AcquireOptions,
   CreateLockOptions,
   ForceReleaseOptions,
@@ -79,12 +90,7 @@ export type {
   CreateLockResult,
   DescribeLockResult,
   ForceReleaseResult,
-  ListLockNamesOptions,
-  ListLockWaitsOptions,
   LockClient,
-  LockName,
-  LockNamePage,
-  LockWait,
 } from "./locks.ts";
 export type { EventPage, LogEvent, LogInfo, LogSettings } from "./log-messages.ts";
 export type {

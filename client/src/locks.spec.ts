@@ -1,4 +1,4 @@
-import { AcquireLockRequest, LockState } from "@quoin/proto";
+import { AcquireLockRequest, LockState, RWMode } from "@quoin/proto";
 import { expect } from "chai";
 import { FakeRuntime, failure, type Refusal, refuse, ScriptedMember } from "../test/index.ts";
 import { type Client, createClient } from "./index.ts";
@@ -112,6 +112,42 @@ describe("LockClient", () => {
       queueLength: 3,
       deadlineMs: undefined,
     });
+  });
+
+  it("lists locks with their holders and waits; only those of read-write locks have a mode", async () => {
+    const wait = { place: 1, owner: "next", subject: "user", ttlSeconds: 30n, waitedMs: 5n, endsInMs: 9n };
+    const plainWait = { ...wait, ttlSeconds: 30, waitedMs: 5, endsInMs: 9 };
+    const [mode, rw] = [RWMode.WRITE, true];
+    member.scripts.listLocks = () => ({
+      locks: [
+        { name: "l", state: LockState.HELD, holders: [hold], holderCount: 1, waits: [wait], refusedGuards: 2n },
+        { name: "l", rw, state: LockState.WRITE_HELD, holders: [{ ...hold, mode }], waits: [{ ...wait, mode }] },
+      ],
+      nextPageToken: "next",
+      refusedGuardsForMs: 60n,
+      revision: 9n,
+    });
+    member.scripts.listLockWaits = ({ rw: ofReadWriteLock }) => ({ waits: [ofReadWriteLock ? { ...wait, mode } : wait] });
+    const page = await client.locks.list("n", { namePrefix: "l", pageSize: 2, inUseOnly: true, waitsMax: 1 });
+    expect(page).to.deep.include({ nextPageToken: "next", refusedGuardsForMs: 60, revision: 9 });
+    const [exclusive, readWrite] = page.locks;
+    expect(exclusive).to.deep.include({ name: "l", rw: false, state: "HELD", holderCount: 1, refusedGuards: 2 });
+    expect(exclusive?.holders).to.deep.equal([{ ...plainHold, mode: undefined }]);
+    expect(exclusive?.waits).to.deep.equal([{ ...plainWait, mode: undefined }]);
+    expect(readWrite?.holders).to.deep.equal([{ ...plainHold, mode: "WRITE" }]);
+    expect(readWrite?.waits).to.deep.equal([{ ...plainWait, mode: "WRITE" }]);
+    const asked = { namespace: "n", namePrefix: "l", pageSize: 2, pageToken: "", consistency: 0 };
+    expect(request()).to.deep.equal({ ...asked, inUseOnly: true, waitsMax: 1, namesOnly: false });
+    expect((await client.locks.listNames("n", { namePrefix: "l", pageSize: 2 })).locks).to.deep.equal([
+      { name: "l", rw: false },
+      { name: "l", rw: true },
+    ]);
+    expect(request()).to.deep.equal({ ...asked, inUseOnly: false, waitsMax: 0, namesOnly: true });
+    expect(await client.locks.listWaits("n", "l")).to.deep.equal([{ ...plainWait, mode: undefined }]);
+    expect(await client.locks.listWaits("n", "l", { rw })).to.deep.equal([{ ...plainWait, mode: "WRITE" }]);
+    const before = member.calls.length;
+    expect((await failure(client.locks.list("n", { waitMax: 1 } as object))).details.get("field")).to.equal("waitMax");
+    expect(member.calls.length).to.equal(before);
   });
 
   it("S24: repeats a request that waits with its request id and identical bytes, as long as it waits", async () => {

@@ -11,12 +11,22 @@ import {
   type CreateLockResponse,
   type DescribeLockResponse,
   type ForceReleaseLockResponse,
-  type LockWait as LockWaitMessage,
   type ReleaseLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
+import {
+  fetchLockNames,
+  fetchLocks,
+  fetchLockWaits,
+  type ListLockNamesOptions,
+  type ListLocksOptions,
+  type ListLockWaitsOptions,
+  type LockNamePage,
+  type LockPage,
+  type LockWait,
+} from "./lock-listing.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -27,27 +37,23 @@ import {
   type ForceReleaseOptions,
   grantOf,
   type LockHold,
-  type LockMode,
   type LockState,
   lockRules,
   lockTarget,
-  modeName,
   type ReleaseLockOptions,
   type RenewOptions,
   releaseFields,
   stateName,
 } from "./lock-messages.ts";
 import { type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
-import { flag, optionsCheck, text, whole32 } from "./options-check.ts";
+import { optionsCheck } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
-import { int32Field, int64Field, textField } from "./request-field.ts";
+import { int64Field, textField } from "./request-field.ts";
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.LockService;
 const createLockMethod = unaryMethod(service.createLock);
 const describeLockMethod = unaryMethod(service.describeLock);
-const listLocksMethod = unaryMethod(service.listLocks);
-const listLockWaitsMethod = unaryMethod(service.listLockWaits);
 const acquireLockMethod = unaryMethod(service.acquireLock);
 const releaseLockMethod = unaryMethod(service.releaseLock);
 const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock);
@@ -77,49 +83,8 @@ export type ForceReleaseResult = Omit<Plain<ForceReleaseLockResponse>, "previous
   previous: LockHold | undefined;
 };
 
-/** The name of a lock, and its kind. */
-export interface LockName {
-  readonly name: string;
-  /** Whether it is a read-write lock. */
-  readonly rw: boolean;
-}
-
-/** One page of names of locks: exclusive ones first, then read-write locks. */
-export interface LockNamePage {
-  readonly locks: readonly LockName[];
-  /** Empty on the last page. */
-  readonly nextPageToken: string;
-}
-
-/** Options of one page of names. */
-export interface ListLockNamesOptions extends ReadOptions {
-  /** Prefix of the names; default: all locks of the namespace. */
-  readonly namePrefix?: string | undefined;
-  /** Locks per page, 1 to 1,000. Default 100. */
-  readonly pageSize?: number | undefined;
-  /** `nextPageToken` of the page before; default: the first page. */
-  readonly pageToken?: string | undefined;
-}
-
-/** A request that waits for a lock. */
-export type LockWait = Omit<Plain<LockWaitMessage>, "mode"> & {
-  /** The mode that it waits for; undefined for an exclusive lock. */
-  readonly mode: LockMode | undefined;
-};
-
-/** Options of listWaits. */
-export interface ListLockWaitsOptions extends ReadOptions {
-  /** Whether it is the read-write lock of that name. Default false. */
-  readonly rw?: boolean | undefined;
-}
-
 const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
 const checkDescribe = optionsCheck<ReadOptions>(readRules);
-const checkListNames = optionsCheck<ListLockNamesOptions>({
-  ...readRules,
-  ...{ namePrefix: text, pageSize: whole32, pageToken: text },
-});
-const checkListWaits = optionsCheck<ListLockWaitsOptions>({ ...readRules, rw: flag });
 const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
 const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
 const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
@@ -159,26 +124,21 @@ export class LockClient {
    * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
   async listNames(namespace: string, options: ListLockNamesOptions = {}): Promise<LockNamePage> {
-    checkListNames(options, "locks.listNames");
-    const request = {
-      namespace: textField("namespace", namespace),
-      namePrefix: textField("namePrefix", options.namePrefix ?? ""),
-      pageSize: int32Field("pageSize", options.pageSize ?? 0),
-      pageToken: textField("pageToken", options.pageToken ?? ""),
-      ...{ inUseOnly: false, waitsMax: 0, namesOnly: true },
-      consistency: consistencyField(options.consistency),
-    };
-    const { message } = await execute(this.#context, listLocksMethod, request, options);
-    return { locks: message.locks.map(({ name, rw }) => ({ name, rw })), nextPageToken: message.nextPageToken };
+    return fetchLockNames(this.#context, namespace, options);
+  }
+
+  /**
+   * Reads one page of locks of both kinds, with their holders, and with their first waits if `waitsMax` is not 0.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async list(namespace: string, options: ListLocksOptions = {}): Promise<LockPage> {
+    return fetchLocks(this.#context, namespace, options);
   }
 
   /** Reads the queue of a lock: the waiting requests, in the order in which they are served; at most 1,000. */
   async listWaits(namespace: string, name: string, options: ListLockWaitsOptions = {}): Promise<readonly LockWait[]> {
-    checkListWaits(options, "locks.listWaits");
-    const { rw = false, consistency } = options;
-    const request = { ...lockTarget(namespace, name), rw, consistency: consistencyField(consistency) };
-    const { message } = await execute(this.#context, listLockWaitsMethod, request, options);
-    return message.waits.map((wait) => ({ ...toPlain(wait), mode: modeName(wait.mode) }));
+    return fetchLockWaits(this.#context, namespace, name, options);
   }
 
   /**

@@ -291,7 +291,7 @@ export interface CounterSample {
   processorUs: bigint;
   /** Memory of the process (its resident set), in bytes. */
   memoryBytes: bigint;
-  /** Size of its stores, in bytes. */
+  /** Size of the table files of its stores, in bytes. Unlike in MemberStatus, the files of the newest writes do not count. */
   dbSizeBytes: bigint;
   /** Free space of its disk, in bytes. */
   diskFreeBytes: bigint;

@@ -2,6 +2,7 @@
 
 export * from "./accounts.ts";
 export { ApiError } from "./api-error.ts";
+export * from "./backups.ts";
 export * from "./cluster.ts";
 export * from "./event-logs.ts";
 export type { ServerSentEvent } from "./event-reader.ts";

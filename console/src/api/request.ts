@@ -2,11 +2,11 @@
  * One request to the member that served the page.
  *
  * It carries the token. If the member refuses that, the request waits until the user has signed in again, and is sent
- * once more. A request that may be repeated is repeated while the member has no leader or does not answer.
+ * once more, unless another user has signed in: that user must not do what this one asked for. A request that may be repeated is repeated while the member has no leader or does not answer.
  */
 
 import { signal } from "@preact/signals";
-import { currentToken, renewed } from "../session/index.ts";
+import { currentToken, currentUser, renewed } from "../session/index.ts";
 import { type ApiError, errorOfResponse, offlineError } from "./api-error.ts";
 import { pause } from "./pause.ts";
 
@@ -33,6 +33,7 @@ export const isReachable = signal(true);
 /** Returns a successful answer. Throws an ApiError, or the reason of the signal. */
 export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
   const { isRepeatable = (options.method ?? "GET") === "GET", isAnonymous = false, signal } = options;
+  const userId = currentUser.peek()?.userId;
   for (let attempt = 1; ; attempt++) {
     const token = isAnonymous ? null : currentToken();
     const answer = await send(path, options, token);
@@ -42,6 +43,9 @@ export async function request(path: string, options: RequestOptions = {}): Promi
     if (answer.isUnauthorized && token !== null) {
       await renewed(token);
       signal?.throwIfAborted();
+      if (currentUser.peek()?.userId !== userId) {
+        throw answer;
+      }
       continue;
     }
     if (!(isRepeatable && answer.isPassing && attempt < ATTEMPTS_MAX)) {

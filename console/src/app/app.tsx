@@ -4,6 +4,8 @@
  */
 
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { lookForBackupStore } from "../pages/index.ts";
 import { currentRoute } from "../router/index.ts";
 import { currentUser, isExpired, type SessionUser } from "../session/index.ts";
 import { Dialog, Toasts } from "../ui/index.ts";
@@ -19,6 +21,11 @@ export function App(): JSX.Element {
 function SignedIn({ user }: { readonly user: SessionUser }): JSX.Element {
   const route = currentRoute.value;
   const page = pageOf(route.page, user);
+  useEffect(() => {
+    const ending = new AbortController();
+    void lookForBackupStore(user, ending.signal);
+    return () => ending.abort();
+  }, [user.userId, user.role, user.namespaces.join()]);
   document.title = `${page.title} · Quoin`;
   return (
     <div class="frame">

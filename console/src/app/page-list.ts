@@ -4,7 +4,9 @@ import type { ComponentType } from "preact";
 import type { PageProps } from "../page/index.ts";
 import {
   AccountsPage,
+  BackupsPage,
   EventLogsPage,
+  hasBackupStore,
   KeysPage,
   LocksPage,
   MemoryPage,
@@ -34,6 +36,7 @@ const PAGES: readonly PageEntry[] = [
   { name: "watches", title: "Watches", icon: "watches", View: StreamsPage, isFor: mayAdminister },
   { name: "accounts", title: "Users and keys", icon: "accounts", View: AccountsPage },
   { name: "usage", title: "Usage", icon: "usage", View: UsagePage },
+  { name: "backups", title: "Backups", icon: "backups", View: BackupsPage, isFor: () => hasBackupStore.value },
 ];
 
 /** The pages that a user sees. */

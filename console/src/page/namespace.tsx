@@ -1,11 +1,11 @@
 /** The namespace of a page. The address names it; pages without one use the namespace that was shown last. */
 
-import { signal, useSignal } from "@preact/signals";
+import { effect, signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { ApiError, createNamespace, listNamespaceNames } from "../api/index.ts";
 import { formatRoute, navigate, type Route } from "../router/index.ts";
-import { mayAdminister, type SessionUser } from "../session/index.ts";
+import { currentUser, mayAdminister, type SessionUser } from "../session/index.ts";
 import { Button, FormDialog, Glyph, Select, TextField } from "../ui/index.ts";
 
 const DEFAULT_NAMESPACE = "default";
@@ -15,6 +15,16 @@ const NAMESPACE_RULE = "1 to 63 characters: small letters, digits, and inside al
 /** Namespaces that the user may read, in order; empty before they are loaded. */
 const names = signal<readonly string[]>([]);
 const lastShown = signal("");
+
+/** Another user must not see the namespaces of the one before. */
+let namesOf: string | undefined;
+effect(() => {
+  const userId = currentUser.value?.userId;
+  if (userId !== namesOf) {
+    namesOf = userId;
+    [names.value, lastShown.value] = [[], ""];
+  }
+});
 
 /** The namespace that a page shows. */
 export function useNamespace(route: Route, user: SessionUser): string {

@@ -1,6 +1,7 @@
 /** The pages of the console. */
 
 export { AccountsPage } from "./accounts/index.ts";
+export { BackupsPage, hasBackupStore, lookForBackupStore } from "./backups/index.ts";
 export { EventLogsPage } from "./event-logs/index.ts";
 export { KeysPage } from "./keys/index.ts";
 export { LocksPage } from "./locks/index.ts";

@@ -17,4 +17,5 @@ export { Properties } from "./properties.tsx";
 export { SearchField } from "./search-field.tsx";
 export { Sparkline } from "./sparkline.tsx";
 export { type Column, Table } from "./table.tsx";
+export { Tile } from "./tile.tsx";
 export { announce, Toasts } from "./toast.tsx";

@@ -1,8 +1,8 @@
 /** The state of the whole cluster in a few numbers. */
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { countText, durationText, shortCountText } from "../../text/index.ts";
-import { Sparkline } from "../../ui/index.ts";
+import { Sparkline, Tile } from "../../ui/index.ts";
 import { latencies, type MemberSeries, requestRates } from "./member-series.ts";
 
 export function Tiles({ members }: { readonly members: readonly MemberSeries[] }): JSX.Element {
@@ -34,15 +34,6 @@ export function Tiles({ members }: { readonly members: readonly MemberSeries[] }
         <Sparkline label="Latency" values={slowest} text={durationText} />
       </Tile>
     </dl>
-  );
-}
-
-function Tile({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div class="tile">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

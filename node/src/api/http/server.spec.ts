@@ -164,6 +164,72 @@ describe("HTTP server", () => {
     });
   });
 
+  describe("requests that a client sends before it has the answers to earlier ones", () => {
+    const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    let begun: Map<string, ServerResponse>;
+
+    beforeEach(() => {
+      begun = new Map();
+    });
+
+    const note: RequestListener = (request, response) => void begun.set(String(request.url), response);
+    const paths = (): readonly string[] => [...begun.keys()];
+
+    it("begin in their order, each when the one before is answered", async () => {
+      await serve(note);
+      connection.send(request("/1") + request("/2") + request("/3"));
+      await until("all to arrive", () => accepted.bytesRead === 3 * request("/1").length);
+      expect(paths()).to.deep.equal(["/1"]);
+      begun.get("/1")?.end("first");
+      await until("the next to begin", () => begun.size > 1);
+      expect(paths()).to.deep.equal(["/1", "/2"]);
+      begun.get("/2")?.end("second");
+      await until("the last to begin", () => begun.size > 2);
+      begun.get("/3")?.end("third");
+      expect(await connection.until(/third$/)).to.match(/first[\s\S]*second[\s\S]*third$/);
+    });
+
+    it("never begin if the connection ends before", async () => {
+      await serve(note);
+      connection.send(request("/1") + request("/2"));
+      await until("the first to begin", () => begun.size === 1);
+      connection.destroy();
+      await once(begun.get("/1") as ServerResponse, "close");
+      await pause(0);
+      expect(paths()).to.deep.equal(["/1"]);
+    });
+
+    it("never begin behind an answer that closes the connection", async () => {
+      await serve((request, response) => {
+        note(request, response);
+        response.setHeader("Connection", "close").end("the last");
+      });
+      connection.send(request("/1") + request("/2"));
+      expect(await connection.untilClosed()).to.match(/the last$/);
+      expect(paths()).to.deep.equal(["/1"]);
+    });
+
+    it("are bounded: above the bound the connection ends", async () => {
+      let count = 0;
+      await serve(() => void count++);
+      connection.send(request("/").repeat(1_000));
+      expect(await connection.untilClosed()).to.equal("");
+      expect(count).to.equal(1);
+    });
+
+    it("get no answer of a later request that is not HTTP", async () => {
+      await serve(note);
+      connection.send(`${request("/1")}nonsense\r\n\r\n`);
+      await until("the first to begin", () => begun.size === 1);
+      await until("all to arrive", () => accepted.bytesRead > request("/1").length);
+      connection.send("more of it\r\n\r\n");
+      begun.get("/1")?.end("done");
+      const [, first = "", refusal = ""] = /^(HTTP.*done)(HTTP.*)$/s.exec(await connection.untilClosed()) ?? [];
+      expect(first).to.match(/^HTTP\/1\.1 200 OK\r\n/);
+      expectRefusal(refusal, "the request is not valid HTTP");
+    });
+  });
+
   it("serves a request with an expectation that it does not know", async () => {
     await serve(hello);
     connection.send("GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\n\r\n");

@@ -23,6 +23,7 @@ import { BODY_IDLE_MS } from "./body.ts";
 import type { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
 import { HttpError } from "./http-error.ts";
+import { RequestOrder } from "./request-order.ts";
 import { errorBody } from "./send-error.ts";
 
 export interface HttpTimeouts {
@@ -83,25 +84,36 @@ export function createHttpServer(
   // Node silently drops headers above a count; the application refuses the request instead.
   server.maxHeadersCount = 0;
   const bodies = new IdleBodies(server, timeouts.bodyIdleMs);
-  const latest = new WeakMap<Duplex, ServerResponse>();
+  const order = new RequestOrder();
+  const broken = new WeakSet<Duplex>();
   server.on("request", (request, response) => {
-    latest.set(request.socket, response);
     bodies.watch(request);
     response.once("close", () => closeIfDraining(server));
     endWithin(response, timeouts.answerMs);
-    application(request, response);
+    order.add(request.socket, response, () => application(request, response));
   });
   // A client that waits for 100 Continue gets it when the body is read, not before the request has passed its checks.
   server.on("checkContinue", (request, response) => server.emit("request", request, response));
   // An unknown expectation is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    const hasBegun = (clients?.bytesFromClient(socket as Socket) ?? (socket as Socket).bytesRead) > 0;
-    if (hasBegun) {
-      refuse(error, socket, latest.get(socket));
-    } else {
+  server.on("clientError", (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
+    if (broken.has(socket)) {
+      return;
+    }
+    const hasBegun = (clients?.bytesFromClient(socket) ?? socket.bytesRead) > 0;
+    if (!hasBegun) {
       // A client that begins a request just now would mistake an answer for the one to its request.
       socket.destroy();
+      return;
+    }
+    // The client would also mistake the refusal for the answer to an earlier request, which is being executed.
+    const earlier = order.unanswered(socket);
+    if (earlier === undefined || error.code === "ECONNRESET") {
+      refuse(error, socket, order.latest(socket));
+    } else {
+      broken.add(socket);
+      earlier.once("close", () => refuse(error, socket, order.latest(socket)));
     }
   });
   clients?.readHeaders(server);

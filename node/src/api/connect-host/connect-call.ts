@@ -223,10 +223,13 @@ export abstract class ConnectCall extends IncomingCall {
       if (this.isGone) {
         return;
       }
-      if (error === null) {
-        this.#start(message);
-      } else {
+      if (error !== null) {
         this.end(problemOfGzip(error, bytesMax));
+        return;
+      }
+      this.receiveBytes(message.length);
+      if (!this.isGone) {
+        this.#start(message);
       }
     });
   }

@@ -4,14 +4,22 @@ import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { type CallOptions, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
+import { status } from "@grpc/grpc-js";
 import { GetKeyRequest, GetKeyResponse, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
-import { ConnectPort, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { ConnectPort, type GrpcCaller, GrpcPorts, until } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 import { contractRegistry } from "../json/index.ts";
 
 const { getKey } = serviceDefinitions.KeyValueService;
+const LONG_MS = 600_000;
+/** Only a silent body ends a connection. */
+const IMPATIENT = {
+  ...{ headersMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, answerMs: LONG_MS },
+  bodyIdleMs: 20,
+};
 
 type UnaryMethod = (request: object, options?: CallOptions) => Promise<object>;
 
@@ -330,6 +338,53 @@ describe("the services over HTTP", () => {
       body: gzipSync(JSON.stringify({ ...greeting, valueText: "packed" })),
     });
     expect(sent.status).to.equal(200);
+  });
+
+  it("counts the bytes of a request without its gzip, and frees them when the call ends", async () => {
+    const requestBytes = { ...DEFAULT_CLIENT_LIMITS.requestBytes, user: 1024 * 1024 };
+    const limits = { ...DEFAULT_CLIENT_LIMITS, requestBytes };
+    const limited = await GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, limits);
+    const port = await ConnectPort.open(limited, await limited.token(secrets));
+    try {
+      const put = (bytes: number) =>
+        port.call("KeyValueService/PutKey", {
+          headers: { "content-encoding": "gzip" },
+          body: gzipSync(JSON.stringify({ ...greeting, valueText: "x".repeat(bytes) })),
+        });
+      const refused = await put(2 * 1024 * 1024);
+      expect([refused.status, reasonOf(refused)]).to.deep.equal([503, "OVERLOADED"]);
+      for (let round = 0; round < 3; round++) {
+        expect((await put(500_000)).status).to.equal(200);
+      }
+    } finally {
+      await port.close();
+      await limited.close();
+    }
+  });
+
+  it("forgets calls whose clients leave or stall within a body", async () => {
+    const path = "/coordination.v1.KeyValueService/PutKey";
+    const calls = ports.observer.callsOf({ path, responseStream: false, mayWait: false });
+    const cancelledBefore = calls.codes[status.CANCELLED] ?? 0;
+    const stalling = await ConnectPort.open(ports, token, IMPATIENT);
+    const head =
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+      "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+    const open = (origin: string) => RawConnection.open(Number(new URL(origin).port));
+    try {
+      const leaving = await open(http.origin);
+      leaving.send(head);
+      await until("the call to begin", () => calls.inFlight === 1);
+      leaving.destroy();
+      await until("the call to end", () => calls.inFlight === 0);
+      const silent = await open(stalling.origin);
+      silent.send(head);
+      expect(await silent.untilClosed()).to.equal("");
+      await until("the call to end", () => calls.inFlight === 0);
+      expect((calls.codes[status.CANCELLED] ?? 0) - cancelledBefore).to.equal(2);
+    } finally {
+      await stalling.close();
+    }
   });
 
   it("refuses a stream whose body is not one message", async () => {

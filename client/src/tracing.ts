@@ -10,7 +10,7 @@ import type * as OpenTelemetry from "@opentelemetry/api";
 import type { QuoinError } from "./quoin-error.ts";
 import { badField } from "./request-field.ts";
 
-type Api = typeof OpenTelemetry;
+type Api = typeof import("./open-telemetry-api.ts");
 type Attributes = Readonly<Record<string, string | number>>;
 
 /** The headers of W3C Trace Context for a request; empty without a trace. */
@@ -85,7 +85,7 @@ export function traceOperation(
   if (traceparent !== undefined) return { attempt: () => ({ headers: { traceparent }, end: ignore }), end: ignore };
   if (api !== null) return new SpanTrace(api, describe());
   if (!(registration in globalThis)) return untraced;
-  loading ??= import("@opentelemetry/api").then(
+  loading ??= import("./open-telemetry-api.ts").then(
     (loaded) => (api = loaded),
     () => null,
   );

@@ -65,7 +65,7 @@ const requireInModule = [
 /**
  * Writes the bundle. Bundles must be written one after the other.
  *
- * @throws Error if a source does not compile, or an import cannot be found.
+ * @throws Error if a source does not compile, an import cannot be found, or an `import()` would return no names.
  */
 export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> {
   const {
@@ -116,6 +116,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     await stop();
   }
   if (format === "cjs") refuseImportMeta(metafile);
+  if (splitting) refuseNamelessImports(metafile);
   return { packages: packagesOf(metafile), exports: exportsOf(metafile) };
 }
 
@@ -126,6 +127,21 @@ function refuseImportMeta({ outputs }: Metafile): void {
     if (file.endsWith("js") && /\bimport_meta\b/.test(readFileSync(file, "utf8"))) {
       throw new Error(`${output} is CommonJS and uses import.meta`);
     }
+  }
+}
+
+/**
+ * In a bundle of several files, `import()` of a CommonJS module returns only its default export.
+ *
+ * @throws Error if a source does that.
+ */
+function refuseNamelessImports({ inputs }: Metafile): void {
+  for (const [file, { imports }] of Object.entries(inputs)) {
+    const nameless = imports.find(({ path: to, kind }) => kind === "dynamic-import" && inputs[to]?.format === "cjs");
+    if (nameless === undefined) continue;
+    throw new Error(
+      `${file} loads CommonJS with import(): ${nameless.original}. Load a module instead that exports its names`,
+    );
   }
 }
 

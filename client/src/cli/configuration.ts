@@ -90,7 +90,7 @@ function configurationFile({ environment, homeDirectory }: ConfigurationPlace): 
 
 /** The parser's message quotes the text, which may be a secret; the line number is enough. */
 async function parse(file: string, text: string): Promise<Document> {
-  const { parseDocument } = await import("yaml");
+  const { parseDocument } = await import("./yaml-format.ts");
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
   if (error === undefined) return document;

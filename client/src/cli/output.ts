@@ -38,7 +38,7 @@ export async function printResult(
   if (format === "json") {
     stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   } else if (format === "yaml") {
-    const { stringify } = await import("yaml");
+    const { stringify } = await import("./yaml-format.ts");
     stdout.write(stringify(document));
   } else if (shown instanceof Uint8Array) {
     if (stdout.isTTY === true && !isTerminalText(shown)) {
@@ -60,6 +60,6 @@ export async function printResult(
 export async function streamFormatter(format: OutputFormat): Promise<((document: object) => string) | undefined> {
   if (format === "json") return (document) => `${JSON.stringify(document)}\n`;
   if (format === "table") return undefined;
-  const { stringify } = await import("yaml");
+  const { stringify } = await import("./yaml-format.ts");
   return (document) => `---\n${stringify(document)}`;
 }

@@ -106,6 +106,9 @@ describe("the published package", function () {
     const quoinctl = "node_modules/@quoin/client/dist/quoinctl/quoinctl.mjs";
     await run(quoinctl, "kv", "put", "default/k", "v");
     expect((await run(quoinctl, "kv", "get", "default/k")).stdout).to.equal("v\n");
+    expect((await run(quoinctl, "kv", "get", "default/k", "-o", "yaml")).stdout).to.include("value_text: v\n");
+    await run(quoinctl, "context", "set", "here", "--endpoints", cluster.endpoints.join(","));
+    expect((await run(quoinctl, "context", "current")).stdout).to.equal("here\n");
     expect((await run(quoinctl, "--version")).stdout).to.equal(`${VERSION}\n`);
   });
 });

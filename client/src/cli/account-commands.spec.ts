@@ -1,4 +1,5 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { lstat, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
 import {
@@ -292,12 +293,36 @@ describe("quoinctl and accounts", () => {
         const [passwordFile, file] = [path.join(directory, "password"), path.join(directory, "token")];
         await writeFile(passwordFile, "correct horse\n");
         await writeFile(file, "of before", { mode: 0o644 });
+        // Another user has opened the file while it was readable.
+        await using opened = await open(file);
         const parameters = ["login", "ada@example.com", "--password-file", passwordFile, "--save", file];
         const { code, out } = await quoinctl(parameters);
         expect([code, out.includes("secret-token")]).to.deep.equal([0, false]);
         expect(passwords()).to.deep.equal(["correct horse"]);
         expect(await readFile(file, "utf8")).to.equal("secret-token\n");
         expect((await stat(file)).mode & 0o777).to.equal(0o600);
+        expect(await opened.readFile("utf8")).to.equal("of before");
+      }));
+
+    it("saves the token where a link leads, and in a pipe, and says where it cannot", () =>
+      withTemporaryDirectory(async (directory) => {
+        const passwordFile = path.join(directory, "password");
+        await writeFile(passwordFile, "correct horse");
+        const link = path.join(directory, "link");
+        await writeFile(path.join(directory, "token"), "of before", { mode: 0o644 });
+        await symlink("token", link);
+        const save = ["login", "ada@example.com", "--password-file", passwordFile, "--save"];
+        expect((await quoinctl([...save, link])).code).to.equal(0);
+        expect(await readFile(path.join(directory, "token"), "utf8")).to.equal("secret-token\n");
+        expect((await stat(path.join(directory, "token"))).mode & 0o777).to.equal(0o600);
+        expect((await lstat(link)).isSymbolicLink()).to.equal(true);
+        const pipe = path.join(directory, "pipe");
+        execFileSync("mkfifo", [pipe]);
+        const [read, { code }] = await Promise.all([readFile(pipe, "utf8"), quoinctl([...save, pipe])]);
+        expect([code, read]).to.deep.equal([0, "secret-token\n"]);
+        const nowhere = path.join(directory, "none", "token");
+        expect(await quoinctl([...save, nowhere])).to.deep.include({ code: 2, out: "" });
+        expect(await readdir(directory)).to.have.members(["link", "password", "pipe", "token"]);
       }));
 
     it("retries while no member can decide, within --timeout", async () => {

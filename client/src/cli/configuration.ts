@@ -6,12 +6,12 @@
  * name, with access only for its owner, and renamed. Of two commands that change it at the same time, one waits.
  */
 
-import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Document } from "yaml";
 import { FieldReader, type Fields } from "./document.ts";
 import { withFileLock } from "./file-lock.ts";
-import { readPossiblyPrivateFile } from "./private-file.ts";
+import { readPossiblyPrivateFile, replacePrivateFile } from "./private-file.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -31,8 +31,7 @@ export interface Configuration {
   readonly contexts: Fields;
 }
 
-/** Only the owner may read the file, and the folder that is made for it. */
-const privateFileMode = 0o600;
+/** Only the owner may use the folder that is made for the file. */
 const privateDirectoryMode = 0o700;
 
 /**
@@ -72,7 +71,9 @@ export async function changeConfiguration(
       const document = await parse(file, (await readPossiblyPrivateFile(file))?.content ?? "");
       readFields(file, document);
       change(document);
-      await replaceFile(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }), isHeld);
+      await replacePrivateFile(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }), async () => {
+        if (!(await isHeld())) throw new UsageError(`another command changed ${file} meanwhile`, "repeat the command");
+      });
     });
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
@@ -96,24 +97,4 @@ async function parse(file: string, text: string): Promise<Document> {
   if (error === undefined) return document;
   const line = error.linePos?.[0].line;
   throw new UsageError(`${file} is not valid YAML${line === undefined ? "" : `, line ${line}`}`);
-}
-
-async function replaceFile(file: string, content: string, isHeld: () => Promise<boolean>): Promise<void> {
-  const draft = `${file}.${process.pid}.new`;
-  try {
-    // From a killed process that had the same number.
-    await rm(draft, { force: true });
-    const handle = await open(draft, "wx", privateFileMode);
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (!(await isHeld())) throw new UsageError(`another command changed ${file} meanwhile`, "repeat the command");
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
 }

@@ -4,7 +4,6 @@
  * gets a token that cannot be renewed.
  */
 
-import { chmod, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { type Command, Option } from "commander";
@@ -16,6 +15,7 @@ import { contextFields, selectContext } from "./context-source.ts";
 import { parsePositiveCount } from "./count.ts";
 import { isRefusal } from "./failure.ts";
 import { askPassword, readPasswordFile } from "./password.ts";
+import { writePrivateFile } from "./private-file.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -36,8 +36,6 @@ interface Target {
   /** The id of the API key of the last login. */
   readonly apiKeyId?: string | undefined;
 }
-
-const privateMode = 0o600;
 
 /** How long a login lasts by default. */
 const defaultDays = 30;
@@ -91,7 +89,7 @@ export function addLoginCommand(login: Command, session: Session): void {
         const document = { access_token: accessToken, ...tokenDocument(entered), ...loginDocument(entered) };
         await session.print({ document, shown: Buffer.from(`${accessToken}\n`) });
       } else {
-        await saveToken(save, entered.accessToken);
+        await writePrivateFile(save, `${entered.accessToken}\n`);
         const document = { ...tokenDocument(entered), ...loginDocument(entered) };
         await session.print({ document, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
       }
@@ -214,16 +212,4 @@ function loginDocument({ user: { userId, ...user } }: Login): object {
 
 function tokenDocument({ expiresInSeconds }: Login): object {
   return { expires_in: expiresInSeconds, token_type: "Bearer" };
-}
-
-/** @throws UsageError when the file cannot be written. */
-async function saveToken(file: string, token: string): Promise<void> {
-  try {
-    await writeFile(file, "", { mode: privateMode });
-    // An existing file keeps its mode.
-    await chmod(file, privateMode);
-    await writeFile(file, `${token}\n`);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

@@ -1,10 +1,16 @@
-/** Files with secrets. They are refused if other users of the machine could read them. */
+/**
+ * Files with secrets. They are refused if other users of the machine could read them, and are written so that no other
+ * user can: under another name at first, because a program that has opened the old file keeps its access to it.
+ */
 
-import { open } from "node:fs/promises";
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { UsageError } from "./usage-error.ts";
 
 /** Bits of a file mode that give the group or others any access. */
 const othersMask = 0o077;
+
+/** Only the owner may read the file. */
+const privateFileMode = 0o600;
 
 /** Far more than any such file has. */
 const maxBytes = 1_024 * 1_024;
@@ -36,6 +42,61 @@ export async function readPossiblyPrivateFile(file: string): Promise<PossiblyPri
     if (isMissing(error)) return undefined;
     throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/**
+ * Writes a file, or replaces it, so that only its owner can use it. A crash leaves the old content or the new one.
+ *
+ * @param file not a link: the file takes its place.
+ * @param beforeReplacing may throw, and then the old file stays.
+ * @throws Error of the file system.
+ */
+export async function replacePrivateFile(
+  file: string,
+  content: string,
+  beforeReplacing: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const draft = `${file}.${process.pid}.new`;
+  try {
+    // From a killed process that had the same number.
+    await rm(draft, { force: true });
+    const handle = await open(draft, "wx", privateFileMode);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await beforeReplacing();
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Writes a file that the user names, like `replacePrivateFile`. A link stays, and leads to the new content. A pipe or a
+ * device gets the content as it is.
+ *
+ * @throws UsageError if it cannot be written.
+ */
+export async function writePrivateFile(file: string, content: string): Promise<void> {
+  try {
+    const status = await stat(file).catch(ignoreMissing);
+    if (status === undefined || status.isFile()) {
+      await replacePrivateFile(status === undefined ? file : await realpath(file), content);
+      return;
+    }
+    await using handle = await open(file, "w");
+    await handle.writeFile(content);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
 }
 
 /** The error for a secret that others can read. */

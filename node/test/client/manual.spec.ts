@@ -95,7 +95,8 @@ describe("the examples of the manual on three members", function () {
       const commands = [...opening, ...commandsOf(page)];
       const lines = commands.flatMap(({ text, code }, at) => [
         `{\n${text.replaceAll(LOCAL_HTTP, cluster.httpEndpoints[0] ?? "")}\n}`,
-        `code=$?; [ $code -eq ${code} ] || echo "DIFFERENT: command ${at} ended with $code"`,
+        // The next commands may wait for ever for what this one has not done, such as a watch for a key.
+        `code=$?; [ $code -eq ${code} ] || { echo "DIFFERENT: command ${at} ended with $code"; exit; }`,
       ]);
       const script = join(directory, "page.mjs");
       const shell = JSON.stringify(["-u", "-c", lines.join("\n")]);

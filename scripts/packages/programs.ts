@@ -3,10 +3,11 @@
  * of a local cluster. All files are in one folder. The package.json one level above has the version.
  */
 
-import { cpSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import path from "node:path";
 import { buildConsole } from "../../console/scripts/index.ts";
 import { type Bundle, bundleJavaScript, type OwnFiles, repositoryRoot } from "../bundle/index.ts";
+import { refuseMissingFiles } from "./missing-files.ts";
 
 /** The package that npm installs with a server: its addon is a file of its own for each platform. */
 export const addon = "rocksdb";
@@ -36,9 +37,6 @@ const data = {
   "generated/descriptors.binpb": "proto/generated/descriptors.binpb",
   "reference.json": "node/src/api/http/reference.json",
 };
-
-/** Files of the folder, as the code in it names them. Only package.json is above it, and code that no bundle runs. */
-const fileUrl = /new URL\("(?!\.\.\/)([^"]+)",\s*import\.meta\.url\)/g;
 
 /** The folder of the web console, beside the file of the member. `console/index.ts` names it. */
 const consoleFolder = "built";
@@ -98,16 +96,4 @@ async function writeConsole(directory: string): Promise<void> {
   await buildConsole(directory);
   // It only tells the next build whether to do anything.
   rmSync(path.join(directory, "stamp"));
-}
-
-/** Sources name what they read by URLs relative to themselves, and nothing else would notice before it is read. */
-function refuseMissingFiles(directory: string): void {
-  for (const file of globSync("*.js", { cwd: directory })) {
-    const text = readFileSync(path.join(directory, file), "utf8");
-    for (const [, relative = ""] of text.matchAll(fileUrl)) {
-      if (!existsSync(path.join(directory, relative))) {
-        throw new Error(`${file} reads ${relative}, which is not in the bundle`);
-      }
-    }
-  }
 }

@@ -111,4 +111,31 @@ describe("the published package", function () {
     expect((await run(quoinctl, "context", "current")).stdout).to.equal("here\n");
     expect((await run(quoinctl, "--version")).stdout).to.equal(`${VERSION}\n`);
   });
+
+  it("makes spans in an application that has OpenTelemetry, which the package does not bring", async () => {
+    const installed = join(project, "node_modules/@opentelemetry");
+    mkdirSync(installed);
+    symlinkSync(join(MODULES, "@opentelemetry/api"), join(installed, "api"));
+    for (const [file, load] of [
+      ["traced.mjs", 'import { createClient } from "@quoin/client";'],
+      ["traced-by-require.mjs", 'const { createClient } = createRequire(import.meta.url)("@quoin/client");'],
+    ] as const) {
+      writeFileSync(
+        join(project, file),
+        `import { createRequire } from "node:module";
+        import { trace } from "@opentelemetry/api";
+        ${load}
+        const names = [];
+        const span = trace.wrapSpanContext({ traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 });
+        trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: (name) => names.push(name) && span }) });
+        const { QUOIN_ENDPOINTS, QUOIN_TOKEN } = process.env;
+        const client = createClient({ endpoints: QUOIN_ENDPOINTS.split(","), credentials: { token: QUOIN_TOKEN } });
+        await client.keyValue.put("default", "traced", "x");
+        console.log(JSON.stringify(names));
+        client.close();\n`,
+      );
+      const names = JSON.parse((await run(file)).stdout);
+      expect(names.slice(0, 2), file).to.deep.equal(["quoin PutKey", "coordination.v1.KeyValueService/PutKey"]);
+    }
+  });
 });

@@ -45,6 +45,11 @@ async function bench(options: BenchOptions, interrupted: AbortSignal): Promise<v
     if (etcd !== null) {
       clusters.push(await EtcdCluster.start(etcd, options.members, join(directory, "etcd"), interrupted));
     }
+    if (options.beside === "quoin") {
+      const other = { name: "other quoin", checkout: options.besideCheckout };
+      const otherDirectory = join(directory, "other-quoin");
+      clusters.push(await QuoinCluster.start(options.members, otherDirectory, [], options.besideFlags, other));
+    }
     printSetup(options, clusters, syncMs);
     await measureAll(options, clusters, interrupted);
     const syncMsAfter = syncMsMedian(directory);

@@ -17,6 +17,8 @@ describe("options of a benchmark", () => {
     expect(others).to.deep.equal({
       members: 3,
       beside: null,
+      besideFlags: [],
+      besideCheckout: null,
       target: "leader",
       concurrency: [1, 64],
       valueBytes: 256,
@@ -35,6 +37,8 @@ describe("options of a benchmark", () => {
     expect(others).to.deep.equal({
       members: 5,
       beside: "etcd",
+      besideFlags: [],
+      besideCheckout: null,
       target: "any",
       concurrency: [2, 8],
       valueBytes: 1,
@@ -43,6 +47,16 @@ describe("options of a benchmark", () => {
       warmUpSeconds: 1,
       output: "raw.jsonl",
     });
+  });
+
+  it("name another cluster of Quoin, its flags and its sources", () => {
+    const flags = ["--beside-flags", " --trace-ratio 0.01  --trace-slow-ms 0 ", "--beside-checkout", "../other"];
+    expect(clusterOptions(["memory", "--beside", "quoin", ...flags])).to.deep.include({
+      beside: "quoin",
+      besideFlags: ["--trace-ratio", "0.01", "--trace-slow-ms", "0"],
+      besideCheckout: "../other",
+    });
+    expect(clusterOptions(["put", "--beside", "quoin"])).to.deep.include({ besideFlags: [], besideCheckout: null });
   });
 
   for (const [scenario, flag, counts] of [
@@ -120,6 +134,8 @@ describe("options of a benchmark", () => {
     ["handover", "--waiters", "many"],
     ["lock", "--value-bytes", "1"],
     ["memory", "--beside", "etcd"],
+    ["put", "--beside-flags", "--trace-slow-ms 0"],
+    ["put", "--beside", "etcd", "--beside-checkout", "."],
   ]) {
     it(`refuse ${JSON.stringify(args)}`, () => {
       expect(() => parseOptions(args)).to.throw(UsageError);

@@ -12,8 +12,12 @@ import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
 export interface BenchOptions {
   readonly scenario: Scenario;
   readonly members: number;
-  /** The system to measure beside Quoin; null = none. */
-  readonly beside: "etcd" | null;
+  /** The system to measure beside Quoin; null = none. `quoin` = another cluster of Quoin. */
+  readonly beside: "etcd" | "quoin" | null;
+  /** Flags of the members of the other cluster of Quoin. */
+  readonly besideFlags: readonly string[];
+  /** Checkout of the other cluster of Quoin; null = this one. */
+  readonly besideCheckout: string | null;
   readonly target: Target;
   /** The values of the scenario's concurrency, each measured separately. */
   readonly concurrency: readonly number[];
@@ -95,11 +99,11 @@ function commandOf({ name, description, concurrency, valueBytesDefault, isCompar
   const command = new Command(name)
     .description(description)
     .addOption(new Option("--members <count>", "members of each cluster").choices(MEMBERS).default("3"));
-  if (isComparable) {
-    const text = "measure this as well, in turns, and print the ratios";
-    command.addOption(new Option("--beside <system>", text).choices(["etcd"]));
-  }
+  const besideText = "measure this as well, in turns, and print the ratios";
   command
+    .addOption(new Option("--beside <system>", besideText).choices(isComparable ? ["etcd", "quoin"] : ["quoin"]))
+    .option("--beside-flags <flags>", "with --beside quoin: flags of its members, separated by spaces", parseFlags)
+    .option("--beside-checkout <folder>", "with --beside quoin: run the sources in this folder")
     .addOption(
       new Option("--target <members>", "members that get the requests").choices(["leader", "any"]).default("leader"),
     )
@@ -116,9 +120,14 @@ function commandOf({ name, description, concurrency, valueBytesDefault, isCompar
 
 function optionsOf(scenario: Scenario, command: Command): BenchOptions {
   const { members, beside, target, valueBytes, seconds, operations, warmUpSeconds, output } = command.opts();
+  const { besideFlags, besideCheckout } = command.opts();
+  if (beside !== "quoin" && (besideFlags !== undefined || besideCheckout !== undefined)) {
+    command.error("error: options '--beside-flags <flags>' and '--beside-checkout <folder>' need '--beside quoin'.");
+  }
   const concurrency = command.options.find(({ long }) => long === scenario.concurrency.flag)?.attributeName() ?? "";
   return {
     ...{ scenario, members: Number(members), beside: beside ?? null, target },
+    ...{ besideFlags: besideFlags ?? [], besideCheckout: besideCheckout ?? null },
     ...{ concurrency: command.getOptionValue(concurrency), valueBytes: valueBytes ?? 0 },
     ...{ seconds, operations, warmUpSeconds, output: output ?? null },
   };
@@ -130,6 +139,10 @@ function parseCount(text: string): number {
     throw new InvalidArgumentError("It must be a whole number, at least 1.");
   }
   return count;
+}
+
+function parseFlags(text: string): readonly string[] {
+  return text.split(/\s+/).filter((flag) => flag !== "");
 }
 
 function parsePattern(text: string): RegExp {

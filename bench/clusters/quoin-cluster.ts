@@ -2,6 +2,8 @@
  * A cluster of this repository, started from its sources in the same way as `npm start`, as an object of measurement.
  */
 
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type AdminClient, createAdminClient, createTokenSource, type TokenSource } from "@quoin/client";
 import { freeBasePort, LocalCluster } from "@quoin/node/local";
 import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
@@ -18,8 +20,17 @@ const MS_PER_SECOND = 1000;
 /** One user causes all load, and the cluster is what is measured. */
 const UNLIMITED = ["--rate-limit", "grpc=0", "--rate-limit", "http=0"];
 
+/** How a second cluster differs from the first. */
+export interface OtherQuoin {
+  readonly name: string;
+  /** Folder of the repository whose sources it runs; null = this one. */
+  readonly checkout: string | null;
+}
+
+const THIS: OtherQuoin = { name: "quoin", checkout: null };
+
 export class QuoinCluster implements MeasuredCluster {
-  readonly name = "quoin";
+  readonly name: string;
   readonly settings = "no rate limits";
   readonly version: string;
   readonly members: readonly MeasuredMember[];
@@ -27,8 +38,15 @@ export class QuoinCluster implements MeasuredCluster {
   readonly #tokens: TokenSource;
   readonly #admins: readonly AdminClient[];
 
-  private constructor(cluster: LocalCluster, tokens: TokenSource, admins: readonly AdminClient[], version: string) {
+  private constructor(
+    name: string,
+    cluster: LocalCluster,
+    tokens: TokenSource,
+    admins: readonly AdminClient[],
+    version: string,
+  ) {
     const pids = cluster.memberPids;
+    this.name = name;
     this.#cluster = cluster;
     this.#tokens = tokens;
     this.#admins = admins;
@@ -41,16 +59,18 @@ export class QuoinCluster implements MeasuredCluster {
    *
    * @param nodeFlags flags of Node for each member and its threads.
    * @param memberFlags flags of each member, besides those that remove its rate limits.
+   * @param other for a second cluster, the name and the checkout by which it differs from the first.
    */
   static async start(
     members: number,
     dataDirectory: string,
     nodeFlags: readonly string[] = [],
     memberFlags: readonly string[] = [],
+    { name, checkout }: OtherQuoin = THIS,
   ): Promise<QuoinCluster> {
     const basePort = await freeBasePort();
     const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags], nodeFlags };
-    const cluster = await LocalCluster.start(options);
+    const cluster = await (checkout === null ? LocalCluster : await launcherOf(checkout)).start(options);
     const { grpc, http, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ apiKey, httpEndpoints: http }, undefined);
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: tokens }));
@@ -63,7 +83,7 @@ export class QuoinCluster implements MeasuredCluster {
       if (absent !== undefined) {
         throw new Error(`member ${absent.name} is ${absent.state}`);
       }
-      return new QuoinCluster(cluster, tokens, admins, statuses[0]?.version ?? "");
+      return new QuoinCluster(name, cluster, tokens, admins, statuses[0]?.version ?? "");
     } catch (error) {
       await stopAll(cluster, admins);
       throw error;
@@ -127,6 +147,13 @@ export class QuoinCluster implements MeasuredCluster {
   async stop(): Promise<void> {
     await stopAll(this.#cluster, this.#admins);
   }
+}
+
+/** The launcher of another checkout, which starts the members of that one. Its packages must be installed. */
+async function launcherOf(checkout: string): Promise<typeof LocalCluster> {
+  const { href } = pathToFileURL(resolve(checkout, "node/local/index.ts"));
+  const launcher: { readonly LocalCluster: typeof LocalCluster } = await import(href);
+  return launcher.LocalCluster;
 }
 
 async function stopAll(cluster: LocalCluster, admins: readonly AdminClient[]): Promise<void> {

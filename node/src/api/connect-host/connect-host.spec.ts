@@ -5,7 +5,14 @@ import { gzipSync } from "node:zlib";
 import { type CallOptions, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { status } from "@grpc/grpc-js";
-import { GetKeyRequest, GetKeyResponse, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
+import {
+  CounterSample,
+  GetKeyRequest,
+  GetKeyResponse,
+  GetMemberCountersResponse,
+  serviceDefinitions,
+  WatchKeysRequest,
+} from "@quoin/proto";
 import { expect } from "chai";
 import { ConnectPort, type GrpcCaller, GrpcPorts, until } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
@@ -317,6 +324,24 @@ describe("the services over HTTP", () => {
           ]);
         });
       });
+    }
+  });
+
+  it("answers the same to calls that share an answer, each in its own form", async () => {
+    const expected = Array.from({ length: 300 }, (_, at) => at + 1);
+    ports.samples.push(...expected.map((atMs) => CounterSample.fromPartial({ atMs: BigInt(atMs) })));
+    const method = "ClusterAdminService/GetMemberCounters";
+    for (const coding of ["gzip", "identity", "gzip", "identity"]) {
+      for (const type of ["application/json", "application/proto"]) {
+        const isJson = type === "application/json";
+        const headers = { "content-type": type, "accept-encoding": coding };
+        const answer = await http.call(method, { headers, body: isJson ? {} : new Uint8Array(0) });
+        const sentCoding = answer.headers.get("content-encoding");
+        expect([answer.status, sentCoding], type).to.deep.equal([200, coding === "gzip" ? "gzip" : null]);
+        const [member] = isJson ? answer.json.members : GetMemberCountersResponse.decode(answer.bytes).members;
+        const times = member.samples.map(({ atMs }: { readonly atMs: string | bigint }) => Number(atMs));
+        expect(times, `${type}, ${coding}`).to.deep.equal(expected);
+      }
     }
   });
 

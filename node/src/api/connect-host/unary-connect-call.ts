@@ -6,6 +6,7 @@ import { invariant } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
 import { type CallStatus, replayedField } from "../calls/index.ts";
 import { encodeJson } from "../json/index.ts";
+import { type SharedForms, sharedForms } from "../methods/index.ts";
 import { ConnectCall, type RequestMessage } from "./connect-call.ts";
 import { connectError, errorFields, httpStatusOf } from "./connect-error.ts";
 import { acceptsGzip, answerType, headerOf } from "./connect-headers.ts";
@@ -30,22 +31,36 @@ export class UnaryConnectCall extends ConnectCall {
     if (this.isGone) {
       return;
     }
+    const forms = sharedForms(response as object);
+    const form = `${this.type.form}${this.isProtocolClient ? " of the protocol" : ""}`;
     let body: Uint8Array;
     try {
-      body = this.#encoded(response);
+      body = forms?.get(form) ?? this.#encoded(response);
     } catch (error) {
       this.failEncoding(error);
       return;
     }
+    forms?.set(form, body);
     this.stopForAnswer(status.OK, "");
     const fields = ["Content-Type", answerType(this.type), ...replayedField(replayed)];
     if (body.length < GZIP_BYTES_MIN || !acceptsGzip(headerOf(this.request, "accept-encoding"))) {
       this.#send(HTTP_OK, fields, body);
       return;
     }
+    this.#sendCompressed(fields, body, forms, `${form} in gzip`);
+  }
+
+  #sendCompressed(fields: readonly string[], body: Uint8Array, forms: SharedForms | undefined, form: string): void {
+    const compressedFields = [...fields, "Content-Encoding", "gzip"];
+    const known = forms?.get(form);
+    if (known !== undefined) {
+      this.#send(HTTP_OK, compressedFields, known);
+      return;
+    }
     gzip(body, GZIP_OPTIONS, (error, compressed) => {
       if (error === null) {
-        this.#send(HTTP_OK, [...fields, "Content-Encoding", "gzip"], compressed);
+        forms?.set(form, compressed);
+        this.#send(HTTP_OK, compressedFields, compressed);
       } else {
         this.#send(HTTP_OK, fields, body);
       }

@@ -31,6 +31,7 @@ export { type CounterSource, MemberInspection, type StreamSource } from "./membe
 export { roleOf } from "./member-messages.ts";
 export { MemoryMethods } from "./memory-methods.ts";
 export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
+export { type SharedForms, sharedForms } from "./shared-answers.ts";
 export { StreamListingMethod } from "./stream-listing-method.ts";
 export { type UsageBody, UsageMethods } from "./usage-methods.ts";
 export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";

@@ -89,6 +89,33 @@ describe("ClusterAdminService, counters and settings", () => {
     expect(some.members.map(({ id }) => id)).deep.equal([String(third), "1"]);
   });
 
+  it("asks the other members once a second for all callers, and again when the leader has changed", async () => {
+    const second = addMember("member-1");
+    const inspection = new MemberInspection(new SingleMember("09".repeat(16)), { samplesOf: () => [] });
+    let questions = 0;
+    replica().otherMembers.set(second, (question) => {
+      questions++;
+      return inspection.answer(question);
+    });
+    const polls = (windowSeconds = 30) => Promise.all([counters({ windowSeconds }), counters({ windowSeconds })]);
+    const [first, other] = (await polls()).map(ok);
+    expect(first?.members).deep.equal(other?.members);
+    expect(first?.members[1]).include({ name: "member-1", problem: "" });
+    expect(questions, "at the same time").equal(1);
+    await polls(60);
+    expect(questions, "with another window").equal(2);
+    await polls(60);
+    expect(questions, "in the same second").equal(2);
+    ports.elapse(1_000);
+    await polls(60);
+    expect(questions, "a second later").equal(3);
+    replica().term++;
+    await polls(60);
+    expect(questions, "in another term").equal(4);
+    await counters({ windowSeconds: 60, ids: [String(second)] });
+    expect(questions, "of named members").equal(5);
+  });
+
   it("survives an answer that is no message", async () => {
     const second = addMember("member-1");
     replica().otherMembers.set(second, () => Uint8Array.of(0xff));

@@ -49,14 +49,21 @@ export class TestBrowser {
     return new TestBrowser(await chromium.launch({ executablePath, args: FLAGS }));
   }
 
-  /** Opens an address in a new profile. Requests to another origin fail and count as a problem. */
-  async open(address: string, colorScheme: ColorScheme = "light"): Promise<WatchedPage> {
+  /**
+   * Opens an address in a new profile. Requests to another origin fail and count as a problem, except to those that the
+   * page may call.
+   */
+  async open(
+    address: string,
+    colorScheme: ColorScheme = "light",
+    callable: readonly string[] = [],
+  ): Promise<WatchedPage> {
     const context = await this.#browser.newContext({
       ...{ colorScheme, viewport: { width: 1_360, height: 850 }, locale: "en-US", timezoneId: "UTC" },
     });
     context.setDefaultTimeout(ACTION_TIMEOUT_MS);
     const problems: string[] = [];
-    await refuseOtherOrigins(context, new URL(address).origin, problems);
+    await refuseOtherOrigins(context, new Set([new URL(address).origin, ...callable]), problems);
     const page = await context.newPage();
     page.on("pageerror", (error) => problems.push(`error: ${error.stack ?? error.message}`));
     page.on("dialog", (dialog) => {
@@ -82,9 +89,13 @@ export class TestBrowser {
   }
 }
 
-async function refuseOtherOrigins(context: BrowserContext, origin: string, problems: string[]): Promise<void> {
+async function refuseOtherOrigins(
+  context: BrowserContext,
+  origins: ReadonlySet<string>,
+  problems: string[],
+): Promise<void> {
   await context.route(
-    (url) => url.origin !== origin,
+    (url) => !origins.has(url.origin),
     async (route) => {
       problems.push(`a request to another origin: ${route.request().url()}`);
       await route.abort();

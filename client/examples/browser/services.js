@@ -5,10 +5,10 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { KeyValueService, WatchService } from "@quoin/client/connect";
+import { KeyValueService, LockService, WatchService } from "@quoin/client/connect";
 
 /**
- * Creates the clients of two services.
+ * Creates the clients of three services.
  *
  * @param {string} baseUrl the HTTP port of a member, such as http://127.0.0.1:7401
  * @param {string} token an access token
@@ -16,10 +16,14 @@ import { KeyValueService, WatchService } from "@quoin/client/connect";
 export function connect(baseUrl, token) {
   const authorize = (next) => (request) => {
     request.header.set("authorization", `Bearer ${token}`);
-    // The same id for all attempts of one operation makes repetitions safe.
+    // To repeat an operation whose outcome is unknown, send the same id again within 300 s.
     request.header.set("request-id", crypto.randomUUID());
     return next(request);
   };
   const transport = createConnectTransport({ baseUrl, interceptors: [authorize] });
-  return { keyValue: createClient(KeyValueService, transport), watch: createClient(WatchService, transport) };
+  return {
+    keyValue: createClient(KeyValueService, transport),
+    lock: createClient(LockService, transport),
+    watch: createClient(WatchService, transport),
+  };
 }

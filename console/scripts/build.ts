@@ -68,26 +68,23 @@ async function writeConsole(directory: string, digest: string): Promise<void> {
 async function bundle(): Promise<Asset[]> {
   // Loaded only here, so that a start with a current build does not pay for it.
   const { build, stop } = await import("esbuild");
-  try {
-    const { outputFiles } = await build({
-      entryPoints: { console: path.join(SOURCES, "main.tsx"), style: path.join(SOURCES, "styles/main.css") },
-      outdir: ROOT,
-      entryNames: "[name]-[hash]",
-      bundle: true,
-      minify: true,
-      write: false,
-      format: "esm",
-      target: BROWSERS,
-      jsx: "automatic",
-      jsxImportSource: "preact",
-      legalComments: "none",
-      logLevel: "warning",
-    });
-    return outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), content: contents }));
-  } finally {
-    // Else its process outlives the build for as long as this one.
-    await stop();
-  }
+  const built = build({
+    entryPoints: { console: path.join(SOURCES, "main.tsx"), style: path.join(SOURCES, "styles/main.css") },
+    outdir: ROOT,
+    entryNames: "[name]-[hash]",
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    target: BROWSERS,
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  // The bundler is a process, which would outlive its last bundle.
+  const { outputFiles } = await built.finally(() => stop());
+  return outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), content: contents }));
 }
 
 async function icon(): Promise<Asset> {

@@ -5,6 +5,8 @@
  * `QUOIN_PICTURES` is a directory for pictures of the pages, as `npm run docs:pictures` makes them for the manual.
  */
 
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Client, LockHandle } from "@quoin/client";
 import { expect } from "chai";
@@ -47,6 +49,7 @@ const VIEWS: readonly View[] = [
   { name: "accounts", route: "#/accounts", shows: "viewer@example.com" },
   { name: "api-keys", route: "#/accounts/keys", shows: "checkout-service" },
   { name: "usage", route: "#/usage", shows: "Totals of the period" },
+  { name: "backups", route: "#/backups", shows: "no damage" },
 ];
 
 describe("the console in a browser", function () {
@@ -56,6 +59,7 @@ describe("the console in a browser", function () {
   let client: Client;
   let shop: ExampleShop;
   let hostileHold: LockHandle;
+  let directory: string | undefined;
   let opened: WatchedPage[];
   let streams: AbortController[];
 
@@ -66,7 +70,11 @@ describe("the console in a browser", function () {
       this.skip();
     }
     await buildConsole();
-    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: FLAGS }) });
+    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-console-"));
+    const store = path.join(directory, "backups");
+    mkdirSync(store);
+    const flags = [...FLAGS, "--backup-store", store, "--backup-archive"];
+    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags }) });
     client = cluster.client();
     shop = new ExampleShop(client);
     await shop.fill();
@@ -91,10 +99,17 @@ describe("the console in a browser", function () {
   });
 
   after(async () => {
-    await browser?.close();
-    await hostileHold?.release();
-    await shop?.dispose();
-    await cluster?.dispose();
+    try {
+      await browser?.close();
+      await hostileHold?.release();
+      await shop?.dispose();
+    } finally {
+      // Also when a hold could not be released: the members are processes of their own.
+      await cluster?.dispose();
+      if (directory !== undefined) {
+        rmSync(directory, { recursive: true });
+      }
+    }
   });
 
   /** Opens the console of a member, by default one that does not lead. */
@@ -281,6 +296,7 @@ describe("the console in a browser", function () {
     await signIn(page, { email: "viewer@example.com", password: "correct horse battery" });
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     const pages = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
+    // Neither watches nor backups, although there is a store.
     expect(pages).to.deep.equal([...["Overview", "Keys", "Locks", "Memory", "Event logs", "Users and keys", "Usage"]]);
     await main(page).getByText("leader").waitFor();
     await show(page, `#/keys/${SHOP}?prefix=config%2F&key=config%2Fcheckout`);
@@ -316,6 +332,28 @@ describe("the console in a browser", function () {
     await again.getByRole("button", { name: "Sign in" }).click();
     await main(page).getByText("what was typed before").waitFor();
     expect(await storedText("kept")).to.equal("what was typed before");
+  });
+
+  it("does nothing of one user's for another one who signs in after the session has ended", async () => {
+    const first = await createUser(cluster, "first@example.com", { role: "member", namespaces: [SHOP] });
+    const second = await createUser(cluster, "second@example.com", { role: "member", namespaces: [SHOP] });
+    const page = await open();
+    await signIn(page, first);
+    await show(page, `#/keys/${SHOP}`);
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByRole("dialog").getByLabel("Key", { exact: true }).fill("of-the-first");
+    await page.getByRole("dialog").getByLabel("Value", { exact: true }).fill("typed by the first user");
+    await client.users.update(first.userId, { password: "another password" });
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    const again = page.getByRole("dialog", { name: "Sign in again" });
+    await again.getByLabel("E-mail", { exact: true }).fill(second.email);
+    await again.getByLabel("Password", { exact: true }).fill(second.password);
+    await again.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText(second.email).waitFor();
+    await main(page).getByRole("link", { name: "config/" }).waitFor();
+    expect(await page.getByText("typed by the first user").count()).to.equal(0);
+    const { items } = await client.keyValue.list(SHOP, { prefix: "of-the-first" });
+    expect(items).to.deep.equal([]);
   });
 
   it(`shows a namespace of ${MANY_KEYS} keys by folders and pages`, async () => {

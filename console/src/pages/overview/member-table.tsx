@@ -24,7 +24,7 @@ const COLUMNS = [
   { name: "Data", width: "80px", isNumber: true },
   { name: "Disk free", width: "80px", isNumber: true },
   { name: "Version", width: "68px" },
-  { name: "Actions", width: "112px", isNameHidden: true },
+  { name: "Actions", width: "122px", isNameHidden: true },
 ];
 const PERCENT = 100;
 const MICROSECONDS = 1_000;

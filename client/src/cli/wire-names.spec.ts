@@ -47,6 +47,7 @@ describe("JSON of quoinctl", () => {
   it("spells its fields as the contract and HTTP do; bytes that are text have another field with _text", async () => {
     const member = await ScriptedMember.start({
       createNamespace: () => ({}),
+      listNamespaces: () => ({ namespaces: [{ name: "n", quotas: [{ name: "keys", used: 1n, limit: 2n }] }] }),
       putKey: () => ({ previous: entry }),
       getKey: () => ({ value }),
       deleteKey: () => ({ previous: entry, previousValueOmitted: true }),
@@ -96,7 +97,14 @@ describe("JSON of quoinctl", () => {
       const known = new Set([...namesOfContract(), ...namesOfHttp(), ...ownNames]);
       const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_HTTP_ENDPOINTS: http.url, QUOIN_TOKEN: "t" };
       for (const line of [
-        ...["namespace create n", "kv put n/k v --prev", "kv get n/k", "kv delete n/k --prev", "kv list n"],
+        ...[
+          "namespace create n",
+          "namespace list",
+          "kv put n/k v --prev",
+          "kv get n/k",
+          "kv delete n/k --prev",
+          "kv list n",
+        ],
         ...["kv cas n/k --absent v", "lock create n/l", "lock describe n/l", "lock acquire n/l"],
         ...["lock release n/l --token 7", "lock force-release n/l", "rwlock describe n/l", "rwlock acquire n/l"],
         ...["memory allocate n 1", "memory describe n/r", "memory resize n/r 1", "memory free n/r", "memory list n"],

@@ -7,10 +7,11 @@
  */
 
 import type * as OpenTelemetry from "@opentelemetry/api";
+import type * as openTelemetryApi from "./open-telemetry-api.ts";
 import type { QuoinError } from "./quoin-error.ts";
 import { badField } from "./request-field.ts";
 
-type Api = typeof import("./open-telemetry-api.ts");
+type Api = typeof openTelemetryApi;
 type Attributes = Readonly<Record<string, string | number>>;
 
 /** The headers of W3C Trace Context for a request; empty without a trace. */

@@ -40,7 +40,8 @@ export function findDocumentExamples(): readonly DocumentExample[] {
 function textsOf(document: string): readonly string[] {
   const blocks = (language: string) => allOf(document, new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"));
   const shell = blocks("sh").flatMap((code) => [
-    ...[...code.matchAll(/<<'?(\w+)'?\n([\s\S]*?)^\1$/gm)].map(([, , text = ""]) => text),
+    // For kubectl, or in a file of its kind; a page may also write a program.
+    ...[...code.matchAll(/(?:kubectl apply|\.yaml) .*<<'?(\w+)'?\n([\s\S]*?)^\1$/gm)].map(([, , text = ""]) => text),
     ...allOf(code, /^echo '(\{[^']*\})' \| kubectl /gm),
     ...allOf(code, /^kubectl patch qc \S+ .*-p '([^']*)'/gm),
   ]);

@@ -53,6 +53,7 @@ export class MemberBackups {
     const run = id === "" ? own.at(-1) : own.find((each) => each.id === id);
     return {
       ...{ store: location, encrypted: true, nextSnapshotMs: 0n },
+      ...{ verifiedMs: 0n, damageFoundMs: 0n, damagedObjects: [] },
       run: run && this.#messageOf(run),
       archive: archiveMessageOf(this.archive),
     };

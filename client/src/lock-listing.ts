@@ -1,4 +1,4 @@
-/** Listings of locks: who holds each of them, and who waits. */
+/** Listings of locks, with their holders and their waiting requests. */
 
 import {
   type ListLocksResponse,

@@ -127,7 +127,9 @@ describe("LockClient", () => {
       refusedGuardsForMs: 60n,
       revision: 9n,
     });
-    member.scripts.listLockWaits = ({ rw: ofReadWriteLock }) => ({ waits: [ofReadWriteLock ? { ...wait, mode } : wait] });
+    member.scripts.listLockWaits = ({ rw: ofReadWriteLock }) => ({
+      waits: [ofReadWriteLock ? { ...wait, mode } : wait],
+    });
     const page = await client.locks.list("n", { namePrefix: "l", pageSize: 2, inUseOnly: true, waitsMax: 1 });
     expect(page).to.deep.include({ nextPageToken: "next", refusedGuardsForMs: 60, revision: 9 });
     const [exclusive, readWrite] = page.locks;

@@ -100,6 +100,29 @@ describe("the published package", function () {
     expect(check, "a type error is noticed").to.throw();
   });
 
+  for (const [module, resolution, ...files] of [
+    ["node16", "node16", "esm.mts", "commonjs.cts"],
+    ["nodenext", "nodenext", "esm.mts", "commonjs.cts"],
+    ["esnext", "bundler", "bundled.ts"],
+  ] as const) {
+    it(`has types for the module resolution ${resolution}, also with its declarations checked`, () => {
+      const consumer =
+        'import { createClient, isQuoinError, type QuoinReason } from "@quoin/client";\n' +
+        'const reason: QuoinReason = "KEY_NOT_FOUND";\n' +
+        'const client = createClient({ endpoints: ["h:1"], credentials: { token: "t" } });\n' +
+        "export const isMissing = (error: unknown): boolean => isQuoinError(error, reason);\n" +
+        'export const read = async (): Promise<Uint8Array> => (await client.keyValue.get("n", "k")).value;\n' +
+        "// @ts-expect-error There is no such option.\n" +
+        'export const wrong = () => client.keyValue.put("n", "k", "v", { ttlSecond: 1 });\n';
+      for (const file of files) writeFileSync(join(project, file), consumer);
+      const options = "--noEmit --strict --ignoreConfig --target es2022 --lib es2022,esnext.disposable".split(" ");
+      const args = [...options, "--types", "node", "--module", module, "--moduleResolution", resolution, ...files];
+      expect(execFileSync(join(MODULES, ".bin/tsc"), args, { cwd: project, encoding: "utf8", stdio: "pipe" })).to.equal(
+        "",
+      );
+    });
+  }
+
   it("runs: the examples, and quoinctl", async () => {
     expect((await run("locks.ts")).stdout).to.include("then it is FREE");
     expect((await run("watch.ts")).stdout).to.include("later: DELETE three");

@@ -19,6 +19,8 @@ import { type RightValues, validRequest } from "./valid-request.ts";
 
 /** The token is in a mail that was never sent, so no request can succeed. */
 const NEVER_ACCEPTED = "verifyEmail";
+/** They answer in text, also while a member is not ready. */
+const CHECKS = ["getHealth", "getReadiness"];
 /** Refusals of any path and method before an operation is known. */
 const NO_OPERATION = ["400 invalid_request", "404 not_found", "405 method_not_allowed"];
 /** The refusal of an incomplete request or a bad head, before its operation is known. */
@@ -129,7 +131,8 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
       return true;
     }
     // An answer to HEAD has no body with a code.
-    const code = pieces[0]?.startsWith("HEAD ") ? null : codeOf(answer, about);
+    const hasNoCode = pieces[0]?.startsWith("HEAD ");
+    const code = hasNoCode ? null : isNotReady(operation, answer) ? "unavailable" : codeOf(answer, about);
     const refusal = code === null ? String(status) : `${status} ${code}`;
     const documented = isElsewhere ? allRefusals : [...refusalsOf(operation), ...NO_REQUEST];
     const allowed = documented.filter((one) => one !== INTERNAL_ERROR);
@@ -143,6 +146,11 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
     return false;
   }
 });
+
+/** Whether a member that is not ready says so in text, as the document allows for its checks. */
+function isNotReady({ operationId }: Operation, { status, headers }: RawAnswer): boolean {
+  return CHECKS.includes(operationId) && status === 503 && headers.get("content-type") === "text/plain; charset=utf-8";
+}
 
 /** The code of a refusal, which must have the common form. */
 function codeOf({ headers, body }: RawAnswer, about: string): string {

@@ -99,7 +99,8 @@ describe("the examples of the manual on three members", function () {
         `code=$?; [ $code -eq ${code} ] || { echo "DIFFERENT: command ${at} ended with $code"; exit; }`,
       ]);
       const script = join(directory, "page.mjs");
-      const shell = JSON.stringify(["-u", "-c", lines.join("\n")]);
+      // A bash whose standard input is a socket takes itself for a remote shell, and reads the files of the machine.
+      const shell = JSON.stringify(["--norc", "-u", "-c", lines.join("\n")]);
       const run = `import { spawnSync } from "node:child_process";\n`;
       writeFileSync(script, `${run}process.exitCode = spawnSync("bash", ${shell}, { stdio: "inherit" }).status;\n`);
       const output = await outputOf(script, []);

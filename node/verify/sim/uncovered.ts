@@ -6,8 +6,8 @@ import { RELATIONS } from "./log-relation.ts";
 import { marksOfProgram } from "./mark-record.ts";
 
 const ROLES = ["follower", "candidate", "leader"];
-/** Frames of handshakes and snapshots, which connections handle themselves. */
-const NOT_READ = ["Hello", "Answer", "Ping", "Join", "JoinAnswer"];
+/** Frames of handshakes and snapshots, which connections handle themselves, and of traces, which these members keep none of. */
+const NOT_READ = ["Hello", "Answer", "Ping", "Join", "JoinAnswer", "KeptTrace"];
 
 /** Why a mark is never or hardly ever reached. */
 export const REASONS: ReadonlyMap<string, string> = new Map([

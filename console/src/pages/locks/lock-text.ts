@@ -41,13 +41,13 @@ export function stateTone({ state }: Lock): Tone {
   }
 }
 
-/** The holder, or how many there are. */
+/** The holder, or the first one and the number of the others. */
 export function holderText({ holders, holderCount }: Lock): string {
   const [first] = holders;
   if (first === undefined) {
     return "";
   }
-  return holderCount === 1 ? first.owner : `${first.owner} and ${holderCount - 1} more`;
+  return holderCount === 1 ? first.owner : `${first.owner} + ${holderCount - 1}`;
 }
 
 /** The hold that ends first. */

@@ -108,10 +108,11 @@ export class Kubernetes {
     }
   }
 
-  /** Applies objects with the field manager "e2e". */
+  /** Lets the server apply objects, with the field manager "e2e". Then a large object needs no annotation with its text. */
   async apply(namespace: string, ...objects: readonly object[]): Promise<void> {
     const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
-    await this.cluster.kubectl(["apply", "--namespace", namespace, "--filename", "-"], { input: list });
+    const onServer = ["--server-side", "--field-manager", "e2e", "--force-conflicts"];
+    await this.cluster.kubectl(["apply", "--namespace", namespace, ...onServer, "--filename", "-"], { input: list });
   }
 
   /** Removes a namespace with all its objects, and waits until it is gone. */

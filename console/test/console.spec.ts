@@ -282,6 +282,27 @@ describe("the console in a browser", function () {
     expect((await client.locks.describe(SHOP, "stock-import")).state).to.equal("FREE");
   });
 
+  it("acquires a free lock and releases it, and says why it cannot acquire one that another got meanwhile", async () => {
+    const page = await openAsOwner();
+    await client.locks.create(SHOP, "by-hand");
+    await show(page, `#/locks/${SHOP}?prefix=by-hand&lock=x+by-hand`);
+    const panel = page.getByRole("region", { name: "Lock by-hand" });
+    await panel.getByRole("button", { name: "Acquire" }).click();
+    await submit(page, { Holder: "at the console", "Time to live in seconds": "600" }, "Acquire");
+    await panel.getByText("at the console").waitFor();
+    const { state, holder } = await client.locks.describe(SHOP, "by-hand");
+    expect([state, holder?.owner]).to.deep.equal(["HELD", "at the console"]);
+    await panel.getByRole("button", { name: "Release", exact: true }).click();
+    await submit(page, {}, "Release");
+    await panel.getByText("No one holds it.").waitFor();
+    expect((await client.locks.describe(SHOP, "by-hand")).state).to.equal("FREE");
+    await panel.getByRole("button", { name: "Acquire" }).click();
+    await client.locks.acquire(SHOP, "by-hand", { owner: "faster", ttlSeconds: 600 });
+    await submit(page, {}, "Acquire");
+    await page.getByRole("dialog").getByText("The lock has another holder").waitFor();
+    await page.keyboard.press("Escape");
+  });
+
   it("appends to an event log, and shows events as they arrive", async () => {
     const page = await openAsOwner();
     await show(page, `#/logs/${SHOP}`);
@@ -303,7 +324,16 @@ describe("the console in a browser", function () {
     await main(page).getByText("gift-cards").waitFor();
     await show(page, `#/locks/${SHOP}?lock=x+checkout-leader`);
     await main(page).getByText("checkout-e5a9").waitFor();
-    for (const name of ["New key", "New lock", "Edit", "Delete", "Force release", "Create a namespace"]) {
+    for (const name of [
+      "New key",
+      "New lock",
+      "Edit",
+      "Delete",
+      "Acquire",
+      "Release",
+      "Force release",
+      "Create a namespace",
+    ]) {
       expect(await page.getByRole("button", { name }).count(), name).to.equal(0);
     }
     await show(page, `#/keys/${HOSTILE}`);

@@ -58,6 +58,44 @@ export async function createLock({ rw, ...lock }: NewLock): Promise<void> {
   }
 }
 
+export interface Acquisition {
+  readonly namespace: string;
+  readonly name: string;
+  /** The mode of the hold of a read-write lock; null = the lock is exclusive. */
+  readonly mode: "READ" | "WRITE" | null;
+  readonly owner: string;
+  readonly ttlSeconds: number;
+}
+
+/** Acquires a lock without waiting for it. Returns whether the user holds it now. */
+export async function acquireLock({ mode, ...lock }: Acquisition): Promise<boolean> {
+  const { acquired } =
+    mode === null
+      ? await change<Proto.AcquireLockRequest, Proto.AcquireLockResponse>("LockService", "AcquireLock", lock)
+      : await change<Proto.AcquireRWLockRequest, Proto.AcquireRWLockResponse>("LockService", "AcquireRWLock", {
+          ...lock,
+          mode,
+        });
+  return acquired;
+}
+
+export interface Release {
+  readonly namespace: string;
+  readonly name: string;
+  readonly rw: boolean;
+  readonly owner: string;
+  readonly fencingToken: string;
+}
+
+/** Ends a hold of the user. */
+export async function releaseLock({ rw, ...release }: Release): Promise<void> {
+  if (rw) {
+    await change<Proto.ReleaseRWLockRequest, Proto.ReleaseRWLockResponse>("LockService", "ReleaseRWLock", release);
+  } else {
+    await change<Proto.ReleaseLockRequest, Proto.ReleaseLockResponse>("LockService", "ReleaseLock", release);
+  }
+}
+
 export interface ForcedRelease {
   readonly namespace: string;
   readonly name: string;

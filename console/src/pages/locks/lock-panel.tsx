@@ -3,11 +3,14 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Lock, LockHold } from "../../api/index.ts";
+import { mayAdminister, mayWrite, type SessionUser } from "../../session/index.ts";
 import { agoText, countdownText, countText, durationText } from "../../text/index.ts";
 import { Button, Chip, Glyph, Properties } from "../../ui/index.ts";
+import { AcquireDialog } from "./acquire-dialog.tsx";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
-import { remainingMs, stateText, stateTone } from "./lock-text.ts";
+import { isAcquirable, remainingMs, stateText, stateTone } from "./lock-text.ts";
+import { ReleaseDialog } from "./release-dialog.tsx";
 import { Subject } from "./subject.tsx";
 import { TimeLeft } from "./time-left.tsx";
 
@@ -19,13 +22,15 @@ export interface LockPanelProps {
   readonly nowMs: number;
   /** How long the member has counted refused guards, in milliseconds. */
   readonly refusedForMs: number;
-  readonly mayForce: boolean;
+  readonly user: SessionUser;
   readonly onClose: () => void;
   readonly onChanged: () => void;
 }
 
 export function LockPanel(props: LockPanelProps): JSX.Element {
-  const { namespace, lock, atMs, nowMs, refusedForMs, mayForce, onClose, onChanged } = props;
+  const { namespace, lock, atMs, nowMs, refusedForMs, user, onClose, onChanged } = props;
+  const isAcquiring = useSignal(false);
+  const released = useSignal<LockHold | null>(null);
   const forced = useSignal<LockHold | null>(null);
   const hidden = lock.holderCount - lock.holders.length;
   return (
@@ -47,6 +52,17 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
           ["Created", agoText(Number(lock.createdAtMs), nowMs)],
         ]}
       />
+      {mayWrite(user) && isAcquirable(lock) && (
+        <div class="actions">
+          <Button
+            onClick={() => {
+              isAcquiring.value = true;
+            }}
+          >
+            Acquire
+          </Button>
+        </div>
+      )}
       <h3>{lock.holderCount === 1 ? "Holder" : `Holders (${countText(lock.holderCount)})`}</h3>
       {lock.holderCount === 0 && (
         <p class="muted">
@@ -69,21 +85,54 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
               <Subject owner={hold.owner} subject={hold.subject} />
               <TimeLeft leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)} wholeMs={Number(lock.ttlSeconds) * 1_000} />
             </div>
-            {mayForce && (
-              <Button
-                kind="danger"
-                onClick={() => {
-                  forced.value = hold;
-                }}
-              >
-                Force release
-              </Button>
-            )}
+            <div class="hold-actions">
+              {mayWrite(user) && hold.subject === user.userId && (
+                <Button
+                  onClick={() => {
+                    released.value = hold;
+                  }}
+                >
+                  Release
+                </Button>
+              )}
+              {mayAdminister(user) && (
+                <Button
+                  kind="danger"
+                  onClick={() => {
+                    forced.value = hold;
+                  }}
+                >
+                  Force release
+                </Button>
+              )}
+            </div>
           </li>
         ))}
       </ul>
       {hidden > 0 && <p class="muted">and {countText(hidden)} more</p>}
       <LockQueue namespace={namespace} lock={lock} atMs={atMs} nowMs={nowMs} />
+      {isAcquiring.value && (
+        <AcquireDialog
+          namespace={namespace}
+          lock={lock}
+          owner={user.email}
+          onAcquired={onChanged}
+          onClose={() => {
+            isAcquiring.value = false;
+          }}
+        />
+      )}
+      {released.value !== null && (
+        <ReleaseDialog
+          namespace={namespace}
+          lock={lock}
+          hold={released.value}
+          onClose={() => {
+            released.value = null;
+            onChanged();
+          }}
+        />
+      )}
       {forced.value !== null && (
         <ForceReleaseDialog
           namespace={namespace}

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Lock, LockHold } from "../../api/index.ts";
-import { holderText, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
+import { holderText, isAcquirable, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
 
 function hold(owner: string, expiresInMs: string): LockHold {
   return { owner, subject: "s", fencingToken: "7", acquiredAtMs: "0", expiresInMs, mode: "READ" };
@@ -26,6 +26,15 @@ describe("words for a lock", () => {
     expect(holderText(lock({}))).to.equal("");
     expect(holderText(lock({ holders: [hold("w1", "5")], holderCount: 1 }))).to.equal("w1");
     expect(holderText(lock({ holders: [hold("w1", "5"), hold("w2", "3")], holderCount: 12 }))).to.equal("w1 + 11");
+  });
+
+  it("know whether a lock may have one more hold", () => {
+    expect(isAcquirable(lock({}))).to.equal(true);
+    expect(isAcquirable(lock({ state: "HELD" }))).to.equal(false);
+    expect(isAcquirable(lock({ state: "COOLDOWN" }))).to.equal(false);
+    expect(isAcquirable(lock({ rw: true, state: "READ_HELD" }))).to.equal(true);
+    expect(isAcquirable(lock({ rw: true, state: "READ_HELD", waitingWriters: 1 }))).to.equal(false);
+    expect(isAcquirable(lock({ rw: true, state: "WRITE_HELD" }))).to.equal(false);
   });
 
   it("know which hold ends first", () => {

@@ -50,6 +50,11 @@ export function holderText({ holders, holderCount }: Lock): string {
   return holderCount === 1 ? first.owner : `${first.owner} + ${holderCount - 1}`;
 }
 
+/** Whether the lock may have one more hold, as far as its last state shows. */
+export function isAcquirable({ rw, state, waitingReaders, waitingWriters }: Lock): boolean {
+  return state === "FREE" || (rw && state === "READ_HELD" && waitingReaders + waitingWriters === 0);
+}
+
 /** The hold that ends first. */
 export function nextToEnd(holders: readonly LockHold[]): LockHold | undefined {
   return holders.toSorted((a, b) => Number(a.expiresInMs) - Number(b.expiresInMs))[0];

@@ -6,7 +6,7 @@ import { type Lock, listLocks } from "../../api/index.ts";
 import { type ListPage, nowMs, useListing } from "../../live/index.ts";
 import { NamespacePicker, PageHead, type PageProps, useNamespace } from "../../page/index.ts";
 import { formatRoute, navigate } from "../../router/index.ts";
-import { mayAdminister, mayWrite } from "../../session/index.ts";
+import { mayWrite } from "../../session/index.ts";
 import { Button, Checkbox, emptyText, ListEnd, SearchField } from "../../ui/index.ts";
 import { CreateLockDialog } from "./create-lock-dialog.tsx";
 import { LockPanel } from "./lock-panel.tsx";
@@ -88,7 +88,7 @@ export function LocksPage({ user, route }: PageProps): JSX.Element {
             atMs={loaded.atMs}
             nowMs={nowMs.value}
             refusedForMs={loaded.value?.refusedForMs ?? 0}
-            mayForce={mayAdminister(user)}
+            user={user}
             onClose={() => show({ lock: "" })}
             onChanged={refresh}
           />

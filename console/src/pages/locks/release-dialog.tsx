@@ -1,0 +1,31 @@
+/** Releases a hold of the person. */
+
+import type { JSX } from "preact";
+import { type Lock, type LockHold, releaseLock } from "../../api/index.ts";
+import { FormDialog } from "../../ui/index.ts";
+
+export interface ReleaseDialogProps {
+  readonly namespace: string;
+  readonly lock: Lock;
+  readonly hold: LockHold;
+  readonly onClose: () => void;
+}
+
+export function ReleaseDialog({ namespace, lock, hold, onClose }: ReleaseDialogProps): JSX.Element {
+  const { name, rw } = lock;
+  const { owner, fencingToken } = hold;
+  return (
+    <FormDialog
+      title="Release"
+      action="Release"
+      done={`${name} is released`}
+      onClose={onClose}
+      onSubmit={() => releaseLock({ namespace, name, rw, owner, fencingToken })}
+    >
+      <p>
+        This ends the hold <span class="mono">{fencingToken}</span> of <strong class="mono">{owner}</strong>. It has
+        your user, but a program with one of your API keys may have acquired it: make sure that it has stopped.
+      </p>
+    </FormDialog>
+  );
+}

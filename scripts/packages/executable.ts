@@ -21,8 +21,6 @@ export async function buildExecutable(destination: string): Promise<string> {
       directory: folder,
       format: "esm",
       extension: ".mjs",
-      // The SDK loads it only in an application that has it.
-      external: ["@opentelemetry/api"],
       minify: true,
     });
     const configuration = path.join(folder, "sea.json");

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { until } from "../../test/harness/index.ts";
+import { pause, until } from "../../test/harness/index.ts";
 import { StoreError, type StoreErrorKind } from "./store-error.ts";
 import { fatalReply, StoreThread } from "./store-thread.ts";
 
@@ -18,6 +18,10 @@ const PROGRAM = `
   import { parentPort, workerData } from "node:worker_threads";
   if (workerData.broken) throw new Error("it cannot start");
   parentPort.on("message", (request) => {
+    answer(request);
+    Atomics.add(workerData.handled, 0, 1);
+  });
+  function answer(request) {
     switch (request.kind) {
       case "echo": return parentPort.postMessage({ kind: "echo", text: workerData.prefix + request.text });
       case "fatal": return parentPort.postMessage({ ...request, message: "the disk is gone" });
@@ -25,7 +29,7 @@ const PROGRAM = `
       case "exit": return process.exit(0);
       case "close": return parentPort.close();
     }
-  });
+  }
 `;
 const ENTRY = new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`);
 
@@ -33,12 +37,15 @@ describe("StoreThread", () => {
   let replies: string[];
   let fatal: StoreError[];
   let thread: StoreThread<Request, Reply>;
+  /** Counts the requests that the thread has answered; shared with it. */
+  let handled: Int32Array;
 
   function start(data: object): StoreThread<Request, Reply> {
+    handled = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     return new StoreThread<Request, Reply>(
       ENTRY,
       "spec",
-      data,
+      { ...data, handled },
       ({ text }) => replies.push(text),
       (error) => fatal.push(error),
     );
@@ -100,6 +107,11 @@ describe("StoreThread", () => {
       thread.post(request);
       thread.post({ kind: "echo", text: "too late" });
       await until("the failure", () => fatal.length > 0);
+      if (request.kind === "fatal") {
+        // This thread goes on, and its answer that comes too late arrives here.
+        await until("the late answer", () => Atomics.load(handled, 0) === 2);
+        await pause(0);
+      }
       await thread.close({ kind: "close" });
       expect(fatal.map((error) => [error.kind, error.message])).to.deep.equal([["io", message]]);
       expect(replies).to.deep.equal([]);

@@ -38,9 +38,27 @@ describe("span queue", () => {
     queue.flush();
     expect([batches.map(({ size }) => size), queue.size]).to.deep.equal([[512], 488]);
     batches[0]?.done(null);
+    nowMs = 1_000;
     queue.flush();
     batches[1]?.done(new Error("no route"));
     expect([queue.exported, queue.failed, queue.dropped, queue.size]).to.deep.equal([512, 488, 0, 0]);
+  });
+
+  it("exports a full batch at once, and another one a second after the last", () => {
+    const sizesAfter = (atMs: number, count: number) => {
+      nowMs = atMs;
+      queue.add(spans(count));
+      queue.flush();
+      batches.at(-1)?.done(null);
+      return batches.splice(0).map(({ size }) => size);
+    };
+    expect(sizesAfter(0, 5)).to.deep.equal([5]);
+    expect(sizesAfter(100, 300)).to.deep.equal([]);
+    expect(sizesAfter(200, 300)).to.deep.equal([512]);
+    expect(sizesAfter(1_199, 0)).to.deep.equal([]);
+    expect(sizesAfter(1_200, 0)).to.deep.equal([88]);
+    expect(sizesAfter(2_200, 0)).to.deep.equal([]);
+    expect(sizesAfter(2_201, 1)).to.deep.equal([1]);
   });
 
   it("drops what does not fit while the exporter does not answer", () => {
@@ -56,10 +74,11 @@ describe("span queue", () => {
   it("logs failures at most once a minute", () => {
     for (const atMs of [0, 59_999, 60_000]) {
       nowMs = atMs;
-      queue.add(spans(1));
+      queue.add(spans(512));
       queue.flush();
       batches.at(-1)?.done(new Error("no route"));
     }
+    expect(batches).to.have.length(3);
     expect(lines).to.have.length(2);
     expect(lines[0]).to.include("spans cannot be exported");
   });

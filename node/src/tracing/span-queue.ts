@@ -1,6 +1,9 @@
 /**
  * The spans that wait for the exporter: a bounded queue, one batch in flight, a pause between two batches.
  *
+ * A batch costs about as much as a hundred spans, whatever it contains. So a batch that is not full waits until the last
+ * one is EXPORT_INTERVAL_MS old; after a quiet time, spans are exported at the next call.
+ *
  * An exporter that is slow, fails or never answers costs at most this queue. Spans that do not fit are dropped and
  * counted. The pause bounds how many spans a member exports in a second, whatever its clients sample.
  */
@@ -30,6 +33,8 @@ const SPANS_MAX = 8_192;
 /** A trace needs some ten spans; with less space, none is begun. */
 const SPACE_MIN = 64;
 const BATCH_MAX = 512;
+/** Minimum time between the starts of two batches, unless the second one is full, in milliseconds. */
+const EXPORT_INTERVAL_MS = 1_000;
 /** Minimum time between two log lines about failures, in milliseconds. */
 const LINE_INTERVAL_MS = 60_000;
 
@@ -41,6 +46,7 @@ export class SpanQueue {
   #spans: Span[] = [];
   /** Called when the batch in flight is over; null = none is in flight. */
   #onExported: (() => void) | null = null;
+  #exportAtMs = Number.NEGATIVE_INFINITY;
   #lineAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SpanQueueOptions) {
@@ -66,9 +72,9 @@ export class SpanQueue {
     this.dropped += spans.length - fitting;
   }
 
-  /** Exports a batch, unless one is in flight. Call it regularly. */
+  /** Exports a batch if one is due, and none is in flight. Call it regularly. */
   flush(): void {
-    if (this.#onExported === null && this.#spans.length > 0) {
+    if (this.#onExported === null && this.#isDue()) {
       this.#export(() => undefined);
     }
   }
@@ -80,6 +86,13 @@ export class SpanQueue {
     await Promise.race([this.#exportAll(), late]);
     await Promise.race([this.#options.exporter.shutdown(), late]);
     clearTimeout(timer);
+  }
+
+  #isDue(): boolean {
+    const { length } = this.#spans;
+    return (
+      length >= BATCH_MAX || (length > 0 && this.#options.monotonicMs() - this.#exportAtMs >= EXPORT_INTERVAL_MS)
+    );
   }
 
   async #exportAll(): Promise<void> {
@@ -97,6 +110,7 @@ export class SpanQueue {
     const { exporter, log, monotonicMs } = this.#options;
     const batch = this.#spans.splice(0, BATCH_MAX);
     this.#onExported = onExported;
+    this.#exportAtMs = monotonicMs();
     exporter.export(batch, (error) => {
       const then = this.#onExported;
       this.#onExported = null;

@@ -1,6 +1,6 @@
 /**
  * A real Prometheus scrapes members and operators. All series in the rules and dashboards of both charts exist, and an
- * alert fires when a quorum is lost.
+ * alert fires when a quorum is lost. The same members send traces to a collector.
  */
 
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { PrometheusPod } from "./prometheus-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { STORE, startS3 } from "./s3-pod.ts";
 import { CHARTS, OPERATOR_NAMESPACE, report, Scene, seconds } from "./scene.ts";
+import { TRACES_ENDPOINT, TracePod } from "./trace-pod.ts";
 
 const MEMBERS = 3;
 const OPERATORS = 2;
@@ -19,6 +20,8 @@ const SCRAPE_INTERVAL = "2s";
 const RATE_INTERVAL = "10s";
 const QUORUM_LOST_MS_MAX = 30_000;
 const HELM_SECONDS = 100;
+/** Of the load's requests. */
+const TRACED_RATIO = 0.01;
 /** Names in expressions that are metrics rather than functions or labels. */
 const METRIC = /\b(?:quoin|process|nodejs|kube)_[a-z0-9_]+(?=[{[\s),]|$)/g;
 const LABELS = /\{[^}]*\}|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g;
@@ -37,6 +40,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let prometheus: PrometheusPod;
+  let traces: TracePod;
   /** Definitions of the Prometheus operator that did not exist before. */
   const made: string[] = [];
 
@@ -46,6 +50,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     await defineKinds();
     // Panels and rules about backups need a cluster with an archive.
     await startS3(cluster);
+    traces = await TracePod.start(cluster);
     const wanted = (...values: readonly string[]): string[] => values.flatMap((value) => ["--set", value]);
     await scene.installOperator(
       ...wanted("metrics.podMonitor.enabled=true", `metrics.podMonitor.interval=${SCRAPE_INTERVAL}`),
@@ -57,6 +62,8 @@ describe("Members and operators that are scraped by Prometheus", function () {
       ...wanted("cluster.monitoring.podMonitor.enabled=true", "cluster.monitoring.rules.enabled=true"),
       ...wanted(`cluster.monitoring.podMonitor.interval=${SCRAPE_INTERVAL}`),
       ...wanted("rules.enabled=true", "dashboard.enabled=true", `cluster.backup.storeName=${STORE}`),
+      // With --set, Helm takes a fraction for text.
+      ...["--set-json", `cluster.tracing=${JSON.stringify({ endpoint: TRACES_ENDPOINT, ratio: TRACED_RATIO })}`],
     ]);
     const { object } = await cluster.untilReady();
     expect(conditionOf(object, "MonitoringReady")?.status).to.equal("True");
@@ -117,6 +124,23 @@ describe("Members and operators that are scraped by Prometheus", function () {
       await until(`values of ${expression}`, async () => (await prometheus.query(expression)).length > 0, LIMIT_MS);
     }
     report(`${expressions.length} expressions of panels`);
+  });
+
+  it("send the spans of a write from all members to one trace", async () => {
+    const { cluster } = scene;
+    const members = (await cluster.pods()).map(({ metadata }) => metadata.name);
+    const trace = await until(
+      "a trace with spans of all members",
+      async () => {
+        const byTrace = Map.groupBy(await traces.spans(), ({ traceId }) => traceId);
+        return [...byTrace.values()].find((spans) => new Set(spans.map(({ member }) => member)).size === MEMBERS);
+      },
+      LIMIT_MS,
+    );
+    expect([...new Set(trace.map(({ member }) => member))].sort()).to.deep.equal(members);
+    const names = trace.map(({ name }) => name);
+    expect(names).to.include.members(["quoin.propose", "quoin.replicate", "quoin.follow", "quoin.log.write"]);
+    report(`a trace of ${trace.length} spans`);
   });
 
   it("report within seconds that a quorum is lost", async () => {

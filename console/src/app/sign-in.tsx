@@ -64,7 +64,7 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
           ["key", "API key"],
         ]}
         value={way.value}
-        onChange={(next) => {
+        onInput={(next) => {
           way.value = next;
           secret.value = "";
           problem.value = undefined;
@@ -77,10 +77,7 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
           autoComplete="username"
           isRequired
           hasFocus={known === ""}
-          value={email.value}
-          onInput={(value) => {
-            email.value = value;
-          }}
+          value={email}
         />
       )}
       <TextField
@@ -90,10 +87,7 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
         autoComplete={way.value === "password" ? "current-password" : "off"}
         isRequired
         isMonospaced={way.value === "key"}
-        value={secret.value}
-        onInput={(value) => {
-          secret.value = value;
-        }}
+        value={secret}
       />
       <Problem message={problem.value} />
       <Button type="submit" kind="primary" isDisabled={isSending.value}>

@@ -103,18 +103,7 @@ function CreateNamespaceDialog({
         navigate(formatRoute(page, [name.value]));
       }}
     >
-      <TextField
-        label="Name"
-        isRequired
-        hasFocus
-        isMonospaced
-        maxLength={63}
-        hint={NAMESPACE_RULE}
-        value={name.value}
-        onInput={(value) => {
-          name.value = value;
-        }}
-      />
+      <TextField label="Name" isRequired hasFocus isMonospaced maxLength={63} hint={NAMESPACE_RULE} value={name} />
     </FormDialog>
   );
 }

@@ -1,45 +1,36 @@
-/** Fields of forms, each with a label and, where it helps, a rule. */
+/**
+ * Fields of forms, each with a label and, where it helps, a rule. A field that is bound to a signal draws itself at each
+ * change, and not its whole form.
+ */
 
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
+import { type Bound, boundValue } from "./bound.ts";
 
 interface FieldProps {
   readonly label: string;
-  readonly value: string;
-  readonly onInput: (value: string) => void;
   /** What may be entered. */
   readonly hint?: string;
   readonly isRequired?: boolean;
 }
 
-export interface TextFieldProps extends FieldProps {
-  readonly type?: "text" | "password" | "email" | "number" | "search";
-  readonly autoComplete?: string;
-  readonly isMonospaced?: boolean;
-  readonly placeholder?: string;
-  readonly min?: number;
-  readonly max?: number;
-  readonly maxLength?: number;
-  readonly isLabelHidden?: boolean;
-  readonly hasFocus?: boolean;
-}
+export type TextFieldProps = FieldProps &
+  Bound<string> & {
+    readonly type?: "text" | "password" | "email" | "number" | "search";
+    readonly autoComplete?: string;
+    readonly isMonospaced?: boolean;
+    readonly placeholder?: string;
+    readonly min?: number;
+    readonly max?: number;
+    readonly maxLength?: number;
+    readonly isLabelHidden?: boolean;
+    readonly hasFocus?: boolean;
+  };
 
-export function TextField({
-  label,
-  value,
-  onInput,
-  hint,
-  isRequired = false,
-  type = "text",
-  autoComplete = "off",
-  isMonospaced = false,
-  placeholder,
-  min,
-  max,
-  maxLength,
-  isLabelHidden = false,
-  hasFocus = false,
-}: TextFieldProps): JSX.Element {
+export function TextField(props: TextFieldProps): JSX.Element {
+  const { label, hint, isRequired = false, type = "text", autoComplete = "off", isMonospaced = false } = props;
+  const { placeholder, min, max, maxLength, isLabelHidden = false, hasFocus = false } = props;
+  const [value, setValue] = boundValue<string>(props);
   const id = useId();
   return (
     <div class="field">
@@ -61,18 +52,18 @@ export function TextField({
         maxLength={maxLength}
         autofocus={hasFocus}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        onInput={(event) => onInput(event.currentTarget.value)}
+        onInput={(event) => setValue(event.currentTarget.value)}
       />
       <Hint id={id} text={hint} />
     </div>
   );
 }
 
-export interface TextAreaProps extends FieldProps {
-  readonly rows: number;
-}
+export type TextAreaProps = FieldProps & Bound<string> & { readonly rows: number };
 
-export function TextArea({ label, value, onInput, hint, rows, isRequired = false }: TextAreaProps): JSX.Element {
+export function TextArea(props: TextAreaProps): JSX.Element {
+  const { label, hint, rows, isRequired = false } = props;
+  const [value, setValue] = boundValue<string>(props);
   const id = useId();
   return (
     <div class="field">
@@ -85,49 +76,54 @@ export function TextArea({ label, value, onInput, hint, rows, isRequired = false
         required={isRequired}
         value={value}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        onInput={(event) => onInput(event.currentTarget.value)}
+        onInput={(event) => setValue(event.currentTarget.value)}
       />
       <Hint id={id} text={hint} />
     </div>
   );
 }
 
-export interface SelectProps extends FieldProps {
+export type SelectProps<Value extends string> = Bound<Value> & {
+  readonly label: string;
   /** Values, each with its text. */
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly isLabelHidden?: boolean;
-}
+  readonly options: readonly (readonly [value: Value, text: string])[];
+};
 
-export function Select({ label, value, onInput, options, hint, isLabelHidden = false }: SelectProps): JSX.Element {
+export function Select<Value extends string>(props: SelectProps<Value>): JSX.Element {
+  const { label, options } = props;
+  const [value, setValue] = boundValue<Value>(props);
   const id = useId();
   return (
     <div class="field">
-      <label for={id} class={isLabelHidden ? "hidden" : undefined}>
-        {label}
-      </label>
-      <select id={id} value={value} onChange={(event) => onInput(event.currentTarget.value)}>
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        onChange={(event) => {
+          const [chosen] = options[event.currentTarget.selectedIndex] ?? [];
+          if (chosen !== undefined) {
+            setValue(chosen);
+          }
+        }}
+      >
         {options.map(([option, text]) => (
           <option key={option} value={option} selected={option === value}>
             {text}
           </option>
         ))}
       </select>
-      <Hint id={id} text={hint} />
     </div>
   );
 }
 
-export interface CheckboxProps {
-  readonly label: string;
-  readonly isChecked: boolean;
-  readonly onChange: (isChecked: boolean) => void;
-}
+export type CheckboxProps = Bound<boolean> & { readonly label: string };
 
-export function Checkbox({ label, isChecked, onChange }: CheckboxProps): JSX.Element {
+export function Checkbox(props: CheckboxProps): JSX.Element {
+  const [isChecked, setChecked] = boundValue<boolean>(props);
   return (
     <label class="checkbox">
-      <input type="checkbox" checked={isChecked} onChange={(event) => onChange(event.currentTarget.checked)} />
-      {label}
+      <input type="checkbox" checked={isChecked} onChange={(event) => setChecked(event.currentTarget.checked)} />
+      {props.label}
     </label>
   );
 }

@@ -63,15 +63,7 @@ export function FormDialog(props: FormDialogProps): JSX.Element {
             <p>
               Type <code class="name">{confirmation}</code> to confirm.
             </p>
-            <TextField
-              label="Confirmation"
-              isLabelHidden
-              isMonospaced
-              value={typed.value}
-              onInput={(value) => {
-                typed.value = value;
-              }}
-            />
+            <TextField label="Confirmation" isLabelHidden isMonospaced value={typed} />
           </>
         )}
         <Problem message={problem.value} />

@@ -25,7 +25,7 @@ export function AccountsPage({ user, route }: PageProps): JSX.Element {
               ["keys", "API keys"],
             ]}
             value={view}
-            onChange={(next) => navigate(formatRoute("accounts", [next]))}
+            onInput={(next) => navigate(formatRoute("accounts", [next]))}
           />
         )}
       </PageHead>

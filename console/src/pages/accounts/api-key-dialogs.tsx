@@ -27,10 +27,7 @@ export function CreateApiKeyDialog({ onCreated, onClose }: CreateApiKeyDialogPro
         hasFocus
         maxLength={128}
         hint="For people, such as the program that uses it."
-        value={name.value}
-        onInput={(value) => {
-          name.value = value;
-        }}
+        value={name}
       />
       <TextField
         label="Days until it expires"
@@ -38,10 +35,7 @@ export function CreateApiKeyDialog({ onCreated, onClose }: CreateApiKeyDialogPro
         min={1}
         max={3_650}
         hint="1 to 3,650. Empty: it does not expire."
-        value={days.value}
-        onInput={(value) => {
-          days.value = value;
-        }}
+        value={days}
       />
     </FormDialog>
   );

@@ -50,22 +50,13 @@ export function ApiKeyList({ user, ownerId }: ApiKeyListProps): JSX.Element {
               ["own", "Your keys"],
               ["all", "All keys"],
             ]}
-            value={owner.value}
-            onChange={(next) => {
-              owner.value = next;
-            }}
+            value={owner}
           />
         ) : (
           <span class="muted">{ownerId === "" ? "Your keys" : "Keys of one user"}</span>
         )}
         <span class="actions">
-          <Checkbox
-            label="Revoked too"
-            isChecked={includeRevoked.value}
-            onChange={(isChecked) => {
-              includeRevoked.value = isChecked;
-            }}
-          />
+          <Checkbox label="Revoked too" value={includeRevoked} />
           {mayWrite(user) && (
             <Button
               kind="primary"

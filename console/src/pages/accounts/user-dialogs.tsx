@@ -37,25 +37,13 @@ export function CreateUserDialog({ user, onDone, onClose }: UserDialogProps): JS
         onDone();
       }}
     >
-      <TextField
-        label="E-mail"
-        type="email"
-        isRequired
-        hasFocus
-        value={email.value}
-        onInput={(value) => {
-          email.value = value;
-        }}
-      />
+      <TextField label="E-mail" type="email" isRequired hasFocus value={email} />
       <TextField
         label="Password"
         type="password"
         autoComplete="new-password"
         hint={`${PASSWORD_HINT} Empty: the user chooses one with the verification.`}
-        value={password.value}
-        onInput={(value) => {
-          password.value = value;
-        }}
+        value={password}
       />
       <Rights user={user} role={role} namespaces={namespaces} />
     </FormDialog>
@@ -97,10 +85,7 @@ export function EditUserDialog({
           type="password"
           autoComplete="current-password"
           hint="Only to change the password."
-          value={currentPassword.value}
-          onInput={(value) => {
-            currentPassword.value = value;
-          }}
+          value={currentPassword}
         />
       )}
       <TextField
@@ -108,10 +93,7 @@ export function EditUserDialog({
         type="password"
         autoComplete="new-password"
         hint={`${PASSWORD_HINT} Empty: it stays. A new one ends all logins of the user.`}
-        value={password.value}
-        onInput={(value) => {
-          password.value = value;
-        }}
+        value={password}
       />
     </FormDialog>
   );
@@ -128,22 +110,12 @@ function Rights({
 }): JSX.Element {
   return (
     <>
-      <Select
-        label="Role"
-        value={role.value}
-        options={grantableRoles(user).map((name) => [name, name] as const)}
-        onInput={(value) => {
-          role.value = value as Role;
-        }}
-      />
+      <Select label="Role" value={role} options={grantableRoles(user).map((name) => [name, name] as const)} />
       <TextField
         label="Namespaces"
         isMonospaced
         hint="Separated by commas; they need not exist. * means all."
-        value={namespaces.value}
-        onInput={(value) => {
-          namespaces.value = value;
-        }}
+        value={namespaces}
       />
     </>
   );

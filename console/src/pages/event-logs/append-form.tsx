@@ -34,14 +34,7 @@ export function AppendForm({ logId }: { readonly logId: string }): JSX.Element {
         void append();
       }}
     >
-      <TextArea
-        label="Append an event"
-        rows={3}
-        value={text.value}
-        onInput={(value) => {
-          text.value = value;
-        }}
-      />
+      <TextArea label="Append an event" rows={3} value={text} />
       <Problem message={problem.value} />
       <div class="actions">
         <Button type="submit" isDisabled={isSending.value}>

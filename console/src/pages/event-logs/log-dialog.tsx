@@ -37,10 +37,7 @@ export function LogDialog({ namespace, log, onDone, onClose }: LogDialogProps): 
           hasFocus
           isMonospaced
           hint="Unique among the logs of the namespace."
-          value={name.value}
-          onInput={(value) => {
-            name.value = value;
-          }}
+          value={name}
         />
       )}
       {LOG_SETTING_FIELDS.map(({ name: setting, label, hint, min }) => (

@@ -53,8 +53,8 @@ export function LogTail({ log }: { readonly log: EventLog }): JSX.Element {
         />
         <Checkbox
           label="Follow"
-          isChecked={isFollowing.value}
-          onChange={(isChecked) => {
+          value={isFollowing.value}
+          onInput={(isChecked) => {
             if (isChecked) {
               from.value = (events.value.at(-1)?.sequence ?? from.value - 1) + 1;
             }

@@ -46,37 +46,11 @@ export function CreateKeyDialog({ namespace, prefix, onCreated, onClose }: Creat
         hasFocus
         isMonospaced
         hint="1 to 1,024 bytes. A slash makes a folder."
-        value={key.value}
-        onInput={(value) => {
-          key.value = value;
-        }}
+        value={key}
       />
-      <Choice
-        label="Form of the value"
-        options={VALUE_FORMS}
-        value={form.value}
-        onChange={(next) => {
-          form.value = next;
-        }}
-      />
-      <TextArea
-        label="Value"
-        rows={8}
-        value={text.value}
-        onInput={(value) => {
-          text.value = value;
-        }}
-      />
-      <TextField
-        label="Time to live in seconds"
-        type="number"
-        min={1}
-        hint={TTL_HINT}
-        value={ttl.value}
-        onInput={(value) => {
-          ttl.value = value;
-        }}
-      />
+      <Choice label="Form of the value" options={VALUE_FORMS} value={form} />
+      <TextArea label="Value" rows={8} value={text} />
+      <TextField label="Time to live in seconds" type="number" min={1} hint={TTL_HINT} value={ttl} />
     </FormDialog>
   );
 }

@@ -72,10 +72,7 @@ export function KeyPanel({ namespace, name, isWritable, onClose, onChanged }: Ke
             ["value", "Value"],
             ["history", "History"],
           ]}
-          value={view.value}
-          onChange={(next) => {
-            view.value = next;
-          }}
+          value={view}
         />
         {isWritable && value !== undefined && !isGone && !isEditing.value && view.value === "value" && (
           <span class="actions">

@@ -24,7 +24,7 @@ export function KeyValueView({ value }: { readonly value: string }): JSX.Element
         label="Form"
         options={VALUE_FORMS.filter(([name]) => forms.some((one) => one === name))}
         value={form}
-        onChange={(next) => {
+        onInput={(next) => {
           chosen.value = next;
         }}
       />

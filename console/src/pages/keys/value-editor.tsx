@@ -97,25 +97,9 @@ export function ValueEditor({ namespace, name, current, onSaved, onCancel }: Val
         void save();
       }}
     >
-      <Choice label="Form of the value" options={VALUE_FORMS} value={form.value} onChange={changeForm} />
-      <TextArea
-        label="Value"
-        rows={14}
-        value={text.value}
-        onInput={(value) => {
-          text.value = value;
-        }}
-      />
-      <TextField
-        label="Time to live in seconds"
-        type="number"
-        min={1}
-        hint={TTL_HINT}
-        value={ttl.value}
-        onInput={(value) => {
-          ttl.value = value;
-        }}
-      />
+      <Choice label="Form of the value" options={VALUE_FORMS} value={form.value} onInput={changeForm} />
+      <TextArea label="Value" rows={14} value={text} />
+      <TextField label="Time to live in seconds" type="number" min={1} hint={TTL_HINT} value={ttl} />
       <Problem
         message={
           problem.value ?? (isChangedBelow ? conflictText(seen.current.modRevision, current.modRevision) : undefined)

@@ -47,21 +47,10 @@ export function AcquireDialog({ namespace, lock, owner, onAcquired, onClose }: A
             ["WRITE", "Write"],
             ["READ", "Read"],
           ]}
-          value={mode.value}
-          onChange={(next) => {
-            mode.value = next;
-          }}
+          value={mode}
         />
       )}
-      <TextField
-        label="Holder"
-        isRequired
-        hint="What others see, at most 256 bytes."
-        value={label.value}
-        onInput={(value) => {
-          label.value = value;
-        }}
-      />
+      <TextField label="Holder" isRequired hint="What others see, at most 256 bytes." value={label} />
       <TextField
         label="Time to live in seconds"
         type="number"
@@ -69,10 +58,7 @@ export function AcquireDialog({ namespace, lock, owner, onAcquired, onClose }: A
         max={86_400}
         isRequired
         hint="1 to 86,400."
-        value={ttl.value}
-        onInput={(value) => {
-          ttl.value = value;
-        }}
+        value={ttl}
       />
     </FormDialog>
   );

@@ -41,10 +41,7 @@ export function CreateLockDialog({ namespace, onCreated, onClose }: CreateLockDi
         hasFocus
         isMonospaced
         hint="1 to 256 bytes. A lock cannot be deleted."
-        value={name.value}
-        onInput={(value) => {
-          name.value = value;
-        }}
+        value={name}
       />
       <Choice<Kind>
         label="Kind"
@@ -52,10 +49,7 @@ export function CreateLockDialog({ namespace, onCreated, onClose }: CreateLockDi
           ["exclusive", "Exclusive"],
           ["rw", "Read-write"],
         ]}
-        value={kind.value}
-        onChange={(next) => {
-          kind.value = next;
-        }}
+        value={kind}
       />
       <TextField
         label="Time to live of a hold in seconds"
@@ -64,10 +58,7 @@ export function CreateLockDialog({ namespace, onCreated, onClose }: CreateLockDi
         max={86_400}
         isRequired
         hint="1 to 86,400. Holders renew before it ends."
-        value={ttl.value}
-        onInput={(value) => {
-          ttl.value = value;
-        }}
+        value={ttl}
       />
       <TextField
         label="Delay after an expired or forced hold in seconds"
@@ -76,10 +67,7 @@ export function CreateLockDialog({ namespace, onCreated, onClose }: CreateLockDi
         max={60}
         isRequired
         hint="0 to 60."
-        value={delay.value}
-        onInput={(value) => {
-          delay.value = value;
-        }}
+        value={delay}
       />
     </FormDialog>
   );

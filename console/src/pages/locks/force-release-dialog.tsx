@@ -30,15 +30,7 @@ export function ForceReleaseDialog({ namespace, lock, hold, onClose }: ForceRele
         who may not notice. Writes that are guarded by the hold are refused from now on. Work that is not guarded
         continues: make sure that the holder has stopped.
       </p>
-      <TextField
-        label="Reason"
-        isRequired
-        hint="For the logs of the members."
-        value={reason.value}
-        onInput={(value) => {
-          reason.value = value;
-        }}
-      />
+      <TextField label="Reason" isRequired hint="For the logs of the members." value={reason} />
     </FormDialog>
   );
 }

@@ -66,8 +66,8 @@ export function LocksPage({ user, route }: PageProps): JSX.Element {
             <SearchField label="Prefix of the name" value={namePrefix} onSearch={(prefix) => show({ prefix })} />
             <Checkbox
               label="Only in use"
-              isChecked={inUseOnly}
-              onChange={(isChecked) => show({ "in-use": isChecked ? "true" : "" })}
+              value={inUseOnly}
+              onInput={(isChecked) => show({ "in-use": isChecked ? "true" : "" })}
             />
           </div>
           <LockTable

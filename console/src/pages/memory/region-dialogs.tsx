@@ -1,6 +1,6 @@
 /** Allocates, writes, resizes and frees memory regions. Each change compares the version that was shown. */
 
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { allocateMemory, freeMemory, resizeMemory, type SeenRegion, writeMemory } from "../../api/index.ts";
 import { base64OfBytes, parsedValue, type ValueForm, ValueProblem } from "../../text/index.ts";
@@ -30,16 +30,8 @@ export function AllocateDialog({ namespace, onAllocated, onClose }: AllocateDial
       onClose={onClose}
       onSubmit={async () => onAllocated(await allocateMemory(namespace, Number(size.value), label.value))}
     >
-      <TextField
-        label="Label"
-        hasFocus
-        hint="For people; at most 256 bytes. May be empty."
-        value={label.value}
-        onInput={(value) => {
-          label.value = value;
-        }}
-      />
-      <SizeField value={size.value} onInput={(value) => (size.value = value)} />
+      <TextField label="Label" hasFocus hint="For people; at most 256 bytes. May be empty." value={label} />
+      <SizeField size={size} />
     </FormDialog>
   );
 }
@@ -68,34 +60,20 @@ export function WriteDialog({
         onDone();
       }}
     >
-      <TextField
-        label="Offset"
-        isRequired
-        isMonospaced
-        value={at.value}
-        onInput={(value) => {
-          at.value = value;
-        }}
-      />
+      <TextField label="Offset" isRequired isMonospaced value={at} />
       <Choice<Exclude<ValueForm, "json">>
         label="Form of the bytes"
         options={[
           ["hex", "Hex"],
           ["text", "Text"],
         ]}
-        value={form.value}
-        onChange={(next) => {
-          form.value = next;
-        }}
+        value={form}
       />
       <TextArea
         label="Bytes"
         rows={6}
-        value={text.value}
+        value={text}
         hint={`Written only if the region is still at version ${seen.expectedVersion}.`}
-        onInput={(value) => {
-          text.value = value;
-        }}
       />
     </FormDialog>
   );
@@ -120,7 +98,7 @@ export function ResizeDialog({
       }}
     >
       <p>A smaller region loses the bytes beyond its new end. New bytes are zero.</p>
-      <SizeField value={size.value} onInput={(value) => (size.value = value)} />
+      <SizeField size={size} />
     </FormDialog>
   );
 }
@@ -149,13 +127,7 @@ export function FreeDialog({
   );
 }
 
-function SizeField({
-  value,
-  onInput,
-}: {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
-}): JSX.Element {
+function SizeField({ size }: { readonly size: Signal<string> }): JSX.Element {
   return (
     <TextField
       label="Size in bytes"
@@ -163,8 +135,7 @@ function SizeField({
       min={1}
       isRequired
       hint="At least 1; at most 64 MiB unless the cluster's settings say otherwise."
-      value={value}
-      onInput={onInput}
+      value={size}
     />
   );
 }

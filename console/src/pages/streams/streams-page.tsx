@@ -42,14 +42,7 @@ export function StreamsPage({ user, route }: PageProps): JSX.Element {
     <>
       <PageHead title="Watches">
         {!isAll && <span class="muted">Namespace {namespace}</span>}
-        <Select
-          label="Member"
-          value={memberId.value}
-          options={[["", "the member of this page"], ...choices]}
-          onInput={(id) => {
-            memberId.value = id;
-          }}
-        />
+        <Select label="Member" value={memberId} options={[["", "the member of this page"], ...choices]} />
       </PageHead>
       <Table
         caption="Open streams"

@@ -41,14 +41,7 @@ export function UsagePage({ user }: PageProps): JSX.Element {
   return (
     <>
       <PageHead title="Usage">
-        <Select
-          label="Show"
-          value={measure.value}
-          options={MEASURES}
-          onInput={(next) => {
-            measure.value = MEASURES.find(([name]) => name === next)?.[0] ?? "requests";
-          }}
-        />
+        <Select label="Show" value={measure} options={MEASURES} />
         <Choice<Period>
           label="Period"
           options={[
@@ -56,10 +49,7 @@ export function UsagePage({ user }: PageProps): JSX.Element {
             ["week", "7 days"],
             ["month", "30 days"],
           ]}
-          value={period.value}
-          onChange={(next) => {
-            period.value = next;
-          }}
+          value={period}
         />
         <LiveState loaded={loaded.value} onRefresh={() => void refresh()} />
       </PageHead>

@@ -2,9 +2,9 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { ApiError, exchangeApiKey, logIn } from "../api/index.ts";
+import { exchangeApiKey, logIn } from "../api/index.ts";
 import { signIn } from "../session/index.ts";
-import { Button, Choice, Problem, TextField } from "../ui/index.ts";
+import { Button, Choice, Problem, TextField, useSubmission } from "../ui/index.ts";
 import { Mark } from "./mark.tsx";
 
 type Way = "password" | "key";
@@ -30,33 +30,14 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
   const way = useSignal<Way>("password");
   const email = useSignal(known);
   const secret = useSignal("");
-  const problem = useSignal<string | undefined>(undefined);
-  const isSending = useSignal(false);
-  const submit = async (): Promise<void> => {
-    isSending.value = true;
-    problem.value = undefined;
-    try {
-      const session =
-        way.value === "key" ? await exchangeApiKey(secret.value.trim()) : await logIn(email.value, secret.value);
-      secret.value = "";
-      signIn(session);
-    } catch (error) {
-      if (!(error instanceof ApiError)) {
-        throw error;
-      }
-      problem.value = error.message;
-    } finally {
-      isSending.value = false;
-    }
-  };
+  const { onSubmit, isSending, problem } = useSubmission(async () => {
+    const session =
+      way.value === "key" ? await exchangeApiKey(secret.value.trim()) : await logIn(email.value, secret.value);
+    secret.value = "";
+    signIn(session);
+  });
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <form class="form" onSubmit={onSubmit}>
       <Choice<Way>
         label="Way to sign in"
         options={[

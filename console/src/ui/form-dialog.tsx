@@ -2,13 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { ApiError } from "../api/index.ts";
-import { ValueProblem } from "../text/index.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { TextField } from "./fields.tsx";
 import { Problem } from "./problem.tsx";
 import { announce } from "./toast.tsx";
+import { useSubmission } from "./use-submission.ts";
 
 export interface FormDialogProps {
   readonly title: string;
@@ -28,35 +27,16 @@ export interface FormDialogProps {
 export function FormDialog(props: FormDialogProps): JSX.Element {
   const { title, children, action, isDanger = false, confirmation, onSubmit, done, onClose } = props;
   const typed = useSignal("");
-  const problem = useSignal<string | undefined>(undefined);
-  const isSending = useSignal(false);
-  const submit = async (): Promise<void> => {
-    isSending.value = true;
-    problem.value = undefined;
-    try {
-      await onSubmit();
-      if (done !== undefined) {
-        announce(done);
-      }
-      onClose();
-    } catch (error) {
-      if (!(error instanceof ApiError || error instanceof ValueProblem)) {
-        throw error;
-      }
-      problem.value = error.message;
-    } finally {
-      isSending.value = false;
+  const submission = useSubmission(async () => {
+    await onSubmit();
+    if (done !== undefined) {
+      announce(done);
     }
-  };
+    onClose();
+  });
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <form class="form" onSubmit={submission.onSubmit}>
         {children}
         {confirmation !== undefined && (
           <>
@@ -66,13 +46,13 @@ export function FormDialog(props: FormDialogProps): JSX.Element {
             <TextField label="Confirmation" isLabelHidden isMonospaced value={typed} />
           </>
         )}
-        <Problem message={problem.value} />
+        <Problem message={submission.problem.value} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind={isDanger ? "danger" : "primary"}
-            isDisabled={isSending.value || (confirmation !== undefined && typed.value !== confirmation)}
+            isDisabled={submission.isSending.value || (confirmation !== undefined && typed.value !== confirmation)}
           >
             {action}
           </Button>

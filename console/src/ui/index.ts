@@ -19,3 +19,4 @@ export { Sparkline } from "./sparkline.tsx";
 export { type Column, Table } from "./table.tsx";
 export { Tile } from "./tile.tsx";
 export { announce, Toasts } from "./toast.tsx";
+export { useSubmission } from "./use-submission.ts";

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { ApiError, compareAndSwap } from "../../api/index.ts";
+import { compareAndSwap } from "../../api/index.ts";
 import {
   base64OfBytes,
   bestForm,
@@ -14,7 +14,7 @@ import {
   type ValueForm,
   ValueProblem,
 } from "../../text/index.ts";
-import { announce, Button, Choice, Problem, TextArea, TextField } from "../../ui/index.ts";
+import { announce, Button, Choice, Problem, TextArea, TextField, useSubmission } from "../../ui/index.ts";
 import { TTL_HINT, ttlOf } from "./ttl.ts";
 import { VALUE_FORMS } from "./value-forms.ts";
 
@@ -42,36 +42,22 @@ export function ValueEditor({ namespace, name, current, onSaved, onCancel }: Val
   const form = useSignal<ValueForm>(possibleForms(bytes).find((one) => one === bestForm(bytes)) ?? "hex");
   const text = useSignal(formattedValue(bytes, form.value));
   const ttl = useSignal(ttlText(seen.current));
-  const problem = useSignal<string | undefined>(undefined);
-  const isSending = useSignal(false);
   const isChangedBelow = current.modRevision !== seen.current.modRevision;
 
-  const save = async (): Promise<void> => {
-    isSending.value = true;
-    problem.value = undefined;
-    try {
-      const { success, modRevision } = await compareAndSwap({
-        namespace,
-        key: name,
-        value: base64OfBytes(parsedValue(text.value, form.value)),
-        expectedModRevision: seen.current.modRevision,
-        ttlSeconds: ttlOf(ttl.value),
-      });
-      if (success) {
-        announce(`Saved at revision ${modRevision}`);
-        onSaved();
-      } else {
-        problem.value = conflictText(seen.current.modRevision, modRevision);
-      }
-    } catch (error) {
-      if (!(error instanceof ApiError || error instanceof ValueProblem)) {
-        throw error;
-      }
-      problem.value = error.message;
-    } finally {
-      isSending.value = false;
+  const { onSubmit, isSending, problem } = useSubmission(async () => {
+    const { success, modRevision } = await compareAndSwap({
+      namespace,
+      key: name,
+      value: base64OfBytes(parsedValue(text.value, form.value)),
+      expectedModRevision: seen.current.modRevision,
+      ttlSeconds: ttlOf(ttl.value),
+    });
+    if (!success) {
+      throw new ValueProblem(conflictText(seen.current.modRevision, modRevision));
     }
-  };
+    announce(`Saved at revision ${modRevision}`);
+    onSaved();
+  });
   const reload = (): void => {
     seen.current = current;
     const fresh = bytesOfBase64(current.value);
@@ -90,13 +76,7 @@ export function ValueEditor({ namespace, name, current, onSaved, onCancel }: Val
     }
   };
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <form class="form" onSubmit={onSubmit}>
       <Choice label="Form of the value" options={VALUE_FORMS} value={form.value} onInput={changeForm} />
       <TextArea label="Value" rows={14} value={text} />
       <TextField label="Time to live in seconds" type="number" min={1} hint={TTL_HINT} value={ttl} />

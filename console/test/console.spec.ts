@@ -11,11 +11,21 @@ import path from "node:path";
 import type { Client, LockHandle } from "@quoin/client";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import { type ClusterMember, ClusterUnderTest } from "../../node/test/harness/index.ts";
+import { type ClusterMember, ClusterUnderTest, until } from "../../node/test/harness/index.ts";
 import { buildConsole } from "../scripts/index.ts";
 import { accessibilityViolations } from "./accessibility.ts";
 import { type ColorScheme, findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
-import { createUser, ExampleShop, fillHostile, fillMany, HOSTILE, MANY, MARKUP, SHOP } from "./example-data.ts";
+import {
+  createUser,
+  ExampleShop,
+  fillHostile,
+  fillMany,
+  HOSTILE,
+  MANY,
+  MARKUP,
+  SHOP,
+  withCustomers,
+} from "./example-data.ts";
 import { PathProxy } from "./path-proxy.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
 
@@ -31,6 +41,9 @@ const PICTURE = { x: 0, y: 0, width: 1_360, height: 700 };
 const MANUAL_PICTURES: ReadonlySet<string> = new Set([
   ...["overview-light", "keys-light", "locks-dark", "logs-light", "usage-light"],
 ]);
+/** Points of a line in a picture: a member counts for five seconds for each, and the page asks every ten seconds. */
+const PICTURE_POINTS = 20;
+const DRAWN_MS_MAX = 150_000;
 
 /** A view of the console, and a text that it shows once it has its data. */
 interface View {
@@ -185,9 +198,27 @@ describe("the console in a browser", function () {
   }
 
   async function takePicture(page: Page, name: string): Promise<void> {
-    if (PICTURES !== undefined && MANUAL_PICTURES.has(name)) {
-      await page.screenshot({ path: path.join(PICTURES, `console-${name}.png`), clip: PICTURE });
+    if (PICTURES === undefined || !MANUAL_PICTURES.has(name)) {
+      return;
     }
+    if (name === "overview-light") {
+      const clients = cluster.members.map(({ grpc }) => cluster.client([grpc]));
+      await withCustomers(clients, async () => {
+        for (const { name: member } of cluster.members) {
+          await untilDrawn(page, `Latency of ${member}`, PICTURE_POINTS);
+        }
+      });
+    }
+    await page.screenshot({ path: path.join(PICTURES, `console-${name}.png`), clip: PICTURE });
+  }
+
+  /** Waits until the line with this label has so many points. */
+  async function untilDrawn(page: Page, label: string, points: number): Promise<void> {
+    const line = main(page)
+      .getByRole("img", { name: `${label}:` })
+      .locator(".sparkline-line");
+    const pointsOf = async () => (await line.getAttribute("d"))?.split("L").length ?? 0;
+    await until(`${points} points of ${label}`, async () => (await pointsOf()) >= points, DRAWN_MS_MAX);
   }
 
   it("refuses a wrong password, and signs in by the right one and by an API key", async () => {
@@ -417,6 +448,29 @@ describe("the console in a browser", function () {
       }
       await proxy.stop();
     }
+  });
+
+  it("draws the requests and the latency of each member over time", async () => {
+    const page = await openAsOwner();
+    await show(page, "#/overview");
+    const ofMembers = cluster.members.flatMap(({ name }) => [`Requests per second of ${name}`, `Latency of ${name}`]);
+    const labels = ["Requests per second", "Latency", ...ofMembers];
+    for (const label of labels) {
+      await untilDrawn(page, label, 2);
+    }
+    const charts = (await page.evaluate(`Array.from(document.querySelectorAll("main .sparkline"), (chart) => {
+      const line = chart.querySelector(".sparkline-line");
+      const [width, lineWidth] = [chart, line].map((one) => one.getBoundingClientRect().width);
+      return { text: chart.getAttribute("aria-label"), width, lineWidth, stroke: getComputedStyle(line).stroke };
+    })`)) as { text: string; width: number; lineWidth: number; stroke: string }[];
+    expect(charts.map(({ text }) => text.slice(0, text.indexOf(":")))).to.have.members(labels);
+    for (const { text, width, lineWidth, stroke } of charts) {
+      expect(width, text).to.be.above(40);
+      expect(lineWidth, text).to.be.closeTo(width, 2);
+      expect(stroke, text).not.to.equal("none");
+    }
+    const [requests] = charts.filter(({ text }) => text.startsWith("Requests per second:"));
+    expect(requests?.text, "the requests that have filled the cluster").to.match(/at most [\d.,]*[1-9]/);
   });
 
   it("transfers the leadership, and goes on when the leader is killed", async () => {

@@ -1,6 +1,7 @@
 /** What the cluster of the console's tests contains: a shop as the manual's pictures show it, and names of attackers. */
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AcquireLockResult, Client, LockHandle } from "@quoin/client";
 import { expect } from "chai";
 import { type ClusterUnderTest, until } from "../../node/test/harness/index.ts";
@@ -25,6 +26,8 @@ const CONFIG = {
 };
 const LOCK_TTL_SECONDS = 90;
 const WAIT_MS = 10 * 60_000;
+/** Many calls at a time, on a machine that is busy with other things too. */
+const PATIENT = { timeoutMs: 60_000 };
 const REGION_BYTES = 4_096;
 
 /** Gives a new user a password by the token of the mail, which the member q-0 writes into its log. */
@@ -141,6 +144,36 @@ export class ExampleShop {
   }
 }
 
+/** Time from one busy hour of the shop to the next, which lasts a minute here. */
+const WAVE_MS = 60_000;
+/** From the busiest moment of one member to that of the next, so that their lines differ. */
+const AHEAD_MS = 8_000;
+const [FEWEST_VISITS, MOST_VISITS] = [2, 8];
+const BETWEEN_VISITS_MS = 40;
+
+/** Lets customers visit the shop at each of these members until the work is done: few and many of them in turns. */
+export async function withCustomers(members: readonly Client[], work: () => Promise<void>): Promise<void> {
+  const ending = new AbortController();
+  await Promise.all([
+    work().finally(() => ending.abort()),
+    ...members.map((member, at) => visits(member, at * AHEAD_MS, ending.signal)),
+  ]);
+}
+
+async function visits({ keyValue }: Client, aheadMs: number, ending: AbortSignal): Promise<void> {
+  while (!ending.aborted) {
+    const height = (1 + Math.sin(((Date.now() + aheadMs) / WAVE_MS) * 2 * Math.PI)) / 2;
+    const customers = Math.round(FEWEST_VISITS + height * (MOST_VISITS - FEWEST_VISITS));
+    const visit = async (): Promise<void> => {
+      await keyValue.get(SHOP, "config/checkout", PATIENT);
+      const cart = { customer: randomUUID(), articles: ["blue mug"] };
+      await keyValue.put(SHOP, "carts/1001", JSON.stringify(cart), PATIENT);
+    };
+    await Promise.all(Array.from({ length: customers }, visit));
+    await sleep(BETWEEN_VISITS_MS);
+  }
+}
+
 /** A namespace in which every name and every value is markup. Returns what ends its holds. */
 export async function fillHostile(client: Client): Promise<LockHandle> {
   const { keyValue, locks, memory, logs } = client;
@@ -167,9 +200,7 @@ export async function fillMany({ keyValue }: Client, count: number): Promise<voi
   const work = async (): Promise<void> => {
     for (let at = next++; at < count; at = next++) {
       const shard = String(Math.floor(at / SHARD_KEYS)).padStart(3, "0");
-      await keyValue.put(MANY, `shard-${shard}/key-${String(at).padStart(7, "0")}`, `value ${at}`, {
-        timeoutMs: 60_000,
-      });
+      await keyValue.put(MANY, `shard-${shard}/key-${String(at).padStart(7, "0")}`, `value ${at}`, PATIENT);
     }
   };
   await Promise.all(Array.from({ length: WRITES_IN_FLIGHT }, work));

@@ -1,6 +1,7 @@
 /**
  * The wire contract of Quoin as code: every message and service of the package `coordination.v1`, generated from the
- * protobuf definitions beside this file, and functions that servers and clients share.
+ * protobuf definitions beside this file, the types of the HTTP bodies that have no such message (`http/`), and functions
+ * that servers and clients share.
  *
  * A message `X` is a type and, under the same name, an object with `encode`, `decode`, `create` and `fromPartial`. An
  * int64 is a bigint, `bytes` are a Uint8Array (a Buffer in messages that the generated clients receive), a map is a
@@ -20,6 +21,22 @@ export * from "./generated/coordination/v1/lock.ts";
 export * from "./generated/coordination/v1/memory.ts";
 export * from "./generated/coordination/v1/types.ts";
 export * from "./generated/coordination/v1/watch.ts";
+export type {
+  ApiKeyBody,
+  ApiKeysBody,
+  CreatedApiKeyBody,
+  EventBody,
+  EventsBody,
+  LogBody,
+  LoginBody,
+  LogsBody,
+  NamespaceUsageBody,
+  QuotaBody,
+  UsageBody,
+  UsageNumbersBody,
+  UserBody,
+  UsersBody,
+} from "./http/index.ts";
 export type { MalformedMessageProblem } from "./malformed-message-error.ts";
 export { MalformedMessageError } from "./malformed-message-error.ts";
 export type { RawServiceDefinition } from "./raw-methods.ts";

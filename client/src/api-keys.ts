@@ -3,6 +3,7 @@
  * HTTP.
  */
 
+import type { ApiKeyBody, ApiKeysBody, CreatedApiKeyBody } from "@quoin/proto";
 import { getJson, optionalTimeMs, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 import { flag, httpCallRules, optionsCheck, text, whole } from "./options-check.ts";
@@ -55,25 +56,6 @@ export interface ListApiKeysOptions extends HttpCallOptions {
   readonly pageSize?: number | undefined;
 }
 
-interface WireApiKey {
-  readonly api_key_id: string;
-  readonly name: string;
-  readonly key_prefix: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly last_used_at: string | null;
-  readonly revoked_at: string | null;
-}
-
-interface WireCreatedApiKey extends Pick<WireApiKey, "api_key_id" | "name" | "created_at" | "expires_at"> {
-  readonly key: string;
-}
-
-interface WireApiKeys {
-  readonly keys: readonly WireApiKey[];
-  readonly next_cursor: string | null;
-}
-
 const checkCreate = optionsCheck<CreateApiKeyOptions>({ ...httpCallRules, expiresInDays: whole });
 const checkPages = optionsCheck<ListApiKeysOptions>({
   ...httpCallRules,
@@ -102,7 +84,7 @@ export class ApiKeyClient {
     const { expiresInDays, ...call } = options;
     const value = { name: textField("name", name), expires_in_days: expiresInDays };
     const request = { method: "POST", path: "/keys", value, isRepeatable: false } as const;
-    const made = await sendJson<WireCreatedApiKey>(this.#members, request, call);
+    const made = await sendJson<CreatedApiKeyBody>(this.#members, request, call);
     return {
       apiKeyId: made.api_key_id,
       name: made.name,
@@ -122,7 +104,7 @@ export class ApiKeyClient {
     if (includeRevoked) query.set("include_revoked", "true");
     for (let cursor: string | null = ""; cursor !== null; ) {
       if (cursor !== "") query.set("cursor", cursor);
-      const page: WireApiKeys = await getJson(this.#members, `/keys?${query}`, call);
+      const page: ApiKeysBody = await getJson(this.#members, `/keys?${query}`, call);
       yield page.keys.map(infoOf);
       cursor = page.next_cursor;
     }
@@ -147,7 +129,7 @@ export class ApiKeyClient {
   }
 }
 
-function infoOf(key: WireApiKey): ApiKeyInfo {
+function infoOf(key: ApiKeyBody): ApiKeyInfo {
   return {
     apiKeyId: key.api_key_id,
     name: key.name,

@@ -1,5 +1,6 @@
-/** Event logs and their events, on the wire and in the SDK. */
+/** Event logs and their events in the SDK, made from those on the wire. */
 
+import type { EventBody, EventsBody, LogBody } from "@quoin/proto";
 import { parseJson } from "./http-json.ts";
 
 /** An event log. */
@@ -54,41 +55,8 @@ const settingNames = [
   ["retentionMaxBytes", "retention.max_bytes"],
 ] as const;
 
-/** A log on the wire. */
-export interface WireLog {
-  readonly log_id: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly first_sequence: number;
-  readonly last_sequence: number;
-  readonly event_count: number;
-  readonly size_bytes: number;
-  readonly created_at: string;
-  readonly created_by: string;
-  readonly settings: Readonly<Record<string, number | null>>;
-}
-
-interface WireEvent {
-  readonly sequence: number;
-  readonly timestamp: string;
-  readonly payload: string;
-  readonly idempotency_key: string | null;
-}
-
-/** A page of logs on the wire. */
-export interface WireLogs {
-  readonly logs: readonly WireLog[];
-  readonly next_cursor: string | null;
-}
-
-/** A page of events on the wire. */
-export interface WireEvents {
-  readonly events: readonly WireEvent[];
-  readonly last_sequence: number;
-}
-
 /** A log in the form of the SDK. */
-export function logOf(log: WireLog): LogInfo {
+export function logOf(log: LogBody): LogInfo {
   return {
     logId: log.log_id,
     name: log.name,
@@ -112,7 +80,7 @@ export function wireSettings(settings: LogSettings): Record<string, number | nul
 }
 
 /** A page of events in the form of the SDK. */
-export function pageOf({ events, last_sequence: lastSequence }: WireEvents): EventPage {
+export function pageOf({ events, last_sequence: lastSequence }: EventsBody): EventPage {
   return { events: events.map(eventOf), lastSequence };
 }
 
@@ -121,7 +89,7 @@ export function eventOfText(text: string): LogEvent {
   return eventOf(parseJson(text));
 }
 
-function eventOf({ sequence, timestamp, payload, idempotency_key: key }: WireEvent): LogEvent {
+function eventOf({ sequence, timestamp, payload, idempotency_key: key }: EventBody): LogEvent {
   return {
     sequence,
     timestampMs: Date.parse(timestamp),

@@ -6,6 +6,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import type { EventsBody, LogBody, LogsBody } from "@quoin/proto";
 import { backoffMs } from "./backoff.ts";
 import { EndableIterator } from "./endable-iterator.ts";
 import type { Guard } from "./guard.ts";
@@ -21,9 +22,6 @@ import {
   type LogSettings,
   logOf,
   pageOf,
-  type WireEvents,
-  type WireLog,
-  type WireLogs,
   wireSettings,
 } from "./log-messages.ts";
 import { LogNames } from "./log-names.ts";
@@ -177,14 +175,14 @@ export class LogClient {
     const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
     // A second creation gets the error that the log already exists.
     const request = { method: "POST", path: "/logs", value: body, isRepeatable: false } as const;
-    return logOf(await sendJson<WireLog>(this.#members, request, call));
+    return logOf(await sendJson<LogBody>(this.#members, request, call));
   }
 
   /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that is not visible. */
   async describe(log: string, options: HttpCallOptions = {}): Promise<LogInfo> {
     checkCall(options, "logs.describe");
     return this.#names.withId(log, options, async (logId, call) =>
-      logOf(await getJson<WireLog>(this.#members, pathOf(logId), call)),
+      logOf(await getJson<LogBody>(this.#members, pathOf(logId), call)),
     );
   }
 
@@ -197,7 +195,7 @@ export class LogClient {
     checkFind(options, "logs.find");
     const { namespace = "default", ...call } = options;
     const query = new URLSearchParams({ name: textField("name", name), namespace: textField("namespace", namespace) });
-    const [log] = (await getJson<WireLogs>(this.#members, `/logs?${query}`, call)).logs;
+    const [log] = (await getJson<LogsBody>(this.#members, `/logs?${query}`, call)).logs;
     return log === undefined ? undefined : logOf(log);
   }
 
@@ -210,7 +208,7 @@ export class LogClient {
     if (namespace !== undefined) query.set("namespace", textField("namespace", namespace));
     for (let cursor: string | null = ""; cursor !== null; ) {
       query.set("cursor", cursor);
-      const page: WireLogs = await getJson<WireLogs>(this.#members, `/logs?${query}`, call);
+      const page: LogsBody = await getJson<LogsBody>(this.#members, `/logs?${query}`, call);
       yield page.logs.map(logOf);
       cursor = page.next_cursor;
     }
@@ -224,7 +222,7 @@ export class LogClient {
     return this.#names.withId(log, options, async (logId, call) => {
       // Repeated changes give the same settings.
       const request = { method: "PATCH", path: pathOf(logId), value, isRepeatable: true } as const;
-      return logOf(await sendJson<WireLog>(this.#members, request, call));
+      return logOf(await sendJson<LogBody>(this.#members, request, call));
     });
   }
 
@@ -279,7 +277,7 @@ export class LogClient {
       log,
       waitSeconds === 0 ? call : { ...call, timeoutMs: timeoutMs + waitSeconds * msPerSecond },
       async (logId, request) =>
-        pageOf(await getJson<WireEvents>(this.#members, `${pathOf(logId)}/events?${query}`, request)),
+        pageOf(await getJson<EventsBody>(this.#members, `${pathOf(logId)}/events?${query}`, request)),
     );
   }
 

@@ -1,5 +1,6 @@
 /** The usage of a cluster, as counted for billing. Every member serves it over HTTP. */
 
+import type { UsageBody, UsageNumbersBody } from "@quoin/proto";
 import { getJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 import { httpCallRules, instant, oneOf, optionsCheck } from "./options-check.ts";
@@ -85,41 +86,6 @@ export interface UsageOptions extends HttpCallOptions {
   readonly granularity?: "hour" | "day" | undefined;
 }
 
-interface WireNumbers {
-  readonly requests: number;
-  readonly append_requests: number;
-  readonly events_appended: number;
-  readonly bytes_appended: number;
-  readonly bytes_stored: number | null;
-  readonly kv_operations: number;
-  readonly lock_operations: number;
-  readonly memory_operations: number;
-  readonly memory_bytes: number | null;
-}
-
-interface WireUsage {
-  readonly period: { readonly start: string; readonly end: string };
-  readonly totals: WireNumbers;
-  readonly buckets: readonly (WireNumbers & { readonly start: string })[];
-  readonly by_key: readonly (Pick<WireNumbers, "requests" | "events_appended" | "bytes_appended"> & {
-    readonly api_key_id: string;
-  })[];
-  readonly namespaces: readonly {
-    readonly namespace: string;
-    readonly quotas: {
-      readonly bytes: QuotaUse;
-      readonly keys: QuotaUse;
-      readonly locks: QuotaUse;
-      readonly memory_bytes: QuotaUse;
-      readonly memory_regions: QuotaUse;
-      readonly event_bytes: QuotaUse;
-      readonly event_logs: QuotaUse;
-    };
-  }[];
-  readonly limits: { readonly requests_per_minute: number };
-  readonly as_of: string;
-}
-
 const checkRead = optionsCheck<UsageOptions>({
   ...httpCallRules,
   from: instant,
@@ -142,7 +108,7 @@ export class UsageClient {
     const query = new URLSearchParams({ granularity });
     if (from !== undefined) query.set("from", instantOf(from));
     if (to !== undefined) query.set("to", instantOf(to));
-    const usage: WireUsage = await getJson(this.#members, `/billing/usage?${query}`, call);
+    const usage: UsageBody = await getJson(this.#members, `/billing/usage?${query}`, call);
     return {
       startMs: Date.parse(usage.period.start),
       endMs: Date.parse(usage.period.end),
@@ -174,7 +140,7 @@ function instantOf(instant: Date | string): string {
   return typeof instant === "string" ? instant : instant.toISOString();
 }
 
-function numbersOf(numbers: WireNumbers): UsageNumbers {
+function numbersOf(numbers: UsageNumbersBody): UsageNumbers {
   return {
     requests: numbers.requests,
     appendRequests: numbers.append_requests,

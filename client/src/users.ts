@@ -3,6 +3,7 @@
  * and namespaces they have; other users look absent. Every member serves them over HTTP.
  */
 
+import type { UserBody, UsersBody } from "@quoin/proto";
 import { getJson, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 import { httpCallRules, listOf, oneOf, optionsCheck, type Rules, record, text, whole } from "./options-check.ts";
@@ -44,20 +45,6 @@ export interface UserChanges extends Partial<NewUser> {
 export interface ListUsersOptions extends HttpCallOptions {
   /** Users per page, at most 1,000. Default 100. */
   readonly pageSize?: number | undefined;
-}
-
-interface WireUser {
-  readonly user_id: string;
-  readonly email: string;
-  readonly role: UserInfo["role"];
-  readonly namespaces: readonly string[];
-  readonly status: UserInfo["status"];
-  readonly created_at: string;
-}
-
-interface WireUsers {
-  readonly users: readonly WireUser[];
-  readonly next_cursor: string | null;
 }
 
 const role = oneOf("viewer", "member", "admin", "owner");
@@ -105,7 +92,7 @@ export class UserClient {
     const query = new URLSearchParams({ limit: String(pageSize) });
     for (let cursor: string | null = ""; cursor !== null; ) {
       if (cursor !== "") query.set("cursor", cursor);
-      const page: WireUsers = await getJson(this.#members, `/users?${query}`, call);
+      const page: UsersBody = await getJson(this.#members, `/users?${query}`, call);
       yield page.users.map(infoOf);
       cursor = page.next_cursor;
     }
@@ -138,7 +125,7 @@ export class UserClient {
     await this.#send({ method: "DELETE", path: pathOf(userId), isRepeatable: false }, options);
   }
 
-  #send(request: Parameters<typeof sendJson>[1], options: HttpCallOptions): Promise<WireUser> {
+  #send(request: Parameters<typeof sendJson>[1], options: HttpCallOptions): Promise<UserBody> {
     return sendJson(this.#members, request, options);
   }
 }
@@ -147,7 +134,7 @@ function pathOf(userId: string): string {
   return `/users/${encodeURIComponent(textField("userId", userId))}`;
 }
 
-function infoOf(user: WireUser): UserInfo {
+function infoOf(user: UserBody): UserInfo {
   return {
     userId: user.user_id,
     email: user.email,

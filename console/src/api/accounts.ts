@@ -1,36 +1,16 @@
 /** Sign-ins, users, API keys and usage: the routes of HTTP. */
 
+import type * as Proto from "@quoin/proto";
 import { claimsOf, type Role, type Session } from "../session/index.ts";
 import type { CallOptions } from "./call.ts";
 import { requestJson } from "./request.ts";
 
-/** A user, as the member describes it. */
-export interface User {
-  readonly user_id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly namespaces: readonly string[];
-  readonly status: "unverified" | "active" | "disabled";
-  readonly created_at: string;
-}
-
-/** An API key without its secret. */
-export interface ApiKey {
-  readonly api_key_id: string;
-  readonly name: string;
-  readonly key_prefix: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly last_used_at: string | null;
-  readonly revoked_at: string | null;
-}
-
-/** An API key with its secret, which only this answer contains. */
-export interface CreatedApiKey {
-  readonly api_key_id: string;
-  readonly name: string;
-  readonly key: string;
-}
+export type User = Proto.UserBody;
+export type ApiKey = Proto.ApiKeyBody;
+export type CreatedApiKey = Proto.CreatedApiKeyBody;
+export type Usage = Proto.UsageBody;
+export type UsageNumbers = Proto.UsageNumbersBody;
+export type Quota = Proto.QuotaBody;
 
 /** One page of a listing. */
 export interface Page<Item> {
@@ -43,7 +23,7 @@ const PAGE_ENTRIES = "100";
 
 /** Exchanges an e-mail address and a password for a session. */
 export async function logIn(email: string, password: string): Promise<Session> {
-  const { access_token: token, user } = await requestJson<{ access_token: string; user: User }>(
+  const { access_token: token, user } = await requestJson<Proto.LoginBody>(
     "auth/login",
     { email, password },
     { method: "POST", isAnonymous: true },
@@ -53,7 +33,7 @@ export async function logIn(email: string, password: string): Promise<Session> {
 
 /** Exchanges an API key for a session of its user. */
 export async function exchangeApiKey(apiKey: string): Promise<Session> {
-  const { access_token: token } = await requestJson<{ access_token: string }>(
+  const { access_token: token } = await requestJson<Pick<Proto.LoginBody, "access_token">>(
     "auth/token",
     { api_key: apiKey },
     { method: "POST", isAnonymous: true },
@@ -65,9 +45,7 @@ export async function exchangeApiKey(apiKey: string): Promise<Session> {
 
 export async function listUsers(cursor: string, options: CallOptions): Promise<Page<User>> {
   const query = new URLSearchParams({ limit: PAGE_ENTRIES, ...(cursor !== "" && { cursor }) });
-  const page = await requestJson<{ users: User[]; next_cursor: string | null }>(`users?${query}`, undefined, {
-    ...options,
-  });
+  const page = await requestJson<Proto.UsersBody>(`users?${query}`, undefined, options);
   return { items: page.users, next: page.next_cursor ?? "" };
 }
 
@@ -115,9 +93,7 @@ export async function listApiKeys(
     ...(owner === "all" && { all: "true" }),
     ...(typeof owner === "object" && { user_id: owner.userId }),
   });
-  const page = await requestJson<{ keys: ApiKey[]; next_cursor: string | null }>(`keys?${query}`, undefined, {
-    ...options,
-  });
+  const page = await requestJson<Proto.ApiKeysBody>(`keys?${query}`, undefined, options);
   return { items: page.keys, next: page.next_cursor ?? "" };
 }
 
@@ -129,43 +105,11 @@ export async function revokeApiKey(apiKeyId: string): Promise<void> {
   await requestJson(`keys/${encodeURIComponent(apiKeyId)}`, undefined, { method: "DELETE", isRepeatable: true });
 }
 
-/** Counts of a period. Null = unknown for that period. */
-export interface UsageNumbers {
-  readonly requests: number;
-  readonly append_requests: number;
-  readonly events_appended: number;
-  readonly bytes_appended: number;
-  readonly bytes_stored: number | null;
-  readonly kv_operations: number;
-  readonly lock_operations: number;
-  readonly memory_operations: number;
-  readonly memory_bytes: number | null;
-}
-
-export interface Quota {
-  readonly used: number;
-  readonly limit: number;
-}
-
-/** Usage of the cluster, or of what the caller may see. */
-export interface Usage {
-  readonly period: { readonly start: string; readonly end: string };
-  readonly totals: UsageNumbers;
-  readonly buckets: readonly (UsageNumbers & { readonly start: string })[];
-  readonly by_key: readonly {
-    readonly api_key_id: string;
-    readonly requests: number;
-    readonly events_appended: number;
-    readonly bytes_appended: number;
-  }[];
-  readonly namespaces: readonly { readonly namespace: string; readonly quotas: Readonly<Record<string, Quota>> }[];
-}
-
 export async function getUsage(from: string | null, granularity: "hour" | "day", signal: AbortSignal): Promise<Usage> {
   const query = new URLSearchParams({ granularity, ...(from !== null && { from }) });
   return await requestJson(`billing/usage?${query}`, undefined, { signal });
 }
 
-function sessionUser({ user_id: userId, email, role, namespaces }: User): Session["user"] {
+function sessionUser({ user_id: userId, email, role, namespaces }: Proto.LoginBody["user"]): Session["user"] {
   return { userId, email, role, namespaces };
 }

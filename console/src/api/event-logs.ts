@@ -1,41 +1,22 @@
 /** Event logs: the routes of HTTP. */
 
+import type * as Proto from "@quoin/proto";
 import type { Page } from "./accounts.ts";
 import type { CallOptions } from "./call.ts";
 import type { ServerSentEvent } from "./event-reader.ts";
 import { randomId } from "./random-id.ts";
 import { request, requestJson } from "./request.ts";
 
-export interface EventLog {
-  readonly log_id: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly first_sequence: number;
-  readonly last_sequence: number;
-  readonly event_count: number;
-  readonly size_bytes: number;
-  readonly created_at: string;
-  readonly created_by: string;
-  /** Null = not set. */
-  readonly settings: Readonly<Record<string, number | null>>;
-}
-
-export interface LogEvent {
-  readonly sequence: number;
-  readonly timestamp: string;
-  /** Base64. */
-  readonly payload: string;
-  readonly idempotency_key: string | null;
-}
-
-export type LogSettings = Readonly<Record<string, number | null>>;
+export type EventLog = Proto.LogBody;
+export type LogEvent = Proto.EventBody;
+export type LogSettings = EventLog["settings"];
 
 const PAGE_ENTRIES = "100";
 
 export async function listLogs(namespace: string, cursor: string, options: CallOptions): Promise<Page<EventLog>> {
   const query = new URLSearchParams({ namespace, limit: PAGE_ENTRIES, ...(cursor !== "" && { cursor }) });
   const path = `logs?${query}`;
-  const page = await requestJson<{ logs: EventLog[]; next_cursor: string | null }>(path, undefined, options);
+  const page = await requestJson<Proto.LogsBody>(path, undefined, options);
   return { items: page.logs, next: page.next_cursor ?? "" };
 }
 

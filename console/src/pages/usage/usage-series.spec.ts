@@ -10,6 +10,7 @@ const NUMBERS: UsageNumbers = {
 function usage(start: string, end: string, ...buckets: string[]): Usage {
   return {
     ...{ period: { start, end }, totals: NUMBERS, by_key: [], namespaces: [] },
+    ...{ limits: { requests_per_minute: 0 }, as_of: end },
     buckets: buckets.map((at) => ({ ...NUMBERS, start: at })),
   };
 }

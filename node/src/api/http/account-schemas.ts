@@ -1,7 +1,7 @@
 /** The schemas of users and API keys in answers, for the OpenAPI document. */
 
+import type { ApiKeyBody, UserBody } from "@quoin/proto";
 import { z } from "zod";
-import type { ListedApiKey, UserMessage } from "../methods/index.ts";
 
 const ROLES = ["viewer", "member", "admin", "owner"] as const;
 
@@ -13,11 +13,11 @@ export const TimestampSchema = z.string().meta({ format: "date-time" });
 export const UserSchema = z.object({
   user_id: z.string().meta({ format: "uuid" }),
   email: z.string(),
-  role: z.string().meta({ enum: [...ROLES] }),
+  role: z.enum(ROLES),
   namespaces: z.array(z.string()).describe('Namespaces in which the user may do it; "*" = all'),
-  status: z.string().meta({ enum: ["unverified", "active", "disabled"] }),
+  status: z.enum(["unverified", "active", "disabled"]),
   created_at: TimestampSchema,
-}) satisfies z.ZodType<UserMessage>;
+}) satisfies z.ZodType<UserBody>;
 
 export const ListedApiKeySchema = z.object({
   api_key_id: z.string().meta({ format: "uuid" }),
@@ -27,4 +27,4 @@ export const ListedApiKeySchema = z.object({
   expires_at: TimestampSchema.nullable(),
   last_used_at: TimestampSchema.nullable().describe("Accurate to the minute"),
   revoked_at: TimestampSchema.nullable(),
-}) satisfies z.ZodType<ListedApiKey>;
+}) satisfies z.ZodType<ApiKeyBody>;

@@ -1,7 +1,8 @@
 /** The routes of API keys: POST, GET and DELETE of /keys. */
 
+import type { ApiKeysBody, CreatedApiKeyBody } from "@quoin/proto";
 import { z } from "zod";
-import type { ApiKeyMethods, CreatedApiKey, ListKeysBody, RevokeKeyBody } from "../methods/index.ts";
+import type { ApiKeyMethods, RevokeKeyBody } from "../methods/index.ts";
 import { ListedApiKeySchema, TimestampSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
@@ -21,7 +22,7 @@ const CreateKeyRequest = z.object({
     .describe("Days until the key expires; without it the key does not expire"),
 });
 
-const CreatedKeyResponse: z.ZodType<CreatedApiKey> = z.object({
+const CreatedKeyResponse: z.ZodType<CreatedApiKeyBody> = z.object({
   api_key_id: z.string().meta({ format: "uuid" }),
   name: z.string(),
   key: z.string().describe("The API key in plain text; only this answer contains it"),
@@ -29,7 +30,7 @@ const CreatedKeyResponse: z.ZodType<CreatedApiKey> = z.object({
   expires_at: TimestampSchema.nullable(),
 });
 
-const ListKeysResponse: z.ZodType<ListKeysBody> = z.object({
+const ListKeysResponse: z.ZodType<ApiKeysBody> = z.object({
   keys: z.array(ListedApiKeySchema),
   next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 });
@@ -60,7 +61,7 @@ function createKeyRoute(methods: ApiKeyMethods): Route {
     isSecret: true,
     handle: async (call, { body: { name, expires_in_days } }) => {
       const request = { name, expiresInDays: expires_in_days ?? null };
-      return { json: await methodAnswer<CreatedApiKey>((reply) => methods.createKey(call, request, reply)) };
+      return { json: await methodAnswer<CreatedApiKeyBody>((reply) => methods.createKey(call, request, reply)) };
     },
   });
 }
@@ -95,7 +96,7 @@ function listKeysRoute(methods: ApiKeyMethods): Route {
         userId: query.user_id,
         all: query.all,
       };
-      return { json: await methodAnswer<ListKeysBody>((reply) => methods.listKeys(call, request, reply)) };
+      return { json: await methodAnswer<ApiKeysBody>((reply) => methods.listKeys(call, request, reply)) };
     },
   });
 }

@@ -1,7 +1,8 @@
 /** The routes of event logs: GET and POST of /logs; GET, PATCH and DELETE of one log; and the routes of its events. */
 
+import type { LogBody, LogsBody } from "@quoin/proto";
 import type { Scheduler } from "../../replica/index.ts";
-import type { DeletedLogMessage, EventLogMethods, LogMessage, LogsMessage } from "../methods/index.ts";
+import type { DeletedLogMessage, EventLogMethods } from "../methods/index.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { CreateLogBody, DeletedLogSchema, LogSchema, LogsSchema, UpdateLogBody } from "./log-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
@@ -51,7 +52,7 @@ function listLogsRoute(methods: EventLogMethods): Route {
     errors: ["namespace_denied"],
     handle: async (call, { query }) => {
       const request = { ...query, cursor: query.cursor === "" ? null : query.cursor };
-      return { json: await methodAnswer<LogsMessage>((reply) => methods.listLogs(call, request, reply)) };
+      return { json: await methodAnswer<LogsBody>((reply) => methods.listLogs(call, request, reply)) };
     },
   });
 }
@@ -69,7 +70,7 @@ function createLogRoute(methods: EventLogMethods): Route {
     handle: async (call, { body: { name, namespace, settings } }) => {
       const given = settings === null || settings === undefined ? null : new Map(Object.entries(settings));
       const request = { name, namespace: namespace ?? null, settings: given };
-      return { json: await methodAnswer<LogMessage>((reply) => methods.createLog(call, request, reply)) };
+      return { json: await methodAnswer<LogBody>((reply) => methods.createLog(call, request, reply)) };
     },
   });
 }
@@ -85,7 +86,7 @@ function describeLogRoute(methods: EventLogMethods): Route {
     success: { status: 200, description: "The event log", schema: LogSchema },
     errors: ["log_not_found"],
     handle: async (call, { path: { log_id } }) => ({
-      json: await methodAnswer<LogMessage>((reply) => methods.describeLog(call, log_id, reply)),
+      json: await methodAnswer<LogBody>((reply) => methods.describeLog(call, log_id, reply)),
     }),
   });
 }
@@ -104,7 +105,7 @@ function updateLogRoute(methods: EventLogMethods): Route {
     find: (call, { path }) => methodAnswer<Uint8Array>((reply) => methods.findManageable(call, path.log_id, reply)),
     handle: async (call, { body }, logId) => {
       const request = { logId, settings: new Map(Object.entries(body.settings)) };
-      return { json: await methodAnswer<LogMessage>((reply) => methods.updateLogSettings(call, request, reply)) };
+      return { json: await methodAnswer<LogBody>((reply) => methods.updateLogSettings(call, request, reply)) };
     },
   });
 }

@@ -1,16 +1,11 @@
 /** The schemas of event logs and their events in requests and answers, for the OpenAPI document and its readers. */
 
+import type { EventBody, EventsBody, LogBody, LogsBody } from "@quoin/proto";
 import { z } from "zod";
 import { NAMESPACE_PATTERN } from "../../state/index.ts";
-import type { AppendedMessage, DeletedLogMessage, EventsMessage, LogMessage, LogsMessage } from "../methods/index.ts";
+import type { AppendedMessage, DeletedLogMessage, EventsMessage } from "../methods/index.ts";
 import { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "../methods/index.ts";
 import type { AppendedBatchBody } from "./appended-batch.ts";
-
-/** An event in the form for clients: its payload is text. */
-export type EventBody = Omit<EventsMessage["events"][number], "payload"> & { readonly payload: string };
-
-/** Events in the form for clients. */
-export type EventsBody = Omit<EventsMessage, "events"> & { readonly events: readonly EventBody[] };
 
 const Uuid = z.string().meta({ format: "uuid" });
 /** A time of the wall clock in UTC, with milliseconds. */
@@ -51,12 +46,12 @@ export const LogSchema = z.object({
   created_at: Timestamp,
   created_by: z.string().describe("The id of a user"),
   settings: z.record(z.string(), z.int().nullable()).describe("Null = not set"),
-}) satisfies z.ZodType<LogMessage>;
+}) satisfies z.ZodType<LogBody>;
 
 export const LogsSchema = z.object({
   logs: z.array(LogSchema),
   next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
-}) satisfies z.ZodType<LogsMessage>;
+}) satisfies z.ZodType<LogsBody>;
 
 export const DeletedLogSchema = z.object({
   log_id: Uuid,

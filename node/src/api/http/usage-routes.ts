@@ -1,8 +1,9 @@
 /** GET /billing/usage: the usage, by hour or day and by API key. */
 
+import type { UsageBody } from "@quoin/proto";
 import { z } from "zod";
 import { NAMESPACE_PATTERN } from "../../state/index.ts";
-import type { UsageBody, UsageMethods } from "../methods/index.ts";
+import type { UsageMethods } from "../methods/index.ts";
 import { TimestampSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { optional, type Parameter, ParameterProblem, required } from "./parameters.ts";

@@ -1,8 +1,9 @@
 /** The routes of users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
 
+import type { UserBody, UsersBody } from "@quoin/proto";
 import { z } from "zod";
 import { CoordinationError, NAMESPACE_PATTERN } from "../../state/index.ts";
-import type { DeleteUserBody, ListUsersBody, UserMessage, UserMethods } from "../methods/index.ts";
+import type { DeleteUserBody, UserMethods } from "../methods/index.ts";
 import { RoleSchema, UserSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
@@ -41,7 +42,7 @@ const UpdateUserRequest = z.object({
   status: z.enum(["active", "disabled"]).nullish().describe("Only for a user whose e-mail address is verified"),
 });
 
-const ListUsersResponse: z.ZodType<ListUsersBody> = z.object({
+const ListUsersResponse: z.ZodType<UsersBody> = z.object({
   users: z.array(UserSchema),
   next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 });
@@ -77,7 +78,7 @@ function createUserRoute(methods: UserMethods): Route {
     isSecret: true,
     handle: async (call, { body }) => {
       const request = { ...body, password: body.password ?? null };
-      return { json: await methodAnswer<UserMessage>((reply) => methods.createUser(call, request, reply)) };
+      return { json: await methodAnswer<UserBody>((reply) => methods.createUser(call, request, reply)) };
     },
   });
 }
@@ -93,7 +94,7 @@ function listUsersRoute(methods: UserMethods): Route {
     success: { status: 200, description: "A page of users", schema: ListUsersResponse },
     isSecret: true,
     handle: async (call, { query }) => ({
-      json: await methodAnswer<ListUsersBody>((reply) => methods.listUsers(call, query, reply)),
+      json: await methodAnswer<UsersBody>((reply) => methods.listUsers(call, query, reply)),
     }),
   });
 }
@@ -111,7 +112,7 @@ function getUserRoute(methods: UserMethods): Route {
     errors: ["user_not_found"],
     isSecret: true,
     handle: async (call, { path }) => ({
-      json: await methodAnswer<UserMessage>((reply) => methods.getUser(call, path.user_id, reply)),
+      json: await methodAnswer<UserBody>((reply) => methods.getUser(call, path.user_id, reply)),
     }),
   });
 }
@@ -142,7 +143,7 @@ function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimit
         status: body.status ?? null,
       };
       const userId = path.user_id;
-      const update = () => methodAnswer<UserMessage>((reply) => methods.updateUser(call, userId, request, reply));
+      const update = () => methodAnswer<UserBody>((reply) => methods.updateUser(call, userId, request, reply));
       const isGuess = request.password !== null && userId.toLowerCase() === call.principal.subject;
       return { json: await (isGuess ? limitGuesses(loginFailures, call.principal.subject, update) : update()) };
     },

@@ -1,47 +1,11 @@
 /** Accounts in the form of the HTTP contract: never a hash, and times in ISO 8601. */
 
+import type { ApiKeyBody, CreatedApiKeyBody, LoginBody, UserBody } from "@quoin/proto";
 import type { IssuedToken } from "../../access/index.ts";
 import type { ApiKey, User } from "../../state/index.ts";
 import { timestamp } from "./timestamp.ts";
 
-/** An API key in a listing. */
-export interface ListedApiKey {
-  readonly api_key_id: string;
-  readonly name: string;
-  readonly key_prefix: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly last_used_at: string | null;
-  readonly revoked_at: string | null;
-}
-
-/** A new API key: the only answer that contains the key itself. */
-export interface CreatedApiKey {
-  readonly api_key_id: string;
-  readonly name: string;
-  readonly key: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-}
-
-/** The answer to a login. */
-export interface LoginBody {
-  readonly access_token: string;
-  readonly expires_in: number;
-  readonly token_type: "Bearer";
-  readonly user: Pick<UserMessage, "user_id" | "email" | "role" | "namespaces">;
-}
-
-export interface UserMessage {
-  readonly user_id: string;
-  readonly email: string;
-  readonly role: string;
-  readonly namespaces: readonly string[];
-  readonly status: string;
-  readonly created_at: string;
-}
-
-export function listedApiKey(apiKey: ApiKey): ListedApiKey {
+export function apiKeyBody(apiKey: ApiKey): ApiKeyBody {
   return {
     api_key_id: apiKey.apiKeyId,
     name: apiKey.name,
@@ -53,7 +17,7 @@ export function listedApiKey(apiKey: ApiKey): ListedApiKey {
   };
 }
 
-export function createdApiKey(apiKey: ApiKey, key: string): CreatedApiKey {
+export function createdApiKeyBody(apiKey: ApiKey, key: string): CreatedApiKeyBody {
   return {
     api_key_id: apiKey.apiKeyId,
     name: apiKey.name,
@@ -63,13 +27,13 @@ export function createdApiKey(apiKey: ApiKey, key: string): CreatedApiKey {
   };
 }
 
-export function userMessage(user: User): UserMessage {
+export function userBody(user: User): UserBody {
   const { userId, email, role, namespaces, status, createdAtMs } = user;
   return { user_id: userId, email, role, namespaces, status, created_at: timestamp(createdAtMs) };
 }
 
 export function loginBody({ accessToken, expiresInSecs }: IssuedToken, user: User): LoginBody {
-  const { user_id, email, role, namespaces } = userMessage(user);
+  const { user_id, email, role, namespaces } = userBody(user);
   return {
     access_token: accessToken,
     expires_in: expiresInSecs,

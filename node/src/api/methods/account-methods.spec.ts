@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
+import type { ApiKeysBody, CreatedApiKeyBody, UserBody, UsersBody } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../../../test/index.ts";
 import { Access, accountName, type Caller, type LoginOutcome, Logins } from "../../access/index.ts";
 import { CoordinationError, readApiKey, readUser } from "../../state/index.ts";
-import { type CreatedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
-import { ApiKeyMethods, type ListKeysBody, type ListKeysRequest } from "./api-key-methods.ts";
+import { loginBody } from "./account-messages.ts";
+import { ApiKeyMethods, type ListKeysRequest } from "./api-key-methods.ts";
 import type { Call, Reply } from "./call.ts";
 import { Executor } from "./executor.ts";
 import {
   type CreateUserRequest,
-  type ListUsersBody,
   type UpdateUserRequest,
   UserMethods,
   type VerificationSender,
@@ -103,11 +103,11 @@ describe("account methods", () => {
 
   function createUser(call: Call, email: string, changes: Partial<CreateUserRequest> = {}) {
     const request = { email, password: PASSWORD, role: "member", namespaces: ["default"], ...changes };
-    return answerOf<UserMessage>((reply) => users.createUser(call, request, reply));
+    return answerOf<UserBody>((reply) => users.createUser(call, request, reply));
   }
 
   function userAnswer(call: Call, userId: string) {
-    return answerOf<UserMessage>((reply) => users.getUser(call, userId, reply));
+    return answerOf<UserBody>((reply) => users.getUser(call, userId, reply));
   }
 
   function logIn(email: string, password: string): Promise<LoginOutcome> {
@@ -126,11 +126,11 @@ describe("account methods", () => {
   }
 
   function createKey(call: Call, name = "ci", expiresInDays: number | null = null) {
-    return answerOf<CreatedApiKey>((reply) => keys.createKey(call, { name, expiresInDays }, reply));
+    return answerOf<CreatedApiKeyBody>((reply) => keys.createKey(call, { name, expiresInDays }, reply));
   }
 
   function listKeys(call: Call, changes: Partial<ListKeysRequest> = {}) {
-    return answerOf<ListKeysBody>((reply) => keys.listKeys(call, { ...OWN_KEYS, ...changes }, reply));
+    return answerOf<ApiKeysBody>((reply) => keys.listKeys(call, { ...OWN_KEYS, ...changes }, reply));
   }
 
   function revokeKey(call: Call, apiKeyId: string) {
@@ -338,7 +338,7 @@ describe("account methods", () => {
       let cursor: string | null = "";
       while (cursor !== null) {
         const asked = { limit: 2, cursor };
-        const page: ListUsersBody = await answerOf<ListUsersBody>((reply) => users.listUsers(owner, asked, reply));
+        const page: UsersBody = await answerOf<UsersBody>((reply) => users.listUsers(owner, asked, reply));
         seen.push(...page.users.map(({ email }) => email));
         cursor = page.next_cursor;
       }
@@ -350,7 +350,7 @@ describe("account methods", () => {
       const userId = ada.principal.subject.toUpperCase();
       const change = (changes: Partial<UpdateUserRequest>, by = ada) => {
         const request = { ...NO_CHANGES, password: `${PASSWORD} 2`, ...changes };
-        return answerOf<UserMessage>((reply) => users.updateUser(by, userId, request, reply));
+        return answerOf<UserBody>((reply) => users.updateUser(by, userId, request, reply));
       };
       expect(await refusalOf(change({}))).equal("BAD_FIELD current_password");
       expect(await refusalOf(change({ currentPassword: "wrong" }))).equal("BAD_FIELD current_password");
@@ -370,7 +370,7 @@ describe("account methods", () => {
     it("get another password from an administrator, who need not know the present one", async () => {
       const [ada, owner] = [await loggedIn("ada@quoin.local"), await caller()];
       const request = { ...NO_CHANGES, password: `${PASSWORD} 2` };
-      await answerOf<UserMessage>((reply) => users.updateUser(owner, ada.principal.subject, request, reply));
+      await answerOf<UserBody>((reply) => users.updateUser(owner, ada.principal.subject, request, reply));
       expect(await refusalOf(listKeys(ada))).equal("TOKEN_REVOKED");
     });
 

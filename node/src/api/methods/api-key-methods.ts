@@ -5,7 +5,7 @@
  * exist (S43).
  */
 
-import { ReadConsistency } from "@quoin/proto";
+import { type ApiKeysBody, type CreatedApiKeyBody, ReadConsistency } from "@quoin/proto";
 import { createApiKeyMaterial, type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   listApiKeys,
@@ -15,7 +15,7 @@ import {
   type RevokeApiKeyResult,
 } from "../../state/index.ts";
 import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
-import { type CreatedApiKey, createdApiKey, type ListedApiKey, listedApiKey } from "./account-messages.ts";
+import { apiKeyBody, createdApiKeyBody } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { limitField } from "./field-rules.ts";
@@ -46,11 +46,6 @@ export interface ListKeysRequest {
   readonly all: boolean;
 }
 
-export interface ListKeysBody {
-  readonly keys: readonly ListedApiKey[];
-  readonly next_cursor: string | null;
-}
-
 export interface RevokeKeyBody {
   readonly api_key_id: string;
   readonly revoked: true;
@@ -65,16 +60,16 @@ export class ApiKeyMethods {
     this.#executor = executor;
   }
 
-  createKey(call: Call, request: CreateKeyRequest, reply: Reply<CreatedApiKey>): void {
+  createKey(call: Call, request: CreateKeyRequest, reply: Reply<CreatedApiKeyBody>): void {
     const { apiKey: key, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
     const operation = () => {
       const fields = { name: keyNameField(request.name), lifetimeMs: keyLifetimeField(request.expiresInDays) };
       return { kind: "create-api-key", apiKeyId, prefix, sha256, ...fields } as const;
     };
-    this.#executor.submit(call, CREATE, operation, ({ apiKey }) => createdApiKey(apiKey, key), reply);
+    this.#executor.submit(call, CREATE, operation, ({ apiKey }) => createdApiKeyBody(apiKey, key), reply);
   }
 
-  listKeys(call: Call, request: ListKeysRequest, reply: Reply<ListKeysBody>): void {
+  listKeys(call: Call, request: ListKeysRequest, reply: Reply<ApiKeysBody>): void {
     const { includeRevoked, all, cursor } = request;
     const isOwn = !all && (request.userId === null || request.userId.toLowerCase() === call.principal.subject);
     this.#executor.read(
@@ -102,7 +97,7 @@ export class ApiKeyMethods {
           : listApiKeysOf(state, userId, after, limit, includeRevoked);
         const { items, lastRow } = page;
         const next = lastRow === null ? null : signPageToken(state, listing, lastRow);
-        return { keys: items.map(listedApiKey), next_cursor: next };
+        return { keys: items.map(apiKeyBody), next_cursor: next };
       },
       reply,
     );

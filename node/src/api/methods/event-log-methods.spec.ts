@@ -1,3 +1,4 @@
+import type { LogBody } from "@quoin/proto";
 import { expect } from "chai";
 import { FakeTime, SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
@@ -15,7 +16,7 @@ import {
 } from "../../state/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../watch/index.ts";
 import type { CancellableCall, Reply } from "./call.ts";
-import { EventLogMethods, type EventStream, type EventsMessage, type LogMessage } from "./event-log-methods.ts";
+import { EventLogMethods, type EventStream, type EventsMessage } from "./event-log-methods.ts";
 import { Executor } from "./executor.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-81[0-9a-f]{2}-[0-9a-f]{12}$/;
@@ -124,11 +125,11 @@ describe("event log methods", () => {
   }
 
   const create = (fields: Partial<Parameters<typeof methods.createLog>[1]> = {}, claims = EVERYTHING) =>
-    answerOf<LogMessage>((reply) =>
+    answerOf<LogBody>((reply) =>
       methods.createLog(call(claims), { name: "l", namespace: null, settings: null, ...fields }, reply),
     );
   const describeLog = (logId: string, claims = EVERYTHING) =>
-    answerOf<LogMessage>((reply) => methods.describeLog(call(claims), logId, reply));
+    answerOf<LogBody>((reply) => methods.describeLog(call(claims), logId, reply));
   /** Appends as HTTP does: it looks for the log before the events arrive. */
   const appendTo = async <Message>(
     logId: string,
@@ -160,15 +161,15 @@ describe("event log methods", () => {
     logId: string,
     settings: ReadonlyMap<string, unknown>,
     claims = EVERYTHING,
-  ): Promise<LogMessage | Error> => {
+  ): Promise<LogBody | Error> => {
     const found = await answerOf<Uint8Array>((reply) => methods.findManageable(call(claims), logId, reply));
     return found instanceof Error
       ? found
-      : answerOf<LogMessage>((reply) => methods.updateLogSettings(call(claims), { logId: found, settings }, reply));
+      : answerOf<LogBody>((reply) => methods.updateLogSettings(call(claims), { logId: found, settings }, reply));
   };
   const remove = (logId: string) => answerOf<unknown>((reply) => methods.deleteLog(call(), logId, reply));
   const list = (fields: Partial<Parameters<typeof methods.listLogs>[1]> = {}, claims = EVERYTHING) =>
-    answerOf<{ readonly logs: readonly LogMessage[]; readonly next_cursor: string | null }>((reply) =>
+    answerOf<{ readonly logs: readonly LogBody[]; readonly next_cursor: string | null }>((reply) =>
       methods.listLogs(call(claims), { limit: null, cursor: null, name: null, namespace: null, ...fields }, reply),
     );
 

@@ -6,7 +6,7 @@
  * fields of the HTTP contract; the payloads of events stay bytes.
  */
 
-import { ReadConsistency } from "@quoin/proto";
+import { type EventBody, type LogBody, type LogsBody, ReadConsistency } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   type AppendEvents,
@@ -51,35 +51,11 @@ import {
 } from "./log-field-rules.ts";
 import { timestamp } from "./timestamp.ts";
 
-export interface LogMessage {
-  readonly log_id: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly first_sequence: number;
-  readonly last_sequence: number;
-  readonly event_count: number;
-  readonly size_bytes: number;
-  /** ISO 8601 in UTC, with milliseconds. */
-  readonly created_at: string;
-  readonly created_by: string;
-  readonly settings: Record<string, number | null>;
-}
-
+/** Consecutive events, with their payloads as bytes. */
 export interface EventsMessage {
-  readonly events: readonly {
-    readonly sequence: number;
-    readonly timestamp: string;
-    readonly payload: Uint8Array;
-    readonly idempotency_key: string | null;
-  }[];
+  readonly events: readonly (Omit<EventBody, "payload"> & { readonly payload: Uint8Array })[];
   /** Last sequence of the log at the time of the answer. */
   readonly last_sequence: number;
-}
-
-export interface LogsMessage {
-  readonly logs: readonly LogMessage[];
-  /** Cursor of the next page; null if this is the last page. */
-  readonly next_cursor: string | null;
 }
 
 export interface DeletedLogMessage {
@@ -196,9 +172,9 @@ export class EventLogMethods {
     this.#clock = clock;
   }
 
-  createLog(call: Call, request: CreateLogRequest, reply: Reply<LogMessage>): void {
+  createLog(call: Call, request: CreateLogRequest, reply: Reply<LogBody>): void {
     const namespace = request.namespace ?? DEFAULT_NAMESPACE;
-    this.#executor.submit<"create-log", LogMessage>(
+    this.#executor.submit<"create-log", LogBody>(
       call,
       { access: "write", namespace },
       () => ({
@@ -212,7 +188,7 @@ export class EventLogMethods {
     );
   }
 
-  describeLog(call: Call, logId: string, reply: Reply<LogMessage>): void {
+  describeLog(call: Call, logId: string, reply: Reply<LogBody>): void {
     this.#read(
       call,
       () => ({ logId: logIdField(logId) }),
@@ -244,7 +220,7 @@ export class EventLogMethods {
     this.#withManageableLog(call, logId, (log) => reply(log.logId, "no"), reply);
   }
 
-  listLogs(call: Call, request: ListLogsRequest, reply: Reply<LogsMessage>): void {
+  listLogs(call: Call, request: ListLogsRequest, reply: Reply<LogsBody>): void {
     const { name, namespace, cursor } = request;
     const listing: Listing = { of: "logs", namespace: namespace ?? "", prefix: encodeText(name ?? "") };
     this.#executor.read(
@@ -272,8 +248,8 @@ export class EventLogMethods {
     );
   }
 
-  updateLogSettings(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<LogMessage>): void {
-    this.#executor.submit<"update-log-settings", LogMessage>(
+  updateLogSettings(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<LogBody>): void {
+    this.#executor.submit<"update-log-settings", LogBody>(
       call,
       WRITE,
       () => ({ kind: "update-log-settings", logId, changes: settingsField(settings) }),
@@ -574,7 +550,7 @@ function withDefaultNamed<Answer>(answer: Answer): Answer | CoordinationError {
   return new CoordinationError("NAMESPACE_DENIED", `${rule}, which you may not access: name one of your namespaces`);
 }
 
-function logMessage(log: EventLog): LogMessage {
+function logMessage(log: EventLog): LogBody {
   return {
     log_id: derivedIdText(log.logId),
     name: log.name,

@@ -1,5 +1,5 @@
-export { type CreatedApiKey, type ListedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
-export { ApiKeyMethods, type ListKeysBody, type RevokeKeyBody } from "./api-key-methods.ts";
+export { loginBody } from "./account-messages.ts";
+export { ApiKeyMethods, type RevokeKeyBody } from "./api-key-methods.ts";
 export { attempt, toError } from "./attempt.ts";
 export { BackupListingMethods } from "./backup-listing-methods.ts";
 export { BackupMethods } from "./backup-methods.ts";
@@ -16,8 +16,6 @@ export {
   EventLogMethods,
   type EventStream,
   type EventsMessage,
-  type LogMessage,
-  type LogsMessage,
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
@@ -33,7 +31,7 @@ export { MemoryMethods } from "./memory-methods.ts";
 export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
 export { type SharedForms, sharedForms } from "./shared-answers.ts";
 export { StreamListingMethod } from "./stream-listing-method.ts";
-export { type UsageBody, UsageMethods } from "./usage-methods.ts";
-export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";
+export { UsageMethods } from "./usage-methods.ts";
+export { type DeleteUserBody, UserMethods } from "./user-methods.ts";
 export { VerifyMethod } from "./verify-method.ts";
 export { WatchMethods } from "./watch-methods.ts";

@@ -1,3 +1,4 @@
+import type { UsageBody } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import {
@@ -21,7 +22,7 @@ import {
 } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
-import { type UsageBody, UsageMethods, type UsageRequest } from "./usage-methods.ts";
+import { UsageMethods, type UsageRequest } from "./usage-methods.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -11,7 +11,13 @@
  * last minute. So the counts may be too low, but never too high, and an invoice can use them.
  */
 
-import { ReadConsistency } from "@quoin/proto";
+import {
+  type NamespaceUsageBody,
+  type QuotaBody,
+  ReadConsistency,
+  type UsageBody,
+  type UsageNumbersBody,
+} from "@quoin/proto";
 import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
@@ -72,55 +78,6 @@ export interface UsageRequest {
   readonly to: string | null;
   /** `hour` or `day`; null = day. */
   readonly granularity: string | null;
-}
-
-export interface UsageNumbers {
-  readonly requests: number;
-  readonly append_requests: number;
-  readonly events_appended: number;
-  readonly bytes_appended: number;
-  /** Null if it is not known for the caller's namespaces: for a past period, and for single hours and days. */
-  readonly bytes_stored: number | null;
-  readonly kv_operations: number;
-  readonly lock_operations: number;
-  readonly memory_operations: number;
-  /** Null in the same cases as `bytes_stored`. */
-  readonly memory_bytes: number | null;
-}
-
-export interface UsageOfKey {
-  readonly api_key_id: string;
-  readonly requests: number;
-  readonly events_appended: number;
-  readonly bytes_appended: number;
-}
-
-/** The use of one quota in a namespace, and its limit. */
-export interface QuotaUse {
-  readonly used: number;
-  readonly limit: number;
-}
-
-export interface UsageOfNamespace {
-  readonly namespace: string;
-  readonly quotas: Readonly<Record<CountedQuota, QuotaUse>>;
-}
-
-export interface UsageBody {
-  readonly period: { readonly start: string; readonly end: string };
-  /**
-   * Totals of the cluster, or of what the caller may see. Stored bytes are not sums, but the values at the period's
-   * end.
-   */
-  readonly totals: UsageNumbers;
-  /** Only hours or days in which something was counted. */
-  readonly buckets: readonly ({ readonly start: string } & UsageNumbers)[];
-  readonly by_key: readonly UsageOfKey[];
-  /** The caller's namespaces that are not empty now, the namespace nearest to a limit first; at most NAMESPACES_MAX. */
-  readonly namespaces: readonly UsageOfNamespace[];
-  /** Limits of one principal at one member. */
-  readonly limits: { readonly requests_per_minute: number };
-  readonly as_of: string;
 }
 
 interface Period {
@@ -247,7 +204,7 @@ async function usageOfUsers(
   state: StateReader,
   period: Period,
   isVisible: (userId: string) => boolean,
-): Promise<{ readonly buckets: ReadonlyMap<number, UsageCounts>; readonly byKey: readonly UsageOfKey[] }> {
+): Promise<{ readonly buckets: ReadonlyMap<number, UsageCounts>; readonly byKey: UsageBody["by_key"] }> {
   const buckets = new Map<number, UsageCounts>();
   const keys = new Map<string, UsageCounts>();
   let after: Uint8Array | null = null;
@@ -280,8 +237,8 @@ async function usageOfUsers(
 async function usageByNamespace(
   state: StateReader,
   call: Call,
-): Promise<{ readonly fullest: readonly UsageOfNamespace[]; readonly levels: UsageLevels }> {
-  const found: UsageOfNamespace[] = [];
+): Promise<{ readonly fullest: readonly NamespaceUsageBody[]; readonly levels: UsageLevels }> {
+  const found: NamespaceUsageBody[] = [];
   let [bytesStored, memoryBytes] = [0, 0];
   const add = (namespace: string, usage: NamespaceUsage): void => {
     if (COUNTED_QUOTAS.some((quota) => usage[quota] > 0) && mayRead(call, namespace)) {
@@ -320,17 +277,17 @@ function mayRead(call: Call, namespace: string): boolean {
   return refusal === undefined;
 }
 
-function useOf(namespace: string, usage: NamespaceUsage, limits: NamespaceLimits): UsageOfNamespace {
+function useOf(namespace: string, usage: NamespaceUsage, limits: NamespaceLimits): NamespaceUsageBody {
   const quotas = COUNTED_QUOTAS.map((quota) => [quota, { used: usage[quota], limit: limits[quota] }]);
-  return { namespace, quotas: Object.fromEntries(quotas) as UsageOfNamespace["quotas"] };
+  return { namespace, quotas: Object.fromEntries(quotas) as Readonly<Record<CountedQuota, QuotaBody>> };
 }
 
 /** The use of the fullest quota, as a share of its limit. */
-function fullestShare({ quotas }: UsageOfNamespace): number {
+function fullestShare({ quotas }: NamespaceUsageBody): number {
   return Math.max(...Object.values(quotas).map(({ used, limit }) => (used === 0 ? 0 : used / limit)));
 }
 
-function numbersOf(counts: UsageCounts, levels: UsageLevels | null): UsageNumbers {
+function numbersOf(counts: UsageCounts, levels: UsageLevels | null): UsageNumbersBody {
   return {
     requests: counts.requests,
     append_requests: counts.appendRequests,

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ReadConsistency } from "@quoin/proto";
+import { ReadConsistency, type UserBody, type UsersBody } from "@quoin/proto";
 import {
   createVerificationToken,
   hashPassword,
@@ -29,7 +29,7 @@ import {
   userNotFound,
 } from "../../state/index.ts";
 import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
-import { type UserMessage, userMessage } from "./account-messages.ts";
+import { userBody } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { badField, limitField } from "./field-rules.ts";
@@ -65,11 +65,6 @@ export interface ListUsersRequest {
   readonly cursor: string;
 }
 
-export interface ListUsersBody {
-  readonly users: readonly UserMessage[];
-  readonly next_cursor: string | null;
-}
-
 export interface DeleteUserBody {
   readonly user_id: string;
   readonly deleted: true;
@@ -99,7 +94,7 @@ export class UserMethods {
     this.#hashing = hashing;
   }
 
-  createUser(call: Call, request: CreateUserRequest, reply: Reply<UserMessage>): void {
+  createUser(call: Call, request: CreateUserRequest, reply: Reply<UserBody>): void {
     const { email, password } = request;
     const userId = randomUUID();
     const { token, sha256: tokenSha256 } = createVerificationToken(userId);
@@ -117,14 +112,14 @@ export class UserMethods {
       operation,
       ({ user }) => {
         this.#mail.send(userId, email, token);
-        return userMessage(user);
+        return userBody(user);
       },
       reply,
     );
   }
 
-  getUser(call: Call, userId: string, reply: Reply<UserMessage>): void {
-    this.#read(call, userId, userMessage, reply, "other");
+  getUser(call: Call, userId: string, reply: Reply<UserBody>): void {
+    this.#read(call, userId, userBody, reply, "other");
   }
 
   /** Replies with the refusal unless the caller may see the user. Called before other checks of a request. */
@@ -156,7 +151,7 @@ export class UserMethods {
     );
   }
 
-  listUsers(call: Call, { limit, cursor }: ListUsersRequest, reply: Reply<ListUsersBody>): void {
+  listUsers(call: Call, { limit, cursor }: ListUsersRequest, reply: Reply<UsersBody>): void {
     this.#executor.read(
       call,
       NEED,
@@ -169,7 +164,7 @@ export class UserMethods {
         const isVisible = (user: User) => actor !== undefined && mayManage(actor, user);
         const { items, lastRow } = listUsers(state, asked.after, asked.limit, isVisible);
         const next = lastRow === null ? null : signPageToken(state, LISTING, lastRow);
-        return { users: items.map(userMessage), next_cursor: next };
+        return { users: items.map(userBody), next_cursor: next };
       },
       reply,
     );
@@ -179,7 +174,7 @@ export class UserMethods {
    * Users of any role may change their own password, and nothing else of their record, if they know the present one. A
    * new password revokes the tokens of the user's logins, including the caller's.
    */
-  updateUser(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<UserMessage>): void {
+  updateUser(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<UserBody>): void {
     const isOwn = isSelf(call, userId);
     const isPasswordAlone = [request.role, request.namespaces, request.status].every((change) => change === null);
     const operation = async () => {
@@ -202,7 +197,7 @@ export class UserMethods {
       return { kind: "update-user", ...fields, passwordHash, knownPasswordVersion } as const;
     };
     const need = isOwn && isPasswordAlone ? null : NEED;
-    this.#executor.submit(call, need, operation, ({ user }) => userMessage(user), reply);
+    this.#executor.submit(call, need, operation, ({ user }) => userBody(user), reply);
   }
 
   async #confirmed({ principal, deadlineMs }: Call, currentPassword: string | null): Promise<number> {

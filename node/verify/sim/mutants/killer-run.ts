@@ -1,7 +1,9 @@
 /**
  * Runs a killer in a process of its own, with the mutant or without, and returns the result.
  *
- * Each run has a time limit, a process group and a folder for temporary files. Nothing of it is left afterwards.
+ * Each run has a time limit, a process group and a folder for temporary files. Nothing of it is left afterwards. Runs
+ * share compiled code if NODE_COMPILE_CACHE names a folder. Node uses it only for the same source, so a module with a
+ * mutant in it never gets the code of the module without it.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -99,7 +101,7 @@ async function run(
   const child = spawn(process.execPath, args, {
     cwd: repositoryRoot,
     detached: true,
-    env: { ...process.env, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: "1", ...environmentOf(mutant) },
+    env: { ...process.env, TMPDIR: temporary, ...environmentOf(mutant) },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   running.set(child, temporary);

@@ -72,7 +72,7 @@ export function findLayers(): TestLayer[] {
     // Whole clusters in simulated time: hundreds of runs, one after the other.
     { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false, hasSlowFiles: true },
     // The contract at real clusters, tested by code that knows only the contract.
-    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true, isShort: true },
+    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true },
     // The interfaces of real clusters, with random requests that follow from their descriptions.
     { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true, isShort: true },
     // Several members as real processes, under load.

@@ -213,9 +213,12 @@ function givenTwice(field: FieldPlan): string {
     : `is given twice, as ${field.name} and as ${field.jsonName}`;
 }
 
-function unknownField({ typeName, byName, fields }: MessagePlan, path: string): CoordinationError {
+function unknownField({ typeName, byTextName, fields }: MessagePlan, path: string): CoordinationError {
   const message = typeName.slice(typeName.lastIndexOf(".") + 1);
-  const known = byName.size === 0 ? "no fields" : `the fields ${fields.map(({ jsonName }) => jsonName).join(", ")}`;
+  const names = fields.flatMap((field) =>
+    [field.jsonName, textName(field)].filter((name) => name === field.jsonName || byTextName.has(name)),
+  );
+  const known = names.length === 0 ? "no fields" : `the fields ${names.join(", ")}`;
   return badField(path, `is unknown: ${message} has ${known}`);
 }
 

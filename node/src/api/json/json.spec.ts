@@ -145,7 +145,7 @@ describe("messages in JSON", () => {
     ['{"key": "k"} x', "the request is not valid JSON in UTF-8"],
     ["[]", "the request must be a JSON object"],
     ["null", "the request must be a JSON object"],
-    [{ ttl: 1 }, "field ttl is unknown: PutKeyRequest has the fields namespace, key, value, ttlSeconds"],
+    [{ ttl: 1 }, "field ttl is unknown: PutKeyRequest has the fields namespace, key, value, valueText, ttlSeconds"],
     [{ guard: { lock: "l" } }, "field guard.lock is unknown: Guard has the fields lockName, fencingToken, rw"],
     ['{"__proto__": {}}', "field __proto__ is unknown"],
     [{ key: 1 }, "field key must be a string"],

@@ -15,8 +15,9 @@ const ALIVE_INTERVAL_MS = 60_000;
 
 async function runCluster(options: LocalOptions, commands: LauncherCommands, interrupted: AbortSignal): Promise<void> {
   const { members, dataDirectory } = options;
-  console.log(`Starting a cluster of ${members === 1 ? "one member" : `${members} members`} ...`);
-  const cluster = await LocalCluster.start(options, interrupted);
+  const cluster = await LocalCluster.start(options, interrupted, () => {
+    console.log(`Starting a cluster of ${members === 1 ? "one member" : `${members} members`} ...`);
+  });
   // Node ends a process that only waits for signals, as this one does while all members have been killed.
   const alive = setInterval(() => undefined, ALIVE_INTERVAL_MS);
   try {

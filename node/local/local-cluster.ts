@@ -60,8 +60,14 @@ export class LocalCluster {
   /**
    * Starts the cluster and returns when it serves. Members that have lost their data or were removed may not serve;
    * `members` shows that. Raises StartError or PortInUseError, or the reason of the signal.
+   *
+   * @param onStarting called when nothing is in the way, before the first member starts
    */
-  static async start(options: LocalOptions, interrupted = new AbortController().signal): Promise<LocalCluster> {
+  static async start(
+    options: LocalOptions,
+    interrupted = new AbortController().signal,
+    onStarting: () => void = () => undefined,
+  ): Promise<LocalCluster> {
     const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
     const directory = resolve(dataDirectory);
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -74,6 +80,7 @@ export class LocalCluster {
     await restoring?.requireFreeSpace();
     const credentials = requireCredentials(directory, layouts, readRecord(directory) !== null && !restores);
     const fleet = new Fleet(layouts, writeTokens(directory), memberFlags, nodeFlags);
+    onStarting();
     announceLauncher(directory, { basePort, members, memberFlags });
     try {
       const observed = await assemble(directory, fleet, credentials, interrupted, restoring);

@@ -200,11 +200,12 @@ describe("npm start", function () {
     }
   }
 
-  async function expectRefusal(args: string[], message: RegExp): Promise<void> {
+  async function expectRefusal(args: string[], message: RegExp): Promise<TestProcess> {
     const child = new TestProcess(LAUNCHER, args, { cwd: directory });
     running.push(child);
     expect((await child.ended).code).to.equal(1);
     expect(child.stderr).to.match(message);
+    return child;
   }
 
   it("starts a member again with its store for backups, and goes on when a call of its status is refused", async () => {
@@ -310,7 +311,11 @@ describe("npm start", function () {
     await first.untilPrinted("Quoin is ready\n");
     const running = `already running here, process ${first.pid}, with the data in ${join(realpathSync(directory), ".quoin")}`;
     const base = readLauncherFile().basePort;
-    await expectRefusal(["--members", "1", "--base-port", String(base)], new RegExp(`^npm start: ${running}\n`));
+    const again = await expectRefusal(
+      ["--members", "1", "--base-port", String(base)],
+      new RegExp(`^npm start: ${running}\n`),
+    );
+    expect(again.stdout, "it starts nothing").to.equal("");
     await expectRefusal(["--members", "3", "--base-port", String(await freeBasePort())], new RegExp(running));
     rmSync(launcherFile());
     await expectRefusal(["--members", "1", "--base-port", String(base)], new RegExp(`port ${base} \\(grpc\\)`));

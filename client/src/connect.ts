@@ -1,6 +1,7 @@
 /** Connects to a member before a request is sent, within a time limit. */
 
 import { connectivityState } from "@grpc/grpc-js";
+import { noConnection } from "./connection-failure.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { Target } from "./target.ts";
 
@@ -37,7 +38,11 @@ export async function connect(target: Target, remainingMs: number, signal: Abort
 function currentState(target: Target, connect: boolean): connectivityState {
   const channel = target.channel.getChannel();
   if (channel.getConnectivityState(false) === connectivityState.SHUTDOWN) {
-    throw unavailable(`the connection to ${target.endpoint} is closed`);
+    throw new QuoinError({
+      code: "UNAVAILABLE",
+      outcome: "not-executed",
+      message: `the connection to ${target.endpoint} is closed`,
+    });
   }
   return channel.getConnectivityState(connect);
 }
@@ -59,7 +64,7 @@ function changeOfState(
         return;
       }
       if (Date.now() >= abandonAtMs) target.abandon();
-      reject(unavailable(`no connection to ${target.endpoint} in time`));
+      reject(noConnection(target.endpoint, "no connection in time"));
     });
   });
 }
@@ -72,8 +77,4 @@ export function neverSent(signal: AbortSignal | undefined): QuoinError {
     message: "the operation was cancelled before it was sent",
     cause: signal?.reason,
   });
-}
-
-function unavailable(message: string): QuoinError {
-  return new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message });
 }

@@ -5,8 +5,9 @@
 
 import type { IncomingMessage, Agent as PlainAgent } from "node:http";
 import type { Agent as TlsAgent } from "node:https";
+import { noAnswer, noConnection } from "./connection-failure.ts";
 import type { HttpAnswer } from "./http-failure.ts";
-import { QuoinError } from "./quoin-error.ts";
+import type { QuoinError } from "./quoin-error.ts";
 import { type TlsOptions, toNodeTls } from "./tls.ts";
 
 /**
@@ -109,7 +110,12 @@ export async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer
 }
 
 function failed(origin: string, thrown: unknown, wasSent: boolean): QuoinError {
-  const message = `no answer from ${origin}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-  const outcome = wasSent ? "unknown" : "not-executed";
-  return new QuoinError({ code: "UNAVAILABLE", outcome, message, cause: thrown });
+  const text = thrown instanceof Error ? textOf(thrown) : String(thrown);
+  return (wasSent ? noAnswer : noConnection)(origin, text, thrown);
+}
+
+/** The reason of an abort says more than the error of the request. */
+function textOf(error: Error): string {
+  if (error.name !== "AbortError") return error.message;
+  return error.cause instanceof Error && error.cause.name === "TimeoutError" ? "no answer in time" : error.message;
 }

@@ -5,6 +5,7 @@
 
 import type { ClientReadableStream, Metadata } from "@grpc/grpc-js";
 import { decodeRequest } from "@quoin/proto";
+import { callFailure } from "./connection-failure.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { Target } from "./target.ts";
 import type { MethodDefinition } from "./unary-call.ts";
@@ -26,21 +27,24 @@ export function streamMethod<Request, Message>(
 
 /** Requests a stream from a member. */
 export function openMessageStream<Request, Message>(
-  { channel }: Target,
+  { channel, endpoint }: Target,
   { path, serialize, deserialize }: StreamMethod<Request, Message>,
   request: Request,
   metadata: Metadata,
 ): MessageStream<Message> {
-  return new MessageStream(channel.makeServerStreamRequest(path, serialize, deserialize, request, metadata, {}));
+  const call = channel.makeServerStreamRequest(path, serialize, deserialize, request, metadata, {});
+  return new MessageStream(call, endpoint);
 }
 
 /** A requested stream; it lasts until it is cancelled or the member ends it. */
 export class MessageStream<Message> {
   readonly #call: ClientReadableStream<Message>;
+  readonly #endpoint: string;
   readonly #messages: AsyncIterator<Message>;
 
-  constructor(call: ClientReadableStream<Message>) {
+  constructor(call: ClientReadableStream<Message>, endpoint: string) {
     this.#call = call;
+    this.#endpoint = endpoint;
     // The next read raises an error that comes while there is no reader.
     call.on("error", () => undefined);
     this.#messages = call[Symbol.asyncIterator]() as AsyncIterator<Message>;
@@ -57,7 +61,7 @@ export class MessageStream<Message> {
     try {
       result = await this.#messages.next();
     } catch (thrown) {
-      throw QuoinError.from(thrown);
+      throw callFailure(thrown, this.#endpoint);
     }
     if (result.done === true) throw new QuoinError({ code: "UNAVAILABLE", message: "the stream has ended" });
     return result.value;

@@ -107,6 +107,7 @@ describe("QuoinError.with", () => {
     const error = new QuoinError({ code: "UNAVAILABLE", message: "m", reason: "R", leaderEndpoint: "l:1" });
     const changed = error.with({ outcome: "not-executed", requestId: "id" });
     expect(changed).to.include({ code: "UNAVAILABLE", message: "m", reason: "R", leaderEndpoint: "l:1" });
+    expect(error.with({ message: "other" }).stack).to.equal(error.stack?.replace(": m\n", ": other\n"));
     expect(changed).to.include({ outcome: "not-executed", requestId: "id", stack: error.stack });
     expect(error.outcome).to.equal("unknown");
   });

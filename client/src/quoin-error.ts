@@ -56,13 +56,13 @@ const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
  * The first words of grpc-js's details for a call that was never sent because there was no connection. If a later
  * version uses other words, the outcome becomes `unknown`, which is never wrong.
  */
-const neverSentPrefixes = ["No connection established", "Name resolution failed"];
+export const neverSentPrefixes = ["No connection established", "Name resolution failed"];
 
 /**
  * The first words of grpc-js's details for a call whose stream ended without a status, which it calls INTERNAL: the
  * member, or a device on the way, went away. Members end every call with their own status.
  */
-const lostPrefixes = [
+export const lostPrefixes = [
   "Received RST_STREAM with code 0 (Call ended without gRPC status)",
   "Received RST_STREAM with code 2 (Internal server error)",
 ];
@@ -121,7 +121,11 @@ export class QuoinError extends Error {
   /** The same error with some fields replaced; its stack is that of this one. */
   with(fields: Partial<QuoinErrorFields>): QuoinError {
     const error = new QuoinError({ ...this.#fields(), ...fields });
-    if (this.stack !== undefined) error.stack = this.stack;
+    // A stack begins with the message.
+    const header = `${this.name}: ${this.message}`;
+    if (this.stack?.startsWith(header))
+      error.stack = `${error.name}: ${error.message}${this.stack.slice(header.length)}`;
+    else if (this.stack !== undefined) error.stack = this.stack;
     return error;
   }
 

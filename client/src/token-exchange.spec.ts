@@ -117,7 +117,7 @@ describe("exchangeApiKey", () => {
   it("is UNAVAILABLE when no member decides", async () => {
     const error = await secretFailure(exchange(["http://127.0.0.1:1"], { timeoutMs: 100 }));
     expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
-    expect(error.message).to.match(/^no answer from http:\/\/127.0.0.1:1: .*ECONNREFUSED/);
+    expect(error.message).to.match(/^no connection to http:\/\/127.0.0.1:1: .*ECONNREFUSED/);
     expect((await secretFailure(exchange([]))).code).to.equal("UNAVAILABLE");
   });
 

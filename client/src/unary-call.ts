@@ -6,7 +6,7 @@
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeRequest, type MessageCodec } from "@quoin/proto";
 import { connect, neverSent } from "./connect.ts";
-import { QuoinError } from "./quoin-error.ts";
+import { callFailure } from "./connection-failure.ts";
 import type { Target } from "./target.ts";
 
 /** A unary method of the contract. */
@@ -90,7 +90,7 @@ function send<Request, Response>(
         }
         if (isAnswer(error)) target.noteAnswer();
         else if (error.code === status.DEADLINE_EXCEEDED) target.noteSilence(startMs);
-        reject(QuoinError.from(error));
+        reject(callFailure(error, target.endpoint));
       },
     );
     target.calls.add(call);

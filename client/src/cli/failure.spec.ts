@@ -66,4 +66,27 @@ describe("describeFailure", () => {
     expect(hintOf("")).to.include("--endpoints");
     expect(hintOf("NO_LEADER")).to.equal(undefined);
   });
+
+  for (const [connection, hint] of [
+    ["refused", "is the cluster running?"],
+    ["unknown-name", "check the spelling"],
+    ["timeout", "firewall"],
+    ["unreachable", "network"],
+    ["closed", "pass --ca FILE"],
+    ["untrusted-certificate", "--ca FILE"],
+    ["wrong-certificate", "an address that the certificate has"],
+    ["expired-certificate", "a new certificate"],
+    ["no-tls", "leave out --ca"],
+    ["client-certificate", "--cert FILE --key FILE"],
+    ["other", "is the cluster running?"],
+  ] as const) {
+    it(`helps without a connection: ${connection}`, () => {
+      const fields = { code: "UNAVAILABLE", message: "m", details: new Map([["connection", connection]]) } as const;
+      const unsent = describeFailure(new QuoinError({ ...fields, outcome: "not-executed" }));
+      expect(unsent.exitCode).to.equal(3);
+      expect(unsent.hint).to.include(hint);
+      const sent = describeFailure(new QuoinError({ ...fields, outcome: "unknown" }));
+      expect(sent.hint).to.include("may have been executed");
+    });
+  }
 });

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import {
+  failure,
+  ScriptedMember,
+  testCertificate,
+  testKey,
+  untrustedCertificate,
+  untrustedKey,
+} from "../test/index.ts";
+import { noAnswer, noConnection } from "./connection-failure.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { createAdminClient, type QuoinError, type TlsOptions } from "./index.ts";
+
+const revision = { getKey: () => ({ revision: 1n }) };
+
+/** The errors of a call over gRPC and of one over HTTP. */
+async function errorsOf(endpoint: string, tls?: TlsOptions): Promise<readonly QuoinError[]> {
+  const admin = createAdminClient({ endpoint, credentials: { token: "t" }, tls });
+  const http = new HttpExchange(tls);
+  const origin = `${tls === undefined ? "http" : "https"}://${endpoint}`;
+  try {
+    const request = { method: "GET", path: "/", headers: {} } as const;
+    return [await failure(admin.getStatus()), await failure(http.answer(origin, request, AbortSignal.timeout(60_000)))];
+  } finally {
+    admin.close();
+    http.close();
+  }
+}
+
+describe("an error without a connection", () => {
+  let encrypted: ScriptedMember;
+  let foreign: ScriptedMember;
+  let plain: ScriptedMember;
+
+  before(async () => {
+    encrypted = await ScriptedMember.start(revision, { tls: { certificate: testCertificate, key: testKey } });
+    foreign = await ScriptedMember.start(revision, { tls: { certificate: untrustedCertificate, key: untrustedKey } });
+    plain = await ScriptedMember.start(revision);
+  });
+
+  after(() => {
+    for (const member of [encrypted, foreign, plain]) member.stop();
+  });
+
+  it("says over gRPC and HTTP that no process listens", async () => {
+    const [grpc, http] = await errorsOf("127.0.0.1:1");
+    const reason = "no process listens there (connect ECONNREFUSED 127.0.0.1:1)";
+    expect(grpc?.message).to.equal(`no connection to 127.0.0.1:1: ${reason}`);
+    expect(http?.message).to.equal(`no connection to http://127.0.0.1:1: ${reason}`);
+    expect(Object.fromEntries(grpc?.details ?? [])).to.deep.equal({ address: "127.0.0.1:1", connection: "refused" });
+  });
+
+  it("says over gRPC and HTTP that a certificate is not trusted, or is for another address", async () => {
+    for (const error of await errorsOf(encrypted.endpoint, {})) {
+      expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+      expect(error.message).to.match(
+        /^no connection to .*: its certificate is not trusted \(self-signed certificate\)$/,
+      );
+    }
+    const identity = { ca: untrustedCertificate, certificate: untrustedCertificate, key: untrustedKey };
+    for (const error of await errorsOf(foreign.endpoint, identity)) {
+      expect(error.message).to.match(/: its certificate is for another address \(Hostname\/IP does not match .*\)$/);
+    }
+  });
+
+  it("says that one side speaks TLS and the other does not, or that a client certificate is missing", async () => {
+    for (const error of await errorsOf(plain.endpoint, {})) {
+      expect(error.message).to.match(/: the port does not speak TLS \(wrong version number\)$/);
+    }
+    const [grpc] = await errorsOf(encrypted.endpoint);
+    expect(grpc?.message).to.equal(`no connection to ${encrypted.endpoint}: the other side closed the connection`);
+    const [, refused] = await errorsOf(encrypted.endpoint, { ca: testCertificate });
+    expect(refused?.message).to.match(
+      /it refuses the client certificate, or wants one \(tlsv13 alert certificate required\)$/,
+    );
+  });
+
+  for (const [text, words] of [
+    ["Name resolution failed for target dns:absent.example:7400", "the name has no address"],
+    ["getaddrinfo ENOTFOUND absent.example", "the name has no address (getaddrinfo ENOTFOUND absent.example)"],
+    ["connect EHOSTUNREACH 10.0.0.1:7400", "there is no way to this network (connect EHOSTUNREACH 10.0.0.1:7400)"],
+    ["connect ETIMEDOUT 10.0.0.1:7400", "no answer in time (connect ETIMEDOUT 10.0.0.1:7400)"],
+    ["no connection in time", "no answer in time"],
+    ["No connection established. Last error: null. Resolution note: ", "no reason is known"],
+    ["certificate has expired", "its certificate has expired"],
+    ["something else", "something else"],
+  ] as const) {
+    it(`explains ${JSON.stringify(text)}`, () => {
+      const error = noConnection("absent.example:7400", text);
+      expect(error.message).to.include(`no connection to absent.example:7400: ${words}`);
+      expect(error).to.include({ code: "UNAVAILABLE", reason: "", outcome: "not-executed" });
+    });
+  }
+
+  it("keeps it open whether a sent request was executed", () => {
+    const error = noAnswer("http://a:7401", "socket hang up");
+    expect(error).to.include({
+      outcome: "unknown",
+      message: "no answer from http://a:7401: the other side closed the connection (socket hang up)",
+    });
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * Says in plain words why there is no connection to a member. The texts of grpc-js, Node and OpenSSL do not name the
+ * address, or name it in a form that the caller has never written.
+ */
+
+import { lostPrefixes, neverSentPrefixes, QuoinError } from "./quoin-error.ts";
+
+/** Why there is no connection; it is the detail `connection` of the error. */
+export type ConnectionProblem =
+  | "refused"
+  | "unknown-name"
+  | "timeout"
+  | "unreachable"
+  | "closed"
+  | "untrusted-certificate"
+  | "wrong-certificate"
+  | "expired-certificate"
+  | "no-tls"
+  | "client-certificate"
+  | "other";
+
+interface Explanation {
+  readonly problem: ConnectionProblem;
+  /** Undefined = the text itself. */
+  readonly words?: string;
+}
+
+/** The first that matches explains a text; the technical part of the text follows it in parentheses. */
+const explanations: readonly (readonly [RegExp, Explanation])[] = [
+  [/ECONNREFUSED/, { problem: "refused", words: "no process listens there" }],
+  [/ENOTFOUND|EAI_AGAIN|Name resolution failed/, { problem: "unknown-name", words: "the name has no address" }],
+  [/EHOSTUNREACH|ENETUNREACH/, { problem: "unreachable", words: "there is no way to this network" }],
+  [/ETIMEDOUT|in time$/, { problem: "timeout", words: "no answer in time" }],
+  [/certificate has expired/i, { problem: "expired-certificate", words: "its certificate has expired" }],
+  [/altnames/, { problem: "wrong-certificate", words: "its certificate is for another address" }],
+  // An alert comes from the member.
+  [
+    / alert .*(certificate|ca)\b/,
+    { problem: "client-certificate", words: "it refuses the client certificate, or wants one" },
+  ],
+  [/certificate/i, { problem: "untrusted-certificate", words: "its certificate is not trusted" }],
+  [/wrong version number|packet length too long/, { problem: "no-tls", words: "the port does not speak TLS" }],
+  [
+    /ECONNRESET|socket hang up|^Failed to connect/,
+    { problem: "closed", words: "the other side closed the connection" },
+  ],
+];
+
+/** What grpc-js, Node and OpenSSL add to a text, without a meaning for people. */
+const noise: readonly RegExp[] = [
+  /^No connection established\.? ?/,
+  /^Last error: /,
+  /\.? Resolution note:.*$/s,
+  / \(\d{4}-\d\d-\d\dT[^)]*\)/,
+  /^Error( \[\w+\])?: /,
+  /; if the root CA is installed locally.*$/s,
+  /^(write EPROTO )?[0-9A-F]+:error:[0-9A-F]+:SSL routines:\w+:/,
+  /:[^:]*openssl.*$/s,
+];
+
+/** The first words of grpc-js for a connection that ends, and for a deadline that passes, during a call. */
+const droppedText = "Connection dropped";
+const lateText = "Deadline exceeded after";
+
+/** Texts that say no more than the words before them. */
+const withoutDetail = /^(Name resolution failed|Failed to connect|no connection in time)/;
+
+/**
+ * The error of a request that was never sent.
+ *
+ * @param address as the caller has written it: `host:port` or a URL.
+ * @param text why, in the words of grpc-js, Node or OpenSSL.
+ */
+export function noConnection(address: string, text: string, cause?: unknown): QuoinError {
+  const { problem, reason } = explain(text);
+  return new QuoinError({
+    code: "UNAVAILABLE",
+    outcome: "not-executed",
+    message: `no connection to ${address}: ${reason}`,
+    details: detailsOf(address, problem),
+    cause,
+  });
+}
+
+/** The error of a request that may have arrived, and has no answer; otherwise as noConnection. */
+export function noAnswer(address: string, text: string, cause?: unknown): QuoinError {
+  const { problem, reason } = explain(text);
+  return new QuoinError({
+    code: "UNAVAILABLE",
+    outcome: "unknown",
+    message: `no answer from ${address}: ${reason}`,
+    details: detailsOf(address, problem),
+    cause,
+  });
+}
+
+/** The error of a gRPC call to an endpoint. An answer of the member stays as it is. */
+export function callFailure(thrown: unknown, endpoint: string): QuoinError {
+  const error = QuoinError.from(thrown);
+  const begins = (prefix: string) => error.message.startsWith(prefix);
+  if (error.code === "UNAVAILABLE" && neverSentPrefixes.some(begins)) {
+    return noConnection(endpoint, error.message, thrown);
+  }
+  if (error.code === "UNAVAILABLE" && [droppedText, ...lostPrefixes].some(begins)) {
+    return error.with({ message: `the connection to ${endpoint} was lost before the answer` });
+  }
+  if (error.code === "DEADLINE_EXCEEDED" && begins(lateText)) {
+    return error.with({ message: `no answer from ${endpoint} in time` });
+  }
+  return error;
+}
+
+function detailsOf(address: string, problem: ConnectionProblem): ReadonlyMap<string, string> {
+  return new Map([
+    ["address", address],
+    ["connection", problem],
+  ]);
+}
+
+function explain(text: string): { readonly problem: ConnectionProblem; readonly reason: string } {
+  const detail = noise.reduce((rest, pattern) => rest.replace(pattern, ""), text.trim()).trim();
+  const { problem, words } = explanations.find(([pattern]) => pattern.test(detail))?.[1] ?? { problem: "other" };
+  if (words === undefined)
+    return { problem, reason: detail === "" || detail === "null" ? "no reason is known" : detail };
+  return { problem, reason: withoutDetail.test(detail) ? words : `${words} (${detail})` };
+}

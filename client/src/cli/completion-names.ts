@@ -19,6 +19,7 @@ const lists: ReadonlyMap<string, List> = new Map([
   ["NAMESPACE[/PREFIX]", inNamespace(listKeys)],
   ["NAMESPACE[/KEY]", inNamespace(listKeys)],
   ["NAMESPACE[/LOCK]", inNamespace(listLocks)],
+  ["NAMESPACE[/LOCK-PREFIX]", inNamespace(listLocks)],
   ["LOG", listLogs],
   ["MEMBER", listMembers],
   ["MEMBER...", listMembers],

@@ -94,7 +94,9 @@ describe("completion", () => {
   it("offers names of the cluster: namespaces, keys level by level, locks, regions, event logs, members, accounts", async () => {
     expect(await offered("kv", "get", "")).to.deep.equal(["default/", "other/", ":nospace"]);
     expect(await offered("memory", "list", "d")).to.deep.equal(["default"]);
-    expect(await offered("lock", "run", "default/")).to.deep.equal(["default/nightly", "default/shared"]);
+    for (const command of ["run", "list"]) {
+      expect(await offered("lock", command, "default/")).to.deep.equal(["default/nightly", "default/shared"]);
+    }
     expect(await offered("rwlock", "describe", "default/")).to.deep.equal(["default/shared"]);
     expect(await offered("watch", "locks", "default/s")).to.deep.equal(["default/shared"]);
     expect(await offered("kv", "get", "default/")).to.deep.equal([

@@ -94,6 +94,49 @@ describe("quoinctl lock and rwlock", function () {
   });
 
   it("acquire, and exit code 4 when others hold it", async () => {
+  it("list the locks of one kind, with their holders and how many wait, from all pages", async () => {
+    const held = { name: "a", state: LockState.HELD, holders: [holder], holderCount: 1, waitingWriters: 2 };
+    const shared = { name: "s", rw: true, state: LockState.READ_HELD, waitingReaders: 1, waitingWriters: 1 };
+    member.scripts.listLocks = ({ pageToken }) =>
+      pageToken === ""
+        ? { locks: [held], nextPageToken: "next" }
+        : {
+            locks: [
+              { name: "b", state: LockState.FREE },
+              { ...shared, holders: [{ ...holder, mode: RWMode.READ }], holderCount: 12 },
+            ],
+          };
+    expect(await quoinctl(["lock", "list", "n"])).to.include({
+      code: 0,
+      out: [
+        "LOCK  STATE  OWNER  SUBJECT  TOKEN  EXPIRES IN  WAITING",
+        "n/a   HELD   me     user     7      12.5s       2",
+        "n/b   FREE   -      -        -      -           0\n",
+      ].join("\n"),
+    });
+    expect((await quoinctl(["rwlock", "list", "n/s*", "--in-use"])).out).to.equal(
+      [
+        "LOCK  STATE      MODE  OWNER        SUBJECT  TOKEN  EXPIRES IN  WAITING",
+        "n/s   READ_HELD  READ  me           user     7      12.5s       2",
+        "n/s   READ_HELD  -     and 11 more  -        -      -           2\n",
+      ].join("\n"),
+    );
+    expect(request()).to.deep.include({ namespace: "n", namePrefix: "s", inUseOnly: true, pageToken: "next" });
+    const { out } = await quoinctl(["lock", "list", "n", "--limit", "1", "-o", "json"]);
+    expect(request(), "no page more than needed").to.include({ pageToken: "" });
+    const { locks, ...rest } = JSON.parse(out);
+    expect(rest).to.deep.equal({ namespace: "n", prefix: "" });
+    expect(locks).to.have.length(1);
+    expect(locks[0]).to.deep.include({ name: "a", rw: false, state: "HELD", waiting_writers: 2, holder_count: 1 });
+    expect(locks[0].holders).to.deep.equal([holderDocument]);
+    expect((await quoinctl(["rwlock", "list", "n", "-o", "yaml"])).out).to.match(
+      /locks:\n {2}- name: s\n(.*\n)* +mode: READ/,
+    );
+    member.scripts.listLocks = () =>
+      refuse({ code: "NOT_FOUND", reason: "NAMESPACE_NOT_FOUND", message: "no namespace n" });
+    expect(await quoinctl(["lock", "list", "n"])).to.include({ code: 1, out: "" });
+  });
+
     expect(await quoinctl(["lock", "acquire", "n/l", "--ttl", "30s", "--wait", "2s", "--owner", "me"])).to.include({
       code: 0,
       out: "LOCK  ACQUIRED  TOKEN  EXPIRES IN  STATE  HOLDERS\nn/l   true      7      30.0s       HELD   me\n",

@@ -8,6 +8,7 @@ import { NotAsExpectedError } from "./failure.ts";
 import { parseNameArgument } from "./key-argument.ts";
 import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks, type ShownAcquisition } from "./lock-kinds.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
+import { addListCommand } from "./lock-listing.ts";
 import { showWait } from "./lock-wait.ts";
 import { runWithLock } from "./locked-command.ts";
 import type { Session } from "./session.ts";
@@ -33,6 +34,7 @@ function addCommands(lock: Command, session: Session, kind: LockKind): void {
   lock.addHelpText("after", examplesOf(kind));
   addCreate(lock, session, kind);
   addDescribe(lock, session, kind);
+  addListCommand(lock, session, kind);
   addAcquire(lock, session, kind);
   addRelease(lock, session, kind);
   addForceRelease(lock, session, kind);
@@ -48,7 +50,8 @@ Examples:
   quoinctl ${command} run default/nightly${mode} --wait 10m -- ./nightly.sh
   quoinctl ${command} acquire default/nightly${mode} --wait 30s --ttl 5m
   quoinctl ${command} release default/nightly --token 17
-  quoinctl ${command} describe default/nightly`;
+  quoinctl ${command} describe default/nightly
+  quoinctl ${command} list default --in-use`;
 }
 
 interface ModeOptions {

@@ -1,5 +1,6 @@
 /** Locks and their holds, in JSON and YAML and in tables. */
 
+import type { LockMode } from "../index.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { formatMilliseconds } from "./duration.ts";
 import type { LockKind, LockTarget, ShownAcquisition, ShownForce, ShownHold, ShownLock } from "./lock-kinds.ts";
@@ -105,7 +106,15 @@ function holdersDocument(holders: readonly ShownHold[], { hasModes }: LockKind):
   return { holder: holder === undefined ? null : holdDocument(holder) };
 }
 
-function holdDocument({ owner, subject, fencingToken, acquiredAtMs, expiresInMs, mode }: ShownHold): object {
+/** A hold in JSON and YAML. */
+export function holdDocument({
+  owner,
+  subject,
+  fencingToken,
+  acquiredAtMs,
+  expiresInMs,
+  mode,
+}: Omit<ShownHold, "mode"> & { readonly mode?: LockMode | undefined }): object {
   return {
     owner,
     subject,

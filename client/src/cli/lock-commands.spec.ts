@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import { readFile } from "node:fs/promises";
+import { hostname, userInfo } from "node:os";
 import path from "node:path";
 import { LockState, RWMode } from "@quoin/proto";
 import { expect } from "chai";
@@ -93,7 +94,6 @@ describe("quoinctl lock and rwlock", function () {
     expect(missing.err).to.match(/^quoinctl: no lock l \(LOCK_NOT_FOUND\)\nhint: create it with: quoinctl lock create/);
   });
 
-  it("acquire, and exit code 4 when others hold it", async () => {
   it("list the locks of one kind, with their holders and how many wait, from all pages", async () => {
     const held = { name: "a", state: LockState.HELD, holders: [holder], holderCount: 1, waitingWriters: 2 };
     const shared = { name: "s", rw: true, state: LockState.READ_HELD, waitingReaders: 1, waitingWriters: 1 };
@@ -137,6 +137,7 @@ describe("quoinctl lock and rwlock", function () {
     expect(await quoinctl(["lock", "list", "n"])).to.include({ code: 1, out: "" });
   });
 
+  it("acquire, and exit code 4 when others hold it", async () => {
     expect(await quoinctl(["lock", "acquire", "n/l", "--ttl", "30s", "--wait", "2s", "--owner", "me"])).to.include({
       code: 0,
       out: "LOCK  ACQUIRED  TOKEN  EXPIRES IN  STATE  HOLDERS\nn/l   true      7      30.0s       HELD   me\n",
@@ -276,6 +277,17 @@ describe("quoinctl lock and rwlock", function () {
       expect(code).to.equal(0);
       expect(member.calls.map(({ method }) => method)).to.deep.equal(["acquireRwLock", "releaseRwLock"]);
       expect(member.calls[0]?.request).to.include({ mode: RWMode.READ });
+    });
+
+    it("shows in the label of the hold who runs it, with another label for each run, and releases by it", async () => {
+      for (const command of ["lock", "lock", "rwlock"]) {
+        expect((await quoinctl([command, "run", "n/l", "--", "true"], { directory: "/" })).code).to.equal(0);
+      }
+      const owners = member.calls.map(({ request }) => (request as { owner: string }).owner);
+      const [first, released, second, , third] = owners;
+      expect(first).to.match(new RegExp(`^${userInfo().username}@${hostname()}:${process.pid}-[0-9a-f]{12}$`));
+      expect(released).to.equal(first);
+      expect(new Set([first, second, third]).size).to.equal(3);
     });
 
     it("runs nothing, with exit code 4, when the lock is not acquired", () =>

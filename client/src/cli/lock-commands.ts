@@ -5,10 +5,11 @@ import { type LockHandle, type LockMode, QuoinError, type ReleaseLockOptions } f
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
+import { holderLabel } from "./holder-label.ts";
 import { parseNameArgument } from "./key-argument.ts";
 import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks, type ShownAcquisition } from "./lock-kinds.ts";
-import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
 import { addListCommand } from "./lock-listing.ts";
+import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
 import { showWait } from "./lock-wait.ts";
 import { runWithLock } from "./locked-command.ts";
 import type { Session } from "./session.ts";
@@ -33,8 +34,8 @@ export function addReadWriteLockCommands(rwlock: Command, session: Session): voi
 function addCommands(lock: Command, session: Session, kind: LockKind): void {
   lock.addHelpText("after", examplesOf(kind));
   addCreate(lock, session, kind);
-  addDescribe(lock, session, kind);
   addListCommand(lock, session, kind);
+  addDescribe(lock, session, kind);
   addAcquire(lock, session, kind);
   addRelease(lock, session, kind);
   addForceRelease(lock, session, kind);
@@ -132,7 +133,7 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
     .command("acquire <NAMESPACE/NAME>")
     .description("acquire a lock, or renew a hold; exit code 4 if others hold it. The hold ends by itself: see run")
     .addOption(ttlOption())
-    .addOption(ownerOption())
+    .addOption(ownerOption("the id of the user"))
     .addOption(new Option("--wait <DURATION>", "how long to wait for it (default: not at all)").argParser(parseWaitMs))
     .addOption(new Option("--token <N>", renewalText(kind)).argParser(parsePositiveCount).conflicts("wait"));
   addMode(command, kind, "how to hold it (default: write)");
@@ -162,7 +163,7 @@ function addRelease(lock: Command, session: Session, kind: LockKind): void {
         "the hold with this token, as acquire printed it (default: the hold of lock run, inside of it)",
       ).argParser(parsePositiveCount),
     )
-    .addOption(ownerOption())
+    .addOption(new Option("--owner <LABEL>", "only if the hold has this label"))
     .addOption(
       new Option("--force", "the hold of any holder, like force-release (needs admin access)").conflicts([
         "token",
@@ -225,7 +226,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
     .usage("[options] <NAMESPACE/NAME> -- <COMMAND...>")
     .description("run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired")
     .addOption(ttlOption())
-    .addOption(ownerOption())
+    .addOption(ownerOption("user@host:process, and random characters"))
     .addOption(
       new Option("--wait <DURATION>", "how long to wait for the lock, 0 = not at all")
         .argParser(parseWaitMs)
@@ -245,7 +246,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
       options: HoldOptions & { readonly wait: number; readonly killAfter: number },
     ) => {
       const target = parseLock(text);
-      const { ttl: ttlSeconds, owner, wait: waitMs, killAfter: killAfterMs } = options;
+      const { ttl: ttlSeconds, owner = holderLabel(), wait: waitMs, killAfter: killAfterMs } = options;
       const { terminal } = session;
       session.exitCode = await session.withClient(async (client) => {
         const stopShowing = showWait(terminal, client, { target, kind, owner, waitMs });
@@ -284,8 +285,8 @@ function ttlOption(): Option {
   return new Option("--ttl <DURATION>", description).argParser(parseDurationSeconds);
 }
 
-function ownerOption(): Option {
-  return new Option("--owner <LABEL>", "label of the holder");
+function ownerOption(byDefault: string): Option {
+  return new Option("--owner <LABEL>", `label of the holder, at most 256 bytes (default: ${byDefault})`);
 }
 
 function addMode(command: Command, { hasModes }: LockKind, description: string): void {

@@ -29,7 +29,7 @@ import { clientRules, defaultTimeoutMs } from "./client.ts";
 import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
-import { type MemberCounters, type MemberCountersOptions, memberCounters } from "./member-counters.ts";
+import { type MemberCountersOptions, type MemberCountersResult, memberCounters } from "./member-counters.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
 import {
   callRules,
@@ -303,12 +303,13 @@ export class AdminClient {
    *
    * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND.
    */
-  async memberCounters(options: MemberCountersOptions = {}): Promise<readonly MemberCounters[]> {
+  async memberCounters(options: MemberCountersOptions = {}): Promise<MemberCountersResult> {
     checkMemberCounters(options, "memberCounters");
     const { ids = [], windowSeconds = 0 } = options;
     const request = { ids: [...ids], windowSeconds: int32Field("windowSeconds", windowSeconds) };
     const { message } = await execute(this.#context, getMemberCountersMethod, request, options);
-    return message.members.map((member) => memberCounters(member, memberStatus));
+    const { members, answeredBy } = message;
+    return { members: members.map((member) => memberCounters(member, memberStatus)), answeredBy };
   }
 
   /** Reads the replicated settings: set values, defaults and bounds. */

@@ -105,7 +105,13 @@ export type {
   ReadEventsOptions,
   TailOptions,
 } from "./logs.ts";
-export type { CounterSample, MemberCounters, MemberCountersOptions, RequestCounts } from "./member-counters.ts";
+export type {
+  CounterSample,
+  MemberCounters,
+  MemberCountersOptions,
+  MemberCountersResult,
+  RequestCounts,
+} from "./member-counters.ts";
 export type {
   AllocateOptions,
   AllocateResult,

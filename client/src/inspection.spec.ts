@@ -82,7 +82,9 @@ describe("calls that show the inside of a cluster", () => {
       ],
       answeredBy: "1",
     });
-    const [first, second] = await admin.memberCounters({ ids: ["1", "2"], windowSeconds: 60 });
+    const { members, answeredBy } = await admin.memberCounters({ ids: ["1", "2"], windowSeconds: 60 });
+    expect(answeredBy).to.equal("1");
+    const [first, second] = members;
     expect(first?.status).to.include({ state: "RUNNING", role: "LEADER" });
     expect(first?.samples[0]).to.deep.include({ atMs: 5, role: "FOLLOWER", loopDelayUs: 0 });
     expect(first?.samples[0]?.requests).to.deep.equal([

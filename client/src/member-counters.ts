@@ -37,6 +37,14 @@ export interface MemberCounters {
   readonly samples: readonly CounterSample[];
 }
 
+/** Answer of memberCounters. */
+export interface MemberCountersResult {
+  /** In the order of `ids`, or of the membership. */
+  readonly members: readonly MemberCounters[];
+  /** Id of the member that answered; empty = it has not joined. */
+  readonly answeredBy: string;
+}
+
 /** Options of memberCounters. */
 export interface MemberCountersOptions extends CallOptions {
   /** Ids of members. Default: all members. */

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { KeyValue } from "@quoin/proto";
@@ -219,6 +219,17 @@ describe("quoinctl, the process", function () {
         const { code, stderr } = await runQuoinctl(parameters, { directory, nodeArguments });
         expect([code, JSON.parse(stderr)], parameters.join(" ")).to.deep.equal([0, loaded]);
       }
+    }));
+
+  it("keeps its compiled code in the checkout, so that the next start is quick", () =>
+    withTemporaryDirectory(async (directory) => {
+      const report = `import module from "node:module";
+        process.on("exit", () => process.stderr.write(String(module.getCompileCacheDir())));`;
+      const nodeArguments = ["--import", `data:text/javascript,${encodeURIComponent(report)}`];
+      const { stderr } = await runQuoinctl(["--version"], { directory, nodeArguments });
+      const kept = fileURLToPath(new URL("../../../node_modules/.cache/quoinctl/", import.meta.url));
+      expect(stderr.startsWith(kept), stderr).to.equal(true);
+      expect(await readdir(stderr)).to.have.lengthOf.at.least(1);
     }));
 
   it("ends quietly when the reader of its output ends", () =>

@@ -89,23 +89,38 @@ describe("the examples of the manual on three members", function () {
     }
   }
 
+  /** Runs the commands one after the other in one shell, and checks their exit codes. */
+  async function runCommands(commands: readonly Command[]): Promise<void> {
+    const lines = commands.flatMap(({ text, code }, at) => [
+      `{\n${text.replaceAll(LOCAL_HTTP, cluster.httpEndpoints[0] ?? "")}\n}`,
+      // The next commands may wait for ever for what this one has not done, such as a watch for a key.
+      `code=$?; [ $code -eq ${code} ] || { echo "DIFFERENT: command ${at} ended with $code"; exit; }`,
+    ]);
+    const script = join(directory, "page.mjs");
+    // A bash whose standard input is a socket takes itself for a remote shell, and reads the files of the machine.
+    const shell = JSON.stringify(["--norc", "-u", "-c", lines.join("\n")]);
+    const run = `import { spawnSync } from "node:child_process";\n`;
+    writeFileSync(script, `${run}process.exitCode = spawnSync("bash", ${shell}, { stdio: "inherit" }).status;\n`);
+    const output = await outputOf(script, []);
+    expect(output).to.not.include("DIFFERENT");
+    expect(output).to.not.match(/not found|unbound variable|parse error|jq: error/);
+  }
+
+  it("README.md: its first commands may be typed twice", async () => {
+    const [, block = ""] = blocksOf("README.md", "sh");
+    const commands = block
+      .trimEnd()
+      .split("\n")
+      .filter((line) => !ENDLESS.test(line));
+    expect(commands).to.have.lengthOf.at.least(8);
+    await runCommands([...commands, ...commands].map((text) => ({ text, code: 0 })));
+  });
+
   for (const page of PAGES) {
     it(`${page}: the commands end as the page says`, async () => {
       const opening = commandsOf(INTRODUCTION).filter(({ text }) => /^[A-Z]+=/.test(text));
       const commands = [...opening, ...commandsOf(page)];
-      const lines = commands.flatMap(({ text, code }, at) => [
-        `{\n${text.replaceAll(LOCAL_HTTP, cluster.httpEndpoints[0] ?? "")}\n}`,
-        // The next commands may wait for ever for what this one has not done, such as a watch for a key.
-        `code=$?; [ $code -eq ${code} ] || { echo "DIFFERENT: command ${at} ended with $code"; exit; }`,
-      ]);
-      const script = join(directory, "page.mjs");
-      // A bash whose standard input is a socket takes itself for a remote shell, and reads the files of the machine.
-      const shell = JSON.stringify(["--norc", "-u", "-c", lines.join("\n")]);
-      const run = `import { spawnSync } from "node:child_process";\n`;
-      writeFileSync(script, `${run}process.exitCode = spawnSync("bash", ${shell}, { stdio: "inherit" }).status;\n`);
-      const output = await outputOf(script, []);
-      expect(output).to.not.include("DIFFERENT");
-      expect(output).to.not.match(/not found|unbound variable|parse error|jq: error/);
+      await runCommands(commands);
     });
   }
 

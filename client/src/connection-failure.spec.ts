@@ -1,3 +1,4 @@
+import { Metadata, status } from "@grpc/grpc-js";
 import { expect } from "chai";
 import {
   failure,
@@ -7,7 +8,7 @@ import {
   untrustedCertificate,
   untrustedKey,
 } from "../test/index.ts";
-import { noAnswer, noConnection } from "./connection-failure.ts";
+import { callFailure, noAnswer, noConnection } from "./connection-failure.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { createAdminClient, type QuoinError, type TlsOptions } from "./index.ts";
 
@@ -81,6 +82,7 @@ describe("an error without a connection", () => {
     ["connect EHOSTUNREACH 10.0.0.1:7400", "there is no way to this network (connect EHOSTUNREACH 10.0.0.1:7400)"],
     ["connect ETIMEDOUT 10.0.0.1:7400", "no answer in time (connect ETIMEDOUT 10.0.0.1:7400)"],
     ["no connection in time", "no answer in time"],
+    ["no answer in time", "no answer in time"],
     ["No connection established. Last error: null. Resolution note: ", "no reason is known"],
     ["certificate has expired", "its certificate has expired"],
     ["something else", "something else"],
@@ -91,6 +93,21 @@ describe("an error without a connection", () => {
       expect(error).to.include({ code: "UNAVAILABLE", reason: "", outcome: "not-executed" });
     });
   }
+
+  it("explains a lost connection and a late answer, and leaves the answers of members as they are", () => {
+    const failed = (code: status, details: string, trailers: Record<string, string> = {}) => {
+      const metadata = new Metadata();
+      for (const [name, text] of Object.entries(trailers)) metadata.set(name, text);
+      return callFailure(Object.assign(new Error(details), { code, details, metadata }), "a:7400");
+    };
+    const dropped = failed(status.UNAVAILABLE, "Connection dropped");
+    expect(dropped).to.include({ outcome: "unknown", message: "the connection to a:7400 was lost before the answer" });
+    const late = failed(status.DEADLINE_EXCEEDED, "Deadline exceeded after 0.3s,LB pick: 0.001s");
+    expect(late).to.include({ outcome: "unknown", reason: "DEADLINE", message: "no answer from a:7400 in time" });
+    const message = "No connection established";
+    expect(failed(status.UNAVAILABLE, message, { outcome: "unknown" })).to.include({ outcome: "unknown", message });
+    expect(failed(status.UNAVAILABLE, message, { "error-reason": "NO_LEADER" })).to.include({ message });
+  });
 
   it("keeps it open whether a sent request was executed", () => {
     const error = noAnswer("http://a:7401", "socket hang up");

@@ -3,6 +3,7 @@
  * address, or name it in a form that the caller has never written.
  */
 
+import { isUnreached } from "./backoff.ts";
 import { lostPrefixes, neverSentPrefixes, QuoinError } from "./quoin-error.ts";
 
 /** Why there is no connection; it is the detail `connection` of the error. */
@@ -63,7 +64,7 @@ const droppedText = "Connection dropped";
 const lateText = "Deadline exceeded after";
 
 /** Texts that say no more than the words before them. */
-const withoutDetail = /^(Name resolution failed|Failed to connect|no connection in time)/;
+const withoutDetail = /^(Name resolution failed|Failed to connect|no (connection|answer) in time)/;
 
 /**
  * The error of a request that was never sent.
@@ -97,14 +98,15 @@ export function noAnswer(address: string, text: string, cause?: unknown): QuoinE
 /** The error of a gRPC call to an endpoint. An answer of the member stays as it is. */
 export function callFailure(thrown: unknown, endpoint: string): QuoinError {
   const error = QuoinError.from(thrown);
-  const begins = (prefix: string) => error.message.startsWith(prefix);
-  if (error.code === "UNAVAILABLE" && neverSentPrefixes.some(begins)) {
+  // A reason, or another outcome than that of the text, comes from a member.
+  const begins = (prefix: string) => error.reason === "" && error.message.startsWith(prefix);
+  if (isUnreached(error) && neverSentPrefixes.some(begins)) {
     return noConnection(endpoint, error.message, thrown);
   }
   if (error.code === "UNAVAILABLE" && [droppedText, ...lostPrefixes].some(begins)) {
     return error.with({ message: `the connection to ${endpoint} was lost before the answer` });
   }
-  if (error.code === "DEADLINE_EXCEEDED" && begins(lateText)) {
+  if (error.code === "DEADLINE_EXCEEDED" && error.message.startsWith(lateText)) {
     return error.with({ message: `no answer from ${endpoint} in time` });
   }
   return error;

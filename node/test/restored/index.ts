@@ -1,1 +1,2 @@
 export { archiveHistory, type History, indexAt, numbersOf } from "./archived-history.ts";
+export { countRecordedDigests } from "./recorded-digests.ts";

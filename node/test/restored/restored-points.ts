@@ -1,6 +1,7 @@
 /**
  * Restores at random points of a history, with the code of `quoin-node restore`. The rebuilt state has the digest that
- * the cluster had at that index, and the result opens as the data of a member.
+ * the cluster had at that index. The restore has compared every digest that the archive records up to there. The result
+ * opens as the data of a member.
  */
 
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { rebuild } from "../../src/rebuild/index.ts";
 import { readCluster, readProgress } from "../../src/state/index.ts";
 import { openDataDirectory, placeSuccessor, Restoration } from "../../src/storage/index.ts";
 import { type History, type HistoryProgress, indexAt } from "./archived-history.ts";
+import { countRecordedDigests } from "./recorded-digests.ts";
 
 const NEW_ID = "77777777-2222-4333-8444-555555555555";
 const MEMBER = {
@@ -50,9 +52,12 @@ export async function restorePoint(
   const restoration = await Restoration.begin(from.directory);
   const plan = planRestore(await readCatalog(store), point);
   const unseal = { keyRing: from.keyRing, isEncryptionRequired: true };
-  const rebuilt = await rebuild({ store, objects: plan, decryptOptions: unseal, point, state: restoration.state });
-  await store.close();
+  const objects = { store, objects: plan, decryptOptions: unseal };
+  const rebuilt = await rebuild({ ...objects, point, state: restoration.state });
   const index = indexAt(history, plan.snapshot.index, point);
+  const recorded = await countRecordedDigests({ ...objects, index });
+  await store.close();
+  expect(rebuilt.digestsCompared, `digests compared, ${JSON.stringify(point)}`).to.equal(recorded);
   const { appliedIndex, revision, digest } = history.progress[index] as HistoryProgress;
   const { progress } = rebuilt;
   expect([progress.appliedIndex, progress.revision, progress.digest], JSON.stringify(point)).to.deep.equal([

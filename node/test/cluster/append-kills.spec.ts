@@ -5,8 +5,9 @@ import { AppendLoad, ClusterUnderTest } from "../harness/index.ts";
 
 const SEED_MAX = 0x1_0000_0000;
 const CLIENTS = 50;
-/** For how long leaders are killed, one after the other. */
+/** For how long leaders are killed, one after the other, and how many at least: a busy machine elects slowly. */
 const KILLING_MS = 30_000;
+const KILLS_MIN = 2;
 const APPENDS = 100;
 /** Shorter than some elections: outcomes stay unknown, and keys are sent again. */
 const IMPATIENT_MS = 1_500;
@@ -26,7 +27,8 @@ describe("event logs under leader kills", () => {
         load.start();
         let kills = 0;
         const startMs = performance.now();
-        while (performance.now() < startMs + KILLING_MS) {
+        // Without a race for one sequence, the history would prove little.
+        while (performance.now() < startMs + KILLING_MS || kills < KILLS_MIN || load.counts.conflicts === 0) {
           await cluster.untilReady();
           await load.untilAcknowledged(APPENDS);
           const leader = await cluster.leader();
@@ -42,8 +44,6 @@ describe("event logs under leader kills", () => {
         console.log(
           `      ${kills} kills: ${stored} stored, ${conflicts} conflicts, ${notExecuted} not executed, ${unknown} unknown`,
         );
-        expect(kills).to.be.above(1);
-        expect(conflicts, "races for one sequence").to.be.above(0);
         expect(logCheck(load.history.operations)).to.deep.equal([]);
       } finally {
         load.abandon();

@@ -134,8 +134,11 @@ describe("traces of a cluster", () => {
     await turn;
     await client.logs.create("a-log", { traceparent: created.traceparent });
     // Each member exports its spans at its own time.
-    await until("the spans of all three", () =>
-      [read, waiting, created].every(({ traceId, spanId }) => treeOf(traceId, spanId).length > 1),
+    await until(
+      "the spans of all three",
+      () =>
+        [read, created].every(({ traceId, spanId }) => treeOf(traceId, spanId).length > 1) &&
+        named(waiting.traceId, "quoin.lock.wait").length > 0,
     );
     expect(treeOf(read.traceId, read.spanId).map((line) => line.split(" ").at(-1))).to.deep.equal([
       "coordination.v1.KeyValueService/GetKey",
@@ -162,8 +165,9 @@ describe("traces of a cluster", () => {
       member.resume();
     }
     await put;
-    await until("the spans of the other members", () => named(traceId, "quoin.follow").length >= 1);
-    expect(named(traceId, "quoin.log.write").length).to.be.greaterThan(0);
+    await until("the spans of the leader and of the other members", () =>
+      ["quoin.replicate", "quoin.log.write", "quoin.follow"].every((name) => named(traceId, name).length > 0),
+    );
     expect(named(traceId, "quoin.replicate")[0]?.events).to.include("acknowledged");
   });
 

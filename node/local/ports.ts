@@ -16,7 +16,7 @@ export const LOCAL_HOST = "127.0.0.1";
 /** The launcher starts at most this many members. */
 export const MEMBERS_MAX = 5;
 /** Distance between the first ports of two consecutive members. */
-const PORTS_PER_MEMBER = 10;
+export const PORTS_PER_MEMBER = 10;
 const PORT_MAX = 65_535;
 /** A range that few programs use by default. */
 export const STABLE_PORT_MIN = 12_000;

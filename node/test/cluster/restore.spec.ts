@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
-import { ClusterUnderTest, freeBasePort, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { ClusterUnderTest, claimedBasePort, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
 const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
@@ -159,7 +159,7 @@ describe("a cluster whose volumes are all lost", function () {
 
   it("comes back with npm start too, up to a revision, and is not restored over what is there", async () => {
     const directory = directories.make();
-    const base = ["--members", "1", "--base-port", String(await freeBasePort()), "--data-dir", directory];
+    const base = ["--members", "1", "--base-port", String(await claimedBasePort()), "--data-dir", directory];
     const start = (...args: string[]) => {
       const from = ["--restore", store, "--restore-cluster-id", former.clusterId];
       const child = new TestProcess(LAUNCHER, [...base, ...from, ...args]);

@@ -1,4 +1,3 @@
-export { freeBasePort } from "../../local/index.ts";
 export { type Actor, Actors } from "./actors.ts";
 export { ok, verdict } from "./answers.ts";
 export { type AnyMethod, methodsByName } from "./any-method.ts";
@@ -41,7 +40,7 @@ export { ScriptedLeader } from "./scripted-leader.ts";
 export { ScriptedTransport } from "./scripted-transport.ts";
 export { SingleMember } from "./single-member.ts";
 export { SingleReplica } from "./single-replica.ts";
-export { stablePorts } from "./stable-ports.ts";
+export { claimedBasePort, stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
 export { type CollectedSpan, TraceCollector } from "./trace-collector.ts";

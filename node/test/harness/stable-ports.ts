@@ -11,44 +11,63 @@
 
 import { randomInt } from "node:crypto";
 import { createServer, type Server } from "node:net";
-import { isFree, LOCAL_HOST, type MemberPorts, portsOf, STABLE_PORT_MAX, STABLE_PORT_MIN } from "../../local/index.ts";
+import {
+  isFree,
+  LOCAL_HOST,
+  MEMBERS_MAX,
+  type MemberPorts,
+  PORTS_PER_MEMBER,
+  portsOf,
+  STABLE_PORT_MAX,
+  STABLE_PORT_MIN,
+} from "../../local/index.ts";
 
-/** Ports of a member, and the port that claims them. */
-const ROW = Object.keys(portsOf(0, 0)).length + 1;
-const ROWS = Math.floor((STABLE_PORT_MAX - STABLE_PORT_MIN) / ROW);
+const ROWS = Math.floor((STABLE_PORT_MAX - STABLE_PORT_MIN) / PORTS_PER_MEMBER);
 const TRIES_MAX = 200;
 
-/** Consecutive ports that are free now, and that no test process gives to another member. */
+/** The ports of a member, which are free now, and which no test process gives to another member. */
 export async function stablePorts(): Promise<MemberPorts> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const ports = portsOf(STABLE_PORT_MIN + ROW * randomInt(ROWS), 0);
-    const claim = await claimOf(ports);
-    if (claim !== null) {
-      if ((await Promise.all(Object.values(ports).map(isFree))).every((free) => free)) {
-        return ports;
-      }
-      claim.close();
-    }
-  }
-  throw new Error(`no ${ROW} free ports in a row after ${TRIES_MAX} tries`);
+  return portsOf(await claimRows(1), 0);
+}
+
+/** A base port for the launcher, whose members get their ports from it. They are claimed in the same way. */
+export function claimedBasePort(): Promise<number> {
+  return claimRows(MEMBERS_MAX);
 }
 
 /** The port whose listener claims the ports of a member. */
-export function claimPortOf(ports: MemberPorts): number {
-  return Math.max(...Object.values(ports)) + 1;
+export function claimPortOf({ grpc }: MemberPorts): number {
+  return grpc + PORTS_PER_MEMBER - 1;
 }
 
-/** Listens until this process ends, without keeping it alive. Returns null if another process has claimed the ports. */
-function claimOf(ports: MemberPorts): Promise<Server | null> {
+/** Claims the ports of this many members, and returns the first one. */
+async function claimRows(count: number): Promise<number> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const first = STABLE_PORT_MIN + PORTS_PER_MEMBER * randomInt(ROWS - count + 1);
+    const rows = Array.from({ length: count }, (_, at) => portsOf(first, at));
+    const claims = await Promise.all(rows.map(claim));
+    const areFree = await Promise.all(rows.flatMap((row) => Object.values(row)).map(isFree));
+    if (!claims.includes(null) && !areFree.includes(false)) {
+      return first;
+    }
+    for (const claimed of claims) {
+      claimed?.close();
+    }
+  }
+  throw new Error(`no free ports for ${count} members after ${TRIES_MAX} tries`);
+}
+
+/** Listens until this process ends, without keeping it alive. Returns null if the ports are claimed already. */
+function claim(ports: MemberPorts): Promise<Server | null> {
   return new Promise((resolve, reject) => {
-    const claim = createServer((socket) => socket.destroy()).unref();
-    claim.once("error", (error: NodeJS.ErrnoException) => {
+    const claimed = createServer((socket) => socket.destroy()).unref();
+    claimed.once("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EADDRINUSE") {
         resolve(null);
       } else {
         reject(error);
       }
     });
-    claim.listen(claimPortOf(ports), LOCAL_HOST, () => resolve(claim));
+    claimed.listen(claimPortOf(ports), LOCAL_HOST, () => resolve(claimed));
   });
 }

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { exists, freeBasePort, TestProcess, until } from "../harness/index.ts";
+import { claimedBasePort, exists, TestProcess, until } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
@@ -78,7 +78,7 @@ describe("npm start", function () {
   }
 
   async function launch(...args: string[]): Promise<TestProcess> {
-    const base = args.includes("--base-port") ? [] : ["--base-port", String(await freeBasePort())];
+    const base = args.includes("--base-port") ? [] : ["--base-port", String(await claimedBasePort())];
     const child = new TestProcess(LAUNCHER, [...base, ...args], { cwd: directory });
     running.push(child);
     return child;
@@ -121,7 +121,7 @@ describe("npm start", function () {
   it("serves the README's first commands with three members, goes on when one is killed, and keeps everything", async () => {
     // A shell splits this directory unless the printed commands quote it.
     const data = join(directory, "it's data");
-    const base = String(await freeBasePort());
+    const base = String(await claimedBasePort());
     const first = await launch("--data-dir", data, "--base-port", base);
     await first.untilPrinted("Quoin is ready\n");
     expect(first.stdout.trimEnd().split("\n").at(-1)).to.equal("Quoin is ready");
@@ -157,7 +157,7 @@ describe("npm start", function () {
     }
     await expectRefusal(["--member", "q-1", "--data-dir", data], /no cluster runs/);
     await expectRefusal(["--members", "1", "--data-dir", data, "--base-port", base], /q-1, q-2 .*--members 3/);
-    const elsewhere = String(await freeBasePort());
+    const elsewhere = String(await claimedBasePort());
     await expectRefusal(["--data-dir", data, "--base-port", elsewhere], new RegExp(`--base-port ${base}`));
 
     rmSync(join(data, "q-1"), { recursive: true });
@@ -259,7 +259,7 @@ describe("npm start", function () {
   }
 
   it("grows a cluster of one to three, also when it is killed on the way", async () => {
-    const base = ["--base-port", String(await freeBasePort())];
+    const base = ["--base-port", String(await claimedBasePort())];
     const alone = await launch("--members", "1", ...base);
     await alone.untilPrinted("Quoin is ready\n");
     await write("default/greeting", "hello");
@@ -294,7 +294,7 @@ describe("npm start", function () {
   });
 
   it("names the port that is in use", async () => {
-    const base = await freeBasePort();
+    const base = await claimedBasePort();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(base + 1, "127.0.0.1", resolve));
     try {
@@ -316,7 +316,7 @@ describe("npm start", function () {
       new RegExp(`^npm start: ${running}\n`),
     );
     expect(again.stdout, "it starts nothing").to.equal("");
-    await expectRefusal(["--members", "3", "--base-port", String(await freeBasePort())], new RegExp(running));
+    await expectRefusal(["--members", "3", "--base-port", String(await claimedBasePort())], new RegExp(running));
     rmSync(launcherFile());
     await expectRefusal(["--members", "1", "--base-port", String(base)], new RegExp(`port ${base} \\(grpc\\)`));
     const second = await launch("--members", "1");

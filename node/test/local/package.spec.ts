@@ -9,7 +9,7 @@ import { CONSOLE_PACKAGES } from "../../../console/scripts/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
 import { buildExecutable, packServer, sbomFile } from "../../../scripts/packages/index.ts";
 import { run as execute } from "../../../testing/index.ts";
-import { exists, freeBasePort, TemporaryDirectories, TestProcess, TraceCollector, until } from "../harness/index.ts";
+import { claimedBasePort, exists, TemporaryDirectories, TestProcess, TraceCollector, until } from "../harness/index.ts";
 
 const MANUAL = readFileSync(new URL("../../../docs/from-an-empty-folder.md", import.meta.url), "utf8");
 /** A block of commands, and the text below it: lines that they print. */
@@ -79,7 +79,7 @@ describe("the package quoin", function () {
   }
 
   it("does what the manual shows, on three members that keep traces, says that it runs, and stops", async () => {
-    const port = await freeBasePort();
+    const port = await claimedBasePort();
     const collector = await TraceCollector.open();
     collectors.push(collector);
     const cluster = start(["start", "--base-port", String(port)], {

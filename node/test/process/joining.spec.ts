@@ -9,7 +9,7 @@ import { createAdminClient } from "@quoin/client";
 import { expect } from "chai";
 import { readCluster } from "../../src/state/index.ts";
 import {
-  freeBasePort,
+  claimedBasePort,
   InProcessMember,
   JOIN_TOKEN,
   TemporaryDirectories,
@@ -115,7 +115,7 @@ describe("the program of a member that joins", function () {
         console.log(`      skipped: this machine has no ${hint}`);
         this.skip();
       }
-      const port = await freeBasePort();
+      const port = await claimedBasePort();
       await founder.change({ kind: "add-slot", name: "q-1" });
       const joiner = run(
         ...(["data", "--peer", `${host}:${port}`, "--advertise-peer", `q-1.invalid:${port}`] as const),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { freeBasePort, MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { claimedBasePort, MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import { whyNoCertificates } from "../peers/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -112,7 +112,7 @@ describe("the examples of the manual without Kubernetes", function () {
       this.skip();
     }
     directory = directories.make();
-    basePort = await freeBasePort();
+    basePort = await claimedBasePort();
     execFileSync("sh", [join(EXAMPLES, "certificates.sh"), "tls", ...NAMES], { cwd: directory, stdio: "pipe" });
     for (const token of ["join-token", "admin-token"]) {
       writeFileSync(join(directory, token), execFileSync("openssl", ["rand", "-hex", "32"]), { mode: 0o600 });

@@ -12,7 +12,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freeBasePort } from "../../local/index.ts";
+import { claimedBasePort } from "../../test/harness/index.ts";
 import { claimsOf, type Target, until } from "./harness/index.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
@@ -74,7 +74,7 @@ export class LocalConformanceCluster {
    * @param environment variables for its processes, in addition to those of this process
    */
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<LocalConformanceCluster> {
-    const cluster = new LocalConformanceCluster(await freeBasePort(), environment);
+    const cluster = new LocalConformanceCluster(await claimedBasePort(), environment);
     try {
       await cluster.#launch();
       return cluster;

@@ -167,7 +167,10 @@ function orderEntries<Request extends object, Response>(
           await context.refuses(operation, request, "BAD_METADATA", { metadata: { [name]: null }, field: name });
         }
       }
-      const upperCase = crypto.randomUUID().toUpperCase().replace(/-4/, "-F");
+      const upperCase = crypto
+        .randomUUID()
+        .toUpperCase()
+        .replace(/^(.{14})4/, "$1F");
       await succeeds(context, operation, request, { "request-id": upperCase });
       if (context.here.protocol === "connect") {
         const without = { "request-id": null, "api-version": null };

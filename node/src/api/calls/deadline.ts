@@ -1,6 +1,8 @@
 /** How long a unary call may take, and the answer when its deadline passes. */
 
+import { status } from "@grpc/grpc-js";
 import { CoordinationError } from "../../state/index.ts";
+import { type CallStatus, plainStatus } from "./status.ts";
 
 /** The deadline if the client sets none. */
 const DEADLINE_DEFAULT_MS = 5_000;
@@ -26,4 +28,12 @@ export function allowedMs(deadline: number, nowMs: number, waitMs = 0): number {
 export function deadlineExceeded(): CoordinationError {
   const message = "the deadline passed before the answer was ready; it is not known whether the request was executed";
   return new CoordinationError("DEADLINE", message, { outcome: "unknown" });
+}
+
+/** The answer to a gRPC call whose `grpc-timeout` cannot be read. */
+export function malformedTimeout(): CallStatus {
+  return plainStatus(
+    status.INVALID_ARGUMENT,
+    "grpc-timeout must be a whole number of at most 8 digits and one of the units H, M, S, m, u, n",
+  );
 }

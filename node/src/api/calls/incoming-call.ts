@@ -118,6 +118,12 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     this.end(errorStatus(error, "no", this.leaderEndpoint()));
   }
 
+  /** Ends the call because its headers are malformed, before any other check. */
+  protected refuseHeaders(answer: CallStatus): void {
+    this.trace = this.beginTrace(this.#startedMs);
+    this.end(answer);
+  }
+
   /** Checks the headers. Then `pass` is called, or the call ends. */
   protected receiveHeaders(): void {
     this.trace = this.beginTrace(this.#startedMs);

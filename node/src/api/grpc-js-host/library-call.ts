@@ -20,12 +20,15 @@ import {
   type CallStatus,
   type ClientConnection,
   IncomingCall,
+  malformedTimeout,
   replayedField,
 } from "../calls/index.ts";
 
 type Listener = Parameters<ServerInterceptingCall["start"]>[0];
 type PartialStatus = Parameters<ServerInterceptingCall["sendStatus"]>[0];
 
+/** How the library's answer to a grpc-timeout begins that it cannot read. */
+const MALFORMED_TIMEOUT = "Invalid grpc-timeout value";
 const ignore = (): void => undefined;
 
 /** Returns the HTTP/2 stream of a call that the library passes to its interceptors. */
@@ -160,6 +163,10 @@ export class LibraryCall extends IncomingCall {
     const isBare = answer.code === status.DEADLINE_EXCEEDED && (answer.metadata ?? null) === null;
     if (isBare) {
       this.end(this.missedDeadline());
+      return;
+    }
+    if (answer.code === status.INTERNAL && answer.details?.startsWith(MALFORMED_TIMEOUT)) {
+      this.end(malformedTimeout());
       return;
     }
     this.countEnd(answer.code ?? status.UNKNOWN, String(answer.metadata?.get("error-reason")[0] ?? ""));

@@ -70,7 +70,8 @@ describe("the host of Quoin", () => {
   it("refuses a malformed grpc-timeout", async () => {
     for (const timeout of ["1", "1.5S", "123456789m"]) {
       const { headers, grpcStatus } = await call({ "grpc-timeout": timeout });
-      expect([grpcStatus, headers["grpc-message"]]).to.deep.equal(["13", `Invalid grpc-timeout value "${timeout}"`]);
+      expect(grpcStatus, timeout).to.equal("3");
+      expect(headers["grpc-message"]).to.match(/^grpc-timeout must be a whole number/);
     }
     expect(proposals()).to.equal(0);
     expect((await call({ "grpc-timeout": "99999999H" })).grpcStatus).to.equal("0");

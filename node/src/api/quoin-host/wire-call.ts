@@ -16,6 +16,7 @@ import {
   type ErrorLog,
   endProcess,
   IncomingCall,
+  malformedTimeout,
   plainStatus,
 } from "../calls/index.ts";
 import { OK_TRAILERS, RESPONSE_FIELDS, statusFields } from "./answer-fields.ts";
@@ -80,9 +81,6 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     this.#reader = new RequestReader(this, encoding);
     this.#timeoutMs = timeoutMsOf(timeout);
     this.deadline = this.#timeoutMs === Infinity ? Infinity : Date.now() + (this.#timeoutMs ?? 0);
-    if (this.#timeoutMs === null) {
-      this.end(plainStatus(status.INTERNAL, `Invalid grpc-timeout value "${timeout}"`));
-    }
   }
 
   /** Checks the headers. */
@@ -90,7 +88,11 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.isGone) {
       return;
     }
-    if (this.#timeoutMs !== null && this.#timeoutMs <= TIMER_MS_MAX) {
+    if (this.#timeoutMs === null) {
+      this.refuseHeaders(malformedTimeout());
+      return;
+    }
+    if (this.#timeoutMs <= TIMER_MS_MAX) {
       this.#timer = setTimeout(() => this.end(this.missedDeadline()), this.#timeoutMs);
     }
     this.receiveHeaders();

@@ -28,5 +28,6 @@ export {
   REQUEST_BYTES_MAX,
 } from "./grpc-host.ts";
 export { type CallPort, IncomingCall } from "./incoming-call.ts";
+export { type Inflation, requestInflater } from "./inflater.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
 export { type CallStatus, plainStatus, replayedField } from "./status.ts";

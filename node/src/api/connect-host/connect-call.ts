@@ -7,7 +7,6 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { gunzip } from "node:zlib";
 import { status } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../primitives/index.ts";
@@ -20,8 +19,10 @@ import {
   type ErrorLog,
   endProcess,
   IncomingCall,
+  type Inflation,
   plainStatus,
   REQUEST_BYTES_MAX,
+  requestInflater,
 } from "../calls/index.ts";
 import { requestIdOf, traceOf } from "../http/index.ts";
 import { decodeJson } from "../json/index.ts";
@@ -60,6 +61,7 @@ export abstract class ConnectCall extends IncomingCall {
   readonly #timeoutMs: number | null;
   readonly #body: RequestBody;
   #timer: NodeJS.Timeout | undefined;
+  #inflation: Inflation | null = null;
   #isEnded = false;
 
   constructor(
@@ -219,7 +221,8 @@ export abstract class ConnectCall extends IncomingCall {
       return;
     }
     const { bytesMax } = this.#body;
-    gunzip(found.message, { maxOutputLength: bytesMax }, (error, message) => {
+    this.#inflation = requestInflater.inflate(found.message, bytesMax, (error, message) => {
+      this.#inflation = null;
       if (this.isGone) {
         return;
       }
@@ -255,6 +258,10 @@ export abstract class ConnectCall extends IncomingCall {
   #stop(): void {
     this.#isEnded = true;
     this.#body.discard();
+    if (this.#inflation !== null) {
+      requestInflater.cancel(this.#inflation);
+      this.#inflation = null;
+    }
     clearTimeout(this.#timer);
   }
 }

@@ -42,6 +42,8 @@ export class LibraryCall extends IncomingCall {
   readonly #call: ServerInterceptingCall;
   readonly #stream: ServerHttp2Stream;
   readonly #onHeaders: (metadata: Metadata, call: LibraryCall) => void;
+  /** Bytes of the request that have arrived. */
+  #receivedBytes = 0;
   #metadata: Metadata | null = null;
   #listener: Listener | null = null;
   /** The library's functions for the answer of a unary call and of a stream; set when it has called the handler. */
@@ -70,7 +72,10 @@ export class LibraryCall extends IncomingCall {
     const sendStatus = call.sendStatus.bind(call);
     call.sendStatus = (answer) => this.#onStatus(answer, sendStatus);
     // The library has paused the stream; this listener does not start it.
-    stream.on("data", (bytes: Buffer) => this.receiveBytes(bytes.length));
+    stream.on("data", (bytes: Buffer) => {
+      this.#receivedBytes += bytes.length;
+      this.receiveBytes(bytes.length);
+    });
     stream.once("close", () => {
       this.close();
       // Sessions keep streams in a Map, and so in memory until the next full collection. Free the call of this one.
@@ -141,6 +146,7 @@ export class LibraryCall extends IncomingCall {
         this.receiveHeaders();
       },
       onReceiveMessage: (message) => {
+        this.#receiveInflated(message);
         if (this.receiveMessage()) {
           listener.onReceiveMessage(message);
         }
@@ -156,6 +162,15 @@ export class LibraryCall extends IncomingCall {
         listener.onCancel();
       },
     };
+  }
+
+  /** Counts what a message has gained by its decompression; one that was not compressed has fewer bytes than arrived. */
+  #receiveInflated(message: unknown): void {
+    const more = message instanceof Uint8Array ? message.length - this.#receivedBytes : 0;
+    // The library also decompresses for a client that has gone, whose bytes are given back already.
+    if (more > 0 && !this.isGone) {
+      this.receiveBytes(more);
+    }
   }
 
   #onStatus(answer: PartialStatus, send: (status: PartialStatus) => void): void {

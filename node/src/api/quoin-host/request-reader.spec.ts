@@ -9,11 +9,20 @@ import { RequestReader } from "./request-reader.ts";
 /** Records its calls. */
 class Recorder {
   readonly messages: string[] = [];
+  readonly moreMemory: number[] = [];
   end: boolean | null = null;
   problem: CallStatus | null = null;
 
+  onMoreMemory(bytes: number): void {
+    this.moreMemory.push(bytes);
+  }
+
   onMessage(message: Buffer): void {
     this.messages.push(message.toString("latin1"));
+  }
+
+  async untilEnd(): Promise<void> {
+    await until("the end", () => this.end !== null);
   }
 
   onRequestEnd(isWhole: boolean): void {
@@ -25,6 +34,10 @@ class Recorder {
   }
 }
 
+function frameOf(text: string): Buffer {
+  return grpcFrame(Buffer.from(text));
+}
+
 function compressedFrame(message: Uint8Array): Buffer {
   const frame = grpcFrame(gzipSync(message));
   frame.writeUInt8(1, 0);
@@ -34,7 +47,8 @@ function compressedFrame(message: Uint8Array): Buffer {
 /** Returns the result of a request with these bytes, cut at these positions. */
 function read(bytes: Uint8Array, encoding?: string, cuts: readonly number[] = []): Recorder {
   const recorder = new Recorder();
-  const reader = new RequestReader(recorder, encoding);
+  const reader = new RequestReader(recorder, encoding, Number.POSITIVE_INFINITY);
+  reader.start();
   let from = 0;
   for (const to of [...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]) {
     // The caller reuses the memory after the call.
@@ -119,9 +133,54 @@ describe("the reader of requests", () => {
     expect(problem?.trailers).to.deep.equal(["grpc-accept-encoding", "identity,gzip"]);
   });
 
+  it("reports the bytes of a message after its decompression, and each message that waits for one", async () => {
+    const texts = ["first", "second", "third"];
+    const frames = texts.map((text) => (text === "first" ? compressedFrame(Buffer.from(text)) : frameOf(text)));
+    const recorder = read(Buffer.concat(frames), "gzip");
+    expect(recorder.moreMemory).to.deep.equal([0, 0]);
+    await until("the end", () => recorder.end !== null);
+    expect(recorder.moreMemory).to.deep.equal([0, 0, "first".length]);
+    expect(read(Buffer.concat(texts.map(frameOf))).moreMemory, "without compression").to.deep.equal([]);
+  });
+
+  it("delivers nothing, and decompresses nothing, before it is started", async () => {
+    const bytes = compressedFrame(Buffer.from("message"));
+    const recorder = new Recorder();
+    const reader = new RequestReader(recorder, "gzip", 1);
+    reader.read(bytes, 0, bytes.length);
+    reader.end();
+    await read(bytes, "gzip").untilEnd();
+    expect(recorder).to.deep.include({ messages: [], moreMemory: [], end: null, problem: null });
+    reader.start();
+    await recorder.untilEnd();
+    expect(recorder).to.deep.include({ messages: ["message"], moreMemory: ["message".length] });
+  });
+
+  it("reports a problem that it found before the start, at the start", () => {
+    const recorder = new Recorder();
+    const reader = new RequestReader(recorder, undefined, 1);
+    const bytes = Buffer.concat([frameOf("message"), Buffer.alloc(5, 0xff)]);
+    reader.read(bytes, 0, bytes.length);
+    reader.end();
+    expect(recorder.problem).to.equal(null);
+    reader.start();
+    expect([recorder.problem?.code, recorder.end]).to.deep.equal([status.RESOURCE_EXHAUSTED, null]);
+  });
+
+  it("keeps no message beyond those that the request may have", () => {
+    const recorder = new Recorder();
+    const reader = new RequestReader(recorder, "gzip", 1);
+    reader.start();
+    const bytes = Buffer.concat([compressedFrame(Buffer.from("message")), Buffer.alloc(5_000)]);
+    reader.read(bytes, 0, bytes.length);
+    expect([recorder.problem?.code, recorder.messages]).to.deep.equal([status.UNIMPLEMENTED, []]);
+    expect(recorder.moreMemory).to.deep.equal([]);
+  });
+
   it("calls nothing after it was stopped", async () => {
     const recorder = new Recorder();
-    const reader = new RequestReader(recorder, "gzip");
+    const reader = new RequestReader(recorder, "gzip", 1);
+    reader.start();
     const bytes = compressedFrame(Buffer.from("message"));
     reader.read(bytes, 0, bytes.length);
     reader.stop();

@@ -1,17 +1,22 @@
 /**
  * Assembles the messages of a request from its bytes, in whatever pieces they arrive, and decompresses them one by one.
+ * It delivers nothing and decompresses nothing before it is started.
  *
  * The size of a message is checked before it is read, and while it is decompressed. Its bytes are copied once; a large
  * message in pieces may be copied a few times. Memory grows with the bytes that have arrived, not with the announced
  * length.
  */
-import { gunzip } from "node:zlib";
 import { status } from "@grpc/grpc-js";
-import { type CallStatus, plainStatus, REQUEST_BYTES_MAX } from "../calls/index.ts";
+import { type CallStatus, type Inflation, plainStatus, REQUEST_BYTES_MAX, requestInflater } from "../calls/index.ts";
 import { ACCEPT_ENCODING } from "./answer-fields.ts";
 
 export interface RequestUser {
   onMessage(message: Buffer): void;
+  /**
+   * Called when a message takes memory in addition to the bytes that have arrived: with its bytes after its
+   * decompression, or with 0 if it waits for the decompression of another one. May stop the reader.
+   */
+  onMoreMemory(bytes: number): void;
   /** Called at the end of the request, after its last message; `isWhole` is false if it ended within a message. */
   onRequestEnd(isWhole: boolean): void;
   /** Called when the rest of the request cannot be read. */
@@ -39,22 +44,39 @@ export class RequestReader {
   #message = NO_BYTES;
   /** Bytes of the message that have arrived. */
   #received = 0;
-  /** Messages that arrived during a decompression. */
+  readonly #messagesMax: number;
+  /** Complete messages. */
+  #messages = 0;
+  /** Messages that arrived before the start or during a decompression. */
   readonly #queued: Compressed[] = [];
-  #isDecompressing = false;
+  #inflation: Inflation | null = null;
+  #isStarted = false;
+  /** Why the rest of the request cannot be read, to be reported at the start. */
+  #problem: CallStatus | null = null;
   #hasEnded = false;
   #isStopped = false;
 
-  /** @param encoding the field grpc-encoding. */
-  constructor(user: RequestUser, encoding: string | undefined) {
+  /** @param encoding the field grpc-encoding; `messagesMax` is how many messages the request may have. */
+  constructor(user: RequestUser, encoding: string | undefined, messagesMax: number) {
     this.#user = user;
     this.#encoding = encoding ?? "identity";
+    this.#messagesMax = messagesMax;
+  }
+
+  /** Begins to deliver, first what has arrived already. */
+  start(): void {
+    this.#isStarted = true;
+    if (this.#problem === null) {
+      this.#deliverQueued();
+    } else {
+      this.#fail(this.#problem);
+    }
   }
 
   /** Reads the next bytes, from `from` (inclusive) to `to` (exclusive). It keeps copies. */
   read(bytes: Uint8Array, from: number, to: number): void {
     let at = from;
-    while (at < to && !this.#isStopped) {
+    while (at < to && !this.#isStopped && this.#problem === null) {
       if (this.#prefixBytes < PREFIX_BYTES) {
         this.#readPrefix(bytes[at] as number);
         at++;
@@ -65,7 +87,8 @@ export class RequestReader {
         this.#received += count;
         at += count;
       }
-      if (this.#prefixBytes === PREFIX_BYTES && this.#received === this.#length && !this.#isStopped) {
+      const isComplete = this.#prefixBytes === PREFIX_BYTES && this.#received === this.#length;
+      if (isComplete && !this.#isStopped && this.#problem === null) {
         this.#completeMessage();
       }
     }
@@ -77,10 +100,15 @@ export class RequestReader {
     this.#endIfDone();
   }
 
-  /** Stops: reads nothing more, and makes no more calls. */
+  /** Stops: reads nothing more, makes no more calls, and frees the memory. */
   stop(): void {
     this.#isStopped = true;
     this.#message = NO_BYTES;
+    this.#queued.length = 0;
+    if (this.#inflation !== null) {
+      requestInflater.cancel(this.#inflation);
+      this.#inflation = null;
+    }
   }
 
   #readPrefix(byte: number): void {
@@ -137,10 +165,25 @@ export class RequestReader {
     this.#message = NO_BYTES;
     this.#prefixBytes = 0;
     this.#received = 0;
-    if (this.#isDecompressing) {
-      this.#queued.push({ message, isCompressed });
-    } else {
+    if (++this.#messages > this.#messagesMax) {
+      this.#fail(plainStatus(status.UNIMPLEMENTED, "Received a second request message for a method that takes one"));
+    } else if (this.#mayDeliver) {
       this.#deliver(message, isCompressed);
+    } else {
+      this.#queue({ message, isCompressed });
+    }
+  }
+
+  get #mayDeliver(): boolean {
+    return this.#isStarted && this.#inflation === null && !this.#isStopped;
+  }
+
+  #queue(message: Compressed): void {
+    if (this.#inflation !== null) {
+      this.#user.onMoreMemory(0);
+    }
+    if (!this.#isStopped) {
+      this.#queued.push(message);
     }
   }
 
@@ -149,23 +192,22 @@ export class RequestReader {
       this.#user.onMessage(message);
       return;
     }
-    this.#isDecompressing = true;
-    gunzip(message, { maxOutputLength: REQUEST_BYTES_MAX }, (error, decompressed) => {
-      this.#isDecompressing = false;
-      if (this.#isStopped) {
-        return;
-      }
+    this.#inflation = requestInflater.inflate(message, REQUEST_BYTES_MAX, (error, inflated) => {
+      this.#inflation = null;
       if (error !== null) {
         this.#fail(problemOfGzip(error));
         return;
       }
-      this.#user.onMessage(decompressed);
-      this.#deliverQueued();
+      this.#user.onMoreMemory(inflated.length);
+      if (!this.#isStopped) {
+        this.#user.onMessage(inflated);
+        this.#deliverQueued();
+      }
     });
   }
 
   #deliverQueued(): void {
-    while (!this.#isDecompressing && !this.#isStopped) {
+    while (this.#mayDeliver) {
       const next = this.#queued.shift();
       if (next === undefined) {
         break;
@@ -176,13 +218,18 @@ export class RequestReader {
   }
 
   #endIfDone(): void {
-    if (this.#hasEnded && !this.#isStopped && !this.#isDecompressing && this.#queued.length === 0) {
+    if (this.#hasEnded && this.#mayDeliver && this.#queued.length === 0) {
       this.#isStopped = true;
       this.#user.onRequestEnd(this.#prefixBytes === 0);
     }
   }
 
   #fail(problem: CallStatus): void {
+    if (!this.#isStarted) {
+      this.#problem = problem;
+      this.#message = NO_BYTES;
+      return;
+    }
     this.stop();
     this.#user.onBadRequest(problem);
   }

@@ -57,8 +57,6 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
   #unconsumed = 0;
   /** The message of a request that may have only one. */
   #message: Buffer | null = null;
-  /** The parts of the request that arrived before it was admitted. */
-  #deferred: (() => void)[] | null = null;
   #sink: RequestSink | null = null;
   #isEnded = false;
   #waiting: WaitingMessage[] | null = null;
@@ -78,7 +76,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     this.#stream = stream;
     this.#fields = fields;
     this.#served = method;
-    this.#reader = new RequestReader(this, encoding);
+    this.#reader = new RequestReader(this, encoding, method.requestStream ? Number.POSITIVE_INFINITY : 1);
     this.#timeoutMs = timeoutMsOf(timeout);
     this.deadline = this.#timeoutMs === Infinity ? Infinity : Date.now() + (this.#timeoutMs ?? 0);
   }
@@ -203,41 +201,34 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     }
   }
 
+  onMoreMemory(bytes: number): void {
+    this.receiveBytes(bytes);
+  }
+
   onMessage(message: Buffer): void {
-    if (!this.#isAdmitted) {
-      this.#defer(() => this.onMessage(message));
-    } else if (this.receiveMessage()) {
-      if (this.#sink !== null) {
-        this.#sink.message(message);
-      } else if (this.#message === null) {
+    if (this.receiveMessage()) {
+      if (this.#sink === null) {
         this.#message = message;
       } else {
-        const problem = `Received a second request message for server streaming method ${this.method.path}`;
-        this.end(plainStatus(status.UNIMPLEMENTED, problem));
+        this.#sink.message(message);
       }
     }
   }
 
   onRequestEnd(isWhole: boolean): void {
-    if (!this.#isAdmitted) {
-      this.#defer(() => this.onRequestEnd(isWhole));
-    } else if (!isWhole) {
+    if (!isWhole) {
       this.refuseIncomplete();
     } else if (this.receiveEnd()) {
-      if (this.#sink !== null) {
-        this.#sink.end();
-      } else {
+      if (this.#sink === null) {
         this.#start();
+      } else {
+        this.#sink.end();
       }
     }
   }
 
   onBadRequest(problem: CallStatus): void {
-    if (this.#isAdmitted) {
-      this.end(problem);
-    } else {
-      this.#defer(() => this.end(problem));
-    }
+    this.end(problem);
   }
 
   protected get isGone(): boolean {
@@ -255,17 +246,10 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.#unconsumed > 0) {
       this.#surroundings.connection.consume(this.#stream, this.#unconsumed);
     }
-    for (const deliver of this.#deferred ?? []) {
-      if (!this.isGone) {
-        deliver();
-      }
+    // The sink may have ended the call.
+    if (!this.isGone) {
+      this.#reader.start();
     }
-    this.#deferred = null;
-  }
-
-  #defer(deliver: () => void): void {
-    this.#deferred ??= [];
-    this.#deferred.push(deliver);
   }
 
   #start(): void {

@@ -72,7 +72,7 @@ export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: st
 
 /** A status with only a code and a message, like those of gRPC itself. */
 export function plainStatus(code: status, message: string, trailers: readonly string[] = NO_TRAILERS): CallStatus {
-  return { code, message, reason: "", details: null, fields: NO_TRAILERS, trailers };
+  return { code, message: bounded(message), reason: "", details: null, fields: NO_TRAILERS, trailers };
 }
 
 /** The metadata field that marks the answer of an earlier attempt; empty for any other answer. */

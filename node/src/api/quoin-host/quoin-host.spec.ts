@@ -67,6 +67,18 @@ describe("the host of Quoin", () => {
     }
   });
 
+  it("repeats only the beginning of a long path or encoding", async () => {
+    const frame = grpcFrame(gzipSync(Buffer.alloc(0)));
+    frame.writeUInt8(1, 0);
+    for (const answer of [
+      await call({}, PUT_FRAME, `/${"é".repeat(10_000)}`),
+      await call({ "grpc-encoding": "x".repeat(20_000) }, frame),
+    ]) {
+      expect(answer.grpcStatus).to.equal("12");
+      expect(decodeURIComponent(String(answer.headers["grpc-message"]))).to.have.length.within(500, 1_024);
+    }
+  });
+
   it("refuses a malformed grpc-timeout", async () => {
     for (const timeout of ["1", "1.5S", "123456789m"]) {
       const { headers, grpcStatus } = await call({ "grpc-timeout": timeout });

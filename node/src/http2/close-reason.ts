@@ -14,6 +14,7 @@ const ENDINGS = [
   "no-alpn",
   "tls-error",
   "handshake-timeout",
+  "headers-timeout",
   "keepalive-timeout",
   "write-timeout",
 ] as const;

@@ -4,10 +4,13 @@ import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const LIMITS = {
   ...DEFAULT_HTTP2_LIMITS,
-  ...{ handshakeMs: 10, idleMs: 1_000, keepaliveMs: 100, keepaliveTimeoutMs: 20, writeMs: 50 },
+  ...{ handshakeMs: 10, headersMs: 30, idleMs: 1_000, keepaliveMs: 100, keepaliveTimeoutMs: 20, writeMs: 50 },
 };
 const START_MS = 5_000;
-const BUSY: ConnectionActivity = { hasSettings: true, streams: 1, isWriting: false, isReading: true };
+const BUSY: ConnectionActivity = {
+  ...{ hasSettings: true, headersStreamId: 0, streams: 1 },
+  ...{ isWriting: false, isReading: true },
+};
 
 /** The due action at each time after the start. */
 function dues(times: ConnectionTimes, signs: Partial<ConnectionActivity>, afterMs: readonly number[]): (Due | null)[] {
@@ -23,6 +26,22 @@ describe("the timers of a connection", () => {
   it("end a handshake that takes too long", () => {
     expect(dues(times, { hasSettings: false }, [9, 10])).to.deep.equal([null, "handshake-timeout"]);
     expect(dues(times, {}, [10])).to.deep.equal([null]);
+  });
+
+  it("end a connection whose header block stays incomplete, whatever arrives meanwhile", () => {
+    expect(dues(times, { headersStreamId: 1 }, [10, 39])).to.deep.equal([null, null]);
+    times.onReceived(START_MS + 39);
+    expect(dues(times, { headersStreamId: 1 }, [40])).to.deep.equal(["headers-timeout"]);
+  });
+
+  it("give each header block its own time, and none while the connection does not read", () => {
+    expect(dues(times, { headersStreamId: 1 }, [10])).to.deep.equal([null]);
+    expect(dues(times, { headersStreamId: 3 }, [40, 69])).to.deep.equal([null, null]);
+    expect(dues(times, {}, [70])).to.deep.equal([null]);
+    expect(dues(times, { headersStreamId: 5 }, [70])).to.deep.equal([null]);
+    expect(dues(times, { headersStreamId: 5, isReading: false }, [90])).to.deep.equal([null]);
+    times.onReceived(START_MS + 95);
+    expect(dues(times, { headersStreamId: 5 }, [119, 120])).to.deep.equal([null, "headers-timeout"]);
   });
 
   it("send a keepalive PING, and end without an answer", () => {

@@ -1,5 +1,5 @@
 /**
- * The timers of a connection: handshake, idle time, keepalive, slow reader and drain. It reads no clock: each time is
+ * The timers of a connection: handshake, incomplete headers, idle time, keepalive, slow reader and drain. It reads no clock: each time is
  * an input, in milliseconds of a monotonic clock.
  */
 import type { Http2Limits } from "./limits.ts";
@@ -7,6 +7,7 @@ import type { Http2Limits } from "./limits.ts";
 /** A due action: a reason to close, or something to send. */
 export type Due =
   | "handshake-timeout"
+  | "headers-timeout"
   | "write-timeout"
   | "drain-deadline"
   | "keepalive-timeout"
@@ -17,6 +18,8 @@ export type Due =
 /** The state of the connection that the timers depend on. */
 export interface ConnectionActivity {
   readonly hasSettings: boolean;
+  /** The stream whose header block is incomplete; 0 = none. */
+  readonly headersStreamId: number;
   readonly streams: number;
   /** Whether the socket has taken bytes that it has not written yet. */
   readonly isWriting: boolean;
@@ -36,6 +39,9 @@ export class ConnectionTimes {
   #idleSinceMs: number;
   #pingedMs = NEVER_MS;
   #writingSinceMs = NEVER_MS;
+  /** The incomplete header block at the latest look, and when it was seen first. */
+  #headersStreamId = 0;
+  #headersSinceMs = 0;
   #noticeMs = NEVER_MS;
   #isDraining = false;
   #deadlineMs = NEVER_MS;
@@ -94,6 +100,9 @@ export class ConnectionTimes {
     if (!signs.hasSettings && nowMs - this.#openedMs >= handshakeMs) {
       return "handshake-timeout";
     }
+    if (this.#isHeadersTimeout(nowMs, signs)) {
+      return "headers-timeout";
+    }
     if (signs.isWriting && nowMs - this.#writingSinceMs >= writeMs) {
       return "write-timeout";
     }
@@ -107,6 +116,18 @@ export class ConnectionTimes {
       return "idle";
     }
     return signs.hasSettings && signs.isReading ? this.#keepaliveDue(nowMs) : null;
+  }
+
+  /**
+   * Whether the same header block has been incomplete for too long. Its bytes count for no call yet, and each byte puts
+   * the keepalive off. A connection that does not read waits for itself, not for the client.
+   */
+  #isHeadersTimeout(nowMs: number, { headersStreamId, isReading }: ConnectionActivity): boolean {
+    if (headersStreamId !== this.#headersStreamId || !isReading) {
+      this.#headersStreamId = headersStreamId;
+      this.#headersSinceMs = nowMs;
+    }
+    return headersStreamId !== 0 && nowMs - this.#headersSinceMs >= this.#limits.headersMs;
   }
 
   #keepaliveDue(nowMs: number): Due | null {

@@ -51,6 +51,8 @@ export interface Http2Limits {
   readonly floods: FloodLimits;
   /** Milliseconds from the start of a connection for TLS, and then again for the client's first SETTINGS. */
   readonly handshakeMs: number;
+  /** Milliseconds for a header block in several frames. */
+  readonly headersMs: number;
   /** Milliseconds without a stream after which a connection is closed. */
   readonly idleMs: number;
   /** Milliseconds without a byte from the client after which the server sends PING. */
@@ -97,6 +99,7 @@ export const DEFAULT_HTTP2_LIMITS: Http2Limits = {
     ignoredFrames: { burst: 10_000, perSecond: 1_000 },
   },
   handshakeMs: 10 * SECOND_MS,
+  headersMs: 10 * SECOND_MS,
   idleMs: 15 * MINUTE_MS,
   // A broken connection is detected within 40 s.
   keepaliveMs: 30 * SECOND_MS,

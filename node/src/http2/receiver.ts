@@ -45,6 +45,11 @@ export class Receiver implements FrameSink {
     return this.#control.hasSettings;
   }
 
+  /** The stream whose header block is incomplete; 0 if there is none. */
+  get headersStreamId(): number {
+    return this.#headers.openStreamId;
+  }
+
   /** Bytes of all streams that are received and not consumed. */
   get unreadBytes(): number {
     return this.#requests.unreadBytes;

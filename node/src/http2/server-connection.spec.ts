@@ -5,6 +5,7 @@ import {
   data,
   Flag,
   FrameType,
+  frame,
   GRPC_REQUEST,
   LinkedConnection,
   ping,
@@ -134,6 +135,19 @@ describe("a connection", () => {
     expect(link.connection.closeResult).to.equal(null);
     link.pass(1_000);
     expect(link.connection.closeResult?.reason).to.equal("handshake-timeout");
+  });
+
+  it("ends when the headers of a request never end, even if their client sends more of them", () => {
+    const link = LinkedConnection.established();
+    link.send(frame(FrameType.Headers, 0, 1, Buffer.alloc(100)));
+    for (let sent = 0; sent < 10; sent++) {
+      expect(link.connection.closeResult).to.equal(null);
+      link.pass(1_000);
+      link.send(frame(FrameType.Continuation, 0, 1, Buffer.alloc(1)));
+    }
+    link.pass(1_000);
+    expect(link.connection.closeResult?.reason).to.equal("headers-timeout");
+    expect(link.connection.bufferedBytes.incomplete).to.equal(0);
   });
 
   it("ends after a time without streams", () => {

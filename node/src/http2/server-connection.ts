@@ -179,6 +179,7 @@ export class ServerConnection {
     }
     const due = this.#times.due(nowMs, {
       hasSettings: this.#receiver.hasSettings,
+      headersStreamId: this.#receiver.headersStreamId,
       streams: this.#streams.size,
       isWriting: this.isWriting,
       isReading: this.isReading,

@@ -23,7 +23,10 @@ export interface ClientLimits {
   readonly unverifiedCalls: Omit<ScopedLimit, "user">;
   /** gRPC calls that need no token: health and reflection. */
   readonly openCalls: Omit<ScopedLimit, "user">;
-  /** Bytes of the requests of calls, from their first byte to the end of the call. */
+  /**
+   * Bytes of the requests of calls, from their first byte to the end of the call. The bytes of a compressed message count
+   * as they arrive, and again without their compression.
+   */
   readonly requestBytes: ScopedLimit;
 }
 

@@ -90,9 +90,7 @@ export class SpanQueue {
 
   #isDue(): boolean {
     const { length } = this.#spans;
-    return (
-      length >= BATCH_MAX || (length > 0 && this.#options.monotonicMs() - this.#exportAtMs >= EXPORT_INTERVAL_MS)
-    );
+    return length >= BATCH_MAX || (length > 0 && this.#options.monotonicMs() - this.#exportAtMs >= EXPORT_INTERVAL_MS);
   }
 
   async #exportAll(): Promise<void> {

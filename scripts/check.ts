@@ -3,9 +3,10 @@
  * documents, tidiness, and plain English; two at a time. Prints each step with its time, the output of failed steps, and
  * at last the line `N passed, N failed`, with `, N skipped` if this machine lacks a tool for a step.
  */
+
+import { mapWithLimit } from "../testing/index.ts";
 import { type Command, repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
 import { GoMissing } from "./go/index.ts";
-import { mapWithLimit } from "./parallel.ts";
 import { findDialect } from "./prose/index.ts";
 import { findUntidiness } from "./tidy/index.ts";
 
@@ -43,6 +44,10 @@ const steps: readonly Step[] = [
       ...(await runTool(process.execPath, ["scripts/api/main.ts", "--check"])),
       ...(await runTool(process.execPath, ["scripts/diagrams/main.ts", "--check"])),
     ],
+  },
+  {
+    name: "tests of the tools",
+    run: () => runTool(process.execPath, ["scripts/test.ts", "--layer", "tools"]),
   },
   { name: "lint and format", run: () => runTool("biome", ["ci", "--error-on-warnings", ...READABLE]) },
   {

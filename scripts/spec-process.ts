@@ -10,7 +10,9 @@ import { flushCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { inspect, parseArgs } from "node:util";
+import fc from "fast-check";
 import Mocha from "mocha";
+import { testSeed } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 import { describeProcess, findFiles, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
 import { writeEvent } from "./test-events.ts";
@@ -24,6 +26,8 @@ const { values, positionals: files } = parseArgs({
 const events = required(values.events, "--events");
 const timeoutMs = Number(required(values.timeout, "--timeout"));
 const run = required(process.env[RUN_VARIABLE], RUN_VARIABLE);
+
+fc.configureGlobal({ seed: testSeed() });
 
 function required(value: string | undefined, name: string): string {
   if (value === undefined) {
@@ -135,7 +139,9 @@ for (const file of files) {
   if (counts.failed > 0) {
     process.exitCode = 1;
   }
-  printFile(file, counts, performance.now() - startedMs);
+  const durationMs = performance.now() - startedMs;
+  printFile(file, counts, durationMs);
+  writeEvent(events, { kind: "file", file, durationMs });
 }
 writeEvent(events, { kind: "end" });
 // Does not keep the process alive: it only runs if something else does.

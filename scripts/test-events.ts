@@ -14,12 +14,13 @@ export interface Failure {
   readonly message: string;
 }
 
-/** `start` and one of `pass`, `fail` or `skip` for each test; `end` once, after everything else. */
+/** `start` and one of `pass`, `fail` or `skip` for each test; `file` after each file; `end` once, after everything else. */
 export type TestEvent =
   | { readonly kind: "start"; readonly file: string; readonly title: string }
   | { readonly kind: "pass" }
   | { readonly kind: "skip" }
   | { readonly kind: "fail"; readonly failure: Failure }
+  | { readonly kind: "file"; readonly file: string; readonly durationMs: number }
   | { readonly kind: "end" };
 
 /** Appends an event; the file contains it when this returns. */
@@ -32,6 +33,8 @@ export interface TestReport {
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
+  /** Milliseconds for each file that has ended. */
+  readonly durationsMs: ReadonlyMap<string, number>;
   /** Whether the process ran all of its files. */
   readonly complete: boolean;
   /** The running test at the end of the report; undefined if the report ends between tests. */
@@ -41,6 +44,7 @@ export interface TestReport {
 /** @param file as written by `writeEvent`; a process that wrote nothing gives an empty, incomplete report */
 export function readReport(file: string): TestReport {
   const failures: Failure[] = [];
+  const durationsMs = new Map<string, number>();
   let passed = 0;
   let skipped = 0;
   let complete = false;
@@ -61,6 +65,9 @@ export function readReport(file: string): TestReport {
       case "fail":
         failures.push(event.failure);
         break;
+      case "file":
+        durationsMs.set(event.file, event.durationMs);
+        break;
       case "end":
         complete = true;
         break;
@@ -68,5 +75,5 @@ export function readReport(file: string): TestReport {
         break;
     }
   }
-  return { passed, skipped, failures, complete, unfinished };
+  return { passed, skipped, failures, durationsMs, complete, unfinished };
 }

@@ -14,6 +14,8 @@ export interface TestLayer {
   readonly hasSlowFiles?: boolean;
   /** Whether it takes only a minute or two: it comes last, so that no core waits long for another one. */
   readonly isShort?: boolean;
+  /** Whether it tests the tools of developers: it is part of `npm run check`, and of no other run unless it is named. */
+  readonly isOfTools?: boolean;
   /** The layer runs only tests whose title matches this regular expression; undefined = all. */
   readonly grep?: string;
 }
@@ -46,8 +48,11 @@ export function findLayers(): TestLayer[] {
     (file) => ![...cluster, ...crash, ...fuzz].includes(file),
   );
   const mutants = find(["node/verify/sim/mutants/**/*.spec.ts"]);
+  const tools = find(["scripts/**/*.spec.ts"]);
   const simulator = find(
-    ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/verify/sim/${name}.spec.ts`),
+    ["corpus", "determinism", "main", "seed-processes", "sim", "sim-further"].map(
+      (name) => `node/verify/sim/${name}.spec.ts`,
+    ),
   );
   return [
     // Real processes and stores that are killed or damaged, and then restarted.
@@ -57,13 +62,13 @@ export function findLayers(): TestLayer[] {
       files: find([
         "*/src/**/*.spec.ts",
         "proto/**/*.spec.ts",
-        "scripts/**/*.spec.ts",
         "bench/**/*.spec.ts",
         "operator/scripts/**/*.spec.ts",
         "e2e/cluster/**/*.spec.ts",
         "node/local/**/*.spec.ts",
         "node/micro/**/*.spec.ts",
         "node/verify/**/*.spec.ts",
+        "testing/**/*.spec.ts",
       ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes, ...conformance].includes(file)),
       // Twenty times the duration of the slowest of them, which uses a real disk, on an idle machine.
       timeoutMs: 30_000,
@@ -79,6 +84,7 @@ export function findLayers(): TestLayer[] {
     { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
     // Real processes as a user runs them.
     { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
+    { name: "tools", files: tools, timeoutMs: 60_000, startsMembers: false, isOfTools: true },
     // Deliberate bugs, each against the test that must catch it, in separate processes.
     { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false, isShort: true },
   ];

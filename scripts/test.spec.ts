@@ -12,13 +12,14 @@ import { text } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
-import { findLayers } from "./test-layers.ts";
-import { chooseQuick } from "./test-quick.ts";
 
 const TEST_LIMIT_MS = 60_000; // Each test starts several processes, on cores that other tests keep busy.
 
 /** A spec file with one test that passes. */
 const good = `it("passes", () => {});\n`;
+
+/** Most tests concern no other layer. */
+const TWO_LAYERS = ["--layer", "specs", "--layer", "process"];
 
 /** A layer without files is a failure, so each layer that a test does not concern needs a file. */
 const elsewhere = {
@@ -44,10 +45,12 @@ describe("the test runner", function () {
     temporary = path.join(root, "tmp");
     mkdirSync(temporary);
     symlinkSync(path.join(repositoryRoot, "node_modules"), path.join(root, "node_modules"));
-    cpSync(path.join(repositoryRoot, "scripts"), path.join(root, "scripts"), {
-      recursive: true,
-      filter: (name) => !name.endsWith(".spec.ts"),
-    });
+    for (const folder of ["scripts", "testing"]) {
+      cpSync(path.join(repositoryRoot, folder), path.join(root, folder), {
+        recursive: true,
+        filter: (name) => !name.endsWith(".spec.ts"),
+      });
+    }
     writeFileSync(path.join(root, "package.json"), `{ "type": "module" }`);
   });
 
@@ -64,7 +67,7 @@ describe("the test runner", function () {
 
   function start(
     files: Readonly<Record<string, string>>,
-    args: readonly string[] = [],
+    args: readonly string[] = TWO_LAYERS,
     environment: NodeJS.ProcessEnv = {},
   ): ChildProcessWithoutNullStreams {
     for (const [name, content] of Object.entries({ ...elsewhere, ...files })) {
@@ -82,7 +85,7 @@ describe("the test runner", function () {
   /** @returns the output, its last line and the exit code of a whole run */
   async function run(
     files: Readonly<Record<string, string>>,
-    args: readonly string[] = [],
+    args: readonly string[] = TWO_LAYERS,
     environment: NodeJS.ProcessEnv = {},
   ): Promise<{ output: string; lastLine: string | undefined; exitCode: number | null }> {
     const child = start(files, args, environment);
@@ -124,7 +127,7 @@ describe("the test runner", function () {
       ...Object.fromEntries(names.map((name) => [name, good])),
       "node/test/a.spec.ts": good,
     });
-    expect(lastLine).to.equal(`${ELSEWHERE + 31} passed, 0 failed`);
+    expect(lastLine).to.equal("31 passed, 0 failed");
     expect(output).to.not.contain("Warning");
   });
 
@@ -139,12 +142,13 @@ describe("the test runner", function () {
   });
 
   it("adds up the passed tests of all layers", async () => {
-    const { lastLine, exitCode } = await run({
+    const files = {
       "node/test/a.spec.ts": good,
       "node/src/b.spec.ts": good,
       "node/src/c/c.spec.ts": good,
       "proto/d.spec.ts": good,
-    });
+    };
+    const { lastLine, exitCode } = await run(files, ["--all"]);
     expect({ lastLine, exitCode }).to.deep.equal({ lastLine: `${ELSEWHERE + 4} passed, 0 failed`, exitCode: 0 });
     expect(readdirSync(temporary)).to.deep.equal([]);
   });
@@ -154,7 +158,7 @@ describe("the test runner", function () {
       `import assert from "node:assert";\nit("passes", () => {});\n` +
       `describe("a", () => it("fails", () => assert.deepEqual({ left: 1 }, { right: 2 })));\n`;
     const { output, lastLine, exitCode } = await run(beside(spec));
-    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: `${ELSEWHERE + 2} passed, 1 failed`, exitCode: 1 });
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "2 passed, 1 failed", exitCode: 1 });
     expect(output).to.contain("process | FAILED node/test/a.spec.ts: a fails");
     expect(output)
       .to.match(/-\s+"left": 1/)
@@ -164,38 +168,38 @@ describe("the test runner", function () {
   it("counts skipped tests apart", async () => {
     const { lastLine, exitCode } = await run(beside(`it("skips", function () {\n  this.skip();\n});\n`));
     expect({ lastLine, exitCode }).to.deep.equal({
-      lastLine: `${ELSEWHERE + 1} passed, 0 failed, 1 skipped`,
+      lastLine: "1 passed, 0 failed, 1 skipped",
       exitCode: 0,
     });
   });
 
   it("fails a layer without files, and a file without tests", async () => {
     const { output, lastLine, exitCode } = await run({ "node/src/a.spec.ts": `describe("a", () => {});\n` });
-    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: `${ELSEWHERE} passed, 2 failed`, exitCode: 1 });
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "0 passed, 2 failed", exitCode: 1 });
     expect(output).to.contain("FAILED process: nothing ran").and.to.contain("FAILED node/src/a.spec.ts: has no tests");
   });
 
   it("fails a file that cannot be loaded", async () => {
     const { output, lastLine } = await run(beside(`throw new Error("broken import");\n`));
-    expect(lastLine).to.equal(`${ELSEWHERE + 1} passed, 1 failed`);
+    expect(lastLine).to.equal("1 passed, 1 failed");
     expect(output).to.contain("FAILED node/test/a.spec.ts: could not be loaded").and.to.contain("broken import");
   });
 
   it("fails a suite whose hook fails", async () => {
     const { lastLine } = await run(beside(`before(() => {\n  throw new Error("a");\n});\nit("b", () => {});\n`));
-    expect(lastLine).to.equal(`${ELSEWHERE + 1} passed, 1 failed`);
+    expect(lastLine).to.equal("1 passed, 1 failed");
   });
 
   it("fails a process that crashes, and names the test", async () => {
     const spec = `it("passes", () => {});\nit("crashes", () => process.kill(process.pid, "SIGKILL"));\n`;
     const { output, lastLine } = await run(beside(spec));
-    expect(lastLine).to.equal(`${ELSEWHERE + 2} passed, 1 failed`);
+    expect(lastLine).to.equal("2 passed, 1 failed");
     expect(output).to.contain("killed by SIGKILL, during node/test/a.spec.ts: crashes");
   });
 
   it("fails a process that exits early, as if nothing were wrong", async () => {
     const { output, lastLine } = await run(beside(`it("exits", () => process.exit(0));\n`));
-    expect(lastLine).to.equal(`${ELSEWHERE + 1} passed, 1 failed`);
+    expect(lastLine).to.equal("1 passed, 1 failed");
     expect(output).to.contain("the test process crashed");
   });
 
@@ -205,7 +209,7 @@ describe("the test runner", function () {
         `import { createServer } from "node:net";\nit("listens", (done) => void createServer().listen(0, done));\n`,
       ),
     );
-    expect(lastLine).to.equal(`${ELSEWHERE + 2} passed, 1 failed`);
+    expect(lastLine).to.equal("2 passed, 1 failed");
     expect(output).to.contain("did not end by itself").and.to.contain("TCP");
   });
 
@@ -218,7 +222,7 @@ describe("the test runner", function () {
       "node/test/b.spec.ts": good,
       "node/test/c.spec.ts": good,
     });
-    expect(lastLine).to.equal(`${ELSEWHERE + 4} passed, 1 failed`);
+    expect(lastLine).to.equal("4 passed, 1 failed");
     expect(output).to.contain("FAILED node/test/a.spec.ts: left files").and.to.contain("quoin-test-left-");
   });
 
@@ -228,7 +232,7 @@ describe("the test runner", function () {
       `${lives.declareStart}\n` +
       `it("leaves", async () => {\n  const child = await start();\n  child.stdout.destroy();\n  child.unref();\n});\n`;
     const { output, lastLine } = await run(beside(spec));
-    expect(lastLine).to.equal(`${ELSEWHERE + 2} passed, 1 failed`);
+    expect(lastLine).to.equal("2 passed, 1 failed");
     expect(output)
       .to.contain("FAILED node/test/a.spec.ts: left processes")
       .and.to.match(/process \d+: .*node -e/);
@@ -237,7 +241,7 @@ describe("the test runner", function () {
 
   it("refuses .only", async () => {
     const { lastLine } = await run(beside(`it.${"only"}("a", () => {});\nit("b", () => {});\n`));
-    expect(lastLine).to.equal(`${ELSEWHERE + 1} passed, 1 failed`);
+    expect(lastLine).to.equal("1 passed, 1 failed");
   });
 
   it("runs the selection of --grep, --layer and file names, and fails if it is empty", async () => {
@@ -256,63 +260,59 @@ describe("the test runner", function () {
 
   it("refuses unknown options, and names the known ones", async () => {
     const { output, exitCode } = await run({}, ["--quik"]);
-    expect(output).to.equal("Unknown option '--quik'. The options are --grep, --layer, --quick.\n");
+    expect(output).to.equal("Unknown option '--quik'. The options are --all, --rest, --grep, --layer, --sources.\n");
     expect(exitCode).to.equal(2);
   });
 
-  describe("with --quick", () => {
-    const whole = findLayers();
-    const quick = chooseQuick(whole);
-    const fast = "node/src/fast.spec.ts";
-    /** Everything that --quick chooses or leaves out by name, in small; and one of the specs that it keeps. */
-    const small = Object.fromEntries([
-      ...quick.layers.filter(({ name }) => name !== "specs").flatMap(({ files }) => files.map((file) => [file, good])),
-      ...whole
-        .filter(({ name }) => name === "specs")
-        .flatMap(({ files }) => files)
-        .filter((file) => !quick.layers.some((layer) => layer.files.includes(file)))
-        .map((file) => [file, `it("is slow", () => {\n  throw new Error("a slow spec ran");\n});\n`]),
-      [fast, good],
-      ["node/verify/sim/sim.spec.ts", [1, 50, 70, 100].map((n) => `it("with seed 12${n}", () => {});\n`).join("")],
-      ["node/verify/conformance/local-cluster.spec.ts", `it("stays for the other entries", () => {});\n`],
-    ]);
+  it("runs a part of the suite without arguments, the rest with --rest, and everything but the tools' with --all", async () => {
+    const files = {
+      "scripts/test-fast.json": JSON.stringify({
+        slowSpecs: ["node/src/slow.spec.ts"],
+        otherLayers: { cluster: ["node/test/cluster/good.spec.ts"] },
+      }),
+      "node/src/fast.spec.ts": `it("one", () => {});\nit("two", () => {});\n`,
+      "node/src/slow.spec.ts": good,
+      "node/test/process/good.spec.ts": good,
+      "scripts/tool.spec.ts": good,
+    };
+    expect((await run(files, [])).lastLine).to.equal("3 passed, 0 failed");
+    expect((await run(files, ["--rest"])).lastLine).to.equal(`${ELSEWHERE + 1} passed, 0 failed`);
+    expect((await run(files, ["--all"])).lastLine).to.equal(`${ELSEWHERE + 4} passed, 0 failed`);
+    expect((await run(files, ["--layer", "tools"])).lastLine).to.equal("1 passed, 0 failed");
+    const { output, exitCode } = await run(files, ["--all", "--grep", "one"]);
+    expect(output).to.equal(
+      "--all and --rest are selections of their own: they take no --grep, no --layer and no files.\n",
+    );
+    expect(exitCode).to.equal(2);
+  });
 
-    it("runs the quick part of each layer, and reports at the end what it left out", async () => {
-      const { output, lastLine, exitCode } = await run(small, ["--quick"]);
-      expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "6 passed, 0 failed", exitCode: 0 });
-      expect(output).to.match(/^specs \| node\/src\/fast.spec.ts ok \(1\)/m);
-      expect(output).to.match(/^simulator \| node\/verify\/sim\/sim.spec.ts ok \(2\)/m);
-      const lines = output.trimEnd().split("\n");
-      const last = lines.slice(lines.findIndex((line) => line.startsWith("left out by --quick: ")));
-      expect(last.at(0)).to.equal("left out by --quick: crash: all 1 files");
-      expect(last.filter((line) => line.startsWith("left out by --quick: "))).to.have.length(last.length - 2);
-      expect(last.join("\n")).to.match(/^left out by --quick: specs: \d+ of \d+ files$/m);
-    });
+  it("gives tests the same draws in each run, and others with QUOIN_SEED, which a failure names", async () => {
+    const spec =
+      `import fc from "fast-check";\n` +
+      `it("draws", () => fc.assert(fc.property(fc.integer(), (one) => one === Number(process.env.WANTED))));\n`;
+    const drawn = async (environment: NodeJS.ProcessEnv): Promise<string | undefined> => {
+      const { output } = await run({ "node/src/a.spec.ts": spec }, ["node/src/a.spec.ts"], environment);
+      expect(output).to.match(/^ {4}again: .*npm test -- node\/src\/a.spec.ts$/m);
+      expect(output.includes("again: QUOIN_SEED=7 npm test")).to.equal(environment.QUOIN_SEED === "7");
+      return /seed: (-?\d+)/.exec(output)?.[1];
+    };
+    expect(await drawn({})).to.equal("1");
+    expect(await drawn({ QUOIN_SEED: "7" })).to.equal("7");
+  });
 
-    it("fails if a chosen suite ran no test, or a chosen file does not exist", async () => {
-      const renamed = { ...small, "node/verify/sim/sim.spec.ts": `it("keeps every rule", () => {});\n` };
-      const { output, lastLine, exitCode } = await run(renamed, ["--quick"]);
-      expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "4 passed, 1 failed", exitCode: 1 });
-      expect(output).to.contain("FAILED simulator: nothing ran");
-      rmSync(path.join(root, "node/test/cluster/forwarding.spec.ts"));
-      const { "node/test/cluster/forwarding.spec.ts": _, ...others } = small;
-      const missing = await run(others, ["--quick"]);
-      expect(missing.exitCode).to.equal(1);
-      expect(missing.output).to.contain(
-        "names node/test/cluster/forwarding.spec.ts, which is not a spec file of the layer cluster",
-      );
+  it("lists the slowest files, and says in the last 40 lines what failed, why, and how to repeat it", async () => {
+    const names = Array.from({ length: 12 }, (_, at) => `node/src/${at}.spec.ts`);
+    const failing = `it("fails", () => {\n  throw new Error("a reason\\nwith details");\n});\n`;
+    const { output } = await run({
+      ...Object.fromEntries(names.map((name) => [name, failing])),
+      "node/test/a.spec.ts": good,
     });
-
-    it("is refused together with another selection, and with CI set", async () => {
-      for (const more of [["--layer", "specs"], ["--grep", "one"], [fast]]) {
-        const { output, exitCode } = await run(small, ["--quick", ...more]);
-        expect(output).to.equal("--quick is a selection of its own: it takes no --grep, no --layer and no files.\n");
-        expect(exitCode).to.equal(2);
-      }
-      const { output, exitCode } = await run(small, ["--quick"], { CI: "true" });
-      expect(output).to.equal("--quick leaves most tests out, and CI is set: run the whole suite there.\n");
-      expect(exitCode).to.equal(2);
-    });
+    const last = output.trimEnd().split("\n").slice(-40);
+    expect(last.filter((line) => /^slow: \d+\.\d s \S+$/.test(line))).to.have.length(10);
+    expect(last.filter((line) => /^FAILED node\/src\/\d+\.spec\.ts: fails$/.test(line))).to.have.length(8);
+    expect(last.filter((line) => line === "    Error: a reason")).to.have.length(8);
+    expect(last.filter((line) => /^ {4}again: npm test -- node\/src\/\d+\.spec\.ts$/.test(line))).to.have.length(8);
+    expect(last).to.include("FAILED 4 more, see above");
   });
 
   it("alternates time zone and locale from file to file", async () => {

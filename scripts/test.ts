@@ -1,11 +1,15 @@
 /**
  * `npm test`: runs the layers of the test suite, two processes at a time, and ends with the line `N passed, N failed`.
  *
- *     npm test                                       everything
- *     npm test -- --quick                            a selection of two minutes, see test-quick.ts; not with CI set
- *     npm test -- --layer specs                      one layer; may be repeated
- *     npm test -- --grep "S18"                       tests whose title matches a regular expression
+ *     npm test                                       the part of the suite that takes minutes, see test-fast.ts
+ *     npm run test:all                               everything (`--all`)
+ *     npm run test:rest                              what `test:all` has beyond `npm test` (`--rest`)
+ *     npm test -- --layer specs                      one whole layer; may be repeated
+ *     npm test -- --grep "S18"                       tests of the whole suite whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
+ *     npm test -- --sources                          runs members from their sources, not from a bundle
+ *
+ * Tests draw the same in each run; the environment variable QUOIN_SEED changes what they draw.
  *
  * Besides failing tests, these count as failures: a layer or file without tests, a process that crashes or does not
  * end, and processes and files that outlive their spec. Every process of the run has its own temporary folder, so every
@@ -15,18 +19,20 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { mapWithLimit, PROGRAMS_VARIABLE, programOf, SEED_VARIABLE } from "../testing/index.ts";
 import { repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
 import { describeProcess, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
-import { mapWithLimit } from "./parallel.ts";
 import { type Failure, readReport } from "./test-events.ts";
+import { divide } from "./test-fast.ts";
 import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
-import { chooseQuick } from "./test-quick.ts";
 
 const BATCHES_AT_A_TIME = 2; // The suite is measured on two cores.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
 const FILES_PER_BATCH = 50;
 const SLOW_FILES_PER_BATCH = 2; // Of files that take up to minutes each.
-const BUDGET_MS = 10 * 60_000; // More than this is only reported, because it depends on the machine.
+const SLOWEST_FILES = 10; // As many are listed with their time.
+const REPEATED_FAILURES_MAX = 8; // With three lines for each, all are in the last 40 lines.
+const FAILURE_LINE_MAX = 200; // Characters.
 
 /** Hundreds of processes run the same files; the code that one of them compiles is in this folder for the next ones. */
 const COMPILED = "compiled";
@@ -39,6 +45,8 @@ interface Outcome {
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
+  /** Milliseconds for each file. */
+  readonly durationsMs: ReadonlyMap<string, number>;
 }
 
 /** The selection of the user. */
@@ -46,14 +54,16 @@ interface Selection {
   readonly layers: readonly TestLayer[];
   /** Whether a layer may have no test that runs. */
   readonly allowsEmpty: boolean;
-  /** The parts of the whole suite that --quick does not run, in words. */
-  readonly leftOut: readonly string[];
+  /** Whether members run from their sources. */
+  readonly fromSources: boolean;
 }
 
 const options = {
+  all: { type: "boolean" },
+  rest: { type: "boolean" },
   grep: { type: "string" },
   layer: { type: "string", multiple: true },
-  quick: { type: "boolean" },
+  sources: { type: "boolean" },
 } as const;
 
 /** @returns the parsed arguments; undefined, after an error message, if an option is unknown */
@@ -77,39 +87,45 @@ function readSelection(): Selection | undefined {
     return undefined;
   }
   const { values, positionals } = given;
-  const all = findLayers();
-  if (values.quick === true) {
-    if (process.env.CI !== undefined) {
-      process.stderr.write("--quick leaves most tests out, and CI is set: run the whole suite there.\n");
-      return undefined;
-    }
-    if (values.grep !== undefined || values.layer !== undefined || positionals.length > 0) {
-      process.stderr.write("--quick is a selection of its own: it takes no --grep, no --layer and no files.\n");
-      return undefined;
-    }
-    return { ...chooseQuick(all), allowsEmpty: false };
+  const { grep, layer: named = [], sources: fromSources = false } = values;
+  const wanted = positionals.map((file) => path.relative(repositoryRoot, path.resolve(file)));
+  const isOwn = grep !== undefined || named.length > 0 || wanted.length > 0;
+  const parts = [values.all, values.rest, isOwn].filter((part) => part === true);
+  if (parts.length > 1) {
+    process.stderr.write(
+      "--all and --rest are selections of their own: they take no --grep, no --layer and no files.\n",
+    );
+    return undefined;
   }
-  const names = all.map((layer) => layer.name);
-  const unknownLayer = values.layer?.find((name) => !names.includes(name));
+  const layers = findLayers();
+  if (!isOwn) {
+    const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
+    const { fast, rest } = divide(suite);
+    return {
+      layers: values.all === true ? suite : values.rest === true ? rest : fast,
+      allowsEmpty: false,
+      fromSources,
+    };
+  }
+  const names = layers.map(({ name }) => name);
+  const unknownLayer = named.find((name) => !names.includes(name));
   if (unknownLayer !== undefined) {
     process.stderr.write(`There is no layer ${unknownLayer}; the layers are ${names.join(", ")}.\n`);
     return undefined;
   }
-  const wanted = positionals.map((file) => path.relative(repositoryRoot, path.resolve(file)));
-  const unknownFile = wanted.find((file) => !all.some((layer) => layer.files.includes(file)));
+  const unknownFile = wanted.find((file) => !layers.some((layer) => layer.files.includes(file)));
   if (unknownFile !== undefined) {
     process.stderr.write(`${unknownFile} is not a spec file of any layer.\n`);
     return undefined;
   }
-  const layers = all
-    .filter((layer) => values.layer?.includes(layer.name) ?? true)
+  const selected = layers
+    .filter(({ name }) => named.length === 0 || named.includes(name))
     .map((layer) => (wanted.length === 0 ? layer : { ...layer, files: layer.files.filter((f) => wanted.includes(f)) }))
-    .filter((layer) => wanted.length === 0 || layer.files.length > 0);
-  const { grep } = values;
+    .filter(({ files }) => wanted.length === 0 || files.length > 0);
   return {
-    layers: grep === undefined ? layers : layers.map((layer) => ({ ...layer, grep })),
+    layers: grep === undefined ? selected : selected.map((layer) => ({ ...layer, grep })),
     allowsEmpty: grep !== undefined,
-    leftOut: [],
+    fromSources,
   };
 }
 
@@ -119,10 +135,8 @@ function printFailure(layer: string, { file, title, message }: Failure): void {
 
 /** Runs the files of a layer that share time zone and locale in one process. */
 async function runBatch(
-  layer: TestLayer,
-  files: readonly string[],
-  place: Surroundings,
-  folder: string,
+  { layer, files, place, folder }: Batch,
+  environment: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
   const temporary = path.join(folder, "tmp");
   mkdirSync(temporary, { recursive: true, mode: 0o700 });
@@ -135,7 +149,7 @@ async function runBatch(
       path.join(import.meta.dirname, "spec-process.ts"),
       ...["--events", events, "--timeout", String(layer.timeoutMs), ...filter, "--", ...files],
     ],
-    env: { ...place, TMPDIR: temporary, NODE_COMPILE_CACHE: path.join(folder, "..", COMPILED), [RUN_VARIABLE]: folder },
+    env: { ...place, ...environment, TMPDIR: temporary, [RUN_VARIABLE]: folder },
     limitMs: BATCH_LIMIT_MS,
     onLine: (line) => process.stdout.write(`${layer.name} | ${line}\n`),
   });
@@ -148,7 +162,7 @@ async function runBatch(
     failures.push({ file: layer.name, title: "the test process failed after its tests", message: problem });
   }
   failures.push(...killLeftProcesses(layer.name, folder));
-  return { passed: report.passed, skipped: report.skipped, failures };
+  return { passed: report.passed, skipped: report.skipped, failures, durationsMs: report.durationsMs };
 }
 
 /** Kills the remaining processes of a finished batch, and reports them. */
@@ -198,9 +212,9 @@ function chunk(files: readonly string[], size: number): string[][] {
 
 /** Runs several batches at a time; prints the result of each layer when its last batch is over. */
 async function runLayers(
-  layers: readonly TestLayer[],
+  { layers, allowsEmpty }: Selection,
   batches: readonly Batch[],
-  allowsEmpty: boolean,
+  environment: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
   const runs = new Map(
     layers.map((layer) => {
@@ -215,7 +229,7 @@ async function runLayers(
     }
     const startedMs = performance.now();
     if (files.length > 0) {
-      run.outcomes.push(await runBatch(layer, files, place, folder));
+      run.outcomes.push(await runBatch({ layer, files, place, folder }, environment));
     }
     run.durationMs += performance.now() - startedMs;
     run.left -= 1;
@@ -241,18 +255,32 @@ function finishLayer(
   return outcome;
 }
 
-/** Compiles the program of a member once if any layer starts members: each later start takes half the time. */
-async function compileMember(layers: readonly TestLayer[], folder: string): Promise<void> {
-  if (layers.some(({ startsMembers }) => startsMembers) && existsSync(MEMBER_PROGRAM)) {
-    // If a member cannot start, the tests that start one fail.
-    await runCommand({
-      program: process.execPath,
-      args: [MEMBER_PROGRAM, "--version"],
-      env: { NODE_COMPILE_CACHE: path.join(folder, COMPILED) },
-      limitMs: COMPILE_LIMIT_MS,
-      onLine: () => undefined,
-    });
+/**
+ * Bundles the programs that tests start, and compiles that of a member once, if any layer starts members: each later
+ * start takes a third of the time.
+ *
+ * @returns the environment of the tests
+ */
+async function prepareMembers({ layers, fromSources }: Selection, folder: string): Promise<Record<string, string>> {
+  const compiled = { NODE_COMPILE_CACHE: path.join(folder, COMPILED) };
+  if (!layers.some(({ startsMembers }) => startsMembers) || !existsSync(MEMBER_PROGRAM)) {
+    return compiled;
   }
+  const environment = { ...compiled, [PROGRAMS_VARIABLE]: "" };
+  if (!fromSources) {
+    // Loaded only here: most of the tools that it needs concern no other run.
+    const { bundleTestPrograms } = await import("./test-programs.ts");
+    environment[PROGRAMS_VARIABLE] = await bundleTestPrograms(path.join(folder, "programs"));
+  }
+  // If a member cannot start, the tests that start one fail.
+  await runCommand({
+    program: process.execPath,
+    args: [programOf(MEMBER_PROGRAM, environment), "--version"],
+    env: environment,
+    limitMs: COMPILE_LIMIT_MS,
+    onLine: () => undefined,
+  });
+  return environment;
 }
 
 function sum(outcomes: readonly Outcome[]): Outcome & { failures: Failure[] } {
@@ -260,11 +288,30 @@ function sum(outcomes: readonly Outcome[]): Outcome & { failures: Failure[] } {
     passed: outcomes.reduce((total, outcome) => total + outcome.passed, 0),
     skipped: outcomes.reduce((total, outcome) => total + outcome.skipped, 0),
     failures: outcomes.flatMap((outcome) => outcome.failures),
+    durationsMs: new Map(outcomes.flatMap((outcome) => [...outcome.durationsMs])),
   };
 }
 
 function describe({ passed, failures, skipped }: Outcome): string {
   return `${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+/** The lines at the end of a run that say what took long, what failed, and how to repeat it. */
+function printSummary({ failures, durationsMs }: Outcome): void {
+  const slowest = [...durationsMs].sort((one, other) => other[1] - one[1]).slice(0, SLOWEST_FILES);
+  for (const [file, durationMs] of slowest) {
+    process.stdout.write(`slow: ${(durationMs / 1000).toFixed(1)} s ${file}\n`);
+  }
+  const seed = process.env[SEED_VARIABLE];
+  const prefix = seed === undefined ? "" : `${SEED_VARIABLE}=${seed} `;
+  for (const { file, title, message } of failures.slice(0, REPEATED_FAILURES_MAX)) {
+    process.stdout.write(`FAILED ${file}: ${title}\n`);
+    process.stdout.write(`    ${(message.split("\n")[0] ?? "").slice(0, FAILURE_LINE_MAX)}\n`);
+    process.stdout.write(`    again: ${prefix}npm test -- ${file}\n`);
+  }
+  if (failures.length > REPEATED_FAILURES_MAX) {
+    process.stdout.write(`FAILED ${failures.length - REPEATED_FAILURES_MAX} more, see above\n`);
+  }
 }
 
 async function main(): Promise<void> {
@@ -274,31 +321,24 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const { layers, allowsEmpty, leftOut } = selection;
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-run-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
-  const batches = batchesOf(layers, folder);
+  const batches = batchesOf(selection.layers, folder);
   stopOnSignals(() => {
     for (const batch of batches) {
       killLeftProcesses(batch.layer.name, batch.folder);
     }
     removeFolder();
   });
-  await compileMember(layers, folder);
-  const outcome = sum([await runLayers(layers, batches, allowsEmpty)]);
+  const environment = await prepareMembers(selection, folder);
+  const outcome = sum([await runLayers(selection, batches, environment)]);
   removeFolder();
   if (outcome.passed + outcome.skipped + outcome.failures.length === 0) {
     outcome.failures.push({ file: "all layers", title: "nothing ran", message: "No test matches." });
   }
-  for (const { file, title } of outcome.failures) {
-    process.stdout.write(`FAILED ${file}: ${title}\n`);
-  }
-  for (const line of leftOut) {
-    process.stdout.write(`left out by --quick: ${line}\n`);
-  }
+  printSummary(outcome);
   const durationMs = performance.now() - startedMs;
-  const over = durationMs > BUDGET_MS ? `, over the budget of ${BUDGET_MS / 1000} s` : "";
-  process.stdout.write(`${(durationMs / 1000).toFixed(1)} s${over}\n${describe(outcome)}\n`);
+  process.stdout.write(`${(durationMs / 1000).toFixed(1)} s\n${describe(outcome)}\n`);
   process.exitCode = outcome.failures.length > 0 ? 1 : 0;
 }
 

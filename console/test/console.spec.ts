@@ -1,5 +1,6 @@
 /**
- * The console in a real Chromium, served by three real members. On a machine without Chromium these tests are skipped.
+ * The console in a real Chromium, served by three real members, beyond its main path. On a machine without Chromium
+ * these tests are skipped.
  *
  * `QUOIN_CONSOLE_KEYS` is the number of keys of the namespace with many keys; 1,000,000 takes some minutes to write.
  * `QUOIN_PICTURES` is a directory for pictures of the pages, as `npm run docs:pictures` makes them for the manual.
@@ -28,6 +29,7 @@ import {
 } from "./example-data.ts";
 import { PathProxy } from "./path-proxy.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
+import { submit } from "./submit.ts";
 
 const FLAGS = ["--mail-to-log", "--rate-limit", "grpc=0"];
 const SETUP_MS = 15 * 60_000;
@@ -164,15 +166,6 @@ describe("the console in a browser", function () {
     return page.getByRole("main");
   }
 
-  /** Fills in a dialog and confirms it. */
-  async function submit(page: Page, fields: Readonly<Record<string, string>>, action: string): Promise<void> {
-    const dialog = page.getByRole("dialog");
-    for (const [label, value] of Object.entries(fields)) {
-      await dialog.getByLabel(label, { exact: true }).fill(value);
-    }
-    await dialog.getByRole("button", { name: action, exact: true }).click();
-  }
-
   for (const scheme of ["light", "dark"] as const) {
     it(`shows every page, accessible and within its policy, in ${scheme}`, async () => {
       const member = await cluster.follower();
@@ -221,19 +214,6 @@ describe("the console in a browser", function () {
     await until(`${points} points of ${label}`, async () => (await pointsOf()) >= points, DRAWN_MS_MAX);
   }
 
-  it("refuses a wrong password, and signs in by the right one and by an API key", async () => {
-    const page = await open();
-    await signIn(page, { ...cluster.owner, password: "wrong" });
-    await page.getByRole("alert").getByText("The e-mail address or the password is wrong.").waitFor();
-    await signIn(page, cluster.owner);
-    await page.getByText("owner · all namespaces").waitFor();
-    const stored = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
-    expect(stored, "what other pages or a later visitor could read").to.equal('[{},{},""]');
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await signInByKey(page, cluster.secrets.apiKey);
-    await page.getByText("owner@quoin.test").waitFor();
-  });
-
   it("shows names and values as text, whatever markup they contain", async () => {
     const page = await openAsOwner();
     const views: readonly (readonly [route: string, open?: (page: Page) => Promise<void>])[] = [
@@ -259,34 +239,6 @@ describe("the console in a browser", function () {
     await show(page, `#/keys/${HOSTILE}?${new URLSearchParams({ key: MARKUP })}`);
     await page.getByRole("button", { name: "History" }).click();
     await main(page).getByText(`+ ${MARKUP} changed`).waitFor();
-  });
-
-  it("creates, changes, compares and deletes a key", async () => {
-    const page = await openAsOwner();
-    await show(page, `#/keys/${SHOP}`);
-    await page.getByRole("button", { name: "New key" }).click();
-    await submit(page, { Key: "notes/today", Value: "first line" }, "Create");
-    await main(page).getByText("first line").waitFor();
-    await page.getByRole("button", { name: "Edit" }).click();
-    await main(page).getByLabel("Value", { exact: true }).fill("from the console");
-    const { modRevision } = await client.keyValue.put(SHOP, "notes/today", "from elsewhere");
-    await page.getByRole("button", { name: "Save over revision" }).click();
-    await page.getByRole("alert").getByText(`the present one is ${modRevision}`).waitFor();
-    expect(await storedText("notes/today"), "after the conflict").to.equal("from elsewhere");
-    await page.getByRole("button", { name: "Load the present value" }).click();
-    await main(page).getByLabel("Value", { exact: true }).fill("from the console");
-    await page.getByRole("button", { name: "Save over revision" }).click();
-    await page.getByRole("button", { name: "Edit" }).waitFor();
-    expect(await storedText("notes/today")).to.equal("from the console");
-    await page.getByRole("button", { name: "History" }).click();
-    await main(page).getByText("+ from the console").waitFor();
-    await main(page).getByText("− from elsewhere").waitFor();
-    await page.getByRole("button", { name: "Value", exact: true }).click();
-    await page.getByRole("button", { name: "Delete" }).click();
-    const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete" });
-    expect(await confirm.isDisabled(), "before the name is typed").to.equal(true);
-    await submit(page, { Confirmation: "notes/today" }, "Delete");
-    await main(page).getByText("The key does not exist.").waitFor();
   });
 
   it("shows a change of the chosen key as it happens", async () => {

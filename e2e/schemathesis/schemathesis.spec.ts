@@ -3,13 +3,13 @@
  * sequences that follow from answers. Every answer is compared with the document. Without Python it is skipped, with
  * the reason.
  *
- * The seed follows from the commit and is printed: the same seed gives the same requests for the same document.
+ * The same QUOIN_SEED gives the same requests for the same document.
  */
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { ClusterUnderTest } from "../../node/test/harness/index.ts";
-import { commitText, firstSeedOf } from "../../node/verify/sim/index.ts";
+import { drawnSeed } from "../../testing/index.ts";
 import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const REQUIREMENTS = new URL("requirements.txt", import.meta.url);
@@ -43,10 +43,7 @@ describe("the HTTP interface, tried out by its own description", function () {
   after(() => cluster?.dispose());
 
   it("answers as /openapi.json says, whatever it is asked", async () => {
-    const seed = Number(process.env.QUOIN_FUZZ_SEED ?? firstSeedOf(commitText(), "schemathesis", 1));
-    console.log(
-      `    seed ${seed}; again with QUOIN_FUZZ_SEED=${seed} npm test -- e2e/schemathesis/schemathesis.spec.ts`,
-    );
+    const seed = drawnSeed("schemathesis");
     const member = await cluster?.follower();
     const url = `http://${member?.host}:${member?.ports.http}`;
     const token = await logIn(url, cluster?.owner);

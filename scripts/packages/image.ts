@@ -7,14 +7,18 @@ import { cpSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { CONSOLE_PACKAGES } from "../../console/scripts/index.ts";
 import { repositoryRoot, writeLicences } from "../bundle/index.ts";
-import { bundlePrograms } from "./programs.ts";
+import { bundlePrograms, programs } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
 
 const [directory] = process.argv.slice(2);
 if (directory === undefined) throw new Error("the directory is missing");
 mkdirSync(directory, { recursive: true });
-const names = ["quoinctl", "quoin-found", "quoin-operator"] as const;
-const { packages } = await bundlePrograms(path.resolve(directory, "dist"), names, true);
+const { quoinctl, "quoin-found": found, "quoin-operator": operator } = programs;
+const { packages } = await bundlePrograms(path.resolve(directory, "dist"), {
+  others: { quoinctl, "quoin-found": found, "quoin-operator": operator },
+  withAddon: true,
+  minify: true,
+});
 writeLicences(path.join(directory, "THIRD-PARTY-LICENSES.txt"), packages);
 writeSbom(directory, "quoin", ["node", "client", "operator", "console"], CONSOLE_PACKAGES);
 for (const file of ["package.json", "LICENSE"]) cpSync(path.join(repositoryRoot, file), path.join(directory, file));

@@ -15,7 +15,8 @@ export const addon = "rocksdb";
 /** A package that others only use if it is there. No dependency of a program names it. */
 const unused = ["supports-color"];
 
-const member = {
+/** The source of the member and of each of its threads. */
+export const member = {
   "quoin-node": "node/src/main.ts",
   "log-thread": "node/src/storage/log-thread.ts",
   "state-thread": "node/src/storage/state-thread.ts",
@@ -58,26 +59,30 @@ const ownAddon: OwnFiles = {
   folder: `prebuilds/${process.platform}-${process.arch}`,
 };
 
+export interface ProgramOptions {
+  /** The source of each program besides the member: the name of its file, without the extension, and its path. */
+  readonly others: Readonly<Record<string, string>>;
+  /** Whether the directory also gets the addon for this platform; else `node_modules` must have it. */
+  readonly withAddon: boolean;
+  /** Whether the code is shortened, for a fast start. Else a stack names its lines. */
+  readonly minify: boolean;
+}
+
 /**
- * Writes the member, its threads, the web console, and the other programs of these names.
+ * Writes the member, its threads, the web console, and other programs.
  *
- * @param withAddon whether the directory also gets the addon for this platform; else `node_modules` must have it
  * @throws Error if a source does not compile, or reads a file that the directory does not have
  */
-export async function bundlePrograms(
-  directory: string,
-  names: readonly (keyof typeof programs)[],
-  withAddon: boolean,
-): Promise<Bundle> {
-  const others = names.map((name) => [name, programs[name]] as const);
+export async function bundlePrograms(directory: string, options: ProgramOptions): Promise<Bundle> {
+  const { others, withAddon, minify } = options;
   const bundle = await bundleJavaScript({
-    entries: { ...member, ...Object.fromEntries(others) },
+    entries: { ...member, ...others },
     directory,
     format: "esm",
     extension: ".js",
     splitting: true,
     flat: true,
-    minify: true,
+    minify,
     firstLine: "#!/usr/bin/env node",
     external: [...(withAddon ? [] : [addon]), ...unused],
     ownFiles: withAddon ? [...definitions, ownAddon] : definitions,

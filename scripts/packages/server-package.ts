@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { CONSOLE_PACKAGES } from "../../console/scripts/index.ts";
 import { oldestNode, packFolder, repositoryRoot, writeLicences } from "../bundle/index.ts";
-import { addon, bundlePrograms } from "./programs.ts";
+import { addon, bundlePrograms, programs } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
 
 /** Writes the tarball into the destination. Returns its path. */
@@ -16,7 +16,12 @@ export async function packServer(destination: string): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-package-"));
   try {
     const dist = path.join(folder, "dist");
-    const { packages } = await bundlePrograms(dist, ["quoin", "quoin-found", "quoin-start"], false);
+    const { quoin, "quoin-found": found, "quoin-start": start } = programs;
+    const { packages } = await bundlePrograms(dist, {
+      others: { quoin, "quoin-found": found, "quoin-start": start },
+      withAddon: false,
+      minify: true,
+    });
     chmodSync(path.join(dist, "quoin.js"), 0o755);
     writeLicences(path.join(folder, "THIRD-PARTY-LICENSES.txt"), packages);
     writeSbom(folder, "quoin", ["node", "client", "console"], CONSOLE_PACKAGES);

@@ -1,8 +1,10 @@
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { Chaos } from "../../verify/scenarios/index.ts";
 
-/** Large enough for every kind of event to happen many times, small enough for every run of the specs. */
-const SEEDS = 200;
+/** Few, because the simulator runs the same cores with the rest of a member; `npm run explore` draws others. */
+const SEEDS = 50;
+const FIRST = drawnSeed("clusters of cores", SEEDS);
 const EVENTS = 6_000;
 const BATCH = 25;
 
@@ -19,7 +21,7 @@ function live(seed: number, events: number): Chaos {
 }
 
 describe("clusters of cores under random faults", () => {
-  for (let first = 1; first <= SEEDS; first += BATCH) {
+  for (let first = FIRST; first < FIRST + SEEDS; first += BATCH) {
     it(`keep every rule, and come to rest when healed: seeds ${first} to ${first + BATCH - 1}`, () => {
       const reached = { commits: 0, terms: 0, reads: 0, snapshots: 0, changes: 0, transfers: 0, crashes: 0 };
       for (let seed = first; seed < first + BATCH; seed++) {

@@ -1,13 +1,12 @@
-import { randomInt } from "node:crypto";
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { logCheck } from "../../verify/history/index.ts";
 import { AppendLoad, ClusterUnderTest } from "../harness/index.ts";
 
-const SEED_MAX = 0x1_0000_0000;
 const CLIENTS = 50;
 /** For how long leaders are killed, one after the other, and how many at least: a busy machine elects slowly. */
-const KILLING_MS = 30_000;
-const KILLS_MIN = 2;
+const KILLING_MS = 12_000;
+const KILLS_MIN = 3;
 const APPENDS = 100;
 /** Shorter than some elections: outcomes stay unknown, and keys are sent again. */
 const IMPATIENT_MS = 1_500;
@@ -17,8 +16,7 @@ const REST_MS = 300;
 describe("event logs under leader kills", () => {
   it(`hold each acknowledged event of ${CLIENTS} clients once, dense and in order (S1, S2, S03, S5, S6)`, async () => {
     await ClusterUnderTest.with(3, async (cluster) => {
-      const seed = randomInt(SEED_MAX);
-      console.log(`      seed ${seed}`);
+      const seed = drawnSeed("append kills");
       const load = new AppendLoad({
         ...{ cluster, seed },
         ...{ clients: CLIENTS, logs: 2, name: "kills", timeoutMs: IMPATIENT_MS, restMs: REST_MS },

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Client } from "@quoin/client";
 import { expect } from "chai";
+import { PROGRAMS_VARIABLE } from "../../../testing/index.ts";
 import { DEFAULT_STATE_LIMITS, type Row } from "../../src/state/index.ts";
 import { openDataDirectory } from "../../src/storage/index.ts";
 import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TestProcess } from "../harness/index.ts";
@@ -116,7 +117,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
   });
 
   it("stops serving when its program stores wrong values, also when it leads", async () => {
-    const environment = { NODE_OPTIONS: `--import=${FAULTY_APPLY}` };
+    const environment = { NODE_OPTIONS: `--import=${FAULTY_APPLY}`, [PROGRAMS_VARIABLE]: "" };
     const cluster = await ClusterUnderTest.start(3, {
       placementOf: (name) => Promise.resolve(name === "q-1" ? { environment } : {}),
     });

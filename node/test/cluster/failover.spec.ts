@@ -1,10 +1,9 @@
-import { randomInt } from "node:crypto";
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { ClusterUnderTest, type ConcurrentLoad } from "../harness/index.ts";
 import { requireCorrect } from "./correctness.ts";
 import { killLeaders } from "./leader-kill-rounds.ts";
 
-const SEED_MAX = 0x1_0000_0000;
 const ROUNDS = 3;
 const TRANSFERS = 3;
 const WRITES = 100;
@@ -12,8 +11,7 @@ const WRITES = 100;
 const IMPATIENT_MS = 700;
 
 function loadOn(cluster: ClusterUnderTest, clients: number, timeoutMs = 5_000): ConcurrentLoad {
-  const seed = randomInt(SEED_MAX);
-  console.log(`      seed ${seed}`);
+  const seed = drawnSeed("failover");
   return cluster.load({ clients, keys: 5, seed, timeoutMs });
 }
 

@@ -6,11 +6,11 @@
  * data than was written.
  */
 
-import { randomInt } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, createClient } from "@quoin/client";
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
 import { Rocks } from "../../src/storage/index.ts";
 import {
@@ -25,7 +25,7 @@ import {
 } from "../harness/index.ts";
 
 /** Determines the bits; set it to repeat a failed run. */
-const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
+const SEED = drawnSeed("flipped bits");
 const STORE_FAILED = 71;
 /** Enough bytes for several blocks of a table. */
 const VALUE_BYTES = 1_000;

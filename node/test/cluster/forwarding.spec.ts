@@ -1,10 +1,9 @@
-import { randomInt } from "node:crypto";
 import { QuoinError } from "@quoin/client";
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { ClusterUnderTest } from "../harness/index.ts";
 import { requireCorrect } from "./correctness.ts";
 
-const SEED_MAX = 0x1_0000_0000;
 const TURNS = 20;
 const WRITES = 300;
 
@@ -58,8 +57,7 @@ describe("each of three members", () => {
   });
 
   it("answers its share of a concurrent load as one single copy would (G2)", async () => {
-    const seed = randomInt(SEED_MAX);
-    console.log(`      seed ${seed}`);
+    const seed = drawnSeed("forwarding");
     const load = cluster.load({ pinned: 6, clients: 6, keys: 3, seed });
     load.start();
     await load.untilAcknowledged(WRITES);

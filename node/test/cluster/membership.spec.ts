@@ -1,9 +1,8 @@
-import { randomInt } from "node:crypto";
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { ClusterUnderTest, type ConcurrentLoad, until } from "../harness/index.ts";
 import { requireCorrect } from "./correctness.ts";
 
-const SEED_MAX = 0x1_0000_0000;
 const WRITES = 100;
 
 /** Removes members from the cluster. Clients leave them first, and the leadership goes to one that stays. */
@@ -35,8 +34,7 @@ async function untilRemoved(cluster: ClusterUnderTest, name: string): Promise<vo
 describe("the membership under load", () => {
   it("goes from one to three to five to three to one, and every history stays correct (P16 to P22)", async () => {
     await ClusterUnderTest.with(1, async (cluster) => {
-      const seed = randomInt(SEED_MAX);
-      console.log(`      seed ${seed}`);
+      const seed = drawnSeed("membership");
       const load = cluster.load({ clients: 4, keys: 5, seed });
       const startMs = performance.now();
       load.start();

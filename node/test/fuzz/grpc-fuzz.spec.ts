@@ -11,7 +11,8 @@ import { randomUUID } from "node:crypto";
 import { status } from "@grpc/grpc-js";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { commitText, firstSeedOf, type RandomStream, streamOf } from "../../verify/sim/index.ts";
+import { drawnSeed, seedFor } from "../../../testing/index.ts";
+import { type RandomStream, streamOf } from "../../verify/sim/index.ts";
 import { ClusterUnderTest, GrpcCaller, grpcFrame, rawGrpcCall } from "../harness/index.ts";
 
 type Headers = Readonly<Record<string, string | string[]>>;
@@ -87,14 +88,13 @@ const ANY: Readonly<Record<string, (frame: Buffer, random: RandomStream) => Chan
 
 describe("the gRPC port of a member, with calls changed on the wire", function () {
   this.timeout(180_000);
-  const seed = Number(process.env.QUOIN_FUZZ_SEED ?? firstSeedOf(commitText(), "calls on the wire", 1));
+  const seed = drawnSeed("calls on the wire");
   let cluster: ClusterUnderTest;
   let caller: GrpcCaller;
   let token: string;
   let port: number;
 
   before(async () => {
-    console.log(`    seed ${seed}; again with QUOIN_FUZZ_SEED=${seed} npm test -- node/test/fuzz/grpc-fuzz.spec.ts`);
     cluster = await ClusterUnderTest.start(1);
     port = cluster.member("q-0").ports.grpc;
     token = await cluster.tokens.token();
@@ -141,7 +141,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
   for (const [name, change] of Object.entries(REFUSED)) {
     it(`refuses without an effect: ${name}`, async () => {
       const key = randomUUID();
-      const answered = await statusOf(putKey.path, change(put(key), streamOf(firstSeedOf(String(seed), name, 1))));
+      const answered = await statusOf(putKey.path, change(put(key), streamOf(seedFor(name, seed))));
       expect([OK, ...BUGS]).not.to.include(answered);
       expect(await isThere(key)).to.equal(false);
     });
@@ -149,7 +149,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
 
   for (const [name, change] of Object.entries(ANY)) {
     it(`executes or refuses: ${name}`, async () => {
-      const random = streamOf(firstSeedOf(String(seed), name, 1));
+      const random = streamOf(seedFor(name, seed));
       for (let round = 0; round < ROUNDS; round++) {
         const key = randomUUID();
         const answered = await statusOf(putKey.path, change(put(key), random));
@@ -162,7 +162,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
   }
 
   it("answers messages of random bytes and fields properly, for every method", async () => {
-    const random = streamOf(firstSeedOf(String(seed), "messages", 1));
+    const random = streamOf(seedFor("messages", seed));
     for (const { path } of UNARY) {
       for (let round = 0; round < ROUNDS; round++) {
         const messages = [Buffer.from(random.bytes(random.below(RANDOM_BYTES_MAX))), randomFields(random)];

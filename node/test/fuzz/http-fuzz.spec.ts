@@ -9,7 +9,8 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { commitText, firstSeedOf, streamOf } from "../../verify/sim/index.ts";
+import { drawnSeed, seedFor } from "../../../testing/index.ts";
+import { streamOf } from "../../verify/sim/index.ts";
 import { ClusterUnderTest } from "../harness/index.ts";
 import { abandon, ask, type RawAnswer } from "./answer.ts";
 import { fetchOperations, type Operation, refusalsOf, successOf } from "./document.ts";
@@ -42,7 +43,7 @@ const UNLIMITED = LIMITS.flatMap((name) => ["--rate-limit", `${name}=0`]);
 
 describe("the HTTP port of a member, with requests changed on the wire", function () {
   this.timeout(180_000);
-  const seed = Number(process.env.QUOIN_FUZZ_SEED ?? firstSeedOf(commitText(), "requests on the wire", 1));
+  const seed = drawnSeed("requests on the wire");
   let cluster: ClusterUnderTest;
   let fixtures: Fixtures;
   let port: number;
@@ -52,7 +53,6 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
   let passing = 0;
 
   before(async () => {
-    console.log(`    seed ${seed}; again with QUOIN_FUZZ_SEED=${seed} npm test -- node/test/fuzz/http-fuzz.spec.ts`);
     cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: UNLIMITED }) });
     const member = await cluster.follower();
     port = member.ports.http;
@@ -69,7 +69,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
 
   for (const [name, mutation] of Object.entries({ ...MUTATIONS, ...BODY_MUTATIONS })) {
     it(`does as documented: ${name}`, async () => {
-      const random = streamOf(firstSeedOf(String(seed), name, 1));
+      const random = streamOf(seedFor(name, seed));
       for (const operation of operations.filter(({ requestBody }) => !(name in BODY_MUTATIONS) || requestBody)) {
         const request = await validRequest(operation, random, fixtures, rightValues());
         const mutated = mutation(request, random);

@@ -147,8 +147,11 @@ export class ClusterMember {
       const { certificate, key, authorities, joinName } = peerTls;
       args.push("--peer-cert", certificate, "--peer-key", key, "--peer-ca", authorities, "--peer-join-name", joinName);
     }
-    const log = logFile === undefined ? {} : { logFile };
-    this.#process = new TestProcess(MEMBER_PROGRAM, args, { env: { ...process.env, ...environment }, through, ...log });
+    this.#process = new TestProcess(MEMBER_PROGRAM, args, {
+      env: { ...process.env, ...environment },
+      through,
+      ...(logFile === undefined ? {} : { logFile }),
+    });
     this.#isPaused = false;
     this.#isKilled = false;
     this.#noteEnd(this.#process);

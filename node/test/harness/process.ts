@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
+import { programOf } from "../../../testing/index.ts";
 import { until } from "./until.ts";
 
 export interface Ended {
@@ -27,12 +28,13 @@ export class TestProcess {
   #stderr = "";
   #hasEnded = false;
 
-  /** Runs a TypeScript program with the Node of this test. */
+  /** Runs a TypeScript program with the Node of this test: its bundle, if the test runner has made one. */
   constructor(program: string, args: readonly string[], options: ProcessOptions = {}) {
-    const command = [...(options.through ?? []), process.execPath, program, ...args];
+    const { through = [], env = process.env } = options;
+    const command = [...through, process.execPath, programOf(program, env), ...args];
     this.#child = spawn(command[0] as string, command.slice(1), {
       cwd: options.cwd,
-      env: options.env ?? process.env,
+      env,
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });

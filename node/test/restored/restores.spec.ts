@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { KeyRing, openStore } from "@quoin/backup";
-import { commitText, firstSeedOf } from "../../verify/sim/index.ts";
+import { drawnSeed } from "../../../testing/index.ts";
 import { TemporaryDirectories } from "../harness/index.ts";
 import { archiveHistory, numbersOf } from "./archived-history.ts";
 import { randomHistory } from "./random-history.ts";
@@ -11,7 +11,7 @@ const OPERATIONS = 5_000;
 const POINTS = 20;
 /** At one point in this many, the result is opened as the data of a member. */
 const OPENED_EACH = 5;
-const SEED = firstSeedOf(commitText(), "a history that is restored", 1);
+const SEED = drawnSeed("a history that is restored");
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
 
 describe(`restores at ${POINTS} points of ${OPERATIONS} operations`, function () {

@@ -5,14 +5,15 @@
 
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { importing } from "../../../testing/index.ts";
 import { DAMAGE_CRASH_POINTS } from "../../src/storage/index.ts";
 import { JOINED_MEMBER, makeJoinedMember, TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import type { StartedMember } from "./started-member.ts";
 
 const JOINER = fileURLToPath(new URL("./crash-joiner.ts", import.meta.url));
-const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 const EMPTY = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 const { applied, appliedTerm, term, vote } = JOINED_MEMBER;
 const BEHIND_STATE = { first: applied + 1, prevTerm: appliedTerm, last: applied, lastTerm: appliedTerm };
@@ -101,7 +102,7 @@ describe("crash points of a member of several", function () {
 
   async function run(kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
     const killing =
-      kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
+      kill === undefined ? {} : { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
     const env = { ...process.env, ...killing };
     const child = new TestProcess(JOINER, [directory], { env });
     running.push(child);

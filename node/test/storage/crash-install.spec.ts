@@ -5,15 +5,16 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { importing } from "../../../testing/index.ts";
 import { INSTALL_CRASH_POINTS, type MemberData, openDataDirectory } from "../../src/storage/index.ts";
 import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import { FOUNDING, rowsOf } from "../index.ts";
 import { type KnownState, stateAfter, stateBefore } from "./installed-snapshot.ts";
 
 const INSTALLER = fileURLToPath(new URL("./crash-installer.ts", import.meta.url));
-const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 /** Other points of an install, and how often a process passes them before. */
 const OTHER_POINTS = [
   ["install.rows.before", 3],
@@ -79,7 +80,7 @@ describe("crash points of an install", function () {
 
   async function run(kill?: { readonly mark: string; readonly passing: number }) {
     const killing =
-      kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
+      kill === undefined ? {} : { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
     const env = { ...process.env, ...killing };
     const child = new TestProcess(INSTALLER, [directory], { env });
     running.push(child);

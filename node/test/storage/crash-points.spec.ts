@@ -3,17 +3,18 @@
  * write, none of them twice, and no error.
  */
 
-import { randomInt } from "node:crypto";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { drawnSeed, importing } from "../../../testing/index.ts";
+import { seededRandom } from "../../src/replica/index.ts";
 import { CRASH_POINTS } from "../../src/storage/index.ts";
 import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import { WriterLedger } from "./writer-ledger.ts";
 import type { WriterTask } from "./writer-task.ts";
 
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
-const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 /** Values per writer and process: enough for several syncs of the state and compactions of the log. */
 const VALUES = 25;
 /** Points that only the founding passes, and how often. */
@@ -63,7 +64,7 @@ describe("crash points", function () {
   }
 
   function killEnvironment(mark: string, passing: number): NodeJS.ProcessEnv {
-    return { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${mark}:${passing}` };
+    return { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${mark}:${passing}` };
   }
 
   /** Kills a process in the directory at that point and records its output. Fails if it never gets there. */
@@ -89,7 +90,7 @@ describe("crash points", function () {
         const ledger = new WriterLedger();
         await killAt(directory, ledger, mark, passing);
         if (foundingPassings === undefined) {
-          const later = randomInt(2, 7);
+          const later = 2 + seededRandom(drawnSeed(`a crash at ${mark}`))(5);
           await killAt(directory, ledger, mark, mark.startsWith("fence.sync") ? 2 : later);
         }
         await finish(directory, ledger);
@@ -101,9 +102,10 @@ describe("crash points", function () {
     const directory = join(directories.make(), "data");
     const ledger = new WriterLedger();
     const places = CRASH_POINTS.filter((mark) => !IN_FOUNDING.has(mark));
+    const below = seededRandom(drawnSeed("crashes at random places"));
     const kills = Array.from({ length: 12 }, () => {
-      const mark = places[randomInt(places.length)] as string;
-      return { mark, passing: mark.startsWith("fence.sync") ? randomInt(1, 3) : randomInt(1, 12) };
+      const mark = places[below(places.length)] as string;
+      return { mark, passing: 1 + below(mark.startsWith("fence.sync") ? 2 : 11) };
     });
     for (const { mark, passing } of kills) {
       const { lines } = await run(ledger.task(directory, VALUES), { mark, passing });

@@ -5,8 +5,9 @@
 
 import { cpSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { importing } from "../../../testing/index.ts";
 import { readCluster } from "../../src/state/index.ts";
 import { StoppedMember, SUCCESSION_CRASH_POINTS } from "../../src/storage/index.ts";
 import {
@@ -19,7 +20,7 @@ import {
 } from "../harness/index.ts";
 
 const RECOVERER = fileURLToPath(new URL("./crash-recoverer.ts", import.meta.url));
-const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 const NEXT_ID = "11111111-2222-4333-8444-555555555555";
 /** Moved away: fence, log, pointer and state; moved into their place: the same, and the identity. */
 const MOVES = 4 + 5;
@@ -47,7 +48,7 @@ describe("crash points of a recovery", function () {
 
   async function run(directory: string, kill?: { readonly mark: string; readonly passing: number }) {
     const killing =
-      kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
+      kill === undefined ? {} : { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
     const child = new TestProcess(RECOVERER, [directory, NEXT_ID], { env: { ...process.env, ...killing } });
     running.push(child);
     const { signal } = await child.ended;

@@ -6,8 +6,9 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { importing } from "../../../testing/index.ts";
 import { readCluster, readFormerCluster, readProgress } from "../../src/state/index.ts";
 import { SUCCESSION_CRASH_POINTS } from "../../src/storage/index.ts";
 import { MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
@@ -15,7 +16,7 @@ import { expectedOfBackup, openOrRestore, RESTORED } from "./restored-member.ts"
 
 const RESTORER = fileURLToPath(new URL("./crash-restorer.ts", import.meta.url));
 const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.url));
-const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 /** Moved into place: fence, log, pointer, state and identity. There is no former data to move away. */
 const MOVES = 5;
 const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
@@ -39,7 +40,7 @@ describe("crash points of a restore", function () {
   });
 
   async function killAt(mark: string, passing: number, program: string, args: readonly string[]) {
-    const env = { ...process.env, NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${mark}:${passing}` };
+    const env = { ...process.env, NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${mark}:${passing}` };
     const child = new TestProcess(program, args, { env });
     running.push(child);
     const { signal } = await child.ended;
@@ -50,8 +51,8 @@ describe("crash points of a restore", function () {
   /** The next start. Returns whether it had to restore. */
   async function restart(directory: string): Promise<boolean> {
     let isRestored = false;
-    const { memberId, revision } = await expectedOfBackup();
-    const data = await openOrRestore(directory, () => {
+    const { memberId, revision } = await expectedOfBackup(STORE);
+    const data = await openOrRestore(directory, STORE, () => {
       isRestored = true;
     });
     try {
@@ -75,7 +76,7 @@ describe("crash points of a restore", function () {
   for (const [mark, passing] of cases) {
     it(`${mark}, ${passing}: a member begins again, or is complete at its next start`, async () => {
       const directory = join(directories.make(), "data");
-      const lines = await killAt(mark, passing, RESTORER, [directory]);
+      const lines = await killAt(mark, passing, RESTORER, [directory, STORE]);
       expect(lines).to.not.include("done");
       const isDecided = DECIDED.test(mark);
       expect(lines.includes("decided") && !isDecided, "the report is true").to.equal(false);

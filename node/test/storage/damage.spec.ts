@@ -4,11 +4,11 @@
  * that does not end.
  */
 
-import { randomInt } from "node:crypto";
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { drawnSeed, importing } from "../../../testing/index.ts";
 import { type MemberData, StoreError } from "../../src/storage/index.ts";
 import {
   appendTo,
@@ -24,9 +24,9 @@ import type { WriterTask } from "./writer-task.ts";
 
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
 const TELLER = fileURLToPath(new URL("./open-and-report.ts", import.meta.url));
-const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 /** Determines the random places; set it to repeat a failed run. */
-const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
+const SEED = drawnSeed("damaged files");
 /** One bit flips in each of this many parts of a file. */
 const FLIPPED_SHARES = 3;
 const CUTS = 1;
@@ -97,7 +97,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       const isLast = round === runs;
       const writers = isLast ? writersOf(said).slice(0, 1) : writersOf(said);
       const task: WriterTask = { directory, writers, isCompacting, values: isLast ? 1_000 : 20 };
-      const kill = isLast ? { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: "replica.answers.before:300" } : {};
+      const kill = isLast ? { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: "replica.answers.before:300" } : {};
       const child = await run(WRITER, [JSON.stringify(task)], kill);
       expect((await child.ended).signal, child.stderr).to.equal(isLast ? "SIGKILL" : null);
       said += child.stdout;

@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { programOf } from "../../../testing/index.ts";
 import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import { WriterLedger } from "./writer-ledger.ts";
 
@@ -31,7 +32,9 @@ describe("a disk that refuses a write", function () {
       const ledger = new WriterLedger();
       const limited = `ulimit -f ${blocks} 2>/dev/null || exit ${EXIT_NO_LIMIT}; exec "$@"`;
       const task = JSON.stringify(ledger.task(directory, 5_000));
-      const refused = spawnSync("sh", ["-c", limited, "sh", process.execPath, WRITER, task], { encoding: "utf8" });
+      const refused = spawnSync("sh", ["-c", limited, "sh", process.execPath, programOf(WRITER), task], {
+        encoding: "utf8",
+      });
       if (refused.status === EXIT_NO_LIMIT) {
         this.skip();
       }

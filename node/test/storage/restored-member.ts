@@ -1,11 +1,9 @@
 /** The data directory of a member that founds its cluster from the golden backup. */
 
-import { fileURLToPath } from "node:url";
 import { openStore, planRestore, readCatalog } from "@quoin/backup";
 import { rebuild } from "../../src/rebuild/index.ts";
 import { type MemberData, openDataDirectory, type Restoration } from "../../src/storage/index.ts";
 
-const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.url));
 const LATEST = { kind: "latest" } as const;
 
 export const RESTORED = {
@@ -22,8 +20,8 @@ const MEMBER = {
   address: { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
 };
 
-/** Opens the data directory; if it is empty, restores into it first. */
-export async function openOrRestore(directory: string, onDecided: () => void): Promise<MemberData> {
+/** Opens the data directory; if it is empty, restores into it first from the store in that other directory. */
+export async function openOrRestore(directory: string, store: string, onDecided: () => void): Promise<MemberData> {
   const opened = await openDataDirectory({
     ...{ directory, clusterName: RESTORED.clusterName, name: RESTORED.name, acceptMissingFence: false },
     onFatal: (error) => {
@@ -33,7 +31,7 @@ export async function openOrRestore(directory: string, onDecided: () => void): P
   switch (opened.phase) {
     case "empty":
       return opened.restore(async (restoration) => {
-        await fill(restoration);
+        await fill(restoration, store);
         onDecided();
       });
     case "member":
@@ -44,14 +42,16 @@ export async function openOrRestore(directory: string, onDecided: () => void): P
 }
 
 /** The expected result of the backup: the id of the member after the last entry, and the revision. */
-export async function expectedOfBackup(): Promise<{ readonly memberId: number; readonly revision: number }> {
-  const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
+export async function expectedOfBackup(
+  directory: string,
+): Promise<{ readonly memberId: number; readonly revision: number }> {
+  const store = await openStore({ kind: "directory", directory }, { create: false });
   const { end } = planRestore(await readCatalog(store), LATEST);
   return { memberId: end.index + 1, revision: (end.revision ?? 0) + REVISION_JUMP };
 }
 
-async function fill(restoration: Restoration): Promise<void> {
-  const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
+async function fill(restoration: Restoration, directory: string): Promise<void> {
+  const store = await openStore({ kind: "directory", directory }, { create: false });
   const objects = planRestore(await readCatalog(store), LATEST);
   await rebuild({ store, objects, decryptOptions: {}, point: LATEST, state: restoration.state });
   const { clusterId } = RESTORED;

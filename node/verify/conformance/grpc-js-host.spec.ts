@@ -3,10 +3,9 @@
  * after the other.
  */
 
-import { describeContract, MEMBERS } from "./contract-specs.ts";
-import { testCasesOf } from "./run.ts";
+import { describeContract, testCasesInTurns } from "./contract-specs.ts";
 import { tables } from "./tables/index.ts";
 
-const testCases = testCasesOf(tables, 1).map((testCase, at) => ({ ...testCase, member: at % MEMBERS }));
-
-describeContract("the contract, at a cluster with --grpc-host grpc-js", testCases, { QUOIN_GRPC_HOST: "grpc-js" });
+describeContract("the contract, at a cluster with --grpc-host grpc-js", testCasesInTurns(tables), {
+  QUOIN_GRPC_HOST: "grpc-js",
+});

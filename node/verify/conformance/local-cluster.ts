@@ -12,6 +12,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { programOf } from "../../../testing/index.ts";
 import { claimedBasePort } from "../../test/harness/index.ts";
 import { claimsOf, type Target, until } from "./harness/index.ts";
 
@@ -145,7 +146,10 @@ export class LocalConformanceCluster {
   async #launch(): Promise<void> {
     const args = ["--data-dir", this.directory, "--base-port", String(this.#basePort)];
     const env = { ...process.env, ...this.#environment };
-    const launcher = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
+    const launcher = spawn(process.execPath, [programOf(LAUNCHER), ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env,
+    });
     this.#launcher = launcher;
     // Stops the launcher whenever this process exits.
     process.once("exit", () => launcher.kill("SIGTERM"));

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { PROGRAMS_VARIABLE } from "../../../testing/index.ts";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { findCapabilities } from "./machine.ts";
 import { runNemesis } from "./nemesis.ts";
@@ -69,7 +70,7 @@ describe("the nemesis", () => {
 async function violationsOf(mutant: string, kind: string, output: string): Promise<string> {
   const result = await runNemesis({
     ...{ members: 3, runMs: MUTANT_RUN_MS, seed: SEED, output, kinds: [kind], mayInstall: false },
-    environment: { NODE_OPTIONS: `--import=${MUTANT_LOADER}`, QUOIN_MUTANT: mutant },
+    environment: { NODE_OPTIONS: `--import=${MUTANT_LOADER}`, QUOIN_MUTANT: mutant, [PROGRAMS_VARIABLE]: "" },
     print: () => undefined,
   });
   expect(readFileSync(join(output, "q-0.log"), "utf8")).to.contain("the mutant is in place");

@@ -1,4 +1,3 @@
-export { commitText, firstSeedOf } from "./commit.ts";
 export { type RandomStream, streamOf } from "./random.ts";
 export { describeRun } from "./report.ts";
 export type { RunResult } from "./run-result.ts";

@@ -9,17 +9,18 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type Catalog, KeyRing, openStore, planRestore, type Row, readCatalog } from "@quoin/backup";
 import { expect } from "chai";
+import { drawnSeed } from "../../../testing/index.ts";
 import { changeConfiguration, NO_CONFIGURATION } from "../../src/raft/index.ts";
 import { type RebuildPoint, rebuild } from "../../src/rebuild/index.ts";
 import { type Progress, readCluster, type StateLimits, StateMachine } from "../../src/state/index.ts";
 import { OfflineState } from "../../src/storage/index.ts";
 import { FOUNDING, MemoryStateStore, rowsOf } from "../../test/index.ts";
 import { archiveHistory, countRecordedDigests, type History, indexAt, numbersOf } from "../../test/restored/index.ts";
-import { commitText, drawScript, firstSeedOf, Simulation } from "./index.ts";
+import { drawScript, Simulation } from "./index.ts";
 
 const HISTORIES = 4;
 const POINTS = 12;
-const FIRST = firstSeedOf(commitText(), "histories that are restored", HISTORIES);
+const FIRST = drawnSeed("histories that are restored", HISTORIES);
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
 
 function historyOf(rows: readonly Uint8Array[], limits: StateLimits, snapshotAt: (index: number) => boolean): History {

@@ -12,6 +12,7 @@ import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
+import { PROGRAMS_VARIABLE } from "../../../../testing/index.ts";
 import { type Killer, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
 import { type Mutant, repositoryRoot } from "./mutant.ts";
 import { LOADED_LINE, MUTANT_VARIABLE } from "./mutant-variable.ts";
@@ -101,7 +102,8 @@ async function run(
   const child = spawn(process.execPath, args, {
     cwd: repositoryRoot,
     detached: true,
-    env: { ...process.env, TMPDIR: temporary, ...environmentOf(mutant) },
+    // A bundle of a program has no mutant.
+    env: { ...process.env, TMPDIR: temporary, [PROGRAMS_VARIABLE]: "", ...environmentOf(mutant) },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   running.set(child, temporary);

@@ -17,22 +17,23 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { mapWithLimit } from "../../../../testing/index.ts";
 import { UsageError } from "../../../src/command-line/index.ts";
 import { MUTANTS, mutantNamed } from "./catalogue.ts";
+import { checkAll } from "./check-all.ts";
 import { choose } from "./choice.ts";
 import { describeKiller } from "./killer.ts";
 import { stopOnSignals } from "./killer-run.ts";
 import type { Mutant } from "./mutant.ts";
-import { MutantChecker, type MutantResult, staleness } from "./mutant-checker.ts";
+import { type MutantResult, staleness } from "./mutant-checker.ts";
 import { type MutantOptions, readOptions, type Search } from "./options.ts";
 import { type Found, readRecord, writeRecord } from "./record.ts";
 import { search, searchSpecs, simulate } from "./search.ts";
 import { describeTable, type Row } from "./table.ts";
-import { twoAtATime } from "./two-at-a-time.ts";
 
 const WRONG_ARGUMENTS = 2;
-/** Such a killer waits for most of its time. It leaves both cores to others, so it runs beside them. */
-const WAITED_IN_VAIN = /^Error: (?:waited \d+ s in vain|Timeout of \d+ms exceeded)/;
+/** The suite is measured on two cores. */
+const RUNS_AT_A_TIME = 2;
 
 function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -55,16 +56,7 @@ function printResult({ mutant, isKilled, killer, line, durationMs }: MutantResul
 
 async function runAll(mutants: readonly Mutant[]): Promise<number> {
   const record = readRecord();
-  const checker = new MutantChecker(record);
-  const check = async (mutant: Mutant): Promise<MutantResult> => {
-    const result = await checker.check(mutant);
-    printResult(result);
-    return result;
-  };
-  const { wait = [], work = [] } = Object.groupBy(mutants, ({ name }) => {
-    return WAITED_IN_VAIN.test(record.get(name)?.rule ?? "") ? "wait" : "work";
-  });
-  const results = (await Promise.all([twoAtATime(work, check), twoAtATime(wait, check)])).flat();
+  const results = await checkAll(mutants, record, { atATime: RUNS_AT_A_TIME, onResult: printResult });
   const failed = results.filter(({ isKilled }) => !isKilled);
   const rows = results.map(({ mutant, isKilled, killer, line }): Row => {
     const simulator = record.get(mutant.name)?.simulator ?? "";
@@ -93,7 +85,7 @@ async function find(mutant: Mutant, known: Found | undefined, { among, seeds }: 
 async function searchAll(mutants: readonly Mutant[], searching: Search): Promise<number> {
   const record = readRecord();
   const names = MUTANTS.map(({ name }) => name);
-  const rows = await twoAtATime(mutants, async (mutant): Promise<Row> => {
+  const rows = await mapWithLimit(mutants, RUNS_AT_A_TIME, async (mutant): Promise<Row> => {
     const startedMs = performance.now();
     const stale = staleness(mutant);
     if (stale !== null) {

@@ -1,7 +1,7 @@
 /** Checks that the recorded killer catches each mutant, and passes without it. */
 
-import { describeKiller, type Killer } from "./killer.ts";
-import { runKiller, type Verdict } from "./killer-run.ts";
+import { describeKiller, type Killer, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
+import { runKiller, runSpecs, type Verdict } from "./killer-run.ts";
 import { type Mutant, mutated, StaleMutant, sourceOf } from "./mutant.ts";
 import type { Found } from "./record.ts";
 
@@ -15,12 +15,15 @@ export interface MutantResult {
   readonly durationMs: number;
 }
 
+/** A killer that is part of a spec file. */
+type TestKiller = Exclude<Killer, { seeds: unknown }>;
+
 /** Far longer than a recorded killer takes on a busy machine. */
 const KILLER_LIMIT_MS = 180_000;
 
 export class MutantChecker {
   readonly #record: ReadonlyMap<string, Found>;
-  /** The results of the killers for the product without a mutant. */
+  /** The results for the product without a mutant: for each spec file that of all its killers, in one process. */
   readonly #unmutated = new Map<string, Promise<Verdict>>();
 
   constructor(record: ReadonlyMap<string, Found>) {
@@ -55,11 +58,34 @@ export class MutantChecker {
   }
 
   #without(killer: Killer): Promise<Verdict> {
-    const key = JSON.stringify(killer);
-    const verdict = this.#unmutated.get(key) ?? runKiller(killer, null, KILLER_LIMIT_MS);
+    const key = "seeds" in killer ? JSON.stringify(killer) : specOf(killer);
+    const verdict = this.#unmutated.get(key) ?? this.#runWithout(killer);
     this.#unmutated.set(key, verdict);
     return verdict;
   }
+
+  #runWithout(killer: Killer): Promise<Verdict> {
+    if ("seeds" in killer) {
+      return runKiller(killer, null, KILLER_LIMIT_MS);
+    }
+    const spec = specOf(killer);
+    const titles = [...this.#record.values()].flatMap((found) => {
+      return found.killer === null || "seeds" in found.killer || specOf(found.killer) !== spec
+        ? []
+        : [titleOf(found.killer)];
+    });
+    return runSpecs([spec], { pattern: titles.map(RegExp.escape).join("|") }, null, KILLER_LIMIT_MS);
+  }
+}
+
+/** The spec file of a killer. */
+function specOf(killer: TestKiller): string {
+  return "scenario" in killer ? SCENARIOS_SPEC : killer.spec;
+}
+
+/** A part of the titles of its tests; "" if all of them run. */
+function titleOf(killer: TestKiller): string {
+  return "scenario" in killer ? titleOfScenario(killer.scenario) : (killer.grep ?? "");
 }
 
 /** Why the mutant is stale, or null. */

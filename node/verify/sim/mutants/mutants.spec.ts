@@ -3,16 +3,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import path from "node:path";
 import { expect } from "chai";
-import { commitText } from "../index.ts";
 import { MUTANTS } from "./catalogue.ts";
 import { choose } from "./choice.ts";
 import { mutated, sourceOf } from "./mutant.ts";
-import { MutantChecker, staleness } from "./mutant-checker.ts";
+import { staleness } from "./mutant-checker.ts";
 import { MARKED_PITFALLS } from "./pitfalls.ts";
 import { readRecord } from "./record.ts";
 
-/** Each commit tries another share, so that each mutant gets its turn; `npm run mutants` runs all of them. */
-const SHARE = 12;
 const mutants = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
 const record = readRecord();
 
@@ -138,19 +135,9 @@ describe("mutants", () => {
     expect(hasTitle("node/verify/sim/mutants/missing.spec.ts", "mutants have names of their own")).to.equal(false);
   });
 
-  it("are chosen by the commit, another dozen with each", () => {
-    const names = (by: string): string[] => choose(MUTANTS, SHARE, by).map(({ name }) => name);
-    expect(names("one")).to.have.length(SHARE).and.to.deep.equal(names("one"));
+  it("are chosen by a text, another dozen with each", () => {
+    const names = (by: string): string[] => choose(MUTANTS, 12, by).map(({ name }) => name);
+    expect(names("one")).to.have.length(12).and.to.deep.equal(names("one"));
     expect(names("one")).not.to.deep.equal(names("two"));
-  });
-
-  describe("of this commit's share", () => {
-    const checker = new MutantChecker(record);
-    for (const mutant of choose(MUTANTS, SHARE, commitText())) {
-      it(`${mutant.pitfall}: ${mutant.name} is caught`, async () => {
-        const { isKilled, killer, line } = await checker.check(mutant);
-        expect(isKilled, `${killer}: ${line}`).to.equal(true);
-      });
-    }
   });
 });

@@ -1,0 +1,103 @@
+/**
+ * The main path of the console in a real Chromium, served by one real member: sign-in, and the life of a key. On a
+ * machine without Chromium these tests are skipped.
+ */
+
+import type { Client } from "@quoin/client";
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { ClusterUnderTest } from "../../node/test/harness/index.ts";
+import { buildConsole } from "../scripts/index.ts";
+import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
+import { signIn, signInByKey } from "./sign-in.ts";
+import { submit } from "./submit.ts";
+
+const NAMESPACE = "default";
+
+describe("the main path of the console", () => {
+  let browser: TestBrowser;
+  let cluster: ClusterUnderTest;
+  let client: Client;
+  let opened: WatchedPage | undefined;
+
+  before(async function () {
+    const program = findChromium();
+    if (program === undefined) {
+      this.skip();
+    }
+    await buildConsole();
+    cluster = await ClusterUnderTest.start(1);
+    client = cluster.client();
+    browser = await TestBrowser.start(program);
+  });
+
+  afterEach(async () => {
+    await opened?.page.context().close();
+    expect(opened?.problems ?? []).to.deep.equal([]);
+  });
+
+  after(async () => {
+    try {
+      await browser?.close();
+    } finally {
+      await cluster?.dispose();
+    }
+  });
+
+  async function open(): Promise<Page> {
+    const { host, ports } = cluster.member("q-0");
+    opened = await browser.open(`http://${host}:${ports.http}/console/`, "light");
+    return opened.page;
+  }
+
+  function main(page: Page) {
+    return page.getByRole("main");
+  }
+
+  async function storedText(key: string): Promise<string> {
+    return new TextDecoder().decode((await client.keyValue.get(NAMESPACE, key)).value);
+  }
+
+  it("refuses a wrong password, and signs in by the right one and by an API key", async () => {
+    const page = await open();
+    await signIn(page, { ...cluster.owner, password: "wrong" });
+    await page.getByRole("alert").getByText("The e-mail address or the password is wrong.").waitFor();
+    await signIn(page, cluster.owner);
+    await page.getByText("owner · all namespaces").waitFor();
+    const stored = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    expect(stored, "what other pages or a later visitor could read").to.equal('[{},{},""]');
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByText("owner@quoin.test").waitFor();
+  });
+
+  it("creates, changes, compares and deletes a key", async () => {
+    const page = await open();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await page.evaluate(`location.hash = "#/keys/${NAMESPACE}"`);
+    await page.getByRole("button", { name: "New key" }).click();
+    await submit(page, { Key: "notes/today", Value: "first line" }, "Create");
+    await main(page).getByText("first line").waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await main(page).getByLabel("Value", { exact: true }).fill("from the console");
+    const { modRevision } = await client.keyValue.put(NAMESPACE, "notes/today", "from elsewhere");
+    await page.getByRole("button", { name: "Save over revision" }).click();
+    await page.getByRole("alert").getByText(`the present one is ${modRevision}`).waitFor();
+    expect(await storedText("notes/today"), "after the conflict").to.equal("from elsewhere");
+    await page.getByRole("button", { name: "Load the present value" }).click();
+    await main(page).getByLabel("Value", { exact: true }).fill("from the console");
+    await page.getByRole("button", { name: "Save over revision" }).click();
+    await page.getByRole("button", { name: "Edit" }).waitFor();
+    expect(await storedText("notes/today")).to.equal("from the console");
+    await page.getByRole("button", { name: "History" }).click();
+    await main(page).getByText("+ from the console").waitFor();
+    await main(page).getByText("− from elsewhere").waitFor();
+    await page.getByRole("button", { name: "Value", exact: true }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete" });
+    expect(await confirm.isDisabled(), "before the name is typed").to.equal(true);
+    await submit(page, { Confirmation: "notes/today" }, "Delete");
+    await main(page).getByText("The key does not exist.").waitFor();
+  });
+});

@@ -13,7 +13,7 @@ import { invariant } from "../primitives/index.ts";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
-import { IncomingState } from "./incoming-state.ts";
+import type { IncomingState } from "./incoming-state.ts";
 import { SYNC_ROW } from "./local-rows.ts";
 import { Rocks } from "./rocks.ts";
 import type { SnapshotOrigin } from "./snapshot-origin.ts";
@@ -88,10 +88,13 @@ async function execute(request: Exclude<StateRequest, { readonly kind: "close" }
       live.write([{ key: SYNC_ROW, value: request.marker }], true);
       crashPoint("state.sync.after");
       return;
-    case "attach":
+    case "attach": {
       invariant(replacement === null, "one replacement of the state is under way at a time");
-      replacement = new IncomingState(await Rocks.attach(request.handle));
+      // Only a snapshot needs this module. It imports the whole state machine, which would double the cost of a start.
+      const incoming = await import("./incoming-state.ts");
+      replacement = new incoming.IncomingState(await Rocks.attach(request.handle));
       return;
+    }
     case "rows":
       crashPoint("install.rows.before");
       present().write(decodeChanges(request.changes));

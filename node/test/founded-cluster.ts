@@ -21,6 +21,7 @@ import {
   StateMachine,
   type User,
 } from "../src/state/index.ts";
+import { deriveCheaply } from "./cheap-hashing.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
 import { soleVoter } from "./sole-voter.ts";
 
@@ -37,19 +38,19 @@ type BarrierDone = (error: CoordinationError | null) => void;
 const WALL_MS = 1_750_000_000_250;
 
 /**
- * A founding entry's content and the plaintext secrets of its owner. Slow, because it hashes a password: make one per
- * file.
+ * A founding entry's content and the plaintext secrets of its owner. Only `cheapHashing` verifies the owner's password.
  */
 export async function foundingSecrets(): Promise<FoundingSecrets> {
   const owner = { email: "Owner@quoin.local", password: "correct horse battery", apiKey: generateApiKey() };
-  const founding = await createFounding({
+  const request = {
     clusterId: randomUUID(),
     clusterName: "spec",
     memberName: "member-0",
     incarnation: new Uint8Array(16).fill(7),
     address: { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" },
     owner,
-  });
+  };
+  const founding = await createFounding(request, deriveCheaply);
   return { founding, ...owner };
 }
 

@@ -22,6 +22,7 @@ export {
   requestOf,
 } from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";
+export { cheapHashing, deriveCheaply } from "./cheap-hashing.ts";
 export { itNoticesDamage } from "./damaged-commands.ts";
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
 export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";

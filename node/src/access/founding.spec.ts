@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { expect } from "chai";
-import { FoundedCluster, foundingSecrets, refused } from "../../test/index.ts";
+import { deriveCheaply, FoundedCluster, foundingSecrets, refused } from "../../test/index.ts";
 import { encodeFounding, readApiKeyByPrefix, readSigningKeys, readUserByEmail } from "../state/index.ts";
 import { createFounding, type FoundingRequest } from "./founding.ts";
 import { verifyPassword } from "./password.ts";
@@ -25,7 +25,7 @@ describe("createFounding", () => {
     const user = readUserByEmail(state, "owner@QUOIN.local");
     expect(user).to.include({ email: "Owner@quoin.local", role: "owner", status: "active" });
     expect(user?.namespaces).to.deep.equal(["*"]);
-    expect(await verifyPassword(secrets.password, user?.passwordHash)).to.equal(true);
+    expect(await verifyPassword(secrets.password, user?.passwordHash, deriveCheaply)).to.equal(true);
     const apiKey = readApiKeyByPrefix(state, secrets.apiKey.slice(0, 11));
     expect(apiKey?.userId).to.equal(user?.userId);
     expect(Buffer.from(apiKey?.sha256 ?? []).toString("hex")).to.equal(
@@ -49,7 +49,10 @@ describe("createFounding", () => {
 
   it("generates new ids, keys and salts each time, and stores no secret in plaintext", async () => {
     const asked = request({ password: "Kein-Geheimnis-42" });
-    const [first, second] = await Promise.all([createFounding(asked), createFounding(asked)]);
+    const [first, second] = await Promise.all([
+      createFounding(asked, deriveCheaply),
+      createFounding(asked, deriveCheaply),
+    ]);
     expect(first.owner.userId).to.match(UUID);
     expect(first.owner.apiKeyId).to.match(UUID);
     expect(first.pageTokenKey.length).to.equal(32);
@@ -76,7 +79,7 @@ describe("createFounding", () => {
   ];
   for (const [field, asked] of bad) {
     it(`refuses a bad ${field} by name, and does not repeat it`, async () => {
-      const error = await refused(() => createFounding(asked));
+      const error = await refused(() => createFounding(asked, deriveCheaply));
       expect([error.code, error.reason]).to.deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
       expect(error.message.startsWith(`${field} `), error.message).to.equal(true);
       expect(error.details.get("field")).to.equal(field);

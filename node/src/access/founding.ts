@@ -14,7 +14,7 @@ import {
 } from "../state/index.ts";
 import { apiKeyPrefix, apiKeySha256 } from "./api-key.ts";
 import { requireEmail } from "./email.ts";
-import { hashPassword, requirePassword } from "./password.ts";
+import { type Derive, hashPassword, requirePassword } from "./password.ts";
 import { generateSigningKey } from "./signing-ring.ts";
 
 export interface FoundingRequest {
@@ -49,14 +49,16 @@ const PAGE_TOKEN_KEY_BYTES = 32;
  * Resolves to the content of the founding entry. Each call generates a new user id, API key id, signing key and page
  * token key. Rejects with BAD_FIELD that names `cluster_id`, `owner.email`, `owner.password` or `owner.api_key`; no
  * message repeats a secret.
+ *
+ * @param derive hashes the owner's password; in the thread pool by default.
  */
-export async function createFounding(request: FoundingRequest): Promise<Founding> {
+export async function createFounding(request: FoundingRequest, derive?: Derive): Promise<Founding> {
   const { owner } = request;
   invariant(request.incarnation.length === INCARNATION_BYTES, "incarnations have 16 bytes");
   if (!UUID.test(request.clusterId)) {
     throw badField("cluster_id", "must be a UUID in lower case");
   }
-  const { email, passwordHash, apiKey } = await ownerCredentials(owner);
+  const { email, passwordHash, apiKey } = await ownerCredentials(owner, { derive });
   if (apiKey === null) {
     throw badField(
       "owner.api_key",
@@ -91,9 +93,12 @@ export async function createFounding(request: FoundingRequest): Promise<Founding
  * or `owner.api_key`; no message repeats a secret.
  *
  * @param owner in plaintext; an empty API key means none.
- * @param salt 16 bytes for the hash of the password; random by default.
+ * @param hashing salt of 16 bytes for the hash of the password, random by default, and the function that hashes it.
  */
-export async function ownerCredentials(owner: FoundingRequest["owner"], salt?: Uint8Array): Promise<OwnerCredentials> {
+export async function ownerCredentials(
+  owner: FoundingRequest["owner"],
+  { derive, salt }: { readonly derive?: Derive | undefined; readonly salt?: Uint8Array | undefined } = {},
+): Promise<OwnerCredentials> {
   requireEmail(owner.email, "owner.email");
   requirePassword(owner.password, "owner.password");
   const prefix = owner.apiKey === "" ? null : apiKeyPrefix(owner.apiKey);
@@ -102,7 +107,7 @@ export async function ownerCredentials(owner: FoundingRequest["owner"], salt?: U
   }
   return {
     email: owner.email,
-    passwordHash: await hashPassword(owner.password, undefined, salt),
+    passwordHash: await hashPassword(owner.password, derive, salt),
     apiKey: prefix === null ? null : { apiKeyId: randomUUID(), prefix, sha256: apiKeySha256(owner.apiKey) },
   };
 }

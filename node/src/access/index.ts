@@ -9,7 +9,7 @@ export type { HashJob } from "./hash-queue.ts";
 export { accountName, type LoginOutcome, Logins } from "./login.ts";
 export { logMailer, type Mailer, type MailLog, smtpMailer } from "./mailer.ts";
 export { type Listing, signPageToken, verifyPageToken } from "./page-token.ts";
-export { deriveInPool, hashPassword, requirePassword } from "./password.ts";
+export { type Derive, deriveInPool, hashPassword, requirePassword } from "./password.ts";
 export { type PasswordHashing, QueuedHashing } from "./password-hashing.ts";
 export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";

@@ -1,9 +1,17 @@
 import { expect } from "chai";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused, unqueuedHashing } from "../../test/index.ts";
+import {
+  cheapHashing,
+  deriveCheaply,
+  FoundedCluster,
+  type FoundingSecrets,
+  foundingSecrets,
+  refused,
+} from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { Access } from "./access.ts";
 import type { HashJob } from "./hash-queue.ts";
 import { accountName, Logins } from "./login.ts";
+import type { Derive } from "./password.ts";
 import type { HashLane } from "./password-hashing.ts";
 
 const DEADLINE_MS = 15_000;
@@ -19,7 +27,7 @@ describe("Logins", () => {
 
   beforeEach(() => {
     cluster = new FoundedCluster(secrets);
-    logins = new Logins(cluster, cluster.clock, unqueuedHashing);
+    logins = new Logins(cluster, cluster.clock, cheapHashing);
   });
 
   function orderOf(email: string, client = "192.0.2.1"): HashJob {
@@ -58,15 +66,18 @@ describe("Logins", () => {
   });
 
   it("hash as long for an unknown address as for a known one", async () => {
-    // The processor time of this process shows how much was computed, in any thread.
-    const cost = async (email: string): Promise<number> => {
-      const before = process.cpuUsage();
-      expect(await kindOf("a wrong password", email)).equal("invalid-credentials");
-      const { user, system } = process.cpuUsage(before);
-      return user + system;
+    // The cost of a hash follows from its parameters, and from the lengths of salt and key.
+    const costs: unknown[] = [];
+    const derive: Derive = async (password, salt, bytes, parameters) => {
+      const hash = await deriveCheaply(password, salt, bytes, parameters);
+      costs.push({ saltBytes: salt.length, bytes, ...parameters });
+      return hash;
     };
-    const known = await cost(secrets.email);
-    expect(await cost("nobody@quoin.local")).within(known / 10, known * 10);
+    logins = new Logins(cluster, cluster.clock, { run: (_lane, _order, use) => use(derive) });
+    expect(await kindOf("a wrong password")).equal("invalid-credentials");
+    expect(costs).deep.equal([{ saltBytes: 16, bytes: 32, ln: 15, r: 8, p: 3 }]);
+    expect(await kindOf("a wrong password", "nobody@quoin.local")).equal("invalid-credentials");
+    expect(costs).deep.equal([costs[0], costs[0]]);
   });
 
   it("report an unverified address only to callers with the right password", async () => {
@@ -86,7 +97,7 @@ describe("Logins", () => {
   it("refuse a user who was disabled, or got another password, while the password was hashed", async () => {
     for (const changes of [{ status: "disabled" }, { passwordHash: "another" }] as const) {
       const again = new FoundedCluster(secrets);
-      const pending = new Logins(again, again.clock, unqueuedHashing).login(
+      const pending = new Logins(again, again.clock, cheapHashing).login(
         ...([secrets.email, secrets.password, orderOf(secrets.email)] as const),
       );
       await Promise.resolve();
@@ -109,10 +120,10 @@ describe("Logins", () => {
 
   it("are hashed as strangers until they succeed, then as familiar for that account and address", async () => {
     const lanes: HashLane[] = [];
-    const hashing: typeof unqueuedHashing = {
+    const hashing: typeof cheapHashing = {
       run: (lane, order, use) => {
         lanes.push(lane);
-        return unqueuedHashing.run(lane, order, use);
+        return cheapHashing.run(lane, order, use);
       },
     };
     logins = new Logins(cluster, cluster.clock, hashing);
@@ -131,10 +142,10 @@ describe("Logins", () => {
 
   it("use the record as it is at their turn", async () => {
     let onTurn: () => void = () => undefined;
-    const hashing: typeof unqueuedHashing = {
+    const hashing: typeof cheapHashing = {
       run: (lane, order, use) => {
         onTurn();
-        return unqueuedHashing.run(lane, order, use);
+        return cheapHashing.run(lane, order, use);
       },
     };
     logins = new Logins(cluster, cluster.clock, hashing);

@@ -18,7 +18,7 @@ import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import type { Tracer } from "../../src/tracing/index.ts";
 import { NamespaceStreams } from "../../src/watch/index.ts";
-import type { FoundingSecrets } from "../index.ts";
+import { deriveCheaply, type FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { SingleMember } from "./single-member.ts";
 
@@ -158,6 +158,7 @@ export class GrpcPorts {
       ...{ member, inspection, backups, clock, logger, observer, address: ADDRESS },
       ...{ connectionLimiter: gateOf("admin", clock.monotonicMs), clientLimits },
       tokenFile: adminTokenFile(directory),
+      derive: deriveCheaply,
     });
     const publicPort = await publicServer.listen("127.0.0.1:0");
     const adminPort = await adminServer.listen("127.0.0.1:0");

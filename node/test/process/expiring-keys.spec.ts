@@ -27,7 +27,7 @@ import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import { NamespaceStreams } from "../../src/watch/index.ts";
 import { GrpcCaller, gateOf, InProcessMember, TemporaryDirectories, until } from "../harness/index.ts";
-import { type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../index.ts";
+import { cheapHashing, type FoundingSecrets, foundingSecrets } from "../index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
 const { watchKeys } = serviceDefinitions.WatchService;
@@ -92,7 +92,7 @@ describe("API keys that expire", function () {
     const limiters = httpLimiters(DEFAULT_RATE_LIMITS, clock);
     const mail = { send: () => undefined };
     const routes = accountRoutes({
-      ...{ member, replicated, clock, limiters, mail, limits: DEFAULT_RATE_LIMITS, hashing: unqueuedHashing },
+      ...{ member, replicated, clock, limiters, mail, limits: DEFAULT_RATE_LIMITS, hashing: cheapHashing },
     });
     const health = { live: () => [], ready: () => [] };
     const metrics = { contentType: "text/plain", metrics: () => Promise.resolve("") };

@@ -3,6 +3,7 @@
  * of the member, and is the only port on which a cluster can be founded.
  */
 
+import type { Derive } from "../../access/index.ts";
 import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
@@ -48,6 +49,8 @@ export interface AdminServerOptions {
   readonly connectionLimiter: ConnectionLimiter;
   /** What administrators may have open at the same time. */
   readonly clientLimits: ClientLimits;
+  /** Hashes the passwords of owners; in the thread pool by default. */
+  readonly derive?: Derive | undefined;
 }
 
 export class AdminServer {
@@ -72,8 +75,8 @@ export class AdminServer {
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member);
     const cluster = new ClusterAdminMethods(executor, member);
-    const bootstrap = new BootstrapMethod(member, address);
-    const ownerReset = new OwnerResetMethod(executor, logger);
+    const bootstrap = new BootstrapMethod(member, address, options.derive);
+    const ownerReset = new OwnerResetMethod(executor, logger, options.derive);
     const counters = new MemberCountersMethod(member, options.inspection, clock);
     const backupListing = new BackupListingMethods({ member, backups, clock, shows: "all clusters" });
     const shared = { cluster, counters, backupListing };

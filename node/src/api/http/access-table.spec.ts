@@ -11,7 +11,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { type Actor, Actors, FakeTime, SingleReplica } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../../../test/index.ts";
+import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { derivedIdText, type Role } from "../../state/index.ts";
 import {
@@ -403,7 +403,7 @@ describe("access by HTTP", function () {
       routes: [
         ...accountRoutes({
           ...{ member, replicated: cluster, clock, limits, limiters, mail: { send: () => undefined } },
-          hashing: unqueuedHashing,
+          hashing: cheapHashing,
         }),
         ...logRoutes(new EventLogMethods(member, executor, hub, time), time),
         ...watchRoutes(new WatchMethods(executor, watchHub), time),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ApiKeysBody, CreatedApiKeyBody, UserBody, UsersBody } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../../../test/index.ts";
+import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Access, accountName, type Caller, type LoginOutcome, Logins } from "../../access/index.ts";
 import { CoordinationError, readApiKey, readUser } from "../../state/index.ts";
 import { loginBody } from "./account-messages.ts";
@@ -23,9 +23,6 @@ const NO_CHANGES: UpdateUserRequest = {
   ...{ email: null, password: null, currentPassword: null, role: null, namespaces: null, status: null },
 };
 const OWN_KEYS: ListKeysRequest = { limit: null, cursor: "", includeRevoked: false, userId: null, all: false };
-
-/** Each test hashes a password a few times, perhaps on a busy machine. */
-const HASHING_MS_MAX = 60_000;
 
 /** Everything between the HTTP routes and the rows: real tokens, a real state, and the answers that clients get. */
 describe("account methods", () => {
@@ -52,10 +49,10 @@ describe("account methods", () => {
     const member = { replica };
     const executor = new Executor(member);
     keys = new ApiKeyMethods(executor);
-    verification = new VerifyMethod(member, cluster.clock, unqueuedHashing);
-    logins = new Logins(cluster, cluster.clock, unqueuedHashing);
+    verification = new VerifyMethod(member, cluster.clock, cheapHashing);
+    logins = new Logins(cluster, cluster.clock, cheapHashing);
     const mail: VerificationSender = { send: (_userId, email, token) => void mails.set(email, token) };
-    users = new UserMethods(executor, mail, logins, unqueuedHashing);
+    users = new UserMethods(executor, mail, logins, cheapHashing);
   });
 
   function callOf(caller: Caller): Call {
@@ -393,10 +390,10 @@ describe("account methods", () => {
       nowhere.createKey(owner, { name: "a", expiresInDays: null }, reply),
     );
     expect(await refusalOf(create)).equal("NO_LEADER");
-    const verify = new VerifyMethod({ replica: null }, cluster.clock, unqueuedHashing).verify(
+    const verify = new VerifyMethod({ replica: null }, cluster.clock, cheapHashing).verify(
       { token: "", password: null },
       DEADLINE_MS,
     );
     expect(await refusalOf(verify)).equal("NO_LEADER");
   });
-}).timeout(HASHING_MS_MAX);
+});

@@ -6,7 +6,7 @@
  */
 
 import type { BootstrapRequest, BootstrapResponse } from "@quoin/proto";
-import { createFounding } from "../../access/index.ts";
+import { createFounding, type Derive } from "../../access/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
 import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
@@ -16,11 +16,20 @@ import type { HostMember } from "./host.ts";
 export class BootstrapMethod {
   readonly #member: Pick<HostMember, "name" | "clusterName" | "bootstrap">;
   readonly #address: MemberAddress;
+  readonly #derive: Derive | undefined;
 
-  /** @param address of this member for other members and clients; the cluster's record stores it. */
-  constructor(member: Pick<HostMember, "name" | "clusterName" | "bootstrap">, address: MemberAddress) {
+  /**
+   * @param address of this member for other members and clients; the cluster's record stores it.
+   * @param derive hashes the owner's password; in the thread pool by default.
+   */
+  constructor(
+    member: Pick<HostMember, "name" | "clusterName" | "bootstrap">,
+    address: MemberAddress,
+    derive?: Derive | undefined,
+  ) {
     this.#member = member;
     this.#address = address;
+    this.#derive = derive;
   }
 
   /** Takes about as long as hashing the owner's password. */
@@ -37,14 +46,14 @@ export class BootstrapMethod {
     if (owner === undefined) {
       throw badField("owner", "is required: there is no other way to create the first user of a cluster");
     }
-    const founding = await createFounding({
+    const founding = {
       clusterId: request.clusterId,
       clusterName: this.#member.clusterName,
       memberName: this.#member.name,
       incarnation,
       address: this.#address,
       owner,
-    });
-    return this.#member.bootstrap(founding);
+    };
+    return this.#member.bootstrap(await createFounding(founding, this.#derive));
   }
 }

@@ -8,7 +8,7 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import type { ResetOwnerRequest, ResetOwnerResponse } from "@quoin/proto";
-import { type OwnerCredentials, ownerCredentials } from "../../access/index.ts";
+import { type Derive, type OwnerCredentials, ownerCredentials } from "../../access/index.ts";
 import type { RequestIdentity, RequiredAccess, ResetOwnerResult } from "../../state/index.ts";
 import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
@@ -27,10 +27,13 @@ export interface AuditLog {
 export class OwnerResetMethod {
   readonly #executor: Executor;
   readonly #audit: AuditLog;
+  readonly #derive: Derive | undefined;
 
-  constructor(executor: Executor, audit: AuditLog) {
+  /** @param derive hashes the password; in the thread pool by default. */
+  constructor(executor: Executor, audit: AuditLog, derive?: Derive | undefined) {
     this.#executor = executor;
     this.#audit = audit;
+    this.#derive = derive;
   }
 
   /** Takes about as long as hashing the password. */
@@ -60,7 +63,8 @@ export class OwnerResetMethod {
       return owner;
     };
     const proceed = (replica: HostReplica, asked: NonNullable<typeof owner>): void => {
-      ownerCredentials(asked, call.hasRequestId ? saltOf(call.requestId()) : undefined)
+      const salt = call.hasRequestId ? saltOf(call.requestId()) : undefined;
+      ownerCredentials(asked, { derive: this.#derive, salt })
         .then((credentials) => propose(replica, credentials))
         .catch((error: unknown) => reply(toError(error), "no"));
     };

@@ -2,17 +2,21 @@ import { once } from "node:events";
 import { type RequestListener, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import { FakeTime, until } from "../../../test/harness/index.ts";
 import { RawConnection } from "../../../test/index.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import { closeHttpServer, createHttpServer, DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./server.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
+/** A proxy has this much time for its header. */
+const HEADER_MS = 5_000;
 const V2 = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xcb\0\x71\x09\xc0\0\x02\x01\x10\0\x20\0";
 
 describe("ClientAddresses", () => {
   let server: Server;
   let refused: string[];
+  let time: FakeTime;
   const connections: RawConnection[] = [];
 
   afterEach(async () => {
@@ -29,8 +33,10 @@ describe("ClientAddresses", () => {
     shorter: Partial<HttpTimeouts> = {},
   ): Promise<void> {
     refused = [];
+    time = new FakeTime();
     const onRefused = (proxy: string) => void refused.push(proxy);
-    const clients = new ClientAddresses({ trusted: new TrustedProxies(trusted), speaksProxyProtocol, onRefused });
+    const proxies = { trusted: new TrustedProxies(trusted), speaksProxyProtocol, onRefused };
+    const clients = new ClientAddresses({ ...proxies, scheduler: time });
     const application: RequestListener = (asked, response) => {
       let bytes = 0;
       asked.on("data", (chunk: Buffer) => {
@@ -135,6 +141,20 @@ describe("ClientAddresses", () => {
         connection.destroy();
       }
       expect(await answerTo(`${V2}${GET}\r\n`)).equal("203.0.113.9 sent 0");
+      // The ends of their clients alone do not close them.
+      time.advance(HEADER_MS);
+    });
+
+    it("close the connection of a silent proxy in time, and name the proxy", async () => {
+      await serve(["127.0.0.1"], true);
+      const connection = await open();
+      await until("the connection", () => time.timerCount === 1);
+      time.advance(HEADER_MS - 1);
+      expect(refused).deep.equal([]);
+      time.advance(1);
+      expect(await connection.untilClosed()).equal("");
+      expect(refused).deep.equal(["127.0.0.1"]);
+      expect(time.timerCount).equal(0);
     });
   });
 

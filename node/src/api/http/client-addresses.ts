@@ -8,6 +8,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "node:net";
+import { type Scheduler, systemScheduler } from "../../replica/index.ts";
 import { parseProxyHeader } from "./proxy-header.ts";
 import { canonicalAddress, plainAddress, TrustedProxies } from "./trusted-proxies.ts";
 
@@ -17,6 +18,7 @@ export interface ProxyOptions {
   readonly speaksProxyProtocol: boolean;
   /** Called when a connection from this proxy was closed because it did not begin with the header. */
   readonly onRefused?: (proxy: string) => void;
+  readonly scheduler?: Scheduler;
 }
 
 /** A proxy sends its header at once. */
@@ -80,9 +82,10 @@ export class ClientAddresses {
       this.#options.onRefused?.(socket.remoteAddress ?? "");
       socket.destroy();
     };
-    const timer = setTimeout(refuse, HEADER_MS);
+    const { scheduler = systemScheduler } = this.#options;
+    const stopTimer = scheduler.every(HEADER_MS, refuse);
     const settle = () => {
-      clearTimeout(timer);
+      stopTimer();
       socket.off("readable", onReadable).off("error", ignoreBecauseCloseFollows).off("close", settle);
     };
     const onReadable = () => {

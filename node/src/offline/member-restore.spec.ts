@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseLocation } from "@quoin/backup";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { refused } from "../../test/index.ts";
+import { deriveCheaply, refused } from "../../test/index.ts";
 import { Access, createFounding, generateApiKey } from "../access/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../replica/index.ts";
 import { type CoordinationError, getKey, readProgress, type StateReader } from "../state/index.ts";
@@ -64,13 +64,13 @@ describe("a member that founds its cluster from a backup", function () {
   }
 
   async function bootstrap(member: Member, apiKey = generateApiKey(), clusterId = NEW_ID): Promise<number> {
-    const founding = await createFounding({
+    const request = {
       ...{ clusterId, clusterName: MEMBER.clusterName, memberName: MEMBER.name },
       incarnation: Buffer.from(member.incarnation, "hex"),
       address: { peerEndpoint: "", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "" },
       owner: { email: "new-owner@quoin.example", password: "a long new password", apiKey },
-    });
-    return member.bootstrap(founding);
+    };
+    return member.bootstrap(await createFounding(request, deriveCheaply));
   }
 
   function failureOf(member: Member, apiKey?: string, clusterId?: string): Promise<CoordinationError> {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
@@ -49,6 +49,12 @@ describe("ReserveFile", function () {
 
   const length = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
+  /** Makes a file of this many bytes without writing them: a process reads only the length of what is there. */
+  function leave(bytes: number): void {
+    writeFileSync(path, "");
+    truncateSync(path, bytes);
+  }
+
   it("grows by a slice with each call until it is whole, takes its room for real, and gives it back", async () => {
     const lengths: number[] = [];
     while (length() < whole) {
@@ -93,12 +99,12 @@ describe("ReserveFile", function () {
   });
 
   it("goes on with what an earlier process has left", async () => {
-    writeFileSync(path, Buffer.alloc(whole - 1000));
+    leave(whole - 1000);
     await reserve.maintain(roomy);
     expect(length()).to.equal(whole);
     rmSync(path);
     const other = new ReserveFile(directory);
-    writeFileSync(path, Buffer.alloc(whole + 5));
+    leave(whole + 5);
     await other.maintain(roomy);
     expect(length(), "more than enough stays").to.equal(whole + 5);
   });

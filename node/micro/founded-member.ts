@@ -22,7 +22,7 @@ import {
   StateMachine,
 } from "../src/state/index.ts";
 import { type MemberData, openDataDirectory } from "../src/storage/index.ts";
-import { soleVoter } from "../test/index.ts";
+import { deriveCheaply, soleVoter } from "../test/index.ts";
 
 const CLUSTER_NAME = "micro";
 const MEMBER_NAME = "micro-0";
@@ -61,14 +61,15 @@ export class FoundedMember {
       },
     });
     invariant(opened.phase === "empty", "a new folder is an empty data directory");
-    const founding = await createFounding({
+    const request = {
       clusterId: randomUUID(),
       clusterName: CLUSTER_NAME,
       memberName: MEMBER_NAME,
       incarnation: Buffer.from(opened.identity.incarnation, "hex"),
       address: { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" },
       owner: { email: "owner@quoin.local", password: randomUUID(), apiKey },
-    });
+    };
+    const founding = await createFounding(request, deriveCheaply);
     const data = await opened.found(founding, { tickMs: 0, wallMs: WALL_MS });
     const owner = { subject: founding.owner.userId, apiKeyId: founding.owner.apiKeyId };
     const member = new FoundedMember(directory, data, { owner, apiKey });

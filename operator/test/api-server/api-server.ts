@@ -2,9 +2,12 @@
  * An API server in memory on its own loopback port, with the paths, verbs and refusals that the operator meets. A spec
  * decides what goes wrong.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Any, type Change, matches, Refused, Store, type Stored } from "./store.ts";
+import type { Connection } from "../../src/kube/index.ts";
+import { directConnection } from "./direct-connection.ts";
+import { type Change, matches, Refused, Store, type Stored, textOf } from "./store.ts";
+import type { Any } from "./tree.ts";
 
 const ALWAYS_SERVED = [
   "configmaps",
@@ -50,9 +53,28 @@ export type Fault =
 /** An evicted pod counts as gone for this long. */
 const ADMITTED_MS = 120_000;
 
+/** A request as it arrives. */
+export interface Request {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  /** The body. */
+  readonly text: string;
+}
+
+/** The part of node:http's ServerResponse that writes answers. */
+export interface Reply {
+  writeHead(status: number, headers?: Record<string, string>): this;
+  flushHeaders(): void;
+  write(text: string): void;
+  end(text?: string): void;
+  destroy(): void;
+  on(event: "close", listener: () => void): void;
+}
+
 interface Watcher {
   readonly call: Call;
-  readonly response: ServerResponse;
+  readonly response: Reply;
 }
 
 export class ApiServer {
@@ -80,8 +102,15 @@ export class ApiServer {
     this.store.onChange = (change) => this.#publish(change);
     this.#server = createServer((request, response) => {
       this.onConnection(request.socket.remotePort ?? 0);
-      void this.#serve(request, response);
+      void bodyOf(request).then((text) => {
+        this.#serve({ method: request.method ?? "GET", url: request.url ?? "/", text }, response);
+      });
     });
+  }
+
+  /** A connection without sockets; it works without `listen`. */
+  connection(): Connection {
+    return directConnection((request, reply) => this.#serve(request, reply));
   }
 
   async listen(): Promise<void> {
@@ -125,8 +154,8 @@ export class ApiServer {
     }
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const call = await parse(request);
+  #serve(request: Request, response: Reply): void {
+    const call = parse(request);
     this.calls.push(call);
     const fault = this.before(call);
     if (fault !== null) {
@@ -140,11 +169,11 @@ export class ApiServer {
         throw error;
       }
       const { status, reason, message, headers } = error;
-      answer(response, status, { kind: "Status", code: status, reason, message }, headers);
+      answer(response, status, JSON.stringify({ kind: "Status", code: status, reason, message }), headers);
     }
   }
 
-  #do(call: Call, response: ServerResponse): void {
+  #do(call: Call, response: Reply): void {
     if (!this.served.has(call.plural)) {
       response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
     } else if (call.method === "GET" && call.query.get("watch") === "1") {
@@ -156,16 +185,17 @@ export class ApiServer {
       const fault = call.query.get("dryRun") === null ? this.after(call) : null;
       this.settle();
       if (fault === null) {
-        answer(response, call.method === "POST" ? 201 : 200, result);
+        answer(response, call.method === "POST" ? 201 : 200, JSON.stringify(result));
       } else {
         answerFault(response, fault);
       }
     }
   }
 
-  #read({ plural, namespace, name, query }: Call): Any {
+  /** @returns JSON */
+  #read({ plural, namespace, name, query }: Call): string {
     if (name !== "") {
-      return this.store.get(plural, namespace, name);
+      return textOf(this.store.get(plural, namespace, name));
     }
     const fields = termsOf(query.get("fieldSelector"));
     const all = this.store.list(plural, namespace, labelsOf(query)).filter((object) => hasFields(object, fields));
@@ -175,7 +205,8 @@ export class ApiServer {
       resourceVersion: String(this.store.version),
       ...(end < all.length ? { continue: String(end) } : {}),
     };
-    return { kind: "List", metadata, items: all.slice(from, end) };
+    const items = all.slice(from, end).map(textOf);
+    return `{"kind":"List","metadata":${JSON.stringify(metadata)},"items":[${items.join()}]}`;
   }
 
   #write(call: Call): Any {
@@ -228,7 +259,7 @@ export class ApiServer {
     return metadata.deletionTimestamp !== undefined || this.#now() - admitted < ADMITTED_MS;
   }
 
-  #watch(call: Call, response: ServerResponse): void {
+  #watch(call: Call, response: Reply): void {
     const since = Number(call.query.get("resourceVersion") ?? 0);
     if (since < this.store.oldest) {
       throw new Refused(410, "Expired", "too old resource version");
@@ -252,7 +283,7 @@ export class ApiServer {
   #send({ call, response }: Watcher, { type, plural, object }: Change): void {
     const isHere = call.namespace === "" || object.metadata.namespace === call.namespace;
     if (plural === call.plural && isHere && matches(object, labelsOf(call.query))) {
-      response.write(`${JSON.stringify({ type, object })}\n`);
+      response.write(`{"type":"${type}","object":${textOf(object)}}\n`);
     }
   }
 }
@@ -280,29 +311,31 @@ function hasFields(object: Stored, fields: readonly [path: string, value: string
   return fields.every(([path, value]) => valueAt(path) === value);
 }
 
-async function parse(request: IncomingMessage): Promise<Call> {
-  const url = new URL(request.url ?? "/", "http://localhost");
-  const parts = url.pathname.split("/").filter((part) => part !== "");
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) {
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse({ method, url, text }: Request): Call {
+  const { pathname, searchParams: query } = new URL(url, "http://localhost");
+  const parts = pathname.split("/").filter((part) => part !== "");
   const isOldest = parts[0] === "api";
   const group = isOldest ? "" : (parts[1] ?? "");
   const rest = parts.slice(isOldest ? 2 : 3);
   const namespace = rest[0] === "namespaces" ? (rest[1] ?? "") : "";
   const [plural = "", name = "", subresource = ""] = rest[0] === "namespaces" ? rest.slice(2) : rest;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) {
-    chunks.push(chunk as Uint8Array);
-  }
-  const text = Buffer.concat(chunks).toString("utf8");
   const body: Any = text === "" ? null : JSON.parse(text);
-  const method = request.method ?? "GET";
-  return { method, group, plural, namespace, name, subresource, query: url.searchParams, body };
+  return { method, group, plural, namespace, name, subresource, query, body };
 }
 
-function answer(response: ServerResponse, status: number, body: Any, headers: Record<string, string> = {}): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+function answer(response: Reply, status: number, json: string, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(json);
 }
 
-function answerFault(response: ServerResponse, fault: Fault): void {
+function answerFault(response: Reply, fault: Fault): void {
   if (fault === "cut") {
     response.destroy();
   } else if (fault !== "silence") {

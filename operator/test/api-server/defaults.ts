@@ -1,7 +1,7 @@
 /**
  * Defaults that an API server adds to objects: enough of them to show that an operator does not count them as changes.
  */
-import type { Any } from "./store.ts";
+import type { Any } from "./tree.ts";
 
 export function withDefaults(plural: string, object: Any): void {
   if (plural === "statefulsets" && object.spec?.template !== undefined) {

@@ -2,4 +2,5 @@
 export { ApiServer, type Call, type Fault, isReady } from "./api-server.ts";
 export { configOf } from "./config.ts";
 export { installDefinitions } from "./definitions.ts";
-export { type Any, matches, Refused, revisionOf, type Stored } from "./store.ts";
+export { matches, Refused, revisionOf, type Stored } from "./store.ts";
+export { type Any, copyOf } from "./tree.ts";

@@ -4,11 +4,9 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { withDefaults } from "./defaults.ts";
+import { type Any, copyOf, isTree } from "./tree.ts";
 
-/** An object as it was written. */
-// biome-ignore lint/suspicious/noExplicitAny: objects of all kinds, read and changed by path
-export type Any = any;
-
+/** An object as it was written. Nobody changes it: a later write puts another one in its place. */
 export interface Stored {
   readonly [field: string]: Any;
   metadata: Any;
@@ -39,7 +37,9 @@ const LINGERING: ReadonlySet<string> = new Set(["pods", "persistentvolumeclaims"
 
 export class Store {
   readonly #now: () => number;
-  readonly #objects = new Map<string, Stored>();
+  /** By plural, then by namespace and name. */
+  readonly #objects = new Map<string, Map<string, Stored>>();
+  readonly #uids = new Set<string>();
   /** The last apply of each manager, by object and manager. */
   readonly #applied = new Map<string, Any>();
   readonly history: Change[] = [];
@@ -57,7 +57,7 @@ export class Store {
   }
 
   find(plural: string, namespace: string, name: string): Stored | undefined {
-    return this.#objects.get(keyOf(plural, namespace, name));
+    return this.#objects.get(plural)?.get(`${namespace}/${name}`);
   }
 
   get(plural: string, namespace: string, name: string): Stored {
@@ -69,10 +69,9 @@ export class Store {
   }
 
   list(plural: string, namespace = "", labels: Record<string, string | undefined> = {}): Stored[] {
-    return [...this.#objects]
-      .filter(([key]) => key.startsWith(`${plural}/${namespace}${namespace === "" ? "" : "/"}`))
-      .map(([, object]) => object)
-      .filter((object) => matches(object, labels));
+    return [...(this.#objects.get(plural)?.values() ?? [])].filter(
+      (object) => (namespace === "" || object.metadata.namespace === namespace) && matches(object, labels),
+    );
   }
 
   create(plural: string, namespace: string, body: Any, field = ""): Stored {
@@ -83,7 +82,7 @@ export class Store {
     if (body.metadata?.uid !== undefined) {
       throw new Refused(409, "Conflict", "uid mismatch: the object must exist");
     }
-    const object: Stored = structuredClone(body);
+    const object: Stored = copyOf(body);
     delete object.metadata.resourceVersion;
     object.metadata = {
       ...object.metadata,
@@ -94,17 +93,17 @@ export class Store {
     };
     withDefaults(plural, object);
     if (field !== "") {
-      this.#applied.set(`${keyOf(plural, namespace, name)} ${field}`, structuredClone(body));
+      this.#applied.set(`${keyOf(plural, namespace, name)} ${field}`, copyOf(body));
     }
     return this.#write(plural, object, "ADDED");
   }
 
   /** @param change changes a copy of the object */
   update(plural: string, object: Stored, change: (copy: Any) => void): Stored {
-    const copy = structuredClone(object);
+    const copy = copyOf(object);
     change(copy);
     withDefaults(plural, copy);
-    if (JSON.stringify(copy) === JSON.stringify(object)) {
+    if (JSON.stringify(copy) === textOf(object)) {
       return object;
     }
     if (JSON.stringify(copy.spec) !== JSON.stringify(object.spec)) {
@@ -126,10 +125,10 @@ export class Store {
       for (const { path, value } of operations) {
         const names = path.split("/").slice(1);
         const parent = names.slice(0, -1).reduce((tree: Any, name: string) => tree[name], copy);
-        parent[names.at(-1)] = structuredClone(value);
+        parent[names.at(-1)] = copyOf(value);
       }
     };
-    const changed = structuredClone(object);
+    const changed = copyOf(object);
     change(changed);
     requireSame(object, changed.metadata);
     if (dryRun) {
@@ -157,7 +156,7 @@ export class Store {
     const key = `${keyOf(plural, namespace, name)} ${field}`;
     const wanted = part === "" ? withoutPreconditions(body) : { [part]: body[part] };
     const before = this.#applied.get(key) ?? {};
-    this.#applied.set(key, structuredClone(wanted));
+    this.#applied.set(key, copyOf(wanted));
     return this.update(plural, present, (copy) => {
       removeGone(copy, before, wanted);
       mergeApplied(copy, wanted);
@@ -178,8 +177,9 @@ export class Store {
 
   drop(plural: string, object: Stored): void {
     const { namespace = "", name } = object.metadata;
+    this.#objects.get(plural)?.delete(`${namespace}/${name}`);
+    this.#uids.delete(object.metadata.uid);
     const key = keyOf(plural, namespace, name);
-    this.#objects.delete(key);
     for (const applied of [...this.#applied.keys()].filter((each) => each.startsWith(`${key} `))) {
       this.#applied.delete(applied);
     }
@@ -192,19 +192,23 @@ export class Store {
 
   /** Objects of all kinds that have owners, with their plurals. */
   owned(): [plural: string, object: Stored][] {
-    return [...this.#objects]
-      .filter(([, { metadata }]) => (metadata.ownerReferences ?? []).length > 0)
-      .map(([key, object]) => [key.slice(0, key.indexOf("/")), object]);
+    return [...this.#objects].flatMap(([plural, objects]) =>
+      [...objects.values()]
+        .filter(({ metadata }) => (metadata.ownerReferences ?? []).length > 0)
+        .map((object): [string, Stored] => [plural, object]),
+    );
   }
 
   has(uid: string): boolean {
-    return [...this.#objects.values()].some(({ metadata }) => metadata.uid === uid);
+    return this.#uids.has(uid);
   }
 
   #write(plural: string, object: Stored, type: "ADDED" | "MODIFIED"): Stored {
     object.metadata.resourceVersion = String(++this.version);
-    const { namespace = "", name } = object.metadata;
-    this.#objects.set(keyOf(plural, namespace, name), object);
+    const { namespace = "", name, uid } = object.metadata;
+    const objects = this.#objects.get(plural) ?? new Map<string, Stored>();
+    this.#objects.set(plural, objects.set(`${namespace}/${name}`, object));
+    this.#uids.add(uid);
     this.#notify(plural, object, type);
     return object;
   }
@@ -222,12 +226,30 @@ interface ApplyOptions {
   readonly dryRun: boolean;
 }
 
-/** The same text for the same template, whatever the order of its fields. */
+/** Texts of stored objects, which are read much more often than written. */
+const texts = new WeakMap<Stored, string>();
+
+/** The object in JSON. */
+export function textOf(object: Stored): string {
+  const text = texts.get(object) ?? JSON.stringify(object);
+  texts.set(object, text);
+  return text;
+}
+
+const revisions = new WeakMap<object, string>();
+
+/** The same text for the same template of a stored object, whatever the order of its fields. */
 export function revisionOf(template: Any): string {
+  const known = revisions.get(template);
+  if (known !== undefined) {
+    return known;
+  }
   const sorted = JSON.stringify(template, (_, value: unknown) =>
     isTree(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value,
   );
-  return createHash("sha256").update(sorted).digest("hex").slice(0, 10);
+  const revision = createHash("sha256").update(sorted).digest("hex").slice(0, 10);
+  revisions.set(template, revision);
+  return revision;
 }
 
 /** @param labels undefined stands for any value */
@@ -275,7 +297,7 @@ function mergeApplied(target: Any, wanted: Any): void {
     if (isTree(value) && isTree(target[name])) {
       mergeApplied(target[name], value);
     } else {
-      target[name] = structuredClone(value);
+      target[name] = copyOf(value);
     }
   }
 }
@@ -289,8 +311,4 @@ function removeGone(target: Any, before: Any, wanted: Any): void {
       removeGone(target[name], value, wanted[name]);
     }
   }
-}
-
-function isTree(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

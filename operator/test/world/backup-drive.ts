@@ -1,8 +1,8 @@
 /** Drives the backup controllers through a world: makes passes over all objects of these kinds. */
 import { BACKUP_KINDS, BackupControllers, backupKey } from "../../src/backups/index.ts";
-import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
+import { type Connection, type EventContent, KubeClient } from "../../src/kube/index.ts";
 import { MemberClient } from "../../src/members/index.ts";
-import { type Any, configOf } from "../api-server/index.ts";
+import type { Any } from "../api-server/index.ts";
 import type { Drive } from "./drive.ts";
 
 const ROUNDS_MAX = 300;
@@ -26,7 +26,7 @@ export class BackupDrive {
   async begin(): Promise<void> {
     const { world } = this.#drive;
     this.#members = new MemberClient();
-    this.#connection = await connect(configOf(world.api.url));
+    this.#connection = world.api.connection();
     this.#controllers = new BackupControllers({
       client: new KubeClient(this.#connection),
       members: this.#members,

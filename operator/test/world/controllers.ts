@@ -1,5 +1,5 @@
 /** Kubernetes' own controllers: sets create pods and claims, pods run, and objects without an owner are deleted. */
-import { type Any, type ApiServer, revisionOf, type Stored } from "../api-server/index.ts";
+import { type Any, type ApiServer, copyOf, revisionOf, type Stored } from "../api-server/index.ts";
 import type { PodEnd } from "./stopped-members.ts";
 
 /** The part of a world that runs pods. */
@@ -81,13 +81,13 @@ export class Controllers {
       this.#begin(pod);
       return;
     }
-    const isReady = this.#kubelet.isReady(pod);
-    store.update("pods", pod, (copy) => {
-      const ready = copy.status?.conditions?.find(({ type }: Any) => type === "Ready");
-      if (ready !== undefined && ready.status !== (isReady ? "True" : "False")) {
-        Object.assign(ready, { status: isReady ? "True" : "False", lastTransitionTime: store.time });
-      }
-    });
+    const readyOf = ({ status: of }: Any): Any => of?.conditions?.find(({ type }: Any) => type === "Ready");
+    const status = this.#kubelet.isReady(pod) ? "True" : "False";
+    if ((readyOf(pod)?.status ?? status) !== status) {
+      store.update("pods", pod, (copy) => {
+        Object.assign(readyOf(copy), { status, lastTransitionTime: store.time });
+      });
+    }
   }
 
   /** A pod that runs once. */
@@ -169,19 +169,25 @@ export class Controllers {
       this.#tell("PersistentVolumeClaim", claim, "ProvisioningFailed", refusal);
       return;
     }
-    store.update("persistentvolumeclaims", claim, (copy) => {
-      copy.spec.volumeName ??= `pv-${copy.metadata.uid}`;
-      copy.status = { phase: "Bound", ...copy.status, capacity: { storage: copy.spec.resources.requests.storage } };
-    });
+    const { storage } = claim.spec.resources.requests;
+    if (claim.spec.volumeName === undefined || claim.status?.capacity?.storage !== storage) {
+      store.update("persistentvolumeclaims", claim, (copy) => {
+        copy.spec.volumeName ??= `pv-${copy.metadata.uid}`;
+        copy.status = { phase: "Bound", ...copy.status, capacity: { storage } };
+      });
+    }
   }
 
   #expand(set: Stored): void {
     const { store } = this.#api;
     const { name, namespace } = set.metadata;
     const revision = `${name}-${revisionOf(set.spec.template)}`;
-    store.update("statefulsets", set, (copy) => {
-      copy.status = { ...copy.status, observedGeneration: copy.metadata.generation, updateRevision: revision };
-    });
+    const { observedGeneration, updateRevision } = set.status ?? {};
+    if (observedGeneration !== set.metadata.generation || updateRevision !== revision) {
+      store.update("statefulsets", set, (copy) => {
+        copy.status = { ...copy.status, observedGeneration: copy.metadata.generation, updateRevision: revision };
+      });
+    }
     for (let ordinal = 0; ordinal < set.spec.replicas; ordinal++) {
       if (store.find("pods", namespace, `${name}-${ordinal}`) === undefined) {
         this.#make(set, ordinal, revision);
@@ -214,7 +220,7 @@ export class Controllers {
       const spec = { storageClassName: DEFAULT_CLASS, ...template.spec };
       store.create("persistentvolumeclaims", namespace, { ...template, metadata, spec, status: { phase: "Pending" } });
     }
-    const { metadata, spec } = structuredClone(set.spec.template);
+    const { metadata, spec } = copyOf(set.spec.template);
     const labels = { ...metadata.labels, "controller-revision-hash": revision };
     const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name, uid, controller: true };
     const pod = {

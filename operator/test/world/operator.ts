@@ -1,11 +1,10 @@
 /** An operator of a world: it makes one pass at a time on request, and forgets everything when it crashes. */
 import type { CertificatePlan } from "../../src/certificates/index.ts";
 import { Reconciler } from "../../src/controller/index.ts";
-import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
+import { type Connection, type EventContent, KubeClient } from "../../src/kube/index.ts";
 import { MemberClient } from "../../src/members/index.ts";
 import { Observer } from "../../src/observe/index.ts";
 import type { Failure, Plan } from "../../src/plan/index.ts";
-import { configOf } from "../api-server/index.ts";
 import type { World } from "./world.ts";
 
 const NO_CERTIFICATES: CertificatePlan = { writes: [], problem: null, tls: null, renewed: false };
@@ -73,7 +72,7 @@ export class WorldOperator {
   }
 
   static async start(world: World): Promise<WorldOperator> {
-    return new WorldOperator(world, await connect(configOf(world.api.url)));
+    return new WorldOperator(world, world.api.connection());
   }
 
   reconcile(namespace: string, name: string): Promise<number | null> {

@@ -5,7 +5,7 @@
  */
 import { expect } from "chai";
 import { idOf, NOW, Scene } from "../../test/index.ts";
-import { type Plan, plan, type Step } from "./index.ts";
+import { type ClaimView, type MemberReport, type Plan, type PodView, plan, type Slot, type Step } from "./index.ts";
 
 const MEMBERS_MAX = 5;
 const SIZES = [1, 3, 5] as const;
@@ -19,11 +19,14 @@ type Data = "none" | "empty" | "member" | "retired";
 /** Down: unreachable. Stuck: its template does not start. Damaged: it has no vote until it has recovered. */
 type Pod = "none" | "ready" | "down" | "stuck" | "damaged";
 
+/** There is one object for each combination of fields. */
 interface Member {
   readonly part: Part;
   readonly data: Data;
   readonly pod: Pod;
   readonly isOld: boolean;
+  /** Below CODES; it stands for the fields. */
+  readonly code: number;
 }
 
 interface World {
@@ -35,28 +38,31 @@ interface World {
   readonly isNewBad: boolean;
   readonly leader: number;
   readonly members: readonly Member[];
+  /** Different worlds have different keys: a number with a digit for each field. */
+  readonly key: number;
 }
-
-const ABSENT: Member = { part: "none", data: "none", pod: "none", isOld: false };
 
 const PARTS: readonly Part[] = ["none", "unclaimed", "learner", "voter"];
 const DATA: readonly Data[] = ["none", "empty", "member", "retired"];
 const PODS: readonly Pod[] = ["none", "ready", "down", "stuck", "damaged"];
-/** Keys of worlds; most are computed several times. */
-const keys = new WeakMap<World, string>();
+const CODES = PARTS.length * DATA.length * PODS.length * 2;
 
-function keyOf(world: World): string {
-  let key = keys.get(world);
-  if (key === undefined) {
-    const { wanted, replicas, wantsOld, isNewBad, leader } = world;
-    key = `${wanted}${replicas}${wantsOld ? 1 : 0}${isNewBad ? 1 : 0}${leader},`;
-    for (const { part, data, pod, isOld } of world.members) {
-      const code = (PARTS.indexOf(part) * DATA.length + DATA.indexOf(data)) * PODS.length + PODS.indexOf(pod);
-      key += String.fromCharCode(48 + 2 * code + (isOld ? 1 : 0));
-    }
-    keys.set(world, key);
+/** All members that were needed, by code. */
+const membersByCode: Member[] = [];
+
+function memberOf({ part, data, pod, isOld }: Omit<Member, "code">): Member {
+  const place = (PARTS.indexOf(part) * DATA.length + DATA.indexOf(data)) * PODS.length + PODS.indexOf(pod);
+  const code = 2 * place + (isOld ? 1 : 0);
+  membersByCode[code] ??= { part, data, pod, isOld, code };
+  return membersByCode[code];
+}
+
+function worldOf({ wanted, replicas, wantsOld, isNewBad, leader, members }: Omit<World, "key">): World {
+  let key = ((wanted * 8 + replicas) * 8 + leader + 1) * 4 + (wantsOld ? 2 : 0) + (isNewBad ? 1 : 0);
+  for (const { code } of members) {
+    key = key * CODES + code;
   }
-  return key;
+  return { wanted, replicas, wantsOld, isNewBad, leader, members, key };
 }
 
 /** A cheap assertion, because it runs a million times. */
@@ -82,21 +88,30 @@ function aliveVoters(world: World): number[] {
   return voters(world).filter((ordinal) => isAlive(world.members[ordinal]));
 }
 
-function hasQuorum(world: World): boolean {
-  return aliveVoters(world).length > voters(world).length / 2;
+function hasQuorum({ members }: World): boolean {
+  let [alive, all] = [0, 0];
+  for (const member of members) {
+    all += member.part === "voter" ? 1 : 0;
+    alive += isAlive(member) ? 1 : 0;
+  }
+  return alive > all / 2;
 }
 
 /** What Kubernetes and the members do by themselves, until nothing is left to do. */
 function settle(world: World): World {
+  const canClaim = hasQuorum(world);
+  let isSettled = true;
   const members = world.members.map((member, ordinal): Member => {
-    const present = ordinal < world.replicas ? start(world, member) : { ...member, pod: "none" as const, isOld: false };
-    const canClaim = present.part === "unclaimed" && present.pod === "ready" && present.data === "empty";
-    return canClaim && hasQuorum(world) ? { ...present, part: "learner", data: "member" } : present;
+    const present = ordinal < world.replicas ? start(world, member) : stop(member);
+    const claims = canClaim && present.part === "unclaimed" && present.pod === "ready" && present.data === "empty";
+    const next = claims ? memberOf({ ...present, part: "learner", data: "member" }) : present;
+    isSettled &&= next === member;
+    return next;
   });
   const settled = { ...world, members };
-  const leader = isAlive(members[world.leader]) ? world.leader : (aliveVoters(settled)[0] ?? -1);
-  const next = { ...settled, leader: hasQuorum(settled) ? leader : -1 };
-  return keyOf(next) === keyOf(world) ? next : settle(next);
+  const living = isAlive(members[world.leader]) ? world.leader : (aliveVoters(settled)[0] ?? -1);
+  const leader = hasQuorum(settled) ? living : -1;
+  return isSettled && leader === world.leader ? world : settle(worldOf({ ...settled, leader }));
 }
 
 function start(world: World, member: Member): Member {
@@ -105,17 +120,59 @@ function start(world: World, member: Member): Member {
   }
   const isStuck = world.isNewBad && !world.wantsOld;
   const data = member.data === "none" ? "empty" : member.data;
-  return { ...member, data, pod: isStuck ? "stuck" : "ready", isOld: world.wantsOld };
+  return memberOf({ ...member, data, pod: isStuck ? "stuck" : "ready", isOld: world.wantsOld });
+}
+
+function stop(member: Member): Member {
+  return member.pod === "none" && !member.isOld ? member : memberOf({ ...member, pod: "none", isOld: false });
 }
 
 function observe(world: World): Scene {
   const scene = new Scene(world.wanted, 0);
   scene.set = scene.set && { ...scene.set, replicas: world.replicas, updateRevision: world.wantsOld ? "old" : "new" };
-  scene.configured({ leaderId: idOf(world.leader) });
+  const members: Slot[] = [];
   for (const [ordinal, member] of world.members.entries()) {
-    observeMember(scene, ordinal, member);
+    const { slot, pod, claim, report } = viewOf(ordinal, member, ordinal === world.leader);
+    if (slot !== undefined) {
+      members.push(slot);
+    }
+    if (pod !== undefined) {
+      scene.pods.set(ordinal, pod);
+    }
+    if (claim !== undefined) {
+      scene.claims.set(ordinal, claim);
+    }
+    if (report !== undefined) {
+      scene.reports.set(ordinal, report);
+    }
   }
+  scene.configured({ leaderId: idOf(world.leader), members });
   return hasQuorum(world) ? scene : scene.leaderless(3_600_000);
+}
+
+/** The part of an observation that is about one member. */
+interface View {
+  readonly slot: Slot | undefined;
+  readonly pod: PodView | undefined;
+  readonly claim: ClaimView | undefined;
+  readonly report: MemberReport | undefined;
+}
+
+/** Each view is in thousands of worlds. */
+const views: View[] = [];
+
+function viewOf(ordinal: number, member: Member, isLeader: boolean): View {
+  const key = (member.code * MEMBERS_MAX + ordinal) * 2 + (isLeader ? 1 : 0);
+  let view = views[key];
+  if (view === undefined) {
+    const scene = new Scene(1, 0).configured({ leaderId: idOf(isLeader ? ordinal : -1) });
+    observeMember(scene, ordinal, member);
+    const [slot] = scene.known.members;
+    const [pod, claim, report] = [scene.pods.get(ordinal), scene.claims.get(ordinal), scene.reports.get(ordinal)];
+    view = { slot, pod, claim, report };
+    views[key] = view;
+  }
+  return view;
 }
 
 function observeMember(scene: Scene, ordinal: number, { part, data, pod, isOld }: Member): void {
@@ -161,13 +218,14 @@ function observeMember(scene: Scene, ordinal: number, { part, data, pod, isOld }
 
 /** The direct effect of a step, before any reaction. */
 function apply(world: World, { action }: Step): World {
-  const change = (ordinals: readonly number[], to: (member: Member) => Member): World => ({
-    ...world,
-    members: world.members.map((member, ordinal) => (ordinals.includes(ordinal) ? to(member) : member)),
-  });
+  const change = (ordinals: readonly number[], to: (member: Member) => Omit<Member, "code">): World =>
+    worldOf({
+      ...world,
+      members: world.members.map((member, ordinal) => (ordinals.includes(ordinal) ? memberOf(to(member)) : member)),
+    });
   switch (action.kind) {
     case "scale-set":
-      return { ...world, replicas: action.replicas };
+      return worldOf({ ...world, replicas: action.replicas });
     case "add-slot":
       return change([Number(action.name.split("-")[1])], (member) => ({ ...member, part: "unclaimed" }));
     case "promote":
@@ -179,7 +237,7 @@ function apply(world: World, { action }: Step): World {
         data: member.data === "member" ? "retired" : member.data,
       }));
     case "transfer":
-      return { ...world, leader: action.targetId - idOf(0) };
+      return worldOf({ ...world, leader: action.targetId - idOf(0) });
     case "evict":
     case "delete-pod":
       // The volume of a pod is deleted with it, if the step before has given the volume up.
@@ -281,8 +339,8 @@ function isAway({ pod }: Member): boolean {
 
 /** Members that were down return, and the template can start at last. */
 function heal(world: World): World {
-  const members = world.members.map((member): Member => (isAway(member) ? { ...member, pod: "ready" } : member));
-  return settle({ ...world, isNewBad: false, members });
+  const members = world.members.map((member) => (isAway(member) ? memberOf({ ...member, pod: "ready" }) : member));
+  return settle(worldOf({ ...world, isNewBad: false, members }));
 }
 
 function hasLostMajority(world: World): boolean {
@@ -297,7 +355,7 @@ function checkEnd(world: World, { blocker }: Plan): void {
   }
   // A member that is down causes no hold, because the operator can do nothing about it.
   demand(blocker !== null || world.members.some(isAway), "an end without an explanation");
-  if (keyOf(heal(world)) === keyOf(world)) {
+  if (heal(world).key === world.key) {
     demand(
       hasLostMajority(world) && blocker?.reason === "QuorumLost",
       `${blocker?.gate} ${blocker?.reason}, with nothing wrong`,
@@ -307,7 +365,7 @@ function checkEnd(world: World, { blocker }: Plan): void {
 
 /** Explored states, and all states that a change of the specification can reach from them. */
 class Exploration {
-  readonly seen = new Set<string>();
+  readonly seen = new Set<number>();
   readonly #open: World[] = [];
   steps = 0;
 
@@ -319,10 +377,10 @@ class Exploration {
   }
 
   #walk(beginning: World): void {
-    const way: string[] = [];
+    const way: number[] = [];
     let world = beginning;
-    while (!this.seen.has(keyOf(world))) {
-      this.seen.add(keyOf(world));
+    while (!this.seen.has(world.key)) {
+      this.seen.add(world.key);
       const planned = plan(observe(world).observe());
       try {
         world = this.#follow(world, planned, way);
@@ -335,12 +393,12 @@ class Exploration {
       demand(way.length < STEPS_MAX, way.join(" → "));
     }
     // A known state has an end, unless this path itself contains it.
-    demand(!way.includes(keyOf(world)), `a circle: ${way.join(" → ")}`);
+    demand(!way.includes(world.key), `a circle: ${way.join(" → ")}`);
   }
 
-  #follow(world: World, planned: Plan, way: string[]): World {
+  #follow(world: World, planned: Plan, way: number[]): World {
     this.#turn(world);
-    way.push(keyOf(world));
+    way.push(world.key);
     if (planned.step === null) {
       checkEnd(world, planned);
       return world;
@@ -353,16 +411,17 @@ class Exploration {
 
   /** All events that can happen in addition to the planner's step. */
   #turn(world: World): void {
-    const turned = [
-      ...SIZES.filter((wanted) => wanted !== world.wanted).map((wanted) => ({ ...world, wanted })),
-      { ...world, wantsOld: !world.wantsOld },
-      heal(world),
-    ];
-    for (const other of turned) {
-      const settled = settle(other);
-      if (!this.seen.has(keyOf(settled))) {
-        this.#open.push(settled);
-      }
+    for (const wanted of SIZES) {
+      this.#add(worldOf({ ...world, wanted }));
+    }
+    this.#add(worldOf({ ...world, wantsOld: !world.wantsOld }));
+    this.#add(heal(world));
+  }
+
+  #add(world: World): void {
+    const settled = settle(world);
+    if (!this.seen.has(settled.key)) {
+      this.#open.push(settled);
     }
   }
 }
@@ -371,19 +430,19 @@ class Exploration {
 function* beginnings(conditions: readonly Member[], isNewBad: boolean): Generator<World> {
   for (const size of SIZES) {
     for (const members of tuples(conditions, size)) {
-      const world: World = {
+      const world = worldOf({
         wanted: size,
         replicas: size,
         wantsOld: false,
         isNewBad,
         leader: -1,
         members: [...members, ...Array(MEMBERS_MAX - size).fill(ABSENT)],
-      };
+      });
       if (voters(world).length === 0) {
         continue; // No cluster ever was like this.
       }
       for (const leader of new Set([aliveVoters(world)[0] ?? -1, aliveVoters(world).at(-1) ?? -1])) {
-        yield settle({ ...world, leader });
+        yield settle(worldOf({ ...world, leader }));
       }
     }
   }
@@ -401,14 +460,15 @@ function* tuples<Value>(values: readonly Value[], length: number): Generator<Val
   }
 }
 
-const READY: Member = { part: "voter", data: "member", pod: "ready", isOld: false };
-const OLD: Member = { ...READY, isOld: true };
-const DOWN: Member = { ...READY, pod: "down" };
-const DAMAGED: Member = { ...READY, pod: "damaged" };
-const LOST: Member = { ...READY, data: "empty" };
-const LEARNER: Member = { ...READY, part: "learner" };
-const STUCK: Member = { ...READY, pod: "stuck" };
-const RETURNED: Member = { ...READY, part: "none", data: "retired" };
+const ABSENT = memberOf({ part: "none", data: "none", pod: "none", isOld: false });
+const READY = memberOf({ part: "voter", data: "member", pod: "ready", isOld: false });
+const OLD = memberOf({ ...READY, isOld: true });
+const DOWN = memberOf({ ...READY, pod: "down" });
+const DAMAGED = memberOf({ ...READY, pod: "damaged" });
+const LOST = memberOf({ ...READY, data: "empty" });
+const LEARNER = memberOf({ ...READY, part: "learner" });
+const STUCK = memberOf({ ...READY, pod: "stuck" });
+const RETURNED = memberOf({ ...READY, part: "none", data: "retired" });
 
 describe("planner, explored", () => {
   const exploration = new Exploration();

@@ -1,6 +1,7 @@
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { expect } from "chai";
+import { until } from "../../testing/index.ts";
 import { FakeRuntime, type Refusal, refuse, ScriptedMember, ScriptedTokenEndpoint } from "../test/index.ts";
 import { type Client, type ClientOptions, createClient, QuoinError, systemRuntime } from "./index.ts";
 
@@ -195,19 +196,18 @@ describe("operations", function () {
 
     it("finds a member again that restarts at the same endpoint", async () => {
       const before = await startMember({ getKey: () => found });
-      const client = connect([before.endpoint], { runtime: systemRuntime, timeoutMs: 10_000 });
+      const client = connect([before.endpoint]);
       await client.keyValue.get("n", "k");
       before.stop();
       expect((await failure(client.keyValue.get("n", "k"))).code).to.equal("UNAVAILABLE");
       const after = await startMember({ getKey: () => found }, { port: Number(before.endpoint.split(":")[1]) });
-      let answered = false;
-      for (let round = 0; round < 50 && !answered; round += 1) {
-        answered = await client.keyValue.get("n", "k").then(
+      // Between two connections, the channel pauses in real time, at first for 50 ms.
+      const isAnswered = () =>
+        client.keyValue.get("n", "k").then(
           () => true,
           () => false,
         );
-      }
-      expect(answered).to.equal(true);
+      await until("the member to be found again", isAnswered, { limitMs: 15_000, pollMs: 10 });
       expect(after.calls).to.have.length(1);
     });
   });

@@ -24,7 +24,8 @@ async function certificates(): Promise<ReadonlyMap<string, Record<string, string
 }
 
 describe("client of members", () => {
-  const client = new MemberClient();
+  const limits = { statusMs: 2_000 };
+  const client = new MemberClient(limits);
   let server: Server;
   let asked: Asked[];
   let answer: (method: string) => object | { code: status; details: string; metadata: Metadata };
@@ -123,7 +124,10 @@ describe("client of members", () => {
         socket.unpipe();
         socket.pause();
       }
+      const { statusMs } = limits;
+      limits.statusMs = 50;
       expect((await errorOf(client.status(cut))).code).to.equal("DEADLINE_EXCEEDED");
+      limits.statusMs = statusMs;
       expect((await client.status(cut)).term).to.equal(3);
     } finally {
       for (const socket of sockets) {

@@ -32,13 +32,24 @@ interface Method<Request, Response> {
   readonly responseCodec: MessageCodec<Response>;
 }
 
+/** How long calls may take. */
+interface CallLimits {
+  /** Until a member has reported about itself. */
+  readonly statusMs: number;
+}
+
 /** All methods throw MemberError. */
 export class MemberClient {
   readonly #channels = new MemberChannels();
+  readonly #limits: CallLimits;
+
+  constructor(limits: CallLimits = { statusMs: STATUS_MS }) {
+    this.#limits = limits;
+  }
 
   /** The member's report about itself; answered in every state. */
   async status(member: MemberAddress): Promise<MemberAnswer> {
-    const answer = await this.#call(member, SERVICE.getStatus, {}, STATUS_MS);
+    const answer = await this.#call(member, SERVICE.getStatus, {}, this.#limits.statusMs);
     return memberAnswerOf(answer);
   }
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { anyText } from "../testing/random/index.ts";
 import {
   AcquireRWLockResponse,
   BootstrapRequest,
@@ -19,7 +20,7 @@ import {
 const safe = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Any text that UTF-8 can carry: without lone surrogates, with planes beyond the first. */
-const text = () => fc.string({ unit: "binary" });
+const text = anyText;
 const bytes = () => fc.uint8Array({ maxLength: 64 });
 const int64 = () => fc.bigInt({ min: -safe, max: safe });
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });

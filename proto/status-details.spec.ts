@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { anyText } from "../testing/random/index.ts";
 import { decodeStatusDetails, encodeStatusDetails, errorDomain, MalformedMessageError } from "./index.ts";
 
-const text = () => fc.string({ unit: "binary" });
+const text = anyText;
 
 /** Packs a message as a google.protobuf.Any by hand: short lengths only. */
 function any(typeName: string, value: Buffer): Buffer {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { anyText } from "../../../testing/random/index.ts";
 import { decodeText, displayValue, escapeControls } from "./displayed-text.ts";
 
 /** Whether a terminal acts on a character instead of showing it: C0, DEL, C1, and changes of the writing direction. */
@@ -20,7 +21,7 @@ describe("escapeControls", () => {
       "a\\u{1b}[31mred\\n\\tb\\r\\u{0}\\u{9b}1m\\u{202e}\\u{2028}",
     );
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (text) => {
+      fc.property(anyText(), (text) => {
         for (const character of escapeControls(text)) expect(isObeyed(character.codePointAt(0)!)).to.equal(false);
       }),
     );

@@ -132,6 +132,16 @@ describe("cached reads", () => {
     });
   }
 
+  it("ask for a kind that is not served ever later, at last once a minute", async () => {
+    const asked: number[] = [];
+    for (; timing.nowMs < 200_000; timing.advance(1_000)) {
+      const before = server.calls.length;
+      expect(await outcomeOf(reads, "PodMonitor")).to.equal("unknown-kind");
+      asked.push(...(server.calls.length > before ? [timing.nowMs / 1_000] : []));
+    }
+    expect(asked).to.deep.equal([0, 2, 6, 14, 30, 62, 122, 182]);
+  });
+
   it("return the result of the last uncached read: a refusal, and its end", async () => {
     create("secrets", "default", "demo");
     expect(await outcomeOf(reads, "Secret")).to.equal("done");

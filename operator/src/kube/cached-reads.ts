@@ -3,8 +3,8 @@
  * read again at intervals.
  *
  * The cache also remembers refusals, so that a cluster at rest shows them at little cost: at first for two seconds, at
- * last for half a minute, or for ten seconds if the refusal concerns a Secret. Reads that bypass the cache (`fresh`)
- * update it, so the next pass at rest finds the same.
+ * last for half a minute, for ten seconds if the refusal concerns a Secret, or for a minute if the kind is unknown.
+ * Reads that bypass the cache (`fresh`) update it, so the next pass at rest finds the same.
  *
  * A cached read may be old: usually by moments, by minutes while the API server cannot be reached. It only serves to
  * find out whether there is something to do. Before a write, the caller must read again from the API server itself.
@@ -27,6 +27,8 @@ const REST_MS = 600_000;
 /** First pause before a refused read is retried; its cause may be gone soon. */
 const REFUSED_FIRST_MS = 2_000;
 const REFUSED_LAST_MS = 30_000;
+/** Longest pause for a kind that the API server does not know: several are optional, in each namespace with a cluster. */
+const UNKNOWN_KIND_LAST_MS = 60_000;
 /** Longest pause for a Secret: without it, no pass is possible. */
 const REFUSED_SECRET_LAST_MS = 10_000;
 
@@ -126,7 +128,7 @@ export class CachedReads implements Reads {
       return found;
     } catch (error) {
       if (isKubeError(error, "unknown-kind")) {
-        this.#refused(kindPath(reference), REFUSED_LAST_MS, error);
+        this.#refused(kindPath(reference), UNKNOWN_KIND_LAST_MS, error);
       } else if (isRemembered(error)) {
         this.#refused(path, kind === "Secret" ? REFUSED_SECRET_LAST_MS : REFUSED_LAST_MS, error);
       }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { BlackHole } from "../../testing/index.ts";
+import { BlackHole, programOf } from "../../testing/index.ts";
 import { configOf, installDefinitions } from "../test/api-server/index.ts";
 import { clusterOf, until } from "../test/index.ts";
 import { World } from "../test/world/index.ts";
@@ -44,7 +44,7 @@ describe("operator as a process", () => {
   function start(...args: string[]): ChildProcess {
     const configuration = path.join(folder, "config");
     writeFileSync(configuration, configOf(world.api.url).exportConfig());
-    child = spawn(process.execPath, [MAIN, ...args], {
+    child = spawn(process.execPath, [programOf(MAIN), ...args], {
       env: { ...process.env, KUBECONFIG: configuration },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -8,6 +8,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
 import { Agent, request } from "undici";
+import { programOf } from "../../../testing/index.ts";
 import { clusterOf } from "../../test/index.ts";
 import { planCertificates } from "../certificates/index.ts";
 import type { MemberAddress } from "./member-channels.ts";
@@ -42,7 +43,7 @@ describe("a member as it is", () => {
     member = spawn(
       process.execPath,
       [
-        ...[MEMBER, "--name=demo-0", "--cluster-name=demo", `--data-dir=${file("data")}`, ...anyPort],
+        ...[programOf(MEMBER), "--name=demo-0", "--cluster-name=demo", `--data-dir=${file("data")}`, ...anyPort],
         ...[
           `--admin-token-file=${file("admin", TOKEN)}`,
           `--join-token-file=${file("join", "a-join-token-of-a-spec")}`,

@@ -12,8 +12,6 @@ export interface TestLayer {
   readonly startsMembers: boolean;
   /** Whether a file may take minutes although it starts no member. */
   readonly hasSlowFiles?: boolean;
-  /** Whether it takes only a minute or two: it comes last, so that no core waits long for another one. */
-  readonly isShort?: boolean;
   /** Whether it tests the tools of developers: it is part of `npm run check`, and of no other run unless it is named. */
   readonly isOfTools?: boolean;
   /** The layer runs only tests whose title matches this regular expression; undefined = all. */
@@ -55,8 +53,21 @@ export function findLayers(): TestLayer[] {
     ),
   );
   return [
+    // Deliberate bugs, each against the test that must catch it, in separate processes: the longest file.
+    { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false, hasSlowFiles: true },
+    // The contract at real clusters, tested by code that knows only the contract.
+    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true },
+    // Whole clusters in simulated time: many runs, one after the other.
+    { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false, hasSlowFiles: true },
     // Real processes and stores that are killed or damaged, and then restarted.
     { name: "crash", files: crash, timeoutMs: 120_000, startsMembers: true },
+    // Several members as real processes, under load.
+    { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
+    // Real processes as a user runs them.
+    { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
+    // The interfaces of real clusters, with random requests that follow from their descriptions.
+    { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true },
+    // Short ones come last, so that no core waits long for another one.
     {
       name: "specs",
       files: find([
@@ -74,19 +85,7 @@ export function findLayers(): TestLayer[] {
       timeoutMs: 30_000,
       startsMembers: false,
     },
-    // Whole clusters in simulated time: hundreds of runs, one after the other.
-    { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false, hasSlowFiles: true },
-    // The contract at real clusters, tested by code that knows only the contract.
-    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true },
-    // The interfaces of real clusters, with random requests that follow from their descriptions.
-    { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true, isShort: true },
-    // Several members as real processes, under load.
-    { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
-    // Real processes as a user runs them.
-    { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
     { name: "tools", files: tools, timeoutMs: 60_000, startsMembers: false, isOfTools: true },
-    // Deliberate bugs, each against the test that must catch it, in separate processes.
-    { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false, isShort: true },
   ];
 }
 

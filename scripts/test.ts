@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs the layers of the test suite, two processes at a time, and ends with the line `N passed, N failed`.
+ * `npm test`: runs the layers of the test suite, three processes at a time, and ends with the line `N passed, N failed`.
  *
  *     npm test                                       the part of the suite that takes minutes, see test-fast.ts
  *     npm run test:all                               everything (`--all`)
@@ -26,7 +26,7 @@ import { type Failure, readReport } from "./test-events.ts";
 import { divide } from "./test-fast.ts";
 import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
 
-const BATCHES_AT_A_TIME = 2; // The suite is measured on two cores.
+const BATCHES_AT_A_TIME = 3; // The suite is measured on two cores, and some tests wait for disks and processes.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
 const FILES_PER_BATCH = 50;
 const SLOW_FILES_PER_BATCH = 2; // Of files that take up to minutes each.
@@ -187,21 +187,17 @@ interface Batch {
 
 /** All files of the layers, in the order in which they start. */
 function batchesOf(layers: readonly TestLayer[], folder: string): Batch[] {
-  const inOrder = surroundings.flatMap((place, index) =>
-    layers.flatMap((layer) => {
+  return layers.flatMap((layer) =>
+    surroundings.flatMap((place, index) => {
       const files = layer.files.filter((_, position) => position % surroundings.length === index);
-      const groups = chunk(
-        files,
-        layer.startsMembers || layer.hasSlowFiles === true ? SLOW_FILES_PER_BATCH : FILES_PER_BATCH,
-      );
+      const isSlow = layer.startsMembers || layer.hasSlowFiles === true;
+      const groups = chunk(files, isSlow ? SLOW_FILES_PER_BATCH : FILES_PER_BATCH);
       // A layer without files is reported as well.
       return (layer.files.length === 0 && index === 0 ? [[]] : groups).map((group, number) => {
         return { layer, files: group, place, folder: path.join(folder, `${layer.name}-${index}-${number}`) };
       });
     }),
   );
-  const isShort = ({ layer }: Batch): boolean => layer.isShort === true;
-  return [...inOrder.filter((batch) => !isShort(batch)), ...inOrder.filter(isShort)];
 }
 
 function chunk(files: readonly string[], size: number): string[][] {

@@ -6,7 +6,7 @@ import { drawnSeed } from "../../../testing/index.ts";
 import { runKillRounds } from "./kill-rounds.ts";
 
 /** `npm run explore` makes more. */
-const ROUNDS = 12;
+const ROUNDS = 8;
 
 describe("a member that is killed under load and started again", function () {
   this.timeout(600_000);

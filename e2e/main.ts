@@ -10,7 +10,7 @@
  */
 
 import { globSync } from "node:fs";
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
 import { NoClusterHere, withCluster } from "./cluster/index.ts";
@@ -44,9 +44,11 @@ async function runSpecs(stays: boolean): Promise<boolean> {
   await mocha.loadFilesAsync();
   const startedMs = performance.now();
   let durations = (): string[] => [];
+  const failures: string[] = [];
   const stats = await new Promise<Mocha.Stats>((done) => {
     const runner = mocha.run(() => done(runner.stats as Mocha.Stats));
     durations = watchDurations(runner);
+    runner.on("fail", (test, error: Error) => failures.push(...describeFailure(test, error)));
   });
   if (stays) {
     await removeScenes();
@@ -54,9 +56,19 @@ async function runSpecs(stays: boolean): Promise<boolean> {
   for (const line of durations()) {
     console.log(line);
   }
+  for (const line of failures) {
+    console.log(line);
+  }
   console.log(`tests took ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
   console.log(`${stats.passes} passed, ${stats.failures} failed, ${stats.pending} skipped`);
   return stats.passes > 0 && stats.failures === 0;
+}
+
+/** What failed, why, and how to repeat it, as the other commands print it. */
+function describeFailure(test: Mocha.Runnable, error: Error): string[] {
+  const file = relative(ROOT, test.file ?? "");
+  const [reason = ""] = error.message.split("\n");
+  return [`FAILED ${file}: ${test.fullTitle()}`, `    ${reason}`, `    again: npm run e2e -- --all ${file}`];
 }
 
 try {

@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { itWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -17,7 +17,7 @@ const MEMBERS = 3;
 const BACK_MS_MAX = 90_000;
 const NO_SUCH_TAG = "no-such-image";
 
-describe("A cluster whose specification names an image that does not exist", function () {
+describeWithAll("A cluster whose specification names an image that does not exist", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 
@@ -62,7 +62,7 @@ describe("A cluster whose specification names an image that does not exist", fun
     expect(tookMs).to.be.below(BACK_MS_MAX);
   });
 
-  itWithAll("comes back with its data if it had one member alone", async () => {
+  it("comes back with its data if it had one member alone", async () => {
     const { cluster } = scene;
     await cluster.create({ replicas: 1 });
     await cluster.untilReady();
@@ -72,7 +72,7 @@ describe("A cluster whose specification names an image that does not exist", fun
     await expectRecovery(load);
   });
 
-  itWithAll("comes back without a leader to help", async () => {
+  it("comes back without a leader to help", async () => {
     const { cluster, kubernetes } = scene;
     await cluster.create({ replicas: MEMBERS });
     await cluster.untilReady();

@@ -5,11 +5,12 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene } from "./scene.ts";
 
-describe("A cluster whose objects are changed by hand", function () {
+describeWithAll("A cluster whose objects are changed by hand", function () {
   this.timeout(LIMIT_MS);
   let scene: Scene;
 

@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { type Faults, TestCluster, until } from "../cluster/index.ts";
-import { itWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 
 const NAMESPACE = "quoin-e2e-cluster";
 const NODES = 3;
@@ -29,7 +29,7 @@ interface Pod {
   readonly node: string;
 }
 
-describe("The cluster of the tests", function () {
+describeWithAll("The cluster of the tests", function () {
   this.timeout(LIMIT_MS * 2);
   let cluster: TestCluster;
 
@@ -118,7 +118,7 @@ describe("The cluster of the tests", function () {
     expect(await kubectl("exec", "web-0", "--", "ls", "/data")).to.equal("");
   });
 
-  itWithAll("misses a node that is cut off, and takes it back", async function () {
+  it("misses a node that is cut off, and takes it back", async function () {
     const faults = cluster.faults ?? this.skip();
     await expectMissed(
       "node-2",
@@ -127,7 +127,7 @@ describe("The cluster of the tests", function () {
     );
   });
 
-  itWithAll("misses a node that is held up, and takes it back", async function () {
+  it("misses a node that is held up, and takes it back", async function () {
     const faults = cluster.faults ?? this.skip();
     await expectMissed(
       "node-3",
@@ -136,7 +136,7 @@ describe("The cluster of the tests", function () {
     );
   });
 
-  itWithAll("lets one pod be cut from the API server alone", async function () {
+  it("lets one pod be cut from the API server alone", async function () {
     const faults: Faults = cluster.faults ?? this.skip();
     const [one, other] = (await findPods()) as [Pod, Pod, Pod];
     const api = "https://kubernetes.default.svc/version";

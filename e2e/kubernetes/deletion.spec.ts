@@ -2,6 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
@@ -22,7 +23,7 @@ const OWNED = [
 ];
 const ORPHAN = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Orphan" };
 
-describe("A cluster that is deleted", function () {
+describeWithAll("A cluster that is deleted", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 

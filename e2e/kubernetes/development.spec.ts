@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { canReadTiltfile, readTiltfile, type TiltCall } from "../../tilt/index.ts";
 import { REPOSITORY, until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
 import { leaveNamespace, removeOperator, report } from "./scene.ts";
@@ -20,7 +21,7 @@ const DOCUMENTS = /^---\n/m;
 const TESTS = /^# Source: .*\/tests\//m;
 const BUTTONS = ["scale-1", "scale-3", "status", "test", "transfer"];
 
-describe("What the Tiltfile asks for", function () {
+describeWithAll("What the Tiltfile asks for", function () {
   this.timeout(LIMIT_MS * 2);
   let kubernetes: Kubernetes;
   let cluster: QuoinCluster;

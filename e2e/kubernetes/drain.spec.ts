@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -19,7 +20,7 @@ const DRAIN_SECONDS = 100;
 /** A drain retries every five seconds as long as a budget refuses. */
 const REFUSED_SECONDS = 12;
 
-describe("A cluster whose nodes are drained", function () {
+describeWithAll("A cluster whose nodes are drained", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let load: LoadPod;

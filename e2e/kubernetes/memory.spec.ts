@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
@@ -21,7 +22,7 @@ const [SMALL, ENOUGH] = ["1Gi", "2Gi"];
  */
 const FILL = "for part in $(seq 40); do { head -c 33554432 /dev/zero; sleep 60; } | tail > /dev/null & done; wait";
 
-describe("A memory limit that is too small under load", function () {
+describeWithAll("A memory limit that is too small under load", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
 

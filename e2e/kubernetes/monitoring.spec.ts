@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { PrometheusPod } from "./prometheus-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
@@ -36,7 +37,7 @@ const KINDS = [
   { kind: "PrometheusRule", singular: "prometheusrule", plural: "prometheusrules" },
 ] as const;
 
-describe("Members and operators that are scraped by Prometheus", function () {
+describeWithAll("Members and operators that are scraped by Prometheus", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let prometheus: PrometheusPod;

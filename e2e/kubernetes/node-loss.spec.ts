@@ -6,7 +6,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { itWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
@@ -23,7 +23,7 @@ const LAST_ANSWERS_MS = 1_000;
 /** About twenty seconds of the load. */
 const WRITES_WHILE_CUT = 4_000;
 
-describe("A cluster during a network cut", function () {
+describeWithAll("A cluster during a network cut", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 
@@ -88,7 +88,7 @@ describe("A cluster during a network cut", function () {
     ["the leader", "others report"],
     ["all members", "the operator reports"],
   ] as const) {
-    itWithAll(`between ${whom} and the API server: goes on, and ${tellers} who leads next`, async () => {
+    it(`between ${whom} and the API server: goes on, and ${tellers} who leads next`, async () => {
       const { cluster, kubernetes } = scene;
       const { faults } = kubernetes.cluster;
       const leader = await leaderPod();

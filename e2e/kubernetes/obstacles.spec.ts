@@ -5,11 +5,12 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { report, Scene, seconds } from "./scene.ts";
 
-describe("A cluster whose pods Kubernetes does not create", function () {
+describeWithAll("A cluster whose pods Kubernetes does not create", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
 

@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
 import { type KubeObject, Refusal } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
@@ -12,7 +13,7 @@ import { report, Scene, seconds } from "./scene.ts";
 
 const TYPO = "quoin-e2e-no-such-class";
 
-describe("A storage class with a typo", function () {
+describeWithAll("A storage class with a typo", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let uids: readonly string[];

@@ -64,3 +64,5 @@ export const tables: readonly Table[] = [
   ...logsAppend,
   ...logsEvents,
 ];
+
+export { calls } from "./calls.ts";

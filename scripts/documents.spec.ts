@@ -345,9 +345,12 @@ describe("the documents", () => {
     const files = (pattern: string): number => globSync(pattern, { cwd: repositoryRoot }).length;
     const constant = (file: string, name: string): number =>
       Number(new RegExp(`^const ${name} = (\\d+);`, "m").exec(read(file))?.[1]);
+    const seeds = globSync("node/verify/sim/sim*.spec.ts", { cwd: repositoryRoot }).flatMap((file) => [
+      ...read(file).matchAll(/\bdescribeSeeds\((\d+), (\d+)\)/g),
+    ]);
     const [faults = ""] = allOf(read("node/verify/sim/plan.ts"), /^export const FAULTS = \[([^\]]+)\]/gm);
     const counted: Readonly<Record<string, number>> = {
-      "node/verify/sim/sim.spec.ts": constant("node/verify/sim/sim.spec.ts", "COUNT"),
+      "node/verify/sim": seeds.reduce((sum, [, first, last]) => sum + Number(last) - Number(first) + 1, 0),
       "node/verify/sim/plan.ts": allOf(faults, /"(\w+)"/g).length,
       "docs/design/testing.md": count("docs/design/testing.md", /^\| I\d+ /gm),
       "node/verify/scenarios": files("node/verify/scenarios/*.txt"),

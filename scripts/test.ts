@@ -100,12 +100,8 @@ function readSelection(): Selection | undefined {
   const layers = findLayers();
   if (!isOwn) {
     const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
-    const { fast, rest } = divide(suite);
-    return {
-      layers: values.all === true ? suite : values.rest === true ? rest : fast,
-      allowsEmpty: false,
-      fromSources,
-    };
+    const part = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
+    return { layers: part, allowsEmpty: false, fromSources };
   }
   const names = layers.map(({ name }) => name);
   const unknownLayer = named.find((name) => !names.includes(name));

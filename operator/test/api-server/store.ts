@@ -6,7 +6,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { withDefaults } from "./defaults.ts";
 import { type Any, copyOf, isTree } from "./tree.ts";
 
-/** An object as it was written. Nobody changes it: a later write puts another one in its place. */
+/** An object as it was written. It never changes: a later write puts another one in its place. */
 export interface Stored {
   readonly [field: string]: Any;
   metadata: Any;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { drawnSeed } from "../../../testing/index.ts";
-import { Chaos } from "../../verify/scenarios/index.ts";
+import { Chaos } from "./index.ts";
 
 /** Few, because the simulator runs the same cores with the rest of a member; `npm run explore` draws others. */
 const SEEDS = 50;

@@ -3,7 +3,7 @@
  * program and a module that it imports before share one copy of each source.
  */
 
-import { writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { repositoryRoot } from "./command.ts";
 import { bundlePrograms, member } from "./packages/index.ts";
@@ -36,7 +36,7 @@ export async function bundleTestPrograms(directory: string): Promise<string> {
   const folder = path.join(directory, "dist");
   await bundlePrograms(folder, { others, withAddon: true, minify: false });
   // Where a member, and the other programs, read their version.
-  writeFileSync(path.join(directory, "package.json"), '{"name":"quoin","version":"0.1.0","type":"module"}\n');
+  cpSync(path.join(repositoryRoot, "package.json"), path.join(directory, "package.json"));
   const programs = Object.entries({ ...member, ...others }).map(([name, source]) => {
     return [path.join(repositoryRoot, source), path.join(folder, `${name}.js`)] as const;
   });

@@ -299,7 +299,9 @@ function printSummary({ failures, durationsMs }: Outcome): void {
   for (const { file, title, message } of failures.slice(0, REPEATED_FAILURES_MAX)) {
     process.stdout.write(`FAILED ${file}: ${title}\n`);
     process.stdout.write(`    ${(message.split("\n")[0] ?? "").slice(0, FAILURE_LINE_MAX)}\n`);
-    process.stdout.write(`    again: ${prefix}npm test -- ${file}\n`);
+    // A failure outside of a file has the name of its layer.
+    const selection = file.includes(".spec.ts") ? file : `--layer ${file}`;
+    process.stdout.write(`    again: ${prefix}npm test -- ${selection}\n`);
   }
   if (failures.length > REPEATED_FAILURES_MAX) {
     process.stdout.write(`FAILED ${failures.length - REPEATED_FAILURES_MAX} more, see above\n`);

@@ -25,7 +25,8 @@ process.on("message", async (seed: number) => {
 process.on("disconnect", () => process.exit());
 process.on("exit", () => {
   if (!process.connected) {
-    rmSync(temporary, { recursive: true, force: true });
+    // Threads of a store, and the processes beside this one, may add a file meanwhile, so the removal is retried.
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   }
 });
 // The terminal sends this signal to all processes; the other process decides.

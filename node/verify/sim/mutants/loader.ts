@@ -1,5 +1,5 @@
 /**
- * Puts the mutant that the environment names into its module when that loads.
+ * Puts the mutant that the environment names into its module when that loads; if the name is empty, none.
  *
  * `--import` loads this file before the program, in each of its processes and threads. Node itself strips the types
  * afterwards. This file reports on standard error that the mutant is in place, even if the program has replaced the
@@ -9,7 +9,6 @@
 import fs from "node:fs";
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
-import { mutantNamed } from "./catalogue.ts";
 import { mutated, pathOf } from "./mutant.ts";
 import { LOADED_LINE, MUTANT_VARIABLE } from "./mutant-variable.ts";
 
@@ -19,19 +18,22 @@ const { writeSync } = fs;
 
 const name = process.env[MUTANT_VARIABLE];
 if (name === undefined) {
-  throw new Error(`${MUTANT_VARIABLE} names the mutant`);
+  throw new Error(`${MUTANT_VARIABLE} names the mutant, or is empty`);
 }
-const mutant = mutantNamed(name);
-const url = pathToFileURL(pathOf(mutant)).href;
-
-registerHooks({
-  load(loaded, context, nextLoad) {
-    const result = nextLoad(loaded, context);
-    if (loaded !== url) {
-      return result;
-    }
-    const source = mutated(Buffer.from(result.source as Uint8Array).toString("utf8"), mutant);
-    writeSync(STANDARD_ERROR, `${LOADED_LINE}\n`);
-    return { ...result, source };
-  },
-});
+if (name !== "") {
+  // Only here: most threads have none.
+  const { mutantNamed } = await import("./catalogue.ts");
+  const mutant = mutantNamed(name);
+  const url = pathToFileURL(pathOf(mutant)).href;
+  registerHooks({
+    load(loaded, context, nextLoad) {
+      const result = nextLoad(loaded, context);
+      if (loaded !== url) {
+        return result;
+      }
+      const source = mutated(Buffer.from(result.source as Uint8Array).toString("utf8"), mutant);
+      writeSync(STANDARD_ERROR, `${LOADED_LINE}\n`);
+      return { ...result, source };
+    },
+  });
+}

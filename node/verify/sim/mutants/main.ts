@@ -20,12 +20,11 @@ import path from "node:path";
 import { mapWithLimit } from "../../../../testing/index.ts";
 import { UsageError } from "../../../src/command-line/index.ts";
 import { MUTANTS, mutantNamed } from "./catalogue.ts";
-import { checkAll } from "./check-all.ts";
 import { choose } from "./choice.ts";
 import { describeKiller } from "./killer.ts";
 import { stopOnSignals } from "./killer-run.ts";
 import type { Mutant } from "./mutant.ts";
-import { type MutantResult, staleness } from "./mutant-checker.ts";
+import { checkAll, type MutantResult, staleness } from "./mutant-checker.ts";
 import { type MutantOptions, readOptions, type Search } from "./options.ts";
 import { type Found, readRecord, writeRecord } from "./record.ts";
 import { search, searchSpecs, simulate } from "./search.ts";
@@ -49,8 +48,8 @@ function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-function printResult({ mutant, isKilled, killer, line, durationMs }: MutantResult): void {
-  const about = [mutant.name, mutant.pitfall, killer, line, seconds(durationMs)];
+function printResult({ mutant, isKilled, killer, line }: MutantResult): void {
+  const about = [mutant.name, mutant.pitfall, killer, line];
   printLine(`${isKilled ? "killed" : "FAILED"}  ${about.join("  |  ")}`);
 }
 

@@ -1,9 +1,17 @@
-/** Checks that the recorded killer catches each mutant, and passes without it. */
+/**
+ * Checks that the recorded killer catches each mutant, and passes without it.
+ *
+ * Killers of a spec file run one after the other in one process. A failure there counts if it is the recorded one, and
+ * if the killers pass without a mutant afterwards, in the same process. So no run has disturbed another one. Whatever
+ * is not so runs again in a process of its own, whose result counts.
+ */
 
-import { describeKiller, type Killer, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
-import { runKiller, runSpecs, type Verdict } from "./killer-run.ts";
+import { mapWithLimit } from "../../../../testing/index.ts";
+import { describeKiller, type Killer } from "./killer.ts";
+import { runKiller, runSpecs, SpecProcess, testsOf } from "./killer-run.ts";
 import { type Mutant, mutated, StaleMutant, sourceOf } from "./mutant.ts";
 import type { Found } from "./record.ts";
+import type { SpecReport } from "./spec-messages.ts";
 
 /** The result for a mutant. */
 export interface MutantResult {
@@ -12,80 +20,153 @@ export interface MutantResult {
   readonly killer: string;
   /** The rule that caught it, or why the suite fails. */
   readonly line: string;
-  readonly durationMs: number;
+}
+
+/** A mutant with what the record knows of it. */
+interface Checked {
+  readonly mutant: Mutant;
+  readonly killer: Killer;
+  /** The recorded rule. */
+  readonly rule: string;
 }
 
 /** A killer that is part of a spec file. */
 type TestKiller = Exclude<Killer, { seeds: unknown }>;
 
+export interface CheckOptions {
+  /** How many killers run at a time, besides four that wait in vain or simulate. */
+  readonly atATime: number;
+  /** Called for each mutant as soon as its result is known. */
+  readonly onResult: (result: MutantResult) => void;
+}
+
 /** Far longer than a recorded killer takes on a busy machine. */
 const KILLER_LIMIT_MS = 180_000;
+/** Such a killer waits for most of its time. It leaves the cores to others, so it runs beside them. */
+const WAITED_IN_VAIN = /^Error: (?:waited \d+ s in vain|Timeout of \d+ms exceeded)/;
+const WAITING_AT_A_TIME = 4;
+/** Another process takes over afterwards: the modules of each run stay in memory. */
+const RUNS_PER_PROCESS = 40;
 
-export class MutantChecker {
-  readonly #record: ReadonlyMap<string, Found>;
-  /** The results for the product without a mutant: for each spec file that of all its killers, in one process. */
-  readonly #unmutated = new Map<string, Promise<Verdict>>();
-
-  constructor(record: ReadonlyMap<string, Found>) {
-    this.#record = record;
-  }
-
-  async check(mutant: Mutant): Promise<MutantResult> {
-    const killer = this.#record.get(mutant.name)?.killer ?? null;
-    const startedMs = performance.now();
-    const told = (isKilled: boolean, line: string): MutantResult => ({
-      mutant,
-      isKilled,
-      killer: killer === null ? "" : describeKiller(killer),
-      line,
-      durationMs: performance.now() - startedMs,
-    });
+/** @returns the results, in no order */
+export async function checkAll(
+  mutants: readonly Mutant[],
+  record: ReadonlyMap<string, Found>,
+  { atATime, onResult }: CheckOptions,
+): Promise<MutantResult[]> {
+  const results: MutantResult[] = [];
+  const add = (mutant: Mutant, killer: Killer | null, isKilled: boolean, line: string): void => {
+    const result = { mutant, isKilled, killer: killer === null ? "" : describeKiller(killer), line };
+    results.push(result);
+    onResult(result);
+  };
+  const checkable = mutants.flatMap((mutant): Checked[] => {
+    const { killer = null, rule = "" } = record.get(mutant.name) ?? {};
     const stale = staleness(mutant);
-    if (stale !== null) {
-      return told(false, stale);
+    if (stale !== null || killer === null) {
+      add(mutant, killer, false, stale ?? "nothing is known to catch it: look for a killer with --search");
+      return [];
     }
-    if (killer === null) {
-      return told(false, "nothing is known to catch it: look for a killer with --search");
+    return [{ mutant, killer, rule }];
+  });
+  const idle: SpecProcess[] = [];
+  const check = async (group: readonly Checked[], process: SpecProcess | null): Promise<void> => {
+    const { reports, unmutated } = await (process === null ? checkAlone(group) : checkTogether(process, group));
+    for (const { mutant, killer } of group) {
+      const { isKilled, line } = verdictOn(reports.get(mutant) ?? NOT_RUN, unmutated);
+      add(mutant, killer, isKilled, line);
     }
-    const verdict = await runKiller(killer, mutant, KILLER_LIMIT_MS);
-    if (verdict.kind !== "failed") {
-      return told(false, verdict.kind === "passed" ? "SURVIVED" : `no verdict: ${verdict.why}`);
-    }
-    const unmutated = await this.#without(killer);
-    return unmutated.kind === "passed"
-      ? told(true, verdict.rule)
-      : told(false, `its killer fails without it: ${unmutated.kind === "failed" ? unmutated.rule : unmutated.why}`);
+  };
+  const { wait = [], work = [] } = Object.groupBy(checkable, ({ rule }) =>
+    WAITED_IN_VAIN.test(rule) ? "wait" : "work",
+  );
+  const { seeds = [], specs = [] } = Object.groupBy(work, ({ killer }) => ("seeds" in killer ? "seeds" : "specs"));
+  // The longest first, so that no core waits for the other one at the end.
+  const groups = groupsOf(specs).sort((one, other) => other.length - one.length);
+  try {
+    await Promise.all([
+      mapWithLimit(groups, atATime, async (group) => {
+        const process = idle.pop() ?? new SpecProcess();
+        await check(group, process);
+        idle.push(process);
+      }),
+      mapWithLimit([...wait, ...seeds], WAITING_AT_A_TIME, (one) => check([one], null)),
+    ]);
+  } finally {
+    await Promise.all(idle.map((process) => process.end()));
   }
+  return results;
+}
 
-  #without(killer: Killer): Promise<Verdict> {
-    const key = "seeds" in killer ? JSON.stringify(killer) : specOf(killer);
-    const verdict = this.#unmutated.get(key) ?? this.#runWithout(killer);
-    this.#unmutated.set(key, verdict);
-    return verdict;
-  }
+/** The results of some killers with their mutants, and of all of them without one. */
+interface GroupReports {
+  readonly reports: ReadonlyMap<Mutant, SpecReport>;
+  readonly unmutated: SpecReport;
+}
 
-  #runWithout(killer: Killer): Promise<Verdict> {
-    if ("seeds" in killer) {
-      return runKiller(killer, null, KILLER_LIMIT_MS);
-    }
-    const spec = specOf(killer);
-    const titles = [...this.#record.values()].flatMap((found) => {
-      return found.killer === null || "seeds" in found.killer || specOf(found.killer) !== spec
-        ? []
-        : [titleOf(found.killer)];
-    });
-    return runSpecs([spec], { pattern: titles.map(RegExp.escape).join("|") }, null, KILLER_LIMIT_MS);
+const NOT_RUN: SpecReport = { kind: "doubtful", why: "it did not run" };
+
+/** Groups whose killers are in one spec file. */
+function groupsOf(all: readonly Checked[]): Checked[][] {
+  return [...Map.groupBy(all, ({ killer }) => fileOf(killer as TestKiller)).values()];
+}
+
+/** Each in a process of its own. */
+async function checkAlone(group: readonly Checked[]): Promise<GroupReports> {
+  const reports = new Map<Mutant, SpecReport>();
+  for (const { mutant, killer } of group) {
+    reports.set(mutant, await runKiller(killer, mutant, KILLER_LIMIT_MS));
   }
+  return { reports, unmutated: await runWithout(group) };
+}
+
+/** All of a spec file in this process. */
+async function checkTogether(process: SpecProcess, group: readonly Checked[]): Promise<GroupReports> {
+  const reports = new Map<Mutant, SpecReport>();
+  for (const { mutant, killer, rule } of group) {
+    const order = { mutant: mutant.name, ...testsOf(killer as TestKiller) };
+    const report = await process.run(order, KILLER_LIMIT_MS);
+    const isRecorded = report.kind === "failed" && report.rule === rule;
+    reports.set(mutant, isRecorded ? report : await runKiller(killer, mutant, KILLER_LIMIT_MS));
+  }
+  const unmutated = await process.run({ mutant: null, ...testsOfAll(group) }, KILLER_LIMIT_MS);
+  if (process.runs >= RUNS_PER_PROCESS) {
+    await process.end();
+  }
+  return unmutated.kind === "passed" ? { reports, unmutated } : await checkAlone(group);
+}
+
+/** The killers of a group without a mutant, in a process of their own. */
+function runWithout(group: readonly Checked[]): Promise<SpecReport> {
+  const [first] = group;
+  if (first !== undefined && "seeds" in first.killer) {
+    return runKiller(first.killer, null, KILLER_LIMIT_MS);
+  }
+  const { files, filter } = testsOfAll(group);
+  return runSpecs(files, filter, null, KILLER_LIMIT_MS);
+}
+
+/** The tests of killers of one spec file. */
+function testsOfAll(group: readonly Checked[]) {
+  const tests = group.map(({ killer }) => testsOf(killer as TestKiller));
+  const pattern = tests.map(({ filter }) => RegExp.escape(filter.grep ?? "")).join("|");
+  return { files: tests[0]?.files ?? [], filter: { pattern } };
+}
+
+function verdictOn(report: SpecReport, unmutated: SpecReport): { readonly isKilled: boolean; readonly line: string } {
+  if (report.kind !== "failed") {
+    return { isKilled: false, line: report.kind === "passed" ? "SURVIVED" : `no verdict: ${report.why}` };
+  }
+  if (unmutated.kind !== "passed") {
+    const why = unmutated.kind === "failed" ? unmutated.rule : unmutated.why;
+    return { isKilled: false, line: `its killer fails without it: ${why}` };
+  }
+  return { isKilled: true, line: report.rule };
 }
 
 /** The spec file of a killer. */
-function specOf(killer: TestKiller): string {
-  return "scenario" in killer ? SCENARIOS_SPEC : killer.spec;
-}
-
-/** A part of the titles of its tests; "" if all of them run. */
-function titleOf(killer: TestKiller): string {
-  return "scenario" in killer ? titleOfScenario(killer.scenario) : (killer.grep ?? "");
+function fileOf(killer: TestKiller): string {
+  return testsOf(killer).files[0] ?? "";
 }
 
 /** Why the mutant is stale, or null. */

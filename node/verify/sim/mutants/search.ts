@@ -8,9 +8,10 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path/posix";
 import { type Killer, killerOf, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
-import { runKiller, runSpecs, type TestFilter, type Verdict } from "./killer-run.ts";
+import { runKiller, runSeeds, runSpecs } from "./killer-run.ts";
 import { fileOf, type Mutant, repositoryRoot } from "./mutant.ts";
 import type { Found } from "./record.ts";
+import type { TestFilter } from "./spec-messages.ts";
 
 /** How long all specs of a folder may take on a busy machine, and also all seeds. */
 const SPECS_LIMIT_MS = 400_000;
@@ -52,12 +53,12 @@ export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
   if (NOT_SIMULATED.some((files) => files.test(mutant.file))) {
     return elsewhere;
   }
-  const first = await runKiller({ seeds: [FIRST_SEED, 1] }, mutant, SEEDS_LIMIT_MS);
+  const first = await runSeeds([FIRST_SEED, 1], mutant, SEEDS_LIMIT_MS);
   if (!first.isInPlace) {
     return elsewhere;
   }
   for (let seed = first.kind === "passed" ? FIRST_SEED + 1 : FIRST_SEED; seed < FIRST_SEED + seeds; ) {
-    const verdict = await runKiller({ seeds: [seed, FIRST_SEED + seeds - seed] }, mutant, SEEDS_LIMIT_MS);
+    const verdict = await runSeeds([seed, FIRST_SEED + seeds - seed], mutant, SEEDS_LIMIT_MS);
     if (verdict.kind === "passed") {
       break;
     }
@@ -96,8 +97,8 @@ async function searchIn(
 
 /** Whether the killer fails with the mutant again, and passes without it. */
 async function holds(killer: Killer, mutant: Mutant): Promise<boolean> {
-  const again: Verdict = await runKiller(killer, mutant, SPECS_LIMIT_MS);
-  const without: Verdict = await runKiller(killer, null, SPECS_LIMIT_MS);
+  const again = await runKiller(killer, mutant, SPECS_LIMIT_MS);
+  const without = await runKiller(killer, null, SPECS_LIMIT_MS);
   return again.kind === "failed" && without.kind === "passed";
 }
 

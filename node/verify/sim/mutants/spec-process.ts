@@ -1,7 +1,7 @@
 /**
- * The process that runs tests against a mutant, or without one. It runs the given spec files one after the other: the
- * tests whose titles contain the text of `--grep`, or match `--pattern`. It ends at the first failure that counts, and
- * reports to its parent.
+ * The process that runs tests with a mutant or without one, as often as its parent asks. Each run loads the modules of
+ * the repository anew, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests whose titles
+ * contain `grep`, or match `pattern`. It ends at the first failure that counts, and reports to its parent.
  *
  * A failure counts if a test says what is wrong. If a module does not load, or a name or a property is missing,
  * something is broken, but no test has noticed the bug. A test that never ends counts if no other test says more.
@@ -9,30 +9,25 @@
 
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import fc from "fast-check";
 import Mocha from "mocha";
 import { testSeed } from "../../../../testing/index.ts";
+import { mutantNamed } from "./catalogue.ts";
+import { beginRun } from "./fresh-modules.ts";
 import { repositoryRoot } from "./mutant.ts";
-import type { SpecReport } from "./spec-report.ts";
+import { MUTANT_VARIABLE } from "./mutant-variable.ts";
+import type { SpecAnswer, SpecOrder, SpecReport } from "./spec-messages.ts";
 
 /** Far longer than any of these tests takes on a busy machine. */
 const TEST_LIMIT_MS = 20_000;
 const LINE_LENGTH_MAX = 160;
 const NO_VERDICT = new Set(["SyntaxError", "ReferenceError", "TypeError"]);
 
-const { values, positionals: files } = parseArgs({
-  allowPositionals: true,
-  options: { grep: { type: "string" }, pattern: { type: "string" } },
-});
+const { EVENT_TEST_PASS, EVENT_TEST_FAIL } = Mocha.Runner.constants;
+const { EVENT_FILE_PRE_REQUIRE, EVENT_FILE_REQUIRE, EVENT_FILE_POST_REQUIRE } = Mocha.Suite.constants;
 
-let passed = 0;
-let doubtful: string | null = null;
-/** The first test that did not end. */
-let unended: SpecReport | null = null;
-
-function sendReport(report: SpecReport): void {
-  process.send?.(report, () => process.exit(0));
+function send(answer: SpecAnswer): void {
+  process.send?.(answer);
 }
 
 /** The text without the parts that differ between runs or machines. */
@@ -65,54 +60,87 @@ function titleOf(runnable: Mocha.Runnable): string {
   return (test ?? runnable).fullTitle();
 }
 
-async function runFile(file: string): Promise<boolean> {
-  const mocha = new Mocha({ timeout: TEST_LIMIT_MS, forbidOnly: true, reporter: Mocha.reporters.Base });
-  if (values.grep !== undefined) {
-    mocha.fgrep(values.grep);
-  } else if (values.pattern !== undefined) {
-    mocha.grep(new RegExp(values.pattern));
-  }
-  mocha.addFile(path.join(repositoryRoot, file));
-  await mocha.loadFilesAsync();
-  const { EVENT_TEST_PASS, EVENT_TEST_FAIL } = Mocha.Runner.constants;
-  return await new Promise<boolean>((resolve) => {
-    const runner = mocha.run(() => resolve(false));
-    runner.on(EVENT_TEST_PASS, () => {
-      passed++;
-    });
-    runner.on(EVENT_TEST_FAIL, (test, error: Error) => {
-      const report: SpecReport = { kind: "failed", file, title: titleOf(test), rule: firstLine(error) };
-      if (isLimitExceeded(error)) {
-        unended ??= report;
-      } else if (NO_VERDICT.has(error.name)) {
-        doubtful ??= report.rule;
-      } else {
-        sendReport(report);
-        resolve(true);
-      }
-    });
-  });
-}
+/** One run: the tests of an order. */
+class Run {
+  readonly #order: SpecOrder;
+  readonly #addressOf: (file: string) => string;
+  #passed = 0;
+  #doubtful: string | null = null;
+  /** The first test that did not end. */
+  #unended: SpecReport | null = null;
+  #isReported = false;
 
-async function main(): Promise<void> {
-  // A killer must catch its mutant each time: random tests draw the same values in each run with the same seed.
-  fc.configureGlobal({ seed: testSeed() });
-  for (const file of files) {
-    if (await runFile(file)) {
-      return;
+  constructor(order: SpecOrder) {
+    this.#order = order;
+    this.#addressOf = beginRun(order.mutant === null ? null : mutantNamed(order.mutant));
+  }
+
+  /** Reports once; resolves when nothing runs any more. */
+  async run(): Promise<void> {
+    for (const file of this.#order.files) {
+      await this.#runFile(file);
+      if (this.#isReported) {
+        return;
+      }
+    }
+    if (this.#unended !== null) {
+      this.#report(this.#unended);
+    } else if (this.#doubtful !== null) {
+      this.#report({ kind: "doubtful", why: this.#doubtful });
+    } else {
+      this.#report(this.#passed === 0 ? { kind: "doubtful", why: "no test ran" } : { kind: "passed" });
     }
   }
-  if (unended !== null) {
-    sendReport(unended);
-  } else if (doubtful !== null) {
-    sendReport({ kind: "doubtful", why: doubtful });
-  } else {
-    sendReport(passed === 0 ? { kind: "doubtful", why: "no test ran" } : { kind: "passed" });
+
+  #report(report: SpecReport): void {
+    this.#isReported = true;
+    send({ report });
+  }
+
+  async #runFile(file: string): Promise<void> {
+    const { grep, pattern } = this.#order.filter;
+    const mocha = new Mocha({ timeout: TEST_LIMIT_MS, forbidOnly: true, reporter: Mocha.reporters.Base });
+    if (grep !== undefined) {
+      mocha.fgrep(grep);
+    } else if (pattern !== undefined) {
+      mocha.grep(new RegExp(pattern));
+    }
+    const name = path.join(repositoryRoot, file);
+    mocha.suite.emit(EVENT_FILE_PRE_REQUIRE, globalThis, name, mocha);
+    mocha.suite.emit(EVENT_FILE_REQUIRE, await import(this.#addressOf(name)), name, mocha);
+    mocha.suite.emit(EVENT_FILE_POST_REQUIRE, globalThis, name, mocha);
+    await new Promise<void>((resolve) => {
+      const runner = mocha.run(() => resolve());
+      runner.on(EVENT_TEST_PASS, () => {
+        this.#passed++;
+      });
+      runner.on(EVENT_TEST_FAIL, (test, error: Error) => {
+        const report: SpecReport = { kind: "failed", file, title: titleOf(test), rule: firstLine(error) };
+        if (isLimitExceeded(error)) {
+          this.#unended ??= report;
+        } else if (NO_VERDICT.has(error.name)) {
+          this.#doubtful ??= report.rule;
+        } else if (!this.#isReported) {
+          this.#report(report);
+          runner.abort();
+        }
+      });
+    });
+    mocha.dispose();
   }
 }
 
-try {
-  await main();
-} catch (error) {
-  sendReport({ kind: "doubtful", why: error instanceof Error ? firstLine(error) : String(error) });
-}
+// A killer must catch its mutant each time: random tests draw the same values in each run with the same seed.
+fc.configureGlobal({ seed: testSeed() });
+
+process.on("message", async (order: SpecOrder) => {
+  // For the threads and processes that the tests start.
+  process.env[MUTANT_VARIABLE] = order.mutant ?? "";
+  try {
+    await new Run(order).run();
+  } catch (error) {
+    send({ report: { kind: "doubtful", why: error instanceof Error ? firstLine(error) : String(error) } });
+  }
+  send({ isReady: true });
+});
+process.on("disconnect", () => process.exit());

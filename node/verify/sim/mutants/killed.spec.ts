@@ -1,0 +1,37 @@
+/** All mutants against their recorded killers, as specs. `npm run mutants` does the same. */
+
+import { expect } from "chai";
+import { MUTANTS } from "./catalogue.ts";
+import { checkAll, type MutantResult } from "./mutant-checker.ts";
+import { readRecord } from "./record.ts";
+
+/** All of them take minutes, and a test may wait for those before it. */
+const LIMIT_MS = 600_000;
+const AT_A_TIME = 2;
+
+describe("mutants, each against its recorded killer", function () {
+  this.timeout(LIMIT_MS);
+  const results = new Map(MUTANTS.map(({ name }) => [name, Promise.withResolvers<MutantResult>()]));
+  let finished: Promise<unknown>;
+
+  before(() => {
+    const onResult = (result: MutantResult): void => results.get(result.mutant.name)?.resolve(result);
+    finished = checkAll(MUTANTS, readRecord(), { atATime: AT_A_TIME, onResult });
+    finished.catch((error: unknown) => {
+      for (const { promise, reject } of results.values()) {
+        // A test that waits for it fails. If none waits, this handles the rejection.
+        promise.catch(() => undefined);
+        reject(error);
+      }
+    });
+  });
+
+  after(() => finished);
+
+  for (const { name, pitfall } of MUTANTS) {
+    it(`catches ${name} (${pitfall})`, async () => {
+      const result = await results.get(name)?.promise;
+      expect(result?.isKilled, `${result?.killer}: ${result?.line}`).to.equal(true);
+    });
+  }
+});

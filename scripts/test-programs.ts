@@ -13,6 +13,7 @@ const OTHERS: readonly string[] = [
   "client/scripts/quoin-found.ts",
   "client/scripts/quoinctl.ts",
   "node/local/main.ts",
+  "node/test/http2/hostile/attacker.ts",
   "node/test/storage/crash-installer.ts",
   "node/test/storage/crash-joiner.ts",
   "node/test/storage/crash-recoverer.ts",

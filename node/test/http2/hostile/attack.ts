@@ -48,5 +48,5 @@ export const SHORT_SCALE: AttackScale = {
   connections: 16,
   streams: 200,
   resets: 30_000,
-  holdMs: 1_500,
+  holdMs: 500,
 };

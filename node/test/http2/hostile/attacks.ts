@@ -1,5 +1,5 @@
 /** The attacks, each on connections of its own. */
-import { pause } from "../../harness/index.ts";
+import { pause, until } from "../../harness/index.ts";
 import { Flag, FrameType, frame, ping, rstStream, Setting, settings, windowUpdate } from "../index.ts";
 import type { Attack, AttackTarget } from "./attack.ts";
 import { HostileConnection, type HostileTarget } from "./hostile-connection.ts";
@@ -46,16 +46,24 @@ function destroyAll(connections: readonly HostileConnection[]): void {
   }
 }
 
-/** Opens connections, and streams on them, and holds them all. */
+/**
+ * Opens connections, and streams on them, and holds them all.
+ *
+ * @param untilClosed whether it also waits until the member has closed a connection
+ */
 async function hold(
   target: AttackTarget,
   own: HostileTarget["settings"],
   begin: (connection: HostileConnection) => Promise<void>,
+  untilClosed = false,
 ): Promise<string> {
   const { connections, streams, holdMs } = target.scale;
   const open = await openMany(target, connections, own);
   await Promise.all(open.map(begin));
   await pause(holdMs);
+  if (untilClosed) {
+    await until("the member to close a connection", () => closedOf(open) > 0);
+  }
   const answered = open.reduce((sum, { answers }) => sum + answers.size, 0);
   const resets = open.reduce((sum, connection) => sum + connection.resets, 0);
   const closed = closedOf(open);
@@ -150,7 +158,7 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: ["answers-not-taken"],
     refusal: "too-many-queued-bytes",
     memoryMebibytesMax: withWaitingAnswers,
-    run: (target) => hold(target, NO_WINDOW, (connection) => openStreams(target, connection, getRequest)),
+    run: (target) => hold(target, NO_WINDOW, (connection) => openStreams(target, connection, getRequest), true),
   },
   {
     name: "watches without a window",

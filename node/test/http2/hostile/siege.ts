@@ -98,15 +98,29 @@ export class Siege {
     const seconds = (performance.now() - begunMs) / MS_PER_SECOND;
     const processorShare = (processorSeconds(pid) - processorBefore) / seconds;
     const after = await this.#untilQuiet();
+    const counted = difference(before, after);
+    const expected = attack.closeReasons.filter((reason) => counted.has(reason));
+    if (expected.length > 0) {
+      await this.#untilLogged(logged, expected);
+    }
     const row = {
       ...{ attack: attack.name, deed: attacker.stdout, seconds, processorShare, experience },
       memoryMebibytes: { before: memoryBefore, peak: memory.peakMebibytes, after: memoryMebibytes(pid) },
-      counted: difference(before, after),
-      closures: closureLines(this.#member.process.stdout.slice(logged)),
+      counted,
+      closures: closureLines(completeLines(this.#member.process.stdout.slice(logged))),
       attackerError: attacker.stderr,
     };
     const { closures, attackerError: _, ...shown } = row;
     return { ...shown, closuresLogged: closures.length, complaints: complaintsOf(attack, scale, row) };
+  }
+
+  /** Waits for a line of the log, behind this many characters, about one of these reasons: it arrives by a pipe. */
+  #untilLogged(behind: number, reasons: readonly string[]): Promise<boolean> {
+    return until(`the log to say that a connection was closed because of ${reasons.join(" or ")}`, () =>
+      closureLines(completeLines(this.#member.process.stdout.slice(behind))).some(({ reason }) =>
+        reasons.includes(reason),
+      ),
+    );
   }
 
   async end(): Promise<void> {
@@ -128,6 +142,11 @@ export class Siege {
       QUIET_POLL_MS,
     );
   }
+}
+
+/** The text up to its last end of a line. */
+function completeLines(text: string): string {
+  return text.slice(0, text.lastIndexOf("\n") + 1);
 }
 
 /** The growth of the counters of connections and streams, by reason. */

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { ClusterUnderTest, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { programOf } from "../../../testing/index.ts";
+import { ClusterUnderTest, QUOINCTL_PROGRAM, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
 
 const EXAMPLES = new URL("../../../client/examples/", import.meta.url);
-const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 
 /** Added to the number of the signal that has ended a command. */
 const SIGNAL_CODE_BASE = 128;
@@ -110,7 +110,7 @@ describe("examples on three members", function () {
   }
 
   async function quoinctl(args: readonly string[], input?: string): Promise<TestProcess & { code: number | null }> {
-    const child = await start(QUOINCTL, args, input);
+    const child = await start(QUOINCTL_PROGRAM, args, input);
     const { code } = await child.ended;
     return Object.assign(child, { code });
   }
@@ -146,9 +146,9 @@ describe("examples on three members", function () {
 
   it("quoinctl lock run guards what its command writes, keeps others out meanwhile, and gives the lock back", async () => {
     await printed(["lock", "create", "default/run"]);
-    const put = `"${process.execPath}" "${QUOINCTL}" kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" default/run mine`;
+    const put = `"${process.execPath}" "${programOf(QUOINCTL_PROGRAM)}" kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" default/run mine`;
     const words = ["sh", "-c", `${put} && echo written && exec sleep 600`];
-    const held = await start(QUOINCTL, ["lock", "run", "default/run", "--", ...words]);
+    const held = await start(QUOINCTL_PROGRAM, ["lock", "run", "default/run", "--", ...words]);
     await held.untilPrinted("written");
     const others = await quoinctl(["lock", "acquire", "default/run"]);
     expect(others.code).to.equal(4);
@@ -166,7 +166,7 @@ describe("examples on three members", function () {
   it("quoinctl lock run terminates its command when the lock is taken away", async () => {
     await printed(["lock", "create", "default/forced"]);
     const words = ["sh", "-c", 'trap "echo ended; exit 0" TERM; echo running; while :; do sleep 0.05; done'];
-    const held = await start(QUOINCTL, ["lock", "run", "default/forced", "--ttl", "3", "--", ...words]);
+    const held = await start(QUOINCTL_PROGRAM, ["lock", "run", "default/forced", "--ttl", "3", "--", ...words]);
     await held.untilPrinted("running");
     await printed(["lock", "force-release", "default/forced", "--reason", "a test"]);
     expect((await held.ended).code).to.equal(1);
@@ -186,8 +186,8 @@ describe("examples on three members", function () {
     await printed(["memory", "free", `default/${region}`]);
     expect((await quoinctl(["memory", "describe", `default/${region}`])).code).to.equal(1);
 
-    const keys = await start(QUOINCTL, ["watch", "keys", "default/watched", "--limit", "2"]);
-    const locks = await start(QUOINCTL, ["watch", "locks", "default/watched", "--limit", "2"]);
+    const keys = await start(QUOINCTL_PROGRAM, ["watch", "keys", "default/watched", "--limit", "2"]);
+    const locks = await start(QUOINCTL_PROGRAM, ["watch", "locks", "default/watched", "--limit", "2"]);
     await until("the watches", () =>
       [keys, locks].every(({ stderr }) => stderr.includes("watching only default/watched from")),
     );
@@ -213,7 +213,7 @@ describe("examples on three members", function () {
     expect([late.code, late.stderr]).to.satisfy(([code, text]: [number, string]) => {
       return code === 4 && text.includes("(SEQUENCE_CONFLICT)");
     });
-    const tail = await start(QUOINCTL, ["log", "tail", "orders", "--limit", "2"]);
+    const tail = await start(QUOINCTL_PROGRAM, ["log", "tail", "orders", "--limit", "2"]);
     await until("the tail", () => tail.stderr.includes("following from sequence 2"));
     expect(await printed(["log", "append-batch", "orders"], "second\nthird\n")).to.match(/\n2 +3 +false\n$/);
     expect((await tail.ended).code).to.equal(0);

@@ -4,10 +4,10 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { ClusterUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { programOf } from "../../../testing/index.ts";
+import { ClusterUnderTest, QUOINCTL_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const QUOINCTL = join(ROOT, "client/bin/quoinctl.js");
 const INTRODUCTION = "docs/concepts/README.md";
 const docs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
 const CONCEPTS = globSync("docs/concepts/*.md", { cwd: ROOT }).sort();
@@ -61,7 +61,7 @@ describe("the examples of the manual on three members", function () {
     writeFileSync(join(directory, ".quoin/endpoints.json"), JSON.stringify({ grpc, http, apiKey }), { mode: 0o600 });
     symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
     mkdirSync(join(directory, "bin"));
-    const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${QUOINCTL}" "$@"\n`;
+    const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${programOf(QUOINCTL_PROGRAM)}" "$@"\n`;
     writeFileSync(join(directory, "bin/npx"), npx, { mode: 0o700 });
   });
 
@@ -118,9 +118,12 @@ describe("the examples of the manual on three members", function () {
 
   for (const page of PAGES) {
     it(`${page}: the commands end as the page says`, async () => {
-      const opening = commandsOf(INTRODUCTION).filter(({ text }) => /^[A-Z]+=/.test(text));
-      const commands = [...opening, ...commandsOf(page)];
-      await runCommands(commands);
+      const commands = commandsOf(page);
+      const opening = commandsOf(INTRODUCTION).filter(({ text: definition }) => {
+        const [, name] = /^([A-Z]+)=/.exec(definition) ?? [];
+        return name !== undefined && commands.some(({ text }) => text.includes(`$${name}`));
+      });
+      await runCommands([...opening, ...commands]);
     });
   }
 

@@ -7,14 +7,20 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { type Client, createClient, QuoinError, type TlsOptions } from "@quoin/client";
 import { expect } from "chai";
-import { type Listening, MEMBER_PROGRAM, MemberUnderTest, onEachHost, TestProcess, until } from "../harness/index.ts";
+import {
+  type Listening,
+  MEMBER_PROGRAM,
+  MemberUnderTest,
+  onEachHost,
+  QUOINCTL_PROGRAM,
+  TestProcess,
+  until,
+} from "../harness/index.ts";
 import { RawConnection } from "../index.ts";
 import { TemporaryDirectories, TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
-const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 const HERE = ["IP:127.0.0.1"];
 
 onEachHost("TLS towards clients", function (host) {
@@ -130,7 +136,10 @@ onEachHost("TLS towards clients", function (host) {
     const flags = ["--endpoints", listening.grpc, "--ca", authority.certificate];
     const own = ["--cert", `${client}.crt`, "--key", `${client}.key`];
     const env = { ...process.env, QUOIN_TOKEN: token };
-    const quoinctl = new TestProcess(QUOINCTL, ["kv", "get", "default/tls", ...flags, ...own], { env, cwd: directory });
+    const quoinctl = new TestProcess(QUOINCTL_PROGRAM, ["kv", "get", "default/tls", ...flags, ...own], {
+      env,
+      cwd: directory,
+    });
     expect(await quoinctl.ended, quoinctl.stderr).to.deep.equal({ code: 0, signal: null });
     expect(quoinctl.stdout).to.include("1");
   });

@@ -104,14 +104,16 @@ describe("contract", function () {
       /RPC "Compact" on service "ClusterAdminService" was deleted/,
     ],
   ];
-  for (const [title, file, from, to, expected] of breakingChanges) {
-    it(`reports ${title} as a break of clients`, async () => {
+  it("reports each change that breaks clients", async () => {
+    for (const [, file, from, to] of breakingChanges) {
       await edit(file, from, to);
-      const breaking = await compareWithBaseline(directory);
-      expect(breaking.succeeded).to.equal(false);
-      expect(breaking.output).to.match(expected);
-    });
-  }
+    }
+    const breaking = await compareWithBaseline(directory);
+    expect(breaking.succeeded).to.equal(false);
+    for (const [change, , , , expected] of breakingChanges) {
+      expect(breaking.output, change).to.match(expected);
+    }
+  });
 
   it("reports a break of clients and outdated files, each with what to do", async () => {
     await edit("coordination/v1/key_value.proto", "bytes value = 3;", "bytes value = 8;");
@@ -175,7 +177,6 @@ describe("contract", function () {
     expect(problem?.details).to.equal(expected.map((file) => `${file.path}: ${file.reason}`).join("\n"));
     expect(await writeDerivedFiles(directory)).to.deep.equal(expected);
     expect(await writeDerivedFiles(directory)).to.deep.equal([]);
-    expect(await checkContract(directory)).to.deep.equal([]);
   });
 
   for (const field of ["fixed64 weight = 9;", "repeated int64 weight = 9;"]) {

@@ -7,11 +7,11 @@ describe("the health of real members", function () {
   this.timeout(120_000);
   let cluster: ClusterUnderTest;
 
-  beforeEach(async () => {
+  before(async () => {
     cluster = await ClusterUnderTest.start(3);
   });
 
-  afterEach(() => cluster.dispose());
+  after(() => cluster?.dispose());
 
   async function ask(member: ClusterMember, path: string, port = member.ports.health) {
     const response = await fetch(`http://${member.host}:${port}${path}`);

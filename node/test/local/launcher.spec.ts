@@ -16,12 +16,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { claimedBasePort, exists, TestProcess, until } from "../harness/index.ts";
+import { claimedBasePort, exists, QUOINCTL_PROGRAM, TestProcess, until } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
 const MEMBER = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 const PRIVATE_FILE = 0o600;
 
 /** A row of the table of members. */
@@ -85,7 +84,10 @@ describe("npm start", function () {
   }
 
   async function quoinctl(args: string[], env?: NodeJS.ProcessEnv): Promise<TestProcess & { code: number | null }> {
-    const child = new TestProcess(QUOINCTL, args, { cwd: directory, env: { ...process.env, ...surroundings, ...env } });
+    const child = new TestProcess(QUOINCTL_PROGRAM, args, {
+      cwd: directory,
+      env: { ...process.env, ...surroundings, ...env },
+    });
     running.push(child);
     const { code } = await child.ended;
     return Object.assign(child, { code });
@@ -118,60 +120,6 @@ describe("npm start", function () {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   }
 
-  it("serves the README's first commands with three members, goes on when one is killed, and keeps everything", async () => {
-    // A shell splits this directory unless the printed commands quote it.
-    const data = join(directory, "it's data");
-    const base = String(await claimedBasePort());
-    const first = await launch("--data-dir", data, "--base-port", base);
-    await first.untilPrinted("Quoin is ready\n");
-    expect(first.stdout.trimEnd().split("\n").at(-1)).to.equal("Quoin is ready");
-    const members = membersOf(first);
-    expect(members.map(({ name }) => name)).to.deep.equal(["q-0", "q-1", "q-2"]);
-    expect(members.map(({ state }) => state).sort()).to.deep.equal(["RUNNING", "RUNNING", "RUNNING, leader"]);
-    const endpointsFile = join(data, "endpoints.json");
-    surroundings = { QUOIN_ENDPOINTS_FILE: endpointsFile };
-    const token = await newToken();
-    await tryOut(members, token);
-    expectSecrets(first, endpointsFile);
-
-    const leader = members.find(({ state }) => state === "RUNNING, leader");
-    if (leader === undefined) {
-      throw new Error("there is no leader");
-    }
-    process.kill(leader.pid, "SIGKILL");
-    await first.untilPrinted(`${leader.name} ended (SIGKILL)`);
-    await write("default/greeting", "still here");
-    const printed = [...first.stdout.matchAll(/^ {2}(npm start -- --member .+)$/gm)].map(([, command = ""]) => command);
-    expect(new Set(printed).size, "commands, in the greeting and now, for the same member").to.equal(1);
-    const again = new TestProcess(LAUNCHER, argumentsOf(printed[0] ?? ""), { cwd: ROOT });
-    running.push(again);
-    await again.untilPrinted(`${leader.name} is RUNNING, ready\n`);
-    expect(await read("default/greeting", leader.grpc, token)).to.equal("still here\n");
-    await expectRefusal(["--member", leader.name, "--data-dir", data], /is q-[0-9] already running/);
-    await expectRefusal(["--member", "q-7", "--data-dir", data], /no member q-7; it has q-0, q-1, q-2/);
-
-    await stop(first);
-    expect(await again.ended, "of the member that was started again").to.deep.equal({ code: 0, signal: null });
-    for (const pid of memberPids()) {
-      expect(exists(pid)).to.equal(false);
-    }
-    await expectRefusal(["--member", "q-1", "--data-dir", data], /no cluster runs/);
-    await expectRefusal(["--members", "1", "--data-dir", data, "--base-port", base], /q-1, q-2 .*--members 3/);
-    const elsewhere = String(await claimedBasePort());
-    await expectRefusal(["--data-dir", data, "--base-port", elsewhere], new RegExp(`--base-port ${base}`));
-
-    rmSync(join(data, "q-1"), { recursive: true });
-    const second = await launch("--data-dir", data, "--base-port", base);
-    await second.untilPrinted("Quoin is ready\n");
-    expect(membersOf(second)[1]?.state, "with its directory gone").to.match(/MEMBER_DATA_LOST: .*remove member [0-9]+/);
-    expect(await read("default/greeting", members[2]?.grpc ?? "", token)).to.equal("still here\n");
-    for (const { name, pid } of membersOf(second)) {
-      process.kill(pid, "SIGKILL");
-      await second.untilPrinted(`${name} ended (SIGKILL)`);
-    }
-    await stop(second);
-  });
-
   async function tryOut(members: readonly Row[], token: string): Promise<void> {
     await write("default/greeting", "hello");
     for (const { grpc } of members) {
@@ -182,6 +130,18 @@ describe("npm start", function () {
     const status = await quoinctl(["status", "-o", "json"]);
     expect(status.stdout.match(/"RUNNING"/g)).to.have.lengthOf(3);
     expect(status.stdout.match(/"LEADER"/g)).to.have.lengthOf(1);
+  }
+
+  /** Lets a member refuse the calls of its launcher for a while: it reads the file with the token for each call. */
+  async function refuseCalls(launcher: TestProcess, data: string, member: string): Promise<void> {
+    const token = join(data, "admin-token");
+    renameSync(token, `${token}-aside`);
+    await until(`${member} to refuse two calls of its launcher`, () => {
+      expect(launcher.hasEnded, launcher.stderr).to.equal(false);
+      const log = readFileSync(join(data, `${member}.log`), "utf8");
+      return log.split("the admin token file cannot be read").length > 2;
+    });
+    renameSync(`${token}-aside`, token);
   }
 
   function expectSecrets(launcher: TestProcess, endpointsFile: string): void {
@@ -208,29 +168,8 @@ describe("npm start", function () {
     return child;
   }
 
-  it("starts a member again with its store for backups, and goes on when a call of its status is refused", async () => {
-    const cluster = await launch("--backup-store", "store");
-    await cluster.untilPrinted("Quoin is ready\n");
-    process.kill(membersOf(cluster)[1]?.pid ?? 0, "SIGKILL");
-    await cluster.untilPrinted("q-1 ended (SIGKILL)");
-    const again = new TestProcess(LAUNCHER, ["--member", "q-1"], { cwd: directory });
-    running.push(again);
-    await again.untilPrinted("q-1 is RUNNING, ready\n");
-    await tryBackups();
-    // The member reads the file again for each call, and logs each call that it refuses without it.
-    rmSync(join(directory, ".quoin", "admin-token"));
-    await until("q-1 to refuse two calls of its launcher", () => {
-      expect(again.hasEnded, again.stderr).to.equal(false);
-      const log = readFileSync(join(directory, ".quoin", "q-1.log"), "utf8");
-      return log.split("the admin token file cannot be read").length > 2;
-    });
-    await stop(again);
-    await stop(cluster);
-  });
-
   /** The README's commands for backups, at members that have a store. */
   async function tryBackups(): Promise<void> {
-    await write("default/greeting", "hello");
     // Each member may need a while on a busy machine.
     const patiently = ["--timeout", "60s"];
     const status = JSON.parse((await quoinctl([...patiently, "backup", "status", "-o", "json"])).stdout);
@@ -257,6 +196,62 @@ describe("npm start", function () {
   function readLauncherFile(): { readonly pid: number; readonly basePort: number } {
     return JSON.parse(readFileSync(launcherFile(), "utf8"));
   }
+
+  it("serves the README's first commands, goes on when a member is killed or refuses calls, and keeps everything", async () => {
+    // A shell splits this directory unless the printed commands quote it.
+    const data = join(directory, "it's data");
+    const base = String(await claimedBasePort());
+    const first = await launch("--data-dir", data, "--base-port", base, "--backup-store", "store");
+    await first.untilPrinted("Quoin is ready\n");
+    expect(first.stdout.trimEnd().split("\n").at(-1)).to.equal("Quoin is ready");
+    const members = membersOf(first);
+    expect(members.map(({ name }) => name)).to.deep.equal(["q-0", "q-1", "q-2"]);
+    expect(members.map(({ state }) => state).sort()).to.deep.equal(["RUNNING", "RUNNING", "RUNNING, leader"]);
+    const endpointsFile = join(data, "endpoints.json");
+    surroundings = { QUOIN_ENDPOINTS_FILE: endpointsFile };
+    const token = await newToken();
+    await tryOut(members, token);
+    expectSecrets(first, endpointsFile);
+
+    const leader = members.find(({ state }) => state === "RUNNING, leader");
+    if (leader === undefined) {
+      throw new Error("there is no leader");
+    }
+    process.kill(leader.pid, "SIGKILL");
+    await first.untilPrinted(`${leader.name} ended (SIGKILL)`);
+    await write("default/greeting", "still here");
+    const printed = [...first.stdout.matchAll(/^ {2}(npm start -- --member .+)$/gm)].map(([, command = ""]) => command);
+    expect(new Set(printed).size, "commands, in the greeting and now, for the same member").to.equal(1);
+    const again = new TestProcess(LAUNCHER, argumentsOf(printed[0] ?? ""), { cwd: ROOT });
+    running.push(again);
+    await again.untilPrinted(`${leader.name} is RUNNING, ready\n`);
+    expect(await read("default/greeting", leader.grpc, token)).to.equal("still here\n");
+    await expectRefusal(["--member", leader.name, "--data-dir", data], /is q-[0-9] already running/);
+    await expectRefusal(["--member", "q-7", "--data-dir", data], /no member q-7; it has q-0, q-1, q-2/);
+    await tryBackups();
+    await refuseCalls(again, data, leader.name);
+
+    await stop(first);
+    expect(await again.ended, "of the member that was started again").to.deep.equal({ code: 0, signal: null });
+    for (const pid of memberPids()) {
+      expect(exists(pid)).to.equal(false);
+    }
+    await expectRefusal(["--member", "q-1", "--data-dir", data], /no cluster runs/);
+    await expectRefusal(["--members", "1", "--data-dir", data, "--base-port", base], /q-1, q-2 .*--members 3/);
+    const elsewhere = String(await claimedBasePort());
+    await expectRefusal(["--data-dir", data, "--base-port", elsewhere], new RegExp(`--base-port ${base}`));
+
+    rmSync(join(data, "q-1"), { recursive: true });
+    const second = await launch("--data-dir", data, "--base-port", base);
+    await second.untilPrinted("Quoin is ready\n");
+    expect(membersOf(second)[1]?.state, "with its directory gone").to.match(/MEMBER_DATA_LOST: .*remove member [0-9]+/);
+    expect(await read("default/greeting", members[2]?.grpc ?? "", token)).to.equal("still here\n");
+    for (const { name, pid } of membersOf(second)) {
+      process.kill(pid, "SIGKILL");
+      await second.untilPrinted(`${name} ended (SIGKILL)`);
+    }
+    await stop(second);
+  });
 
   it("grows a cluster of one to three, also when it is killed on the way", async () => {
     const base = ["--base-port", String(await claimedBasePort())];
@@ -306,10 +301,39 @@ describe("npm start", function () {
     }
   });
 
-  it("says which process runs the cluster already, and still refuses its data without that record", async () => {
-    const first = await launch("--members", "1");
-    await first.untilPrinted("Quoin is ready\n");
-    const running = `already running here, process ${first.pid}, with the data in ${join(realpathSync(directory), ".quoin")}`;
+  it("explains wrong arguments, with exit code 2", async () => {
+    for (const [args, message] of [
+      [["--members", "0"], /members/],
+      [["--base-port", "80"], /1024/],
+      [["--nonsense"], /nonsense/],
+    ] as const) {
+      const child = await launch(...args);
+      expect((await child.ended).code).to.equal(2);
+      expect(child.stderr).to.match(message);
+    }
+  });
+
+  async function launchMember(...args: string[]): Promise<TestProcess> {
+    const launcher = await launch("--members", "1", ...args);
+    await launcher.untilPrinted("Quoin is ready\n");
+    return launcher;
+  }
+
+  it("refuses the data of a running cluster, ends with its member, and starts where its number belongs to another process", async () => {
+    const first = await launchMember();
+    await refuseLaunchers(first);
+    await refuseSecondProcess();
+    await endMemberWith(first);
+    const killed = readLauncherFile();
+    writeFileSync(launcherFile(), JSON.stringify({ ...killed, pid: process.pid }));
+    const second = await launchMember("--base-port", String(killed.basePort));
+    expect(readLauncherFile().pid).to.equal(second.pid);
+    await endWithMember(second);
+  });
+
+  /** Other launchers say which process runs the cluster already, and still refuse its data without that record. */
+  async function refuseLaunchers(launcher: TestProcess): Promise<void> {
+    const running = `already running here, process ${launcher.pid}, with the data in ${join(realpathSync(directory), ".quoin")}`;
     const base = readLauncherFile().basePort;
     const again = await expectRefusal(
       ["--members", "1", "--base-port", String(base)],
@@ -317,30 +341,16 @@ describe("npm start", function () {
     );
     expect(again.stdout, "it starts nothing").to.equal("");
     await expectRefusal(["--members", "3", "--base-port", String(await claimedBasePort())], new RegExp(running));
-    rmSync(launcherFile());
+    renameSync(launcherFile(), join(directory, "aside"));
     await expectRefusal(["--members", "1", "--base-port", String(base)], new RegExp(`port ${base} \\(grpc\\)`));
     const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.match(/another (process|cluster)/);
     expect((await quoinctl(["status"])).code, "the first still serves").to.equal(0);
-    await stop(first);
-  });
+    renameSync(join(directory, "aside"), launcherFile());
+  }
 
-  it("starts where the number of a killed launcher now belongs to another process", async () => {
-    const first = await launch("--members", "1");
-    await first.untilPrinted("Quoin is ready\n");
-    const launcher = readLauncherFile();
-    await stop(first);
-    writeFileSync(launcherFile(), JSON.stringify({ ...launcher, pid: process.pid }));
-    const second = await launch("--members", "1", "--base-port", String(launcher.basePort));
-    await second.untilPrinted("Quoin is ready\n");
-    expect(readLauncherFile().pid).to.equal(second.pid);
-    await stop(second);
-  });
-
-  it("refuses a second process on the directory of a running member", async () => {
-    const first = await launch("--members", "1");
-    await first.untilPrinted("Quoin is ready\n");
+  async function refuseSecondProcess(): Promise<void> {
     const member = join(directory, ".quoin", "q-0");
     const second = new TestProcess(MEMBER, [
       ...["--name", "q-0", "--cluster-name", "local", "--data-dir", member],
@@ -349,29 +359,32 @@ describe("npm start", function () {
     running.push(second);
     expect((await second.ended).code).to.equal(71);
     expect(second.stdout).to.include("another process uses the data directory");
-    await stop(first);
-  });
+  }
 
-  it("reports lost data instead of founding again (P47)", async () => {
-    const first = await launch("--members", "1");
-    await first.untilPrinted("Quoin is ready\n");
-    await stop(first);
-    renameSync(join(directory, ".quoin", "q-0"), join(directory, "aside"));
-    const second = await launch("--members", "1");
-    expect((await second.ended).code).to.equal(1);
-    expect(second.stderr).to.match(/the data of cluster .* is gone/);
-    rmSync(join(directory, ".quoin", "q-0"), { recursive: true });
-    renameSync(join(directory, "aside"), join(directory, ".quoin", "q-0"));
-    const third = await launch("--members", "1");
-    await third.untilPrinted("Quoin is ready\n");
-    await stop(third);
-  });
+  /** A killed launcher takes its member with it. */
+  async function endMemberWith(launcher: TestProcess): Promise<void> {
+    const pids = membersOf(launcher).map(({ pid }) => pid);
+    expect(pids).to.have.lengthOf(1);
+    launcher.signal("SIGKILL");
+    await launcher.ended;
+    for (const pid of pids) {
+      await until("the end of the member", () => !exists(pid));
+    }
+  }
 
-  it("reports a corrupt log, never opens it as if empty, and leaves it as it is", async () => {
-    const first = await launch("--members", "1");
-    await first.untilPrinted("Quoin is ready\n");
+  /** A launcher ends with its only member. */
+  async function endWithMember(launcher: TestProcess): Promise<void> {
+    process.kill(membersOf(launcher)[0]?.pid ?? 0, "SIGKILL");
+    expect((await launcher.ended).code).to.equal(1);
+    expect(launcher.stderr).to.include("member q-0 ended (SIGKILL)");
+  }
+
+  it("reports lost data instead of founding again (P47), and a corrupt log, which it leaves as it is", async () => {
+    await stop(await launchMember());
+    await loseData();
+    const launcher = await launchMember();
     expect((await quoinctl(["kv", "put", "default/a", "1"])).code).to.equal(0);
-    await stop(first);
+    await stop(launcher);
     const raft = join(directory, ".quoin", "q-0", "raft");
     for (const name of readdirSync(raft).filter((file) => file.endsWith(".log"))) {
       const path = join(raft, name);
@@ -391,35 +404,13 @@ describe("npm start", function () {
     expect(walFiles(`${raft}-before-recovery`)).to.deep.equal(flipped);
   });
 
-  it("ends with its only member", async () => {
-    const child = await launch("--members", "1");
-    await child.untilPrinted("Quoin is ready\n");
-    process.kill(membersOf(child)[0]?.pid ?? 0, "SIGKILL");
-    expect((await child.ended).code).to.equal(1);
-    expect(child.stderr).to.include("member q-0 ended (SIGKILL)");
-  });
-
-  it("takes its member with it when it is killed", async () => {
-    const child = await launch("--members", "1");
-    await child.untilPrinted("Quoin is ready\n");
-    const pids = memberPids();
-    expect(pids).to.have.lengthOf(1);
-    child.signal("SIGKILL");
-    await child.ended;
-    for (const pid of pids) {
-      await until("the end of the member", () => !exists(pid));
-    }
-  });
-
-  it("explains wrong arguments, with exit code 2", async () => {
-    for (const [args, message] of [
-      [["--members", "0"], /members/],
-      [["--base-port", "80"], /1024/],
-      [["--nonsense"], /nonsense/],
-    ] as const) {
-      const child = await launch(...args);
-      expect((await child.ended).code).to.equal(2);
-      expect(child.stderr).to.match(message);
-    }
-  });
+  /** Lets it start without the data, and gives the data back. */
+  async function loseData(): Promise<void> {
+    renameSync(join(directory, ".quoin", "q-0"), join(directory, "aside"));
+    const failed = await launch("--members", "1");
+    expect((await failed.ended).code).to.equal(1);
+    expect(failed.stderr).to.match(/the data of cluster .* is gone/);
+    rmSync(join(directory, ".quoin", "q-0"), { recursive: true });
+    renameSync(join(directory, "aside"), join(directory, ".quoin", "q-0"));
+  }
 });

@@ -1,11 +1,17 @@
-/** The published package, in an empty project: types for the compiler, ESM and CommonJS for Node, and quoinctl. */
+/**
+ * The published package: unpacked in an empty project, with types for the compiler, ESM and CommonJS for Node, and
+ * quoinctl; and as its users have it, installed by npm in an empty folder, and run by each runtime.
+ */
 
-import { execFileSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { BlackHole, run } from "../../../testing/index.ts";
 import { ClusterUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { installRuntimes, isUnreachable, npmInstall, type Runtime } from "./runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MODULES = join(ROOT, "node_modules");
@@ -25,140 +31,298 @@ const COMPILER_OPTIONS = {
   allowImportingTsExtensions: true,
 };
 
+const BODY = readFileSync(new URL("./runtime-program.js", import.meta.url), "utf8");
+/** Many times what a run takes. A program that does not end by itself fails the test then. */
+const LIMIT_MS = 60_000;
+/** What a browser program installs with the package. */
+const CONNECT = ["@connectrpc/connect@2.2.0", "@connectrpc/connect-web@2.2.0"];
+/** Each runtime, with the module system of its program. */
+const RUNS = [
+  ["Node 20", "cjs"],
+  ["Node 20", "mjs"],
+  ["Node 22", "mjs"],
+  ["Node 26", "mjs"],
+  ["Bun", "mjs"],
+  ["Deno", "mjs"],
+] as const;
+
 describe("the published package", function () {
-  // Starts and kills dozens of processes; the limit is for a busy machine.
-  this.timeout(240_000);
+  // Starts and kills dozens of processes, and may download four runtimes; the limit is for a busy machine.
+  this.timeout(600_000);
 
   const directories = new TemporaryDirectories();
-  const running: TestProcess[] = [];
-  let project: string;
+  let tarball: string;
   let cluster: ClusterUnderTest;
 
   before(async () => {
-    project = directories.make();
-    const tarballs = join(project, "tarballs");
-    execFileSync(process.execPath, [PACKAGER, "--out", tarballs], { cwd: project });
-    const target = join(project, "node_modules/@quoin/client");
-    mkdirSync(target, { recursive: true });
-    const tarball = join(tarballs, `quoin-client-${VERSION}.tgz`);
-    execFileSync("tar", ["--extract", "--file", tarball, "--directory", target, "--strip-components", "1"]);
-    for (const name of DEPENDENCIES) {
-      const link = join(project, "node_modules", name);
-      mkdirSync(join(link, ".."), { recursive: true });
-      symlinkSync(join(MODULES, name), link);
-    }
-    writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
-    writeFileSync(
-      join(project, "tsconfig.json"),
-      JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts", "*.cts"] }),
-    );
-    cpSync(join(project, "node_modules/@quoin/client/examples"), project, { recursive: true });
+    tarball = (await run(process.execPath, [PACKAGER, "--out", directories.make()])).trim();
     cluster = await ClusterUnderTest.start(1);
   });
 
   after(async () => {
-    for (const child of running) {
-      await child.dispose();
-    }
-    await cluster.dispose();
+    await cluster?.dispose();
     directories.removeAll();
   });
 
-  async function run(program: string, ...args: string[]): Promise<TestProcess> {
-    const env = {
-      ...process.env,
-      HOME: project,
-      QUOIN_ENDPOINTS: cluster.endpoints.join(","),
-      QUOIN_TOKEN: await cluster.tokens.token(),
-    };
-    const child = new TestProcess(join(project, program), args, { cwd: project, env });
-    running.push(child);
-    expect((await child.ended).code, child.stderr).to.equal(0);
-    return child;
-  }
+  describe("unpacked in an empty project", () => {
+    const running: TestProcess[] = [];
+    let project: string;
 
-  it("holds no source that Node would not run there, and no test", () => {
-    const files = globSync("node_modules/@quoin/*/**/*.ts", { cwd: project });
-    const sources = files.filter((file) => !file.endsWith(".d.ts"));
-    expect(sources.every((file) => file.includes("/client/examples/"))).to.equal(true);
-    expect(files.filter((file) => file.includes(".spec."))).to.deep.equal([]);
-  });
-
-  it("type-checks in a strict project: the examples are written against it", () => {
-    const check = () =>
-      execFileSync(join(MODULES, ".bin/tsc"), ["--project", project], { encoding: "utf8", stdio: "pipe" });
-    writeFileSync(
-      join(project, "consumer.cts"),
-      'import quoin = require("@quoin/client");\n' +
-        'export const isMissing = (error: unknown): boolean => quoin.isQuoinError(error, "KEY_NOT_FOUND");\n',
-    );
-    expect(check()).to.equal("");
-    writeFileSync(
-      join(project, "wrong.ts"),
-      'import type { Client } from "@quoin/client";\nexport const wrong = (client: Client) => client.locks.hold("n");\n',
-    );
-    expect(check, "a type error is noticed").to.throw();
-  });
-
-  for (const [module, resolution, ...files] of [
-    ["node16", "node16", "esm.mts", "commonjs.cts"],
-    ["nodenext", "nodenext", "esm.mts", "commonjs.cts"],
-    ["esnext", "bundler", "bundled.ts"],
-  ] as const) {
-    it(`has types for the module resolution ${resolution}, also with its declarations checked`, () => {
-      const consumer =
-        'import { createClient, isQuoinError, type QuoinReason } from "@quoin/client";\n' +
-        'const reason: QuoinReason = "KEY_NOT_FOUND";\n' +
-        'const client = createClient({ endpoints: ["h:1"], credentials: { token: "t" } });\n' +
-        "export const isMissing = (error: unknown): boolean => isQuoinError(error, reason);\n" +
-        'export const read = async (): Promise<Uint8Array> => (await client.keyValue.get("n", "k")).value;\n' +
-        "// @ts-expect-error There is no such option.\n" +
-        'export const wrong = () => client.keyValue.put("n", "k", "v", { ttlSecond: 1 });\n';
-      for (const file of files) writeFileSync(join(project, file), consumer);
-      const options = "--noEmit --strict --ignoreConfig --target es2022 --lib es2022,esnext.disposable".split(" ");
-      const args = [...options, "--types", "node", "--module", module, "--moduleResolution", resolution, ...files];
-      expect(execFileSync(join(MODULES, ".bin/tsc"), args, { cwd: project, encoding: "utf8", stdio: "pipe" })).to.equal(
-        "",
-      );
-    });
-  }
-
-  it("runs: the examples, and quoinctl", async () => {
-    expect((await run("locks.ts")).stdout).to.include("then it is FREE");
-    expect((await run("watch.ts")).stdout).to.include("later: DELETE three");
-    const quoinctl = "node_modules/@quoin/client/dist/quoinctl/quoinctl.mjs";
-    await run(quoinctl, "kv", "put", "default/k", "v");
-    expect((await run(quoinctl, "kv", "get", "default/k")).stdout).to.equal("v\n");
-    expect((await run(quoinctl, "kv", "get", "default/k", "-o", "yaml")).stdout).to.include("value_text: v\n");
-    await run(quoinctl, "context", "set", "here", "--endpoints", cluster.endpoints.join(","));
-    expect((await run(quoinctl, "context", "current")).stdout).to.equal("here\n");
-    expect((await run(quoinctl, "--version")).stdout).to.equal(`${VERSION}\n`);
-  });
-
-  it("makes spans in an application that has OpenTelemetry, which the package does not bring", async () => {
-    const installed = join(project, "node_modules/@opentelemetry");
-    mkdirSync(installed);
-    symlinkSync(join(MODULES, "@opentelemetry/api"), join(installed, "api"));
-    for (const [file, load] of [
-      ["traced.mjs", 'import { createClient } from "@quoin/client";'],
-      ["traced-by-require.mjs", 'const { createClient } = createRequire(import.meta.url)("@quoin/client");'],
-    ] as const) {
+    before(() => {
+      project = directories.make();
+      const target = join(project, "node_modules/@quoin/client");
+      mkdirSync(target, { recursive: true });
+      execFileSync("tar", ["--extract", "--file", tarball, "--directory", target, "--strip-components", "1"]);
+      for (const name of DEPENDENCIES) {
+        const link = join(project, "node_modules", name);
+        mkdirSync(join(link, ".."), { recursive: true });
+        symlinkSync(join(MODULES, name), link);
+      }
+      writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
       writeFileSync(
-        join(project, file),
-        `import { createRequire } from "node:module";
-        import { trace } from "@opentelemetry/api";
-        ${load}
-        const names = [];
-        const span = trace.wrapSpanContext({ traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 });
-        trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: (name) => names.push(name) && span }) });
-        const { QUOIN_ENDPOINTS, QUOIN_TOKEN } = process.env;
-        const client = createClient({ endpoints: QUOIN_ENDPOINTS.split(","), credentials: { token: QUOIN_TOKEN } });
-        await client.keyValue.put("default", "traced", "x");
-        console.log(JSON.stringify(names));
-        client.close();\n`,
+        join(project, "tsconfig.json"),
+        JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts", "*.cts"] }),
       );
-      const names = JSON.parse((await run(file)).stdout);
-      expect(names.slice(0, 2), file).to.deep.equal(["quoin PutKey", "coordination.v1.KeyValueService/PutKey"]);
+      cpSync(join(project, "node_modules/@quoin/client/examples"), project, { recursive: true });
+    });
+
+    after(async () => {
+      for (const child of running) {
+        await child.dispose();
+      }
+    });
+
+    async function runHere(program: string, ...args: string[]): Promise<TestProcess> {
+      const env = {
+        ...process.env,
+        HOME: project,
+        QUOIN_ENDPOINTS: cluster.endpoints.join(","),
+        QUOIN_TOKEN: await cluster.tokens.token(),
+      };
+      const child = new TestProcess(join(project, program), args, { cwd: project, env });
+      running.push(child);
+      expect((await child.ended).code, child.stderr).to.equal(0);
+      return child;
+    }
+
+    it("holds no source that Node would not run there, and no test", () => {
+      const files = globSync("node_modules/@quoin/*/**/*.ts", { cwd: project });
+      const sources = files.filter((file) => !file.endsWith(".d.ts"));
+      expect(sources.every((file) => file.includes("/client/examples/"))).to.equal(true);
+      expect(files.filter((file) => file.includes(".spec."))).to.deep.equal([]);
+    });
+
+    it("type-checks in a strict project: the examples are written against it", () => {
+      writeFileSync(
+        join(project, "consumer.cts"),
+        'import quoin = require("@quoin/client");\n' +
+          'export const isMissing = (error: unknown): boolean => quoin.isQuoinError(error, "KEY_NOT_FOUND");\n',
+      );
+      writeFileSync(
+        join(project, "wrong.ts"),
+        'import type { Client } from "@quoin/client";\n' +
+          "// @ts-expect-error The compiler complains if the next line has no error.\n" +
+          'export const wrong = (client: Client) => client.locks.hold("n");\n',
+      );
+      const args = ["--project", project];
+      expect(execFileSync(join(MODULES, ".bin/tsc"), args, { encoding: "utf8", stdio: "pipe" })).to.equal("");
+    });
+
+    for (const [module, resolution, ...files] of [
+      ["node16", "node16", "esm.mts", "commonjs.cts"],
+      ["nodenext", "nodenext", "esm.mts", "commonjs.cts"],
+      ["esnext", "bundler", "bundled.ts"],
+    ] as const) {
+      it(`has types for the module resolution ${resolution}, also with its declarations checked`, () => {
+        const consumer =
+          'import { createClient, isQuoinError, type QuoinReason } from "@quoin/client";\n' +
+          'const reason: QuoinReason = "KEY_NOT_FOUND";\n' +
+          'const client = createClient({ endpoints: ["h:1"], credentials: { token: "t" } });\n' +
+          "export const isMissing = (error: unknown): boolean => isQuoinError(error, reason);\n" +
+          'export const read = async (): Promise<Uint8Array> => (await client.keyValue.get("n", "k")).value;\n' +
+          "// @ts-expect-error There is no such option.\n" +
+          'export const wrong = () => client.keyValue.put("n", "k", "v", { ttlSecond: 1 });\n';
+        for (const file of files) writeFileSync(join(project, file), consumer);
+        const options = "--noEmit --strict --ignoreConfig --target es2022 --lib es2022,esnext.disposable".split(" ");
+        const args = [...options, "--types", "node", "--module", module, "--moduleResolution", resolution, ...files];
+        expect(
+          execFileSync(join(MODULES, ".bin/tsc"), args, { cwd: project, encoding: "utf8", stdio: "pipe" }),
+        ).to.equal("");
+      });
+    }
+
+    it("runs: the examples, and quoinctl", async () => {
+      expect((await runHere("locks.ts")).stdout).to.include("then it is FREE");
+      expect((await runHere("watch.ts")).stdout).to.include("later: DELETE three");
+      const quoinctl = "node_modules/@quoin/client/dist/quoinctl/quoinctl.mjs";
+      await runHere(quoinctl, "kv", "put", "default/k", "v");
+      expect((await runHere(quoinctl, "kv", "get", "default/k")).stdout).to.equal("v\n");
+      expect((await runHere(quoinctl, "kv", "get", "default/k", "-o", "yaml")).stdout).to.include("value_text: v\n");
+      await runHere(quoinctl, "context", "set", "here", "--endpoints", cluster.endpoints.join(","));
+      expect((await runHere(quoinctl, "context", "current")).stdout).to.equal("here\n");
+      expect((await runHere(quoinctl, "--version")).stdout).to.equal(`${VERSION}\n`);
+    });
+
+    it("makes spans in an application that has OpenTelemetry, which the package does not bring", async () => {
+      const installed = join(project, "node_modules/@opentelemetry");
+      mkdirSync(installed);
+      symlinkSync(join(MODULES, "@opentelemetry/api"), join(installed, "api"));
+      for (const [file, load] of [
+        ["traced.mjs", 'import { createClient } from "@quoin/client";'],
+        ["traced-by-require.mjs", 'const { createClient } = createRequire(import.meta.url)("@quoin/client");'],
+      ] as const) {
+        writeFileSync(
+          join(project, file),
+          `import { createRequire } from "node:module";
+          import { trace } from "@opentelemetry/api";
+          ${load}
+          const names = [];
+          const span = trace.wrapSpanContext({ traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 });
+          trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: (name) => names.push(name) && span }) });
+          const { QUOIN_ENDPOINTS, QUOIN_TOKEN } = process.env;
+          const client = createClient({ endpoints: QUOIN_ENDPOINTS.split(","), credentials: { token: QUOIN_TOKEN } });
+          await client.keyValue.put("default", "traced", "x");
+          console.log(JSON.stringify(names));
+          client.close();\n`,
+        );
+        const names = JSON.parse((await runHere(file)).stdout);
+        expect(names.slice(0, 2), file).to.deep.equal(["quoin PutKey", "coordination.v1.KeyValueService/PutKey"]);
+      }
+    });
+  });
+
+  describe("installed by npm", () => {
+    const running: ChildProcess[] = [];
+    const sockets: Socket[] = [];
+    let runtimes: readonly Runtime[] = [];
+    let project: string;
+    let hole: BlackHole;
+    let silent: Server;
+
+    before(async function () {
+      project = directories.make();
+      try {
+        await npmInstall(project, [tarball, ...CONNECT]);
+        runtimes = await installRuntimes();
+      } catch (error) {
+        // Only on a machine without a registry; the verification of each commit needs one.
+        if (process.env.CI !== undefined || !isUnreachable(error)) throw error;
+        process.stderr.write("skipped: npm reaches no registry, and its cache does not have the packages\n");
+        this.skip();
+      }
+      writeFileSync(
+        join(project, "program.mjs"),
+        `import * as quoin from "@quoin/client";\n${BODY}\nawait useQuoin(quoin);\n`,
+      );
+      const body = BODY.replace(/^export /m, "");
+      writeFileSync(
+        join(project, "program.cjs"),
+        `const quoin = require("@quoin/client");\n${body}\nuseQuoin(quoin);\n`,
+      );
+      hole = await BlackHole.open("127.0.0.1", 0);
+      silent = createServer((socket) => {
+        socket.on("error", () => undefined);
+        sockets.push(socket);
+      });
+      await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    });
+
+    after(async () => {
+      for (const child of running) child.kill("SIGKILL");
+      for (const socket of sockets) socket.destroy();
+      silent?.close();
+      await hole?.close();
+    });
+
+    for (const [name, kind] of RUNS) {
+      it(`works with ${name}, in a program of type ${kind}, which ends when it closes the client`, async () => {
+        const runtime = runtimes.find((each) => each.name === name)!;
+        const seen = JSON.parse(await output(runtime, `program.${kind}`));
+        expect(seen).to.deep.equal({
+          value: "one",
+          watched: ["PUT one"],
+          work: true,
+          events: ["1 first"],
+          followed: 1,
+          missing: [true, true, "NOT_FOUND"],
+          wrong: "ttlSecond is not an option of keyValue.put; did you mean ttlSeconds?",
+          ended: ["CANCELLED", "CANCELLED", "CANCELLED", "CANCELLED"],
+        });
+      });
+    }
+
+    it("has one class of errors for `import` and `require`", async () => {
+      const both = join(project, "both.mjs");
+      writeFileSync(
+        both,
+        'import { createRequire } from "node:module";\nimport { QuoinError } from "@quoin/client";\n' +
+          'console.log(createRequire(import.meta.url)("@quoin/client").QuoinError === QuoinError);\n',
+      );
+      expect(await output(runtimes[0]!, both)).to.equal("true\n");
+    });
+
+    it("has quoinctl, which runs with the oldest Node", async () => {
+      const quoinctl = join(project, "node_modules/.bin/quoinctl");
+      expect(await output(runtimes[0]!, quoinctl, "kv", "put", "default/k", "v")).to.include("REVISION");
+      expect(await output(runtimes[0]!, quoinctl, "kv", "get", "default/k")).to.equal("v\n");
+    });
+
+    it("has the services for connect-web, as the example of a page uses them", async () => {
+      const file = join(project, "browser.mjs");
+      const services = new URL("../../../client/examples/browser/services.js", import.meta.url);
+      writeFileSync(join(project, "services.mjs"), readFileSync(services));
+      writeFileSync(
+        file,
+        `import { connect } from "./services.mjs";
+        const { keyValue, watch } = connect(process.env.QUOIN_HTTP_ENDPOINTS.split(",")[0], process.env.QUOIN_TOKEN);
+        const key = { namespace: "default", key: "from a page" };
+        const ending = new AbortController();
+        const changes = watch.watchKeys({ namespace: "default", prefix: key.key }, ending)[Symbol.asyncIterator]();
+        const { value: first } = await changes.next();
+        await keyValue.putKey({ ...key, value: new TextEncoder().encode("hello") });
+        let second;
+        // A message without events only reports progress.
+        do ({ value: second } = await changes.next());
+        while (second.events.length === 0);
+        ending.abort();
+        const { version } = await keyValue.getKey(key);
+        const error = await keyValue.getKey({ ...key, key: "none" }).catch((thrown) => thrown.metadata.get("error-reason"));
+        const text = new TextDecoder();
+        console.log(JSON.stringify([first.created, text.decode(second.events[0].kv.value), String(version), error]));\n`,
+      );
+      expect(JSON.parse(await output(runtimes[0]!, file))).to.deep.equal([true, "hello", "1", "KEY_NOT_FOUND"]);
+    });
+
+    /** The standard output of a program that ends by itself with the code 0. */
+    async function output({ program, args }: Runtime, file: string, ...parameters: readonly string[]): Promise<string> {
+      const child = spawn(program, [...args, file, ...parameters], {
+        cwd: project,
+        env: {
+          ...process.env,
+          HOME: project,
+          QUOIN_ENDPOINTS: cluster.endpoints.join(","),
+          QUOIN_HTTP_ENDPOINTS: cluster.httpEndpoints.join(","),
+          QUOIN_TOKEN: await cluster.tokens.token(),
+          UNREACHED: `127.0.0.1:${hole.port}`,
+          UNANSWERED: `127.0.0.1:${(silent.address() as AddressInfo).port}`,
+          // Neither asks the network for anything.
+          DENO_NO_UPDATE_CHECK: "1",
+          BUN_CONFIG_NO_TELEMETRY: "1",
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+        timeout: LIMIT_MS,
+        killSignal: "SIGKILL",
+      });
+      running.push(child);
+      const written = { stdout: "", stderr: "" };
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (written.stdout += text));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (written.stderr += text));
+      const [code, signal] = await new Promise<unknown[]>((resolve) => {
+        child.once("error", (error) => resolve([error.message, null]));
+        child.once("close", (...end) => resolve(end));
+      });
+      expect([code, signal], `${written.stderr}\n${written.stdout}`).to.deep.equal([0, null]);
+      return written.stdout;
     }
   });
 });

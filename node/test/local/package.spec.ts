@@ -37,7 +37,7 @@ describe("the package quoin", function () {
     const options = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
     execFileSync("npm", ["install", ...options, tarball], { cwd: project, stdio: "pipe" });
     quoin = join(project, "node_modules/.bin/quoin");
-    // `test/client/package-runtimes.spec.ts` installs the packed SDK. Here its sources do, which saves another build.
+    // `test/client/package.spec.ts` installs the packed SDK. Here its sources do, which saves another build.
     mkdirSync(join(project, "node_modules/@quoin"));
     symlinkSync(join(ROOT, "client"), join(project, "node_modules/@quoin/client"));
   });

@@ -18,6 +18,7 @@ import {
 const EMAIL = "owner@quoin.test";
 const OLD_PASSWORD = "a long password";
 const NEW_PASSWORD = "another long password";
+const REFUSED_PASSWORD = "a password that nobody gets";
 
 describe("the reset of the owner on a stopped member", function () {
   this.timeout(180_000);
@@ -46,7 +47,9 @@ describe("the reset of the owner on a stopped member", function () {
     running.push(child);
     const ended = await child.ended;
     const { stdout, stderr } = child;
-    expect(`${stdout}${stderr}`, "no secret is printed").to.not.include(NEW_PASSWORD);
+    for (const secret of [NEW_PASSWORD, REFUSED_PASSWORD]) {
+      expect(`${stdout}${stderr}`, "no secret is printed").to.not.include(secret);
+    }
     return { ...ended, stdout, stderr };
   }
 
@@ -84,7 +87,7 @@ describe("the reset of the owner on a stopped member", function () {
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 
-  it("gives the owner a new password and an API key; the old password and earlier logins are refused", async () => {
+  it("gives the owner a new password, which ends earlier logins, makes another owner, and changes no directory that it refuses", async () => {
     const before = await member.start();
     const oldToken = await tokenOfLogin(before, OLD_PASSWORD);
     expect(await listKeys(before, oldToken)).to.equal(200);
@@ -114,35 +117,23 @@ describe("the reset of the owner on a stopped member", function () {
     expect(exchange.status).to.equal(200);
     // API keys stay.
     expect(await listKeys(after, await member.token(after))).to.equal(200);
+
+    await refuseDirectories();
+    await addOwner();
   });
 
-  it("makes an owner of another address, with the password from standard input, and again without harm", async () => {
-    await member.start();
-    await stopInOrder();
-    const email = "second@quoin.test";
-    for (const word of ["new", "as before"]) {
-      const ended = await run(flags(member.dataDirectory, { email }), `${NEW_PASSWORD}\n`);
-      expect(ended.code, ended.stderr).to.equal(0);
-      expect(ended.stdout).to.include(`, ${word})`);
-    }
-    const after = await member.start();
-    const token = await tokenOfLogin(after, NEW_PASSWORD, email);
-    const users = await fetch(`http://${after.http}/users`, { headers: { authorization: `Bearer ${token}` } });
-    const listed = (await users.json()) as { users: { email: string; role: string; status: string }[] };
-    expect(listed.users.find((user) => user.email === email)).to.include({ role: "owner", status: "active" });
-    expect((await login(after, OLD_PASSWORD)).status, "the first owner stays").to.equal(200);
-  });
-
-  it("refuses a directory in use, of another member, or damaged, and changes nothing there", async () => {
-    await member.start();
+  /** Refuses the directory while the member runs; then stops it, and refuses the directory for other reasons. */
+  async function refuseDirectories(): Promise<void> {
     const { dataDirectory } = member;
-    const args = [...flags(dataDirectory), "--password-file", passwordFile];
+    const refusedFile = join(directory, "refused-password");
+    writeFileSync(refusedFile, `${REFUSED_PASSWORD}\n`, { mode: 0o600 });
+    const args = [...flags(dataDirectory), "--password-file", refusedFile];
     expect(await refusal(71, args))
       .to.include("another process uses")
       .and.to.include("Stop that process");
     await stopInOrder();
 
-    const other = [...flags(dataDirectory, { name: "q-7" }), "--password-file", passwordFile];
+    const other = [...flags(dataDirectory, { name: "q-7" }), "--password-file", refusedFile];
     expect(await refusal(73, other)).to.include('belongs to member "q-0" of cluster "quoin", not to "q-7"');
     const fence = readFileSync(join(dataDirectory, "fence"));
     const identity = readFileSync(join(dataDirectory, "identity"));
@@ -157,9 +148,23 @@ describe("the reset of the owner on a stopped member", function () {
     expect(readFileSync(join(dataDirectory, "fence"))).to.deep.equal(fence);
     expect(readFileSync(join(dataDirectory, "identity"))).to.deep.equal(identity);
     writeFileSync(damaged, whole);
+  }
+
+  /** Makes an owner of another address, with the password from standard input, and again without harm. */
+  async function addOwner(): Promise<void> {
+    const email = "second@quoin.test";
+    for (const word of ["new", "as before"]) {
+      const ended = await run(flags(member.dataDirectory, { email }), `${NEW_PASSWORD}\n`);
+      expect(ended.code, ended.stderr).to.equal(0);
+      expect(ended.stdout).to.include(`, ${word})`);
+    }
     const after = await member.start();
-    expect((await login(after, OLD_PASSWORD)).status).to.equal(200);
-  });
+    const token = await tokenOfLogin(after, NEW_PASSWORD, email);
+    const users = await fetch(`http://${after.http}/users`, { headers: { authorization: `Bearer ${token}` } });
+    const listed = (await users.json()) as { users: { email: string; role: string; status: string }[] };
+    expect(listed.users.find((user) => user.email === email)).to.include({ role: "owner", status: "active" });
+    expect((await login(after, NEW_PASSWORD)).status, "the first owner stays").to.equal(200);
+  }
 
   it("refuses a directory without a cluster, and makes none", async () => {
     const args = (dataDirectory: string) => [...flags(dataDirectory), "--password-file", passwordFile];
@@ -177,9 +182,7 @@ describe("the reset of the owner on a stopped member", function () {
     expect(await refusal(73, args(member.dataDirectory))).to.include("belongs to no cluster yet");
   });
 
-  it("names the flag that is wrong, and never a secret", async () => {
-    await member.start();
-    await stopInOrder();
+  it("names the flag that is wrong, and never a secret, before it looks at the directory", async () => {
     const args = flags(member.dataDirectory);
     expect(await refusal(76, args, "short\n")).to.include("--password-file must");
     expect(await refusal(76, [...args, "--password-file", join(directory, "none")])).to.include("cannot be read");

@@ -36,8 +36,8 @@ const PART_BYTES = 5 * 1024 * 1024;
 const LARGE = randomBytes(PART_BYTES + 100_000);
 /** Create, two parts, complete. */
 const LARGE_REQUESTS = 4;
-/** Fewer faults for a slow server. */
-const FAULTS_OF_SLOW_SERVERS: readonly Fault[] = ["lose-answer", "slow-down"];
+/** The fault that depends most on the server: it gets a request twice. The proxy makes most others without the server. */
+const FAULTS_OF_SLOW_SERVERS: readonly Fault[] = ["lose-answer"];
 const SMALL = Buffer.from("a small object");
 const DAY_MS = 24 * 3_600_000;
 const CREDENTIALS = { accessKeyId: ACCESS_KEY, secretAccessKey: SECRET_KEY };
@@ -68,6 +68,8 @@ async function namesOf(store: S3Store, prefix = ""): Promise<string[]> {
 function digestOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
+
+const LARGE_DIGEST = digestOf(LARGE);
 
 async function digestIn(store: S3Store, name: string): Promise<string> {
   return digestOf(await collect(await store.get(name)));
@@ -142,7 +144,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       await store.put("c.d/large", chunked(LARGE, 70_000));
       expect(await collect(await store.get("c/segments/b"))).to.deep.equal(SMALL);
       expect(await collect(await store.get("c/segments/a"))).to.deep.equal(Buffer.alloc(0));
-      expect(await digestIn(store, "c.d/large")).to.equal(digestOf(LARGE));
+      expect(await digestIn(store, "c.d/large")).to.equal(LARGE_DIGEST);
       expect((await listed(store)).map(({ name, size }) => [name, size])).to.deep.equal([
         ["c.d/large", LARGE.length],
         ["c/segments/a", 0],
@@ -263,7 +265,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
           await patient.put(`c/${number}`, chunked(LARGE, 1_000_000));
           expect(proxy.count, `request ${number}`).to.be.greaterThan(LARGE_REQUESTS);
           proxy.begin();
-          expect(await digestIn(store, `c/${number}`), `request ${number}`).to.equal(digestOf(LARGE));
+          expect(await digestIn(store, `c/${number}`), `request ${number}`).to.equal(LARGE_DIGEST);
         }
         expect(await namesOf(store)).to.have.length(LARGE_REQUESTS);
       });
@@ -275,7 +277,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
         await patient.put("a", chunked(SMALL));
         await patient.put("b", chunked(LARGE, 1_000_000));
         proxy.begin(first);
-        expect(await digestIn(patient, "b")).to.equal(digestOf(LARGE));
+        expect(await digestIn(patient, "b")).to.equal(LARGE_DIGEST);
         proxy.begin(first);
         expect(await collect(await patient.get("a"))).to.deep.equal(SMALL);
         proxy.begin(first);
@@ -302,11 +304,11 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
           expect(object?.size).to.be.oneOf([undefined, LARGE.length]);
           if (object !== undefined) {
             expect(number).to.equal(LARGE_REQUESTS);
-            expect(await digestIn(store, name)).to.equal(digestOf(LARGE));
+            expect(await digestIn(store, name)).to.equal(LARGE_DIGEST);
           }
         }
         await store.put("c/again", chunked(LARGE, 1_000_000));
-        expect(await digestIn(store, "c/again")).to.equal(digestOf(LARGE));
+        expect(await digestIn(store, "c/again")).to.equal(LARGE_DIGEST);
         await store.sweep(Date.now() + 2 * DAY_MS);
         expect(await store.sweep(Date.now() + 2 * DAY_MS)).to.equal(0);
       });
@@ -317,7 +319,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       const hasty = await open({ attempts: 2 });
       // Each answer is cut in half.
       proxy.begin((number) => (number <= 5 ? "cut-answer" : undefined));
-      expect(await digestIn(hasty, "a")).to.equal(digestOf(LARGE));
+      expect(await digestIn(hasty, "a")).to.equal(LARGE_DIGEST);
       expect(proxy.count).to.equal(6);
       proxy.begin((number) => (number === 1 ? "cut-answer" : "refuse"));
       const failure = await failureOf(digestIn(hasty, "a"));

@@ -72,5 +72,6 @@ describe("the health of real members", function () {
     empty.start();
     await empty.untilState("EMPTY");
     expect(await failureOf(empty, "voter")).to.equal("[-]voter failed: the member is EMPTY");
+    await cluster.forget("q-4");
   });
 });

@@ -30,7 +30,8 @@ const PASSWORD = "correct horse battery";
 const LATEST_MS = 1_000;
 /** Requests of each kind to each member, before and after. */
 const REQUESTS = 8;
-const REST_MS = 5;
+/** Between two requests of a kind to a member; it ends when a revocation is answered. */
+const REST_MS = 40;
 /** Requests are on their way within this time; a member may pause for this long without being missed. */
 const SENT_MS = 100;
 /** Number of tokens in use at a time, the newest ones. */
@@ -233,11 +234,12 @@ describe("revocation", function () {
     }
     await until("what was appended before", () => tails.every(({ text }) => text.includes(base64(early))));
     let isOver = false;
+    let answered = Promise.withResolvers<void>();
     const work = async (kind: Kind, member: number): Promise<void> => {
       while (!isOver) {
         const beganMs = performance.now();
         attempts.push({ kind, member, beganMs, result: await ask(kind, member, credentials) });
-        await pause(REST_MS);
+        await Promise.race([pause(REST_MS), answered.promise]);
       }
     };
     const load = Promise.all(kinds.flatMap((kind) => cluster.members.map((_, member) => work(kind, member))));
@@ -255,6 +257,10 @@ describe("revocation", function () {
       );
       await revoke(credentials);
       const answeredMs = performance.now();
+      const resting = answered;
+      answered = Promise.withResolvers();
+      // The first moment is the most dangerous one: then each kind of request begins at each member.
+      resting.resolve();
       await pause(LATEST_MS);
       await tell(at, late);
       const lateMs = performance.now();
@@ -298,7 +304,8 @@ describe("revocation", function () {
     "token exchange": "invalid_api_key",
   };
 
-  for (const at of [0, 1, 2]) {
+  // The leader, unless there was an election, and a follower.
+  for (const at of [0, 1]) {
     it(`of an API key at q-${at} leaves nothing that succeeds`, () =>
       check(at, ({ apiKeyId }) => succeeds(at, "DELETE", `/keys/${apiKeyId}`, owner), REVOKED, "TOKEN_REVOKED"));
   }

@@ -1,6 +1,6 @@
 /**
- * The continuous archive of three real members. It goes on when the archiving member is killed, when the leader
- * changes, and after its store was unavailable. It reports missing entries openly.
+ * The continuous archive of real members. It goes on when the archiving member is killed, when the leader changes, and
+ * after its store was unavailable. It reports missing entries openly.
  */
 
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts
 
 /** An archive begins, or goes on at another member, within this time; far longer than it takes. */
 const ARCHIVE_LIMIT_MS = 90_000;
-/** Some hundred MiB are written, which takes long on a busy machine. */
+/** A hundred MiB are written, which takes long on a busy machine. */
 const COMPACTION_LIMIT_MS = 240_000;
 const LATEST: RestorePoint = { kind: "latest" };
 
@@ -73,11 +73,12 @@ describe("the archive of a cluster", function () {
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
   async function withCluster(
+    members: number,
     flags: readonly string[],
     test: (cluster: ClusterUnderTest) => Promise<void>,
   ): Promise<void> {
     const all = ["--backup-store", join(directory, "store"), "--backup-archive", ...flags];
-    await ClusterUnderTest.with(3, test, { placementOf: async () => ({ flags: all }) });
+    await ClusterUnderTest.with(members, test, { placementOf: async () => ({ flags: all }) });
   }
 
   async function openArchive(): Promise<BackupStore> {
@@ -96,8 +97,8 @@ describe("the archive of a cluster", function () {
     return rebuilt.progress.revision;
   }
 
-  it("goes on with another member when the archiving one is killed, and when the leader changes", async () => {
-    await withCluster([], async (cluster) => {
+  it("goes on when the archiving member is killed, the leader changes, and its store was unavailable", async () => {
+    await withCluster(3, [], async (cluster) => {
       const client = cluster.client();
       const first = await archiver(cluster, await write(client, 50, "first"));
       expect(first.member, "a follower archives").not.to.equal(await cluster.leader());
@@ -107,59 +108,44 @@ describe("the archive of a cluster", function () {
       first.member.start();
       await cluster.untilReady();
       await cluster.transfer(second.member.name);
-      const third = await archiver(cluster, await write(client, 50, "third"));
-      expect(third.status.archive?.chainBreaks, "chains that were broken").to.equal(0);
-      const last = await write(client, 5, "last");
-      await archiver(cluster, last);
-      expect(await rebuiltRevision("scratch")).to.be.at.least(last);
-      const { chains, problems } = await readCatalog(await openArchive());
-      expect(chains.length, "one chain from the beginning on").to.equal(1);
-      expect(problems.filter(({ kind }) => kind !== "fork")).to.deep.equal([]);
-    });
-  });
+      await archiver(cluster, await write(client, 50, "third"));
 
-  it("goes on where it was after its store was unavailable, and leaves no partial object", async () => {
-    await withCluster([], async (cluster) => {
-      const client = cluster.client();
-      await archiver(cluster, await write(client, 20, "before"));
       renameSync(join(directory, "store"), join(directory, "away"));
       const during = await write(client, 200, "during");
-      await until("a failure to be reported", async () => {
-        return [...(await statuses(cluster)).values()].some(({ archive }) => (archive?.failures ?? 0) > 0);
-      });
-      await until("the failure to be explained", async () => {
-        return [...(await statuses(cluster)).values()].some(({ archive }) =>
-          archive?.lastError.includes("no such directory"),
-        );
+      await until("a failure to be reported, with its reason", async () => {
+        return [...(await statuses(cluster)).values()].some(({ archive }) => {
+          return (archive?.failures ?? 0) > 0 && archive?.lastError.includes("no such directory");
+        });
       });
       renameSync(join(directory, "away"), join(directory, "store"));
       const { status } = await archiver(cluster, during);
-      expect([status.archive?.chainBreaks, status.archive?.chainBroken]).to.deep.equal([0, false]);
+      expect([status.archive?.chainBreaks, status.archive?.chainBroken], "broken chains").to.deep.equal([0, false]);
       expect(await rebuiltRevision("scratch")).to.be.at.least(during);
-      const left = readdirSync(join(directory, "store"), { recursive: true }).filter((name) =>
-        String(name).includes(".draft"),
-      );
-      expect(left).to.deep.equal([]);
+      const { chains, problems } = await readCatalog(await openArchive());
+      expect(chains.length, "one chain from the beginning on").to.equal(1);
+      expect(problems.filter(({ kind }) => kind !== "fork")).to.deep.equal([]);
+      const objects = readdirSync(join(directory, "store"), { recursive: true, encoding: "utf8" });
+      expect(objects.filter((name) => name.includes(".draft"))).to.deep.equal([]);
     });
   });
 
   it("breaks its chain openly when the log was compacted past it, and begins another", async () => {
-    await withCluster(["--log-catch-up-mib", "64"], async (cluster) => {
+    // One member alone has all that this needs: a log, a store that is away, and the limit of the log.
+    await withCluster(1, ["--log-catch-up-mib", "64"], async (cluster) => {
       const client = cluster.client();
       const before = await archiver(cluster, await write(client, 5, "before"));
       const archived = before.status.archive?.archivedIndex ?? 0;
       renameSync(join(directory, "store"), join(directory, "away"));
       const value = Buffer.alloc(1024 * 1024, "x");
       await until(
-        "the log of every member to begin behind the archive",
+        "the log to begin behind the archive",
         async () => {
           await Promise.all(
             Array.from({ length: 8 }, (_, at) =>
               client.keyValue.put("default", `large-${at}`, value, { timeoutMs: 30_000 }),
             ),
           );
-          const known = await Promise.all(cluster.members.map((member) => member.status()));
-          return known.every((status) => (status?.firstIndex ?? 0) > archived + 1);
+          return ((await cluster.member("q-0").status())?.firstIndex ?? 0) > archived + 1;
         },
         COMPACTION_LIMIT_MS,
       );

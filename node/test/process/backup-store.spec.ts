@@ -38,8 +38,10 @@ import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 /** The first time, the server is built. */
 const START_LIMIT_MS = 10 * 60_000;
 const VALUE_BYTES = 1024 * 1024;
-/** This many values fill a segment. The member then writes it at once, in more than one part. */
+/** This many values fill a segment. The member then writes it at once. */
 const FULL_SEGMENT = 9;
+/** Values of random bytes stay large in the store, so objects have several parts; others are compressed to nothing. */
+type Values = "random" | "compressible";
 const PUT_LIMIT_MS = 20_000;
 /** Longer than the interval between two snapshots. */
 const AGE_MS = 25 * 3_600_000;
@@ -162,17 +164,18 @@ describe("the store of a member, a bucket behind TLS", function () {
   }
 
   /** Writes a full segment. @returns the revision of the last write, when all of them were acknowledged */
-  async function write(prefix: string): Promise<number> {
+  async function write(prefix: string, values: Values): Promise<number> {
     const { keyValue } = client as Client;
     const puts = Array.from({ length: FULL_SEGMENT }, (_, at) => {
-      return keyValue.put("default", `${prefix}-${at}`, randomBytes(VALUE_BYTES), { timeoutMs: PUT_LIMIT_MS });
+      const value = values === "random" ? randomBytes(VALUE_BYTES) : Buffer.alloc(VALUE_BYTES, prefix);
+      return keyValue.put("default", `${prefix}-${at}`, value, { timeoutMs: PUT_LIMIT_MS });
     });
     return Math.max(...(await Promise.all(puts)).map(({ modRevision }) => modRevision));
   }
 
   /** The same, @returns when the member has reported the last write as archived. */
-  async function archive(prefix: string): Promise<number> {
-    const revision = await write(prefix);
+  async function archive(prefix: string, values: Values = "compressible"): Promise<number> {
+    const revision = await write(prefix, values);
     await until(`revision ${revision} to be archived`, async () => (await archived()).archivedRevision >= revision);
     return revision;
   }
@@ -281,7 +284,7 @@ describe("the store of a member, a bucket behind TLS", function () {
   it("has everything that was archived after each kind of request was denied, and failed in another way", async () => {
     let phase = failing({ list: ["denied", "lose-answer"], put: ["denied", "lose-answer"] });
     const started = await start("--backup-retention", "1");
-    await archive("a");
+    await archive("a", "random");
     await phase.untilMet();
     phase = failing({ put: ["denied", "cut-request"] });
     let revision = await archive("b");
@@ -327,14 +330,14 @@ describe("the store of a member, a bucket behind TLS", function () {
 
   it("has everything that was archived after the member was killed within uploads and deletions", async () => {
     await start("--backup-retention", "1");
-    let revision = await archive("a");
+    let revision = await archive("a", "random");
     const isOfSegment = (request: AskedRequest) => {
       return request.url.includes("/segments/") && ["put", "complete"].includes(kindOf(request));
     };
     for (const fault of ["cut-request", "lose-answer"] as const) {
       const killed = killAt(isOfSegment, fault);
       // The member may die before it has acknowledged all of them.
-      const writing = write("b").catch(() => undefined);
+      const writing = write("b", "compressible").catch(() => undefined);
       await killed;
       await prove(revision);
       await start();

@@ -47,23 +47,30 @@ interface Place {
 /** The outcome of a flip. */
 type Outcome = "unharmed" | "healed" | "refused";
 
-const DATA_FILES = [/^raft\/.*\.log$/, /^raft\/.*\.sst$/, /^state-\d+\/.*\.log$/, /^state-\d+\/.*\.sst$/];
-const MANIFESTS = [/^raft\/MANIFEST/, /^state-\d+\/MANIFEST/];
-const POINTERS = [/^raft\/CURRENT$/, /^state-\d+\/CURRENT$/, /^state$/, /^identity$/];
+const LOGS = [/^raft\/.*\.log$/, /^state-\d+\/.*\.log$/] as const;
+const TABLES = [/^raft\/.*\.sst$/, /^state-\d+\/.*\.sst$/] as const;
+const MANIFESTS = [/^raft\/MANIFEST/, /^state-\d+\/MANIFEST/] as const;
+const CURRENTS = [/^raft\/CURRENT$/, /^state-\d+\/CURRENT$/] as const;
+const PARTS = ["head", "middle", "tail"] as const;
 /** Files that RocksDB writes for people or for its own identity: no start depends on them. */
 const NOTES = /\/(OPTIONS|IDENTITY|LOG)[^/]*$/;
 
+/**
+ * One part of each kind of file: the specs of `node/src/storage/` and `node/test/storage/` flip bits in all parts. The
+ * seed says which part, and which store of two, so exploration goes through all of them.
+ */
+const either = <T>([first, second]: readonly [T, T], turn: number): T => ((SEED + turn) % 2 === 0 ? first : second);
 const WHILE_STOPPED: readonly Place[] = [
-  ...DATA_FILES.flatMap((file) => (["head", "middle", "tail"] as const).map((part) => ({ file, part }))),
-  ...MANIFESTS.flatMap((file) => (["middle", "tail"] as const).map((part) => ({ file, part }))),
-  ...POINTERS.map((file) => ({ file, part: "middle" as const })),
+  ...[...LOGS, ...TABLES].map((file, at) => ({ file, part: PARTS[(SEED + at) % PARTS.length] as Part })),
+  { file: either(MANIFESTS, 0), part: either(["middle", "tail"], SEED >> 1) },
+  { file: either(CURRENTS, 1), part: "middle" },
+  { file: /^state$/, part: "middle" },
+  { file: /^identity$/, part: "middle" },
 ];
 /** Tables have cases of their own; other files are read at starts only. */
-const WHILE_RUNNING: readonly Place[] = [
-  ...[/^raft\/.*\.log$/, /^state-\d+\/.*\.log$/, ...MANIFESTS, /^raft\/CURRENT$/, /^state$/, /^identity$/].map(
-    (file) => ({ file, part: "middle" as const }),
-  ),
-];
+const WHILE_RUNNING: readonly Place[] = [either(LOGS, 0), either(MANIFESTS, 1), either(CURRENTS, 0), /^identity$/].map(
+  (file) => ({ file, part: "middle" }),
+);
 
 const random = seededRandom(SEED);
 
@@ -217,17 +224,15 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       });
     }
 
-    for (const slot of [0, 1]) {
-      it(`fence, slot ${slot}, while it is down: the other one is enough`, async () => {
-        await stop(false);
-        flipInPlace(
-          join(victim.dataDirectory, "fence"),
-          (slot * FENCE_SLOT_STRIDE + random(FENCE_SLOT_BYTES)) * 8 + random(8),
-        );
-        expect((await supervise()).outcome).to.equal("unharmed");
-        await requireWhole();
-      });
-    }
+    it("fence, one slot of two, while it is down: the other one is enough", async () => {
+      await stop(false);
+      flipInPlace(
+        join(victim.dataDirectory, "fence"),
+        (either([0, 1], 0) * FENCE_SLOT_STRIDE + random(FENCE_SLOT_BYTES)) * 8 + random(8),
+      );
+      expect((await supervise()).outcome).to.equal("unharmed");
+      await requireWhole();
+    });
 
     it("notes of RocksDB, all of them, while it is down and while it runs: nothing depends on them", async () => {
       const flipAll = (): void => {
@@ -286,32 +291,25 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       await requireWhole();
     });
 
-    for (const [store, key] of [
-      // Below the first entry, like dropped entries: no start reads it.
-      ["raft", Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0)],
-      ["state", Uint8Array.of(0x64, 0xff)],
-    ] as const) {
-      it(`a table of ${store} that only merging reads: ends the process once, and the next start heals`, async () => {
-        await stop(true);
-        const { dataDirectory } = victim;
-        const name = store === "raft" ? "raft" : readFileSync(join(dataDirectory, "state"), "utf8").trim();
-        const directory = join(dataDirectory, name);
-        await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
-        victim.start();
-        // The next write to the store ends the process; for the state, that is a write of other members.
-        await until("the process to end", async () => {
-          await writeKeys(others, written);
-          return !victim.isAlive;
-        });
-        expect((await victim.ended).code, victim.logTail()).to.equal(STORE_FAILED);
-        expect(victim.output).to.match(/the store has failed \(corruption\).*Corruption.*\.sst/);
-        const { outcome, said } = await supervise();
-        expect(outcome).to.equal("healed");
-        expect(said).to.match(/"MEMBER_DAMAGED","reason":"[^"]*Corruption[^"]*\.sst/);
-        await requireWhole();
-        expect(readdirSync(dataDirectory).filter((file) => file.startsWith("suspect"))).to.deep.equal([]);
+    it("a table of the state that only merging reads: ends the process once, and the next start heals", async () => {
+      await stop(true);
+      const { dataDirectory } = victim;
+      const directory = join(dataDirectory, readFileSync(join(dataDirectory, "state"), "utf8").trim());
+      await damageTable(directory, Uint8Array.of(0x64, 0xff), () => Rocks.open(directory, ROCKS));
+      victim.start();
+      // The next write to the store ends the process, which is a write of other members.
+      await until("the process to end", async () => {
+        await writeKeys(others, written);
+        return !victim.isAlive;
       });
-    }
+      expect((await victim.ended).code, victim.logTail()).to.equal(STORE_FAILED);
+      expect(victim.output).to.match(/the store has failed \(corruption\).*Corruption.*\.sst/);
+      const { outcome, said } = await supervise();
+      expect(outcome).to.equal("healed");
+      expect(said).to.match(/"MEMBER_DAMAGED","reason":"[^"]*Corruption[^"]*\.sst/);
+      await requireWhole();
+      expect(readdirSync(dataDirectory).filter((file) => file.startsWith("suspect"))).to.deep.equal([]);
+    });
 
     it("has come to each end in these cases, and leaves the member with its vote", async () => {
       expect([...outcomes.keys()]).to.have.members(["unharmed", "healed", "refused"]);
@@ -326,35 +324,32 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
     const directories = new TemporaryDirectories();
     after(() => directories.removeAll());
 
-    for (const [store, key] of [
-      ["raft", Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0)],
-      ["state-1", Uint8Array.of(0x64, 0xff)],
-    ] as const) {
-      it(`in a table of ${store} that only merging reads: is refused by name after one end`, async () => {
-        const member = new MemberUnderTest(directories.make());
-        try {
-          await member.start();
-          await member.kill();
-          const directory = join(member.dataDirectory, store);
-          await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
-          // It may end before it serves, or with the first write.
-          await member
-            .start()
-            .then((listening) => write(member, listening))
-            .catch((error: unknown) => error);
-          const { code } = await member.process.ended;
-          expect(code, member.process.stdout).to.equal(STORE_FAILED);
-          expect(member.process.stdout).to.match(/the store has failed \(corruption\).*\.sst/);
-          const refused = await member.start().then(
-            () => "",
-            (error: unknown) => String(error),
-          );
-          expect(refused).to.match(/the member is MEMBER_DAMAGED: .*\.sst.*delete that file to clear the mark/s);
-        } finally {
-          await member.kill();
-        }
-      });
-    }
+    it("in a table of the log that only merging reads: is refused by name after one end", async () => {
+      // Below the first entry, like dropped entries: no start reads it.
+      const key = Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0);
+      const member = new MemberUnderTest(directories.make());
+      try {
+        await member.start();
+        await member.kill();
+        const directory = join(member.dataDirectory, "raft");
+        await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
+        // It may end before it serves, or with the first write.
+        await member
+          .start()
+          .then((listening) => write(member, listening))
+          .catch((error: unknown) => error);
+        const { code } = await member.process.ended;
+        expect(code, member.process.stdout).to.equal(STORE_FAILED);
+        expect(member.process.stdout).to.match(/the store has failed \(corruption\).*\.sst/);
+        const refused = await member.start().then(
+          () => "",
+          (error: unknown) => String(error),
+        );
+        expect(refused).to.match(/the member is MEMBER_DAMAGED: .*\.sst.*delete that file to clear the mark/s);
+      } finally {
+        await member.kill();
+      }
+    });
 
     /** Logs in and sends a write. The member ends during one of the two, so this may reject. */
     async function write(member: MemberUnderTest, listening: Listening): Promise<void> {

@@ -4,8 +4,6 @@ import { logCheck } from "../../verify/history/index.ts";
 import { AppendLoad, ClusterUnderTest } from "../harness/index.ts";
 
 const CLIENTS = 50;
-/** For how long leaders are killed, one after the other, and how many at least: a busy machine elects slowly. */
-const KILLING_MS = 12_000;
 const KILLS_MIN = 3;
 const APPENDS = 100;
 /** Shorter than some elections: outcomes stay unknown, and keys are sent again. */
@@ -24,9 +22,8 @@ describe("event logs under leader kills", () => {
       try {
         load.start();
         let kills = 0;
-        const startMs = performance.now();
         // Without a race for one sequence, the history would prove little.
-        while (performance.now() < startMs + KILLING_MS || kills < KILLS_MIN || load.counts.conflicts === 0) {
+        while (kills < KILLS_MIN || load.counts.conflicts === 0) {
           await cluster.untilReady();
           await load.untilAcknowledged(APPENDS);
           const leader = await cluster.leader();

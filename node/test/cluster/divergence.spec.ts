@@ -85,54 +85,59 @@ async function expectOutOfService(cluster: ClusterUnderTest, wrong: ClusterMembe
 }
 
 describe("a member of three whose state is not that of the others (P44)", () => {
-  it("stops serving for good and says so, after a byte of its store has changed; the others go on", async () => {
-    await ClusterUnderTest.with(3, async (cluster) => {
-      await write(cluster.client(), 10 * AT_A_TIME);
-      await cluster.untilStable();
-      const wrong = await cluster.follower();
-      await wrong.kill();
-      await flipStored(wrong);
-      wrong.start();
-      await wrong.untilReady();
-      const reason = await untilRefused(cluster, wrong);
-      expect(reason).to.match(/at log index [0-9]+000 the state of this member had the digest [0-9a-f]{8}/);
-      expect(reason).to.contain("add it again with an empty data directory");
-      expect(wrong.output).to.contain("this member stops serving");
-      await expectOutOfService(cluster, wrong);
+  /** Its program is faulty, but only the second test reaches the fault. */
+  const FAULTY = "q-1";
+  let cluster: ClusterUnderTest;
 
-      // Without an admin port for the report, the process ends.
-      await wrong.kill();
-      const any = "127.0.0.1:0";
-      const args = ["--name", wrong.name, "--cluster-name", "under-test", "--data-dir", wrong.dataDirectory];
-      const alone = new TestProcess(MEMBER_PROGRAM, [...args, "--grpc", any, "--http", any, "--no-disk-reserve"]);
-      expect((await alone.ended).code).to.equal(EXIT_DATA_REFUSED);
-
-      // As after a lost disk, its name comes back with a new directory.
-      wrong.wipe();
-      await cluster.remove(wrong.name);
-      await cluster.add(wrong.name);
-      await cluster.promote(wrong.name);
-      await wrong.untilReady();
+  before(async () => {
+    const environment = { NODE_OPTIONS: `--import=${FAULTY_APPLY}`, [PROGRAMS_VARIABLE]: "" };
+    cluster = await ClusterUnderTest.start(3, {
+      placementOf: (name) => Promise.resolve(name === FAULTY ? { environment } : {}),
     });
+  });
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") {
+      console.log(await cluster.describe());
+    }
+  });
+  after(() => cluster?.dispose());
+
+  it("stops serving for good and says so, after a byte of its store has changed; the others go on", async () => {
+    await write(cluster.client(), 10 * AT_A_TIME);
+    await cluster.untilStable();
+    const leader = await cluster.leader();
+    const wrong = cluster.members.find((member) => member !== leader && member.name !== FAULTY) as ClusterMember;
+    await wrong.kill();
+    await flipStored(wrong);
+    wrong.start();
+    await wrong.untilReady();
+    const reason = await untilRefused(cluster, wrong);
+    expect(reason).to.match(/at log index [0-9]+000 the state of this member had the digest [0-9a-f]{8}/);
+    expect(reason).to.contain("add it again with an empty data directory");
+    expect(wrong.output).to.contain("this member stops serving");
+    await expectOutOfService(cluster, wrong);
+
+    // Without an admin port for the report, the process ends.
+    await wrong.kill();
+    const any = "127.0.0.1:0";
+    const args = ["--name", wrong.name, "--cluster-name", "under-test", "--data-dir", wrong.dataDirectory];
+    const alone = new TestProcess(MEMBER_PROGRAM, [...args, "--grpc", any, "--http", any, "--no-disk-reserve"]);
+    expect((await alone.ended).code).to.equal(EXIT_DATA_REFUSED);
+
+    // As after a lost disk, its name comes back with a new directory.
+    wrong.wipe();
+    await cluster.remove(wrong.name);
+    await cluster.add(wrong.name);
+    await cluster.promote(wrong.name);
+    await wrong.untilReady();
   });
 
   it("stops serving when its program stores wrong values, also when it leads", async () => {
-    const environment = { NODE_OPTIONS: `--import=${FAULTY_APPLY}`, [PROGRAMS_VARIABLE]: "" };
-    const cluster = await ClusterUnderTest.start(3, {
-      placementOf: (name) => Promise.resolve(name === "q-1" ? { environment } : {}),
-    });
-    try {
-      const wrong = cluster.member("q-1");
-      await cluster.transfer(wrong.name);
-      await cluster.client().keyValue.put("default", "faulty", "value", { timeoutMs: TIMEOUT_MS });
-      const reason = await untilRefused(cluster, wrong);
-      expect(reason).to.match(/^most voters, members [0-9]+, [0-9]+, have another state than this one/);
-      await expectOutOfService(cluster, wrong);
-    } catch (error) {
-      console.log(await cluster.describe());
-      throw error;
-    } finally {
-      await cluster.dispose();
-    }
+    const wrong = cluster.member(FAULTY);
+    await cluster.transfer(wrong.name);
+    await cluster.client().keyValue.put("default", "faulty", "value", { timeoutMs: TIMEOUT_MS });
+    const reason = await untilRefused(cluster, wrong);
+    expect(reason).to.match(/^most voters, members [0-9]+, [0-9]+, have another state than this one/);
+    await expectOutOfService(cluster, wrong);
   });
 });

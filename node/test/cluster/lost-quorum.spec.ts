@@ -39,7 +39,7 @@ interface ArchiveEnd {
 const JUMP = 1_000_000;
 const WRITES_UNDER_LOAD = 400;
 /** More than the entries after which members compare their states. */
-const WRITES_AFTER = 1_500;
+const WRITES_AFTER = 1_100;
 const NAMESPACE = "default";
 const NEW_CLUSTER_ID = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const NEW_PASSWORD = "another long password";

@@ -5,9 +5,9 @@ import { writeMebibytes, wrongKeys } from "./bulk.ts";
 
 /** Few keys, so that the state stays small while the log grows. */
 const KEYS = 16;
-/** The largest batches: of one event, and of very many. */
+/** Batches that need many pieces of a snapshot: the largest one of one event, and one of very many. */
 const WHOLE = Buffer.alloc(10 * 1024 * 1024, "whole ");
-const MANY = 1_000_000;
+const MANY = 200_000;
 /** Writes after which the log must have been compacted. */
 const WRITES_MAX = 600;
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { ClusterUnderTest, until } from "../harness/index.ts";
 
-const ROUNDS = 8;
-const EVENTS = 400_000;
+const ROUNDS = 4;
+const EVENTS = 200_000;
 /**
  * In every second round, the kill comes after some looks at the member, more in each such round: before the entry or
  * behind it.

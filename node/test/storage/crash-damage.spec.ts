@@ -75,6 +75,13 @@ const LOSSES = [
   },
 ] as const;
 
+/** What is there after a kill: a process is to start in each directory, and each start is checked. */
+interface Interrupted {
+  readonly what: string;
+  readonly directory: string;
+  readonly check: (next: StartedMember | null) => void;
+}
+
 interface Run {
   readonly signal: NodeJS.Signals | null;
   readonly lines: readonly string[];
@@ -85,6 +92,8 @@ describe("crash points of a member of several", function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
+  /** Of all tests. One process starts in all directories: most of the time of a process is its own start. */
+  const interrupted: Interrupted[] = [];
   let original: string;
   let directory: string;
 
@@ -100,11 +109,14 @@ describe("crash points of a member of several", function () {
   });
   after(() => directories.removeAll());
 
-  async function run(kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
+  async function run(
+    among: readonly string[],
+    kill?: { readonly mark: string; readonly passing: number },
+  ): Promise<Run> {
     const killing =
       kill === undefined ? {} : { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
     const env = { ...process.env, ...killing };
-    const child = new TestProcess(JOINER, [directory], { env });
+    const child = new TestProcess(JOINER, among, { env });
     running.push(child);
     const { signal } = await child.ended;
     const lines = child.stdout.split("\n").filter((line) => line !== "");
@@ -112,17 +124,24 @@ describe("crash points of a member of several", function () {
   }
 
   async function killAt(mark: string, passing: number): Promise<Run> {
-    const killed = await run({ mark, passing });
+    const killed = await run([directory], { mark, passing });
     expect(killed.signal, `${mark} was not passed ${passing} times:\n${killed.output}`).to.equal("SIGKILL");
     return killed;
   }
 
-  /** Runs a process to its end; returns what it reported at its start, unless it joined. */
-  async function finish(): Promise<StartedMember | null> {
-    const { signal, lines, output } = await run();
-    expect([signal, lines.at(-1)], output).to.deep.equal([null, "done"]);
-    const started = lines.find((line) => line.startsWith("started "))?.slice("started ".length);
-    return started === undefined ? null : (JSON.parse(started) as StartedMember);
+  /** Runs a process to its end; returns what it reported at each of its starts, unless it joined there. */
+  async function finish(left: readonly Interrupted[]): Promise<(StartedMember | null)[]> {
+    const { signal, lines, output } = await run(left.map((each) => each.directory));
+    expect(signal, output).to.equal(null);
+    const starts = lines
+      .join("\n")
+      .split(/^done$/m)
+      .slice(0, -1);
+    expect(starts.length, output).to.equal(left.length);
+    return starts.map((said) => {
+      const started = /^started (.*)$/m.exec(said)?.[1];
+      return started === undefined ? null : (JSON.parse(started) as StartedMember);
+    });
   }
 
   function lose(names: readonly string[]): void {
@@ -136,11 +155,14 @@ describe("crash points of a member of several", function () {
       for (let passing = 1; passing <= passings; passing++) {
         directory = join(directories.make(), "data");
         const { lines } = await killAt(mark, passing);
-        const next = (await finish()) ?? (await finish());
-        expect(next).to.deep.include({ memberId: JOINED_MEMBER.memberId, term: 0, vote: 0, damaged: false });
-        expect(next).to.deep.include({ bounds: EMPTY, applied: 0 });
         expect(lines, "it is not reported before the end").not.to.include("joined");
-        expect(existsSync(join(directory, "fence"))).to.equal(true);
+        const left = directory;
+        const check = (next: StartedMember | null) => {
+          expect(next).to.deep.include({ memberId: JOINED_MEMBER.memberId, term: 0, vote: 0, damaged: false });
+          expect(next).to.deep.include({ bounds: EMPTY, applied: 0 });
+          expect(existsSync(join(left, "fence"))).to.equal(true);
+        };
+        interrupted.push({ what: `joining, ${mark}, ${passing}`, directory, check });
       }
     });
   }
@@ -155,7 +177,10 @@ describe("crash points of a member of several", function () {
       for (const [mark, passing] of marks) {
         it(`${mark}, ${passing}: the next start is damaged all the same, with its term and its vote`, async () => {
           await killAt(mark, passing);
-          expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds, applied: position });
+          const check = (next: StartedMember | null) => {
+            expect(next).to.deep.include({ term, vote, damaged: true, bounds, applied: position });
+          };
+          interrupted.push({ what: `${what} lost, ${mark}, ${passing}`, directory, check });
         });
       }
     });
@@ -165,10 +190,13 @@ describe("crash points of a member of several", function () {
     cpSync(original, directory, { recursive: true });
     for (const mark of DAMAGE_CRASH_POINTS) {
       rmSync(join(directory, "raft"), { recursive: true, force: true });
-      await run({ mark, passing: 1 });
+      await run([directory], { mark, passing: 1 });
     }
     lose(readdirSync(directory).filter((name) => name === "raft"));
-    expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds: BEHIND_STATE, applied });
+    const check = (next: StartedMember | null) => {
+      expect(next).to.deep.include({ term, vote, damaged: true, bounds: BEHIND_STATE, applied });
+    };
+    interrupted.push({ what: "lost again", directory, check });
   });
 
   it("does not trust a suspected state again, between any two files that are put aside", async () => {
@@ -179,8 +207,12 @@ describe("crash points of a member of several", function () {
       cpSync(original, directory, { recursive: true });
       writeFileSync(join(directory, "suspect-state"), "the store failed to read\n");
       await killAt("damage.move.after", passing);
-      expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds: EMPTY, applied: 0 });
-      expect(existsSync(join(directory, "suspect-state"))).to.equal(false);
+      const left = directory;
+      const check = (next: StartedMember | null) => {
+        expect(next).to.deep.include({ term, vote, damaged: true, bounds: EMPTY, applied: 0 });
+        expect(existsSync(join(left, "suspect-state"))).to.equal(false);
+      };
+      interrupted.push({ what: `suspected, ${passing}`, directory, check });
     }
   });
 
@@ -190,7 +222,24 @@ describe("crash points of a member of several", function () {
       lose(["raft"]);
       const { lines } = await killAt(mark, passing);
       expect(lines, "it is not said before it is durable").not.to.include("healed");
-      expect(await finish()).to.deep.include({ term, vote, damaged: isDamaged, bounds: BEHIND_STATE });
+      const check = (next: StartedMember | null) => {
+        expect(next).to.deep.include({ term, vote, damaged: isDamaged, bounds: BEHIND_STATE });
+      };
+      interrupted.push({ what: `healing, ${mark}`, directory, check });
     });
   }
+
+  it("starts after each of these kills with what it must have, or joins and then does", async () => {
+    const first = await finish(interrupted);
+    const joined = interrupted.filter((_, at) => first[at] === null);
+    const second = await finish(joined);
+    for (const [at, each] of interrupted.entries()) {
+      try {
+        each.check(first[at] ?? second[joined.indexOf(each)] ?? null);
+      } catch (error) {
+        throw new Error(`killed at: ${each.what}`, { cause: error });
+      }
+    }
+    expect(interrupted.length).to.be.above(0);
+  });
 });

@@ -3,7 +3,7 @@
  * one from after, never anything in between, with a matching log and nothing left of the other state.
  */
 
-import { readdirSync } from "node:fs";
+import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
@@ -38,11 +38,19 @@ describe("crash points of an install", function () {
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   const [former, latter] = [stateBefore(), stateAfter()];
+  /** What the tests have killed before the end. One process goes on with all: most of the time of a process is its start. */
+  const interrupted: { readonly place: string; readonly directory: string }[] = [];
+  let original: string;
   let directory: string;
 
-  beforeEach(async () => {
+  before(async () => {
     directory = join(directories.make(), "data");
     await found();
+    original = directory;
+  });
+  beforeEach(() => {
+    directory = join(directories.make(), "data");
+    cpSync(original, directory, { recursive: true });
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((child) => child.dispose()));
@@ -78,11 +86,11 @@ describe("crash points of an install", function () {
     await data.close();
   }
 
-  async function run(kill?: { readonly mark: string; readonly passing: number }) {
+  async function run(among: readonly string[], kill?: { readonly mark: string; readonly passing: number }) {
     const killing =
       kill === undefined ? {} : { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
     const env = { ...process.env, ...killing };
-    const child = new TestProcess(INSTALLER, [directory], { env });
+    const child = new TestProcess(INSTALLER, among, { env });
     running.push(child);
     const { signal } = await child.ended;
     return { signal, lines: child.stdout.split("\n"), output: `${child.stdout}\n${child.stderr}` };
@@ -110,17 +118,27 @@ describe("crash points of an install", function () {
   const points = [...INSTALL_CRASH_POINTS.map((mark) => [mark, 1] as const), ...OTHER_POINTS];
   for (const [mark, passing] of points) {
     const isPlaced = PLACED.test(mark);
-    it(`${mark}, ${passing}: the state from ${isPlaced ? "after" : "before"}, whole, and nothing in the way of going on`, async () => {
-      const { signal, lines, output } = await run({ mark, passing });
+    it(`${mark}, ${passing}: the state from ${isPlaced ? "after" : "before"}, whole`, async () => {
+      const { signal, lines, output } = await run([directory], { mark, passing });
       expect(signal, output).to.equal("SIGKILL");
       expect(lines).to.include(`opened ${former.index}`);
       expect(lines.includes("placed") && !isPlaced, "the report is true").to.equal(false);
       await expectState(isPlaced ? latter : former);
       if (!isPlaced) {
-        const again = await run();
-        expect(again.lines, again.output).to.include("done");
-        await expectState(latter);
+        interrupted.push({ place: `${mark}, ${passing}`, directory });
       }
     });
   }
+
+  it("goes on after the next start, wherever it was killed: the whole state from after", async () => {
+    const { lines, output } = await run(interrupted.map((each) => each.directory));
+    expect(lines.filter((line) => line === "done").length, output).to.equal(interrupted.length);
+    for (const { place, directory: left } of interrupted) {
+      directory = left;
+      await expectState(latter).catch((error: unknown) => {
+        throw new Error(`killed at ${place}`, { cause: error });
+      });
+    }
+    expect(interrupted.length).to.be.above(0);
+  });
 });

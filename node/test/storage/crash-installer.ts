@@ -1,9 +1,9 @@
 /**
  * A member that installs a snapshot until it is killed. A program, started by crash-install.spec.ts.
  *
- *     node crash-installer.ts <directory>
+ *     node crash-installer.ts <directory>…
  *
- * It goes through the steps of an install as the driver does: rows, finish, place, a new log behind the snapshot,
+ * In each directory, one after the other, it goes through the steps of an install as the driver does: rows, finish, place, a new log behind the snapshot,
  * switch. It prints a line at once for each step: `opened` with the progress of the state, `placed`, `switched`,
  * `deleted`, `done`.
  */
@@ -16,13 +16,11 @@ import { stateAfter } from "./installed-snapshot.ts";
 
 const ROWS_PER_PIECE = 10;
 
-const directory = process.argv[2] ?? "";
-
 function print(line: string): void {
   writeSync(process.stdout.fd, `${line}\n`);
 }
 
-async function install({ log, state, term, vote, writeSeq }: MemberData): Promise<void> {
+async function install(directory: string, { log, state, term, vote, writeSeq }: MemberData): Promise<void> {
   const snapshot = stateAfter();
   const replacement = await new Promise<StateReplacement>((resolve) => state.beginReplacement(resolve));
   for (let at = 0; at < snapshot.rows.length; at += ROWS_PER_PIECE) {
@@ -45,23 +43,25 @@ async function install({ log, state, term, vote, writeSeq }: MemberData): Promis
   print("deleted");
 }
 
-const opened = await openDataDirectory({
-  directory,
-  clusterName: "spec",
-  name: "q-0",
-  acceptMissingFence: false,
-  onFatal: (error) => {
-    print(`fatal ${error.message}`);
-    process.exit(71);
-  },
-});
-if (opened.phase !== "member") {
-  throw new Error(`the directory is ${opened.phase}`);
+for (const directory of process.argv.slice(2)) {
+  const opened = await openDataDirectory({
+    directory,
+    clusterName: "spec",
+    name: "q-0",
+    acceptMissingFence: false,
+    onFatal: (error) => {
+      print(`fatal ${error.message}`);
+      process.exit(71);
+    },
+  });
+  if (opened.phase !== "member") {
+    throw new Error(`the directory is ${opened.phase}`);
+  }
+  const { appliedIndex } = readProgress(opened.data.state);
+  print(`opened ${appliedIndex}`);
+  if (appliedIndex < stateAfter().index) {
+    await install(directory, opened.data);
+  }
+  await opened.data.close();
+  print("done");
 }
-const { appliedIndex } = readProgress(opened.data.state);
-print(`opened ${appliedIndex}`);
-if (appliedIndex < stateAfter().index) {
-  await install(opened.data);
-}
-await opened.data.close();
-print("done");

@@ -2,10 +2,10 @@
  * A member of several that is killed while it joins, while it starts with lost data, or while it heals. A program,
  * started by crash-damage.spec.ts.
  *
- *     node crash-joiner.ts <directory>
+ *     node crash-joiner.ts <directory>…
  *
- * It joins if the directory is empty, and heals if it is damaged. It prints a line at once for each step: `joined`, or
- * `started` with its data, `healed`, `done`.
+ * In each directory, one after the other, it joins if the directory is empty, and heals if it is damaged. It prints a
+ * line at once for each step: `joined`, or `started` with its data, `healed`, `done`.
  */
 
 import { writeSync } from "node:fs";
@@ -17,29 +17,31 @@ function print(line: string): void {
   writeSync(process.stdout.fd, `${line}\n`);
 }
 
-const opened = await openJoined(process.argv[2] ?? "");
-switch (opened.phase) {
-  case "refused":
-    throw new Error(opened.reason);
-  case "empty": {
-    const data = await opened.join(JOINED_MEMBER.clusterId, JOINED_MEMBER.memberId);
-    print("joined");
-    await data.close();
-    break;
-  }
-  case "member": {
-    const { identity, term, vote, damaged, boot, log, state, bounds } = opened.data;
-    const started: StartedMember = {
-      ...{ memberId: identity.memberId, term, vote, damaged, boot, bounds },
-      applied: readProgress(state).appliedIndex,
-    };
-    print(`started ${JSON.stringify(started)}`);
-    if (damaged) {
-      await new Promise<void>((resolve) => log.clearDamage(resolve));
-      print("healed");
+for (const directory of process.argv.slice(2)) {
+  const opened = await openJoined(directory);
+  switch (opened.phase) {
+    case "refused":
+      throw new Error(opened.reason);
+    case "empty": {
+      const data = await opened.join(JOINED_MEMBER.clusterId, JOINED_MEMBER.memberId);
+      print("joined");
+      await data.close();
+      break;
     }
-    await opened.data.close();
-    break;
+    case "member": {
+      const { identity, term, vote, damaged, boot, log, state, bounds } = opened.data;
+      const started: StartedMember = {
+        ...{ memberId: identity.memberId, term, vote, damaged, boot, bounds },
+        applied: readProgress(state).appliedIndex,
+      };
+      print(`started ${JSON.stringify(started)}`);
+      if (damaged) {
+        await new Promise<void>((resolve) => log.clearDamage(resolve));
+        print("healed");
+      }
+      await opened.data.close();
+      break;
+    }
   }
+  print("done");
 }
-print("done");

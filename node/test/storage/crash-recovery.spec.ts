@@ -34,6 +34,8 @@ describe("crash points of a recovery", function () {
   const directories = new TemporaryDirectories();
   const originals = new TemporaryDirectories();
   const running: TestProcess[] = [];
+  /** What the tests have killed. One process completes all of it: most of the time of a process is its start. */
+  const interrupted: { readonly place: string; readonly directory: string; readonly isComplete: boolean }[] = [];
   let original: string;
 
   before(async () => {
@@ -42,14 +44,16 @@ describe("crash points of a recovery", function () {
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((child) => child.dispose()));
-    directories.removeAll();
   });
-  after(() => originals.removeAll());
+  after(() => {
+    directories.removeAll();
+    originals.removeAll();
+  });
 
-  async function run(directory: string, kill?: { readonly mark: string; readonly passing: number }) {
+  async function run(among: readonly string[], kill?: { readonly mark: string; readonly passing: number }) {
     const killing =
       kill === undefined ? {} : { NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
-    const child = new TestProcess(RECOVERER, [directory, NEXT_ID], { env: { ...process.env, ...killing } });
+    const child = new TestProcess(RECOVERER, [NEXT_ID, ...among], { env: { ...process.env, ...killing } });
     running.push(child);
     const { signal } = await child.ended;
     return { signal, lines: child.stdout.split("\n"), output: `${child.stdout}\n${child.stderr}` };
@@ -85,18 +89,19 @@ describe("crash points of a recovery", function () {
     expect(former.facts.clusterId).to.equal(JOINED_MEMBER.clusterId);
   }
 
+  // What is there after a move is there before the next one.
   const points = SUCCESSION_CRASH_POINTS.flatMap((mark) => {
-    const passings = mark.startsWith("successor.move") ? MOVES : 1;
-    return Array.from({ length: passings }, (_, at) => [mark, at + 1] as const);
+    const moves = mark === "successor.move.after" ? [MOVES] : Array.from({ length: MOVES }, (_, at) => at + 1);
+    return (mark.startsWith("successor.move") ? moves : [1]).map((passing) => [mark, passing] as const);
   });
   const files = ["file.rename.before", "file.rename.after"].flatMap((mark) => {
     return Array.from({ length: FILES }, (_, at) => [mark, at + 1] as const);
   });
   for (const [mark, passing] of [...points, ...files]) {
-    it(`${mark}, ${passing}: the former member, or a refused start, until the recovery runs again`, async () => {
+    it(`${mark}, ${passing}: the former member, or a refused start`, async () => {
       const directory = join(directories.make(), "data");
       cpSync(original, directory, { recursive: true });
-      const { signal, lines, output } = await run(directory, { mark, passing });
+      const { signal, lines, output } = await run([directory], { mark, passing });
       expect(signal, output).to.equal("SIGKILL");
       expect(lines).to.not.include("done");
       const isDecided = DECIDED.test(mark) || (mark.startsWith("file.") && passing === FILES);
@@ -109,11 +114,19 @@ describe("crash points of a recovery", function () {
         await expectFormer(directory);
         expect(existsSync(join(directory, "successor.new"))).to.equal(false);
       }
-      if (mark !== "successor.placed.after") {
-        const again = await run(directory);
-        expect(again.lines, again.output).to.include("done");
-      }
-      await expectSuccessor(directory);
+      interrupted.push({ place: `${mark}, ${passing}`, directory, isComplete: mark === "successor.placed.after" });
     });
   }
+
+  it("is complete after the next run of the recovery, wherever it was killed", async () => {
+    const incomplete = interrupted.filter(({ isComplete }) => !isComplete);
+    const { lines, output } = await run(incomplete.map(({ directory }) => directory));
+    expect(lines.filter((line) => line === "done").length, output).to.equal(incomplete.length);
+    for (const { place, directory } of interrupted) {
+      await expectSuccessor(directory).catch((error: unknown) => {
+        throw new Error(`killed at ${place}`, { cause: error });
+      });
+    }
+    expect(interrupted.length).to.be.above(0);
+  });
 });

@@ -43,10 +43,12 @@ describe("crash points", function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
+  /** What the tests have killed. One process goes on with all of it: most of the time of a process is its start. */
+  const interrupted: { readonly what: string; readonly directory: string; readonly ledger: WriterLedger }[] = [];
 
   before(async () => {
     // Its compiled code is cached for the others, where there is a cache; a killed process caches nothing.
-    const { signal, output } = await run(new WriterLedger().task(join(directories.make(), "data"), 1));
+    const { signal, output } = await run([new WriterLedger().task(join(directories.make(), "data"), 1)]);
     expect(signal, output).to.equal(null);
   });
   afterEach(async () => {
@@ -54,9 +56,16 @@ describe("crash points", function () {
   });
   after(() => directories.removeAll());
 
-  async function run(task: WriterTask, kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
+  async function run(
+    tasks: readonly WriterTask[],
+    kill?: { readonly mark: string; readonly passing: number },
+  ): Promise<Run> {
     const killing = kill === undefined ? {} : killEnvironment(kill.mark, kill.passing);
-    const child = new TestProcess(WRITER, [JSON.stringify(task)], { env: { ...process.env, ...killing } });
+    const child = new TestProcess(
+      WRITER,
+      tasks.map((task) => JSON.stringify(task)),
+      { env: { ...process.env, ...killing } },
+    );
     running.push(child);
     const { signal } = await child.ended;
     const lines = child.stdout.split("\n").filter((line) => line !== "");
@@ -69,17 +78,9 @@ describe("crash points", function () {
 
   /** Kills a process in the directory at that point and records its output. Fails if it never gets there. */
   async function killAt(directory: string, ledger: WriterLedger, mark: string, passing: number): Promise<void> {
-    const { signal, lines, output } = await run(ledger.task(directory, VALUES), { mark, passing });
+    const { signal, lines, output } = await run([ledger.task(directory, VALUES)], { mark, passing });
     expect(signal, `${mark} was not passed ${passing} times:\n${output}`).to.equal("SIGKILL");
     ledger.read(lines);
-  }
-
-  /** A process that runs to its end finds everything. */
-  async function finish(directory: string, ledger: WriterLedger): Promise<void> {
-    const { signal, lines, output } = await run(ledger.task(directory, 1));
-    expect([signal, lines.at(-1)], output).to.deep.equal([null, "done"]);
-    ledger.read(lines);
-    expect(Math.min(...ledger.acknowledged.map(({ length }) => length))).to.be.at.least(1);
   }
 
   for (const mark of [...CRASH_POINTS, ...DRIVER_POINTS]) {
@@ -93,7 +94,7 @@ describe("crash points", function () {
           const later = 2 + seededRandom(drawnSeed(`a crash at ${mark}`))(5);
           await killAt(directory, ledger, mark, mark.startsWith("fence.sync") ? 2 : later);
         }
-        await finish(directory, ledger);
+        interrupted.push({ what: `${mark}, ${passing}`, directory, ledger });
       }
     });
   }
@@ -103,18 +104,34 @@ describe("crash points", function () {
     const ledger = new WriterLedger();
     const places = CRASH_POINTS.filter((mark) => !IN_FOUNDING.has(mark));
     const below = seededRandom(drawnSeed("crashes at random places"));
-    const kills = Array.from({ length: 12 }, () => {
+    const kills = Array.from({ length: 6 }, () => {
       const mark = places[below(places.length)] as string;
       return { mark, passing: 1 + below(mark.startsWith("fence.sync") ? 2 : 11) };
     });
     for (const { mark, passing } of kills) {
-      const { lines } = await run(ledger.task(directory, VALUES), { mark, passing });
+      const { lines } = await run([ledger.task(directory, VALUES)], { mark, passing });
       try {
         ledger.read(lines);
       } catch (error) {
         throw new Error(`after kills at ${JSON.stringify(kills)}`, { cause: error });
       }
     }
-    await finish(directory, ledger);
+    interrupted.push({ what: `kills at ${JSON.stringify(kills)}`, directory, ledger });
+  });
+
+  it("are all followed by a process that runs to its end, and finds everything", async () => {
+    const { signal, lines, output } = await run(interrupted.map(({ directory, ledger }) => ledger.task(directory, 1)));
+    expect(signal, output).to.equal(null);
+    const ends = lines.flatMap((line, at) => (line === "done" ? [at + 1] : []));
+    expect(ends.length, output).to.equal(interrupted.length);
+    for (const [at, { what, ledger }] of interrupted.entries()) {
+      try {
+        ledger.read(lines.slice(ends[at - 1] ?? 0, ends[at]));
+        expect(Math.min(...ledger.acknowledged.map(({ length }) => length))).to.be.at.least(1);
+      } catch (error) {
+        throw new Error(`killed at: ${what}`, { cause: error });
+      }
+    }
+    expect(interrupted.length).to.be.above(0);
   });
 });

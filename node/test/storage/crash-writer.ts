@@ -1,7 +1,7 @@
 /**
- * A member that is written to until it is killed. A program, started by crash-points.spec.ts.
+ * Members that are written to, one after the other, until they are killed. A program, started by crash-points.spec.ts.
  *
- *     node crash-writer.ts <task as JSON>
+ *     node crash-writer.ts <task as JSON>…
  *
  * Each writer has a key of its own and puts 1, 2, 3, … one after the other, each only if the last one is still there.
  * It begins with the last acknowledged and the last tried value of its predecessors, under the same request ids. It
@@ -25,8 +25,6 @@ const SMALL_LIMITS = {
   compaction: { keptEntries: 5, keptBytes: 2_000, dueEntries: 5, dueBytes: 1_000, neededBytes: 0 },
   syncBytes: 2_000,
 };
-
-const task = JSON.parse(process.argv[2] ?? "") as WriterTask;
 
 function print(line: string): void {
   writeSync(process.stdout.fd, `${line}\n`);
@@ -79,7 +77,8 @@ function readAll(replica: Replica): Promise<FoundState> {
   });
 }
 
-async function write(replica: Replica, writer: number, { tried, acknowledged }: WriterState): Promise<void> {
+async function write(replica: Replica, writer: number, task: WriterTask): Promise<void> {
+  const { tried, acknowledged } = task.writers[writer] as WriterState;
   let previous = acknowledged.at(-1)?.modRevision ?? 0;
   // First the last answer again, then open values, then new ones.
   const last = acknowledged.at(-1);
@@ -101,36 +100,39 @@ function die(reason: string): never {
   process.exit(71);
 }
 
-const member = await Member.open({
-  directory: task.directory,
-  clusterName: "spec",
-  name: "q-0",
-  acceptMissingFence: false,
-  clock: systemClock,
-  scheduler: systemScheduler,
-  limits: task.isCompacting ? SMALL_LIMITS : DEFAULT_REPLICA_LIMITS,
-  version: "0.0.0",
-  peering: null,
-  log: { info: () => undefined, warn: () => undefined },
-  record: null,
-  measureDisk,
-  hasReserve: false,
-  onRole: () => undefined,
-  onFatal: (error) => die(error.message),
-  onEnd: (_end, reason) => die(reason),
-  onDiskStuck: () => die("a write does not come back"),
-});
-print(`opened ${member.state} ${member.incarnation} ${member.reason}`);
-if (member.state === "EMPTY") {
-  print("founding");
-  await member.bootstrap({ ...FOUNDING, incarnation: Buffer.from(member.incarnation, "hex") });
-  print("founded");
+for (const argument of process.argv.slice(2)) {
+  const task = JSON.parse(argument) as WriterTask;
+  const member = await Member.open({
+    directory: task.directory,
+    clusterName: "spec",
+    name: "q-0",
+    acceptMissingFence: false,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    limits: task.isCompacting ? SMALL_LIMITS : DEFAULT_REPLICA_LIMITS,
+    version: "0.0.0",
+    peering: null,
+    log: { info: () => undefined, warn: () => undefined },
+    record: null,
+    measureDisk,
+    hasReserve: false,
+    onRole: () => undefined,
+    onFatal: (error) => die(error.message),
+    onEnd: (_end, reason) => die(reason),
+    onDiskStuck: () => die("a write does not come back"),
+  });
+  print(`opened ${member.state} ${member.incarnation} ${member.reason}`);
+  if (member.state === "EMPTY") {
+    print("founding");
+    await member.bootstrap({ ...FOUNDING, incarnation: Buffer.from(member.incarnation, "hex") });
+    print("founded");
+  }
+  const { replica } = member;
+  if (replica !== null) {
+    print(`state ${JSON.stringify(await readAll(replica))}`);
+    await Promise.all(task.writers.map((_, writer) => write(replica, writer, task)));
+    print(`state ${JSON.stringify(await readAll(replica))}`);
+  }
+  await member.stop();
+  print("done");
 }
-const { replica } = member;
-if (replica !== null) {
-  print(`state ${JSON.stringify(await readAll(replica))}`);
-  await Promise.all(task.writers.map((state, writer) => write(replica, writer, state)));
-  print(`state ${JSON.stringify(await readAll(replica))}`);
-}
-await member.stop();
-print("done");

@@ -128,14 +128,13 @@ describe("a cluster that has lost its quorum", function () {
     const [lost, left] = others as [ClusterMember, ClusterMember];
     await lost.kill();
     const places = [follower.dataDirectory, ...addressesOf([lost, left])];
-    const choice = await until("the last member to have no leader", async () => {
-      const compared = await run(["recover", "--compare", ...places, "--admin-token-file", tokenFile]);
-      return compared.code === 0 ? compared.stdout : null;
-    });
-    expect(choice)
+    await until("the last member to have no leader", async () => (await left.status())?.leaderId === "");
+    const compared = await run(["recover", "--compare", ...places, "--admin-token-file", tokenFile]);
+    expect(compared.code, compared.stderr).to.equal(0);
+    expect(compared.stdout)
       .to.contain(`not usable: ${addressesOf([lost])[0]}`)
       .and.to.contain("running");
-    expect(choice).to.match(/recover from /);
+    expect(compared.stdout).to.match(/recover from /);
     lost.start();
     follower.start();
     await cluster.untilReady();

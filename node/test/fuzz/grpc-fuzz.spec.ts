@@ -4,7 +4,7 @@
  *
  * Every call ends with a status that is no internal error, a refused call has no effect, and the member goes on
  * serving. The effect of a call that ran out of time is unknown: the library reads a malformed deadline as a few
- * milliseconds. The seed follows from the commit and is printed.
+ * milliseconds. The seed is the same in each run, unless QUOIN_SEED says otherwise.
  */
 
 import { randomUUID } from "node:crypto";

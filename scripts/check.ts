@@ -23,6 +23,11 @@ interface Step {
 }
 
 const steps: readonly Step[] = [
+  // The longest, so it starts first.
+  {
+    name: "tests of the tools",
+    run: () => runTool(process.execPath, ["scripts/test.ts", "--layer", "tools"]),
+  },
   { name: "plain English", run: findDialect },
   {
     name: "types",
@@ -44,10 +49,6 @@ const steps: readonly Step[] = [
       ...(await runTool(process.execPath, ["scripts/api/main.ts", "--check"])),
       ...(await runTool(process.execPath, ["scripts/diagrams/main.ts", "--check"])),
     ],
-  },
-  {
-    name: "tests of the tools",
-    run: () => runTool(process.execPath, ["scripts/test.ts", "--layer", "tools"]),
   },
   { name: "lint and format", run: () => runTool("biome", ["ci", "--error-on-warnings", ...READABLE]) },
   {

@@ -2,8 +2,9 @@
  * Runs the script of every commit, with the npm of this machine, on a small repository with prepared scripts. No
  * failure in one of them may end as a success.
  */
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -33,6 +34,18 @@ describe("the script of every commit", function () {
     rmSync(root, { recursive: true });
   });
 
+  function prepare(check: string, test: string, rest: string, e2e = CLUSTER): void {
+    writeFileSync(
+      path.join(root, "package.json"),
+      // What the script adds as arguments is a comment.
+      JSON.stringify({ scripts: { check, test, e2e, "test:rest": `${rest} #` } }),
+    );
+  }
+
+  function environment(): NodeJS.ProcessEnv {
+    return { ...process.env, TMPDIR: path.join(root, "tmp"), npm_config_cache: path.join(root, "cache") };
+  }
+
   function print(
     check: string,
     test: string,
@@ -40,15 +53,8 @@ describe("the script of every commit", function () {
     e2e = CLUSTER,
     args: readonly string[] = [],
   ): { stdout: string; status: number | null } {
-    writeFileSync(
-      path.join(root, "package.json"),
-      JSON.stringify({ scripts: { check, test, e2e, "test:rest": rest } }),
-    );
-    return spawnSync(path.join(root, ".ci/run"), args, {
-      cwd: root,
-      env: { ...process.env, TMPDIR: path.join(root, "tmp"), npm_config_cache: path.join(root, "cache") },
-      encoding: "utf8",
-    });
+    prepare(check, test, rest, e2e);
+    return spawnSync(path.join(root, ".ci/run"), args, { cwd: root, env: environment(), encoding: "utf8" });
   }
 
   function run(...scripts: Parameters<typeof print>): { last: string; status: number | null } {
@@ -128,6 +134,33 @@ describe("the script of every commit", function () {
       last: "36 passed, 0 failed",
       status: 0,
     });
+  });
+
+  it("ends the cluster when it is interrupted", async () => {
+    const cluster = `import { writeFileSync } from "node:fs";
+    for (const signal of ["SIGINT", "SIGTERM"]) {
+      process.on(signal, () => { console.error("removed"); process.exit(); });
+    }
+    writeFileSync("runs", "");
+    setInterval(() => {}, ${TEST_LIMIT_MS});`;
+    writeFileSync(path.join(root, "cluster.mjs"), `${cluster}\n`);
+    // Tells that the cluster runs, and then goes on for as long as the interruption lets it.
+    const rest = `import { existsSync } from "node:fs";
+    setInterval(() => existsSync("runs") && console.log("running"), 10);`;
+    writeFileSync(path.join(root, "rest.mjs"), `${rest}\n`);
+    prepare(CHECK, TEST, "exec node rest.mjs", "exec node cluster.mjs 2>ended");
+    const child = spawn(path.join(root, ".ci/run"), { cwd: root, env: environment(), detached: true });
+    for await (const text of child.stdout.setEncoding("utf8")) {
+      if (String(text).includes("running")) {
+        // A terminal interrupts all of them, and those in the background do not notice.
+        process.kill(-(child.pid ?? 0), "SIGINT");
+      }
+    }
+    if (child.exitCode === null) {
+      await once(child, "exit");
+    }
+    expect(child.exitCode).to.equal(130);
+    expect(readFileSync(path.join(root, "ended"), "utf8")).to.equal("removed\n");
   });
 
   it("fails if the setup fails", () => {

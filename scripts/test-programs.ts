@@ -3,7 +3,7 @@
  * program and a module that it imports before share one copy of each source.
  */
 
-import { cpSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { repositoryRoot } from "./command.ts";
 import { bundlePrograms, member } from "./packages/index.ts";
@@ -29,6 +29,24 @@ const others = Object.fromEntries(
   OTHERS.map((source) => [source.replace(/\.ts$/, "").replaceAll("/", "-"), source] as const),
 );
 
+/** The cost of the hash of a password, and the lowest that is still a cost: a hash names its own. */
+const COST = "{ ln: 15, r: 8, p: 3 }";
+const TEST_COST = "{ ln: 4, r: 8, p: 1 }";
+
+/**
+ * Lets bundled members hash passwords for next to nothing. Each start of a cluster and each login hashes one, for a
+ * quarter of a second of processor time. `node/src/access/password.spec.ts` tests the real cost.
+ */
+function cheapenHashes(folder: string): void {
+  const files = globSync("*.js", { cwd: folder }).map((name) => path.join(folder, name));
+  const having = files.filter((file) => readFileSync(file, "utf8").includes(COST));
+  const [file] = having;
+  if (file === undefined || having.length > 1) {
+    throw new Error(`${having.length} files of the bundle have the cost of a hash, ${COST}, instead of one`);
+  }
+  writeFileSync(file, readFileSync(file, "utf8").replace(COST, TEST_COST));
+}
+
 /**
  * @param directory an empty folder
  * @returns the file that lists the bundled programs, for PROGRAMS_VARIABLE
@@ -36,6 +54,7 @@ const others = Object.fromEntries(
 export async function bundleTestPrograms(directory: string): Promise<string> {
   const folder = path.join(directory, "dist");
   await bundlePrograms(folder, { others, withAddon: true, minify: false });
+  cheapenHashes(folder);
   // Where a member, and the other programs, read their version.
   cpSync(path.join(repositoryRoot, "package.json"), path.join(directory, "package.json"));
   const programs = Object.entries({ ...member, ...others }).map(([name, source]) => {

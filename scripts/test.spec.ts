@@ -260,8 +260,28 @@ describe("the test runner", function () {
 
   it("refuses unknown options, and names the known ones", async () => {
     const { output, exitCode } = await run({}, ["--quik"]);
-    expect(output).to.equal("Unknown option '--quik'. The options are --all, --rest, --grep, --layer, --sources.\n");
+    expect(output).to.equal(
+      "Unknown option '--quik'. The options are --all, --rest, --grep, --layer, --sources, --at-a-time.\n",
+    );
     expect(exitCode).to.equal(2);
+  });
+
+  it("runs as many processes at a time as it is told", async () => {
+    for (const wrong of ["0", "100", "two", ""]) {
+      const { output, exitCode } = await run({}, ["--at-a-time", wrong]);
+      expect(output).to.equal(`--at-a-time must be a number from 1 to 99, not "${wrong}".\n`);
+      expect(exitCode).to.equal(2);
+    }
+    // Each waits for the other one: with one process at a time, the first would wait in vain.
+    const waits = `import { existsSync, writeFileSync } from "node:fs";
+      it("waits", async () => {
+        writeFileSync(process.env.TMPDIR + "/../../" + process.env.TZ.replace("/", "-"), "");
+        const both = ["Pacific-Chatham", "America-St_Johns"].map((name) => process.env.TMPDIR + "/../../" + name);
+        while (!both.every((file) => existsSync(file))) await new Promise((resolve) => setTimeout(resolve, 10));
+      });\n`;
+    const files = { "node/src/one.spec.ts": waits, "node/src/two.spec.ts": waits };
+    const together = await run(files, ["--at-a-time", "2", "--layer", "specs"]);
+    expect(together.output).to.match(/^2 passed, 0 failed$/m);
   });
 
   it("runs a part of the suite without arguments, the rest with --rest, and everything but the tools' with --all", async () => {

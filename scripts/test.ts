@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs the layers of the test suite, three processes at a time, and ends with the line `N passed, N failed`.
+ * `npm test`: runs the layers of the test suite, several processes at a time, and ends with the line `N passed, N failed`.
  *
  *     npm test                                       the part of the suite that takes minutes, see test-fast.ts
  *     npm run test:all                               everything (`--all`)
@@ -8,6 +8,7 @@
  *     npm test -- --grep "S18"                       tests of the whole suite whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
  *     npm test -- --sources                          runs members from their sources, not from a bundle
+ *     npm test -- --at-a-time 2                      runs this many processes at a time, instead of three
  *
  * Tests draw the same in each run; the environment variable QUOIN_SEED changes what they draw.
  *
@@ -26,7 +27,7 @@ import { type Failure, readReport } from "./test-events.ts";
 import { divide } from "./test-fast.ts";
 import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
 
-const BATCHES_AT_A_TIME = 3; // The suite is measured on two cores, and some tests wait for disks and processes.
+const BATCHES_AT_A_TIME = 3; // By default. The suite is measured on two cores, and some tests wait for others.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
 const FILES_PER_BATCH = 50;
 const SLOW_FILES_PER_BATCH = 2; // Of files that take up to minutes each.
@@ -56,6 +57,8 @@ interface Selection {
   readonly allowsEmpty: boolean;
   /** Whether members run from their sources. */
   readonly fromSources: boolean;
+  /** How many processes run at a time. */
+  readonly atATime: number;
 }
 
 const options = {
@@ -64,6 +67,7 @@ const options = {
   grep: { type: "string" },
   layer: { type: "string", multiple: true },
   sources: { type: "boolean" },
+  "at-a-time": { type: "string" },
 } as const;
 
 /** @returns the parsed arguments; undefined, after an error message, if an option is unknown */
@@ -80,6 +84,15 @@ function readArguments() {
   }
 }
 
+/** @returns how many processes run at a time; undefined, after an error message, if that is no such number */
+function readAtATime(given = String(BATCHES_AT_A_TIME)): number | undefined {
+  if (!/^[1-9][0-9]?$/.test(given)) {
+    process.stderr.write(`--at-a-time must be a number from 1 to 99, not "${given}".\n`);
+    return undefined;
+  }
+  return Number(given);
+}
+
 /** @returns the tests to run; undefined, after an error message, if the arguments make no sense */
 function readSelection(): Selection | undefined {
   const given = readArguments();
@@ -87,6 +100,10 @@ function readSelection(): Selection | undefined {
     return undefined;
   }
   const { values, positionals } = given;
+  const atATime = readAtATime(values["at-a-time"]);
+  if (atATime === undefined) {
+    return undefined;
+  }
   const { grep, layer: named = [], sources: fromSources = false } = values;
   const wanted = positionals.map((file) => path.relative(repositoryRoot, path.resolve(file)));
   const isOwn = grep !== undefined || named.length > 0 || wanted.length > 0;
@@ -101,7 +118,7 @@ function readSelection(): Selection | undefined {
   if (!isOwn) {
     const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
     const part = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
-    return { layers: part, allowsEmpty: false, fromSources };
+    return { layers: part, allowsEmpty: false, fromSources, atATime };
   }
   const names = layers.map(({ name }) => name);
   const unknownLayer = named.find((name) => !names.includes(name));
@@ -122,6 +139,7 @@ function readSelection(): Selection | undefined {
     layers: grep === undefined ? selected : selected.map((layer) => ({ ...layer, grep })),
     allowsEmpty: grep !== undefined,
     fromSources,
+    atATime,
   };
 }
 
@@ -204,7 +222,7 @@ function chunk(files: readonly string[], size: number): string[][] {
 
 /** Runs several batches at a time; prints the result of each layer when its last batch is over. */
 async function runLayers(
-  { layers, allowsEmpty }: Selection,
+  { layers, allowsEmpty, atATime }: Selection,
   batches: readonly Batch[],
   environment: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
@@ -214,7 +232,7 @@ async function runLayers(
       return [layer, { outcomes: [] as Outcome[], left, durationMs: 0 }];
     }),
   );
-  const outcomes = await mapWithLimit(batches, BATCHES_AT_A_TIME, async ({ layer, files, place, folder }) => {
+  const outcomes = await mapWithLimit(batches, atATime, async ({ layer, files, place, folder }) => {
     const run = runs.get(layer);
     if (run === undefined) {
       return [];

@@ -5,7 +5,7 @@ import { runInProcesses } from "./seed-processes.ts";
 import { runSeed, type SeedReport } from "./seed-run.ts";
 
 /** Number of runs that are made twice. */
-const COUNT = 4;
+const COUNT = 2;
 const FIRST = drawnSeed("runs made twice", COUNT);
 /** Far longer than these runs take on a busy machine. */
 const OTHER_PROCESS_LIMIT_MS = 240_000;

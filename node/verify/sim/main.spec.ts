@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
@@ -26,14 +28,20 @@ describe("npm run sim", function () {
   this.timeout(60_000);
 
   let child: ChildProcess | null = null;
+  let temporary: string;
+
+  beforeEach(() => {
+    temporary = mkdtempSync(path.join(tmpdir(), "quoin-test-sim-"));
+  });
 
   afterEach(() => {
     child?.kill("SIGKILL");
+    rmSync(temporary, { recursive: true, force: true });
   });
 
   function start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
     child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ...process.env, ...environment },
+      env: { ...process.env, TMPDIR: temporary, ...environment },
       stdio: ["ignore", "pipe", "ignore"],
     });
     return child;
@@ -85,18 +93,20 @@ describe("npm run sim", function () {
   });
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it(`ends its processes on ${signal}`, async () => {
+    it(`ends its processes on ${signal}, and leaves no file`, async () => {
       const started = start(["--seeds", "100000", "--seed", SHORT, "--jobs", "2"]);
       started.stdout?.once("data", () => started.kill(signal));
       const { status } = await ended(started);
       expect(status).to.equal(signal === "SIGINT" ? 130 : 143);
+      expect(readdirSync(temporary)).to.deep.equal([]);
     });
   }
 
-  it("leaves no process behind when it is killed", async () => {
+  it("leaves neither a process nor a file behind when it is killed", async () => {
     const started = start(["--seeds", "100000", "--seed", SHORT, "--jobs", "2"]);
     started.stdout?.once("data", () => started.kill("SIGKILL"));
     await ended(started);
     expect(started.signalCode).to.equal("SIGKILL");
+    expect(readdirSync(temporary)).to.deep.equal([]);
   });
 });

@@ -18,7 +18,7 @@ import { FOUNDING, MemoryStateStore, rowsOf } from "../../test/index.ts";
 import { archiveHistory, countRecordedDigests, type History, indexAt, numbersOf } from "../../test/restored/index.ts";
 import { drawScript, Simulation } from "./index.ts";
 
-const HISTORIES = 4;
+const HISTORIES = 2;
 const POINTS = 12;
 const FIRST = drawnSeed("histories that are restored", HISTORIES);
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);

@@ -14,20 +14,21 @@ if (temporary === undefined) {
 }
 process.env.TMPDIR = temporary;
 
+/** The other process is gone. A report that cannot be sent may say so earlier than the channel does. */
+function leave(): void {
+  // Threads of a store, and the processes beside this one, may add a file meanwhile, so the removal is retried.
+  rmSync(temporary as string, { recursive: true, force: true, maxRetries: 5 });
+  process.exit();
+}
+
 process.on("message", async (seed: number) => {
   const report = await runSeed(seed, { isShrunk, listener: null });
   process.send?.(report, (error: Error | null) => {
     if (error !== null) {
-      process.exit(1);
+      leave();
     }
   });
 });
-process.on("disconnect", () => process.exit());
-process.on("exit", () => {
-  if (!process.connected) {
-    // Threads of a store, and the processes beside this one, may add a file meanwhile, so the removal is retried.
-    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
-  }
-});
+process.on("disconnect", leave);
 // The terminal sends this signal to all processes; the other process decides.
 process.on("SIGINT", () => undefined);

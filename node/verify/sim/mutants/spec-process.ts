@@ -7,6 +7,7 @@
  * something is broken, but no test has noticed the bug. A test that never ends counts if no other test says more.
  */
 
+import { flushCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
@@ -129,6 +130,9 @@ class Run {
     mocha.dispose();
   }
 }
+
+// For the threads that tests start, which load the mutants too. This process is killed, so it saves nothing at its end.
+flushCompileCache();
 
 // A killer must catch its mutant each time: random tests draw the same values in each run with the same seed.
 fc.configureGlobal({ seed: testSeed() });

@@ -1,5 +1,5 @@
 /**
- * Loads the modules of the repository anew for each run of tests in this process, with a mutant in one of them or
+ * Loads the modules of the repository once for each run of tests in this process, with a mutant in one of them or
  * without. Runs share what is outside of the repository's sources, and the types of a source are stripped once.
  *
  * Each run has a number, which is the query of its modules' addresses. A module that imports another one by a relative

@@ -1,6 +1,6 @@
 /**
  * The process that runs tests with a mutant or without one, as often as its parent asks. Each run loads the modules of
- * the repository anew, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests whose titles
+ * the repository for itself, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests whose titles
  * contain `grep`, or match `pattern`. It ends at the first failure that counts, and reports to its parent.
  *
  * A failure counts if a test says what is wrong. If a module does not load, or a name or a property is missing,

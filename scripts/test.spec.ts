@@ -261,7 +261,7 @@ describe("the test runner", function () {
   it("refuses unknown options, and names the known ones", async () => {
     const { output, exitCode } = await run({}, ["--quik"]);
     expect(output).to.equal(
-      "Unknown option '--quik'. The options are --all, --rest, --grep, --layer, --sources, --at-a-time.\n",
+      "Unknown option '--quik'. The options are --all, --rest, --grep, --layer, --members, --sources, --at-a-time.\n",
     );
     expect(exitCode).to.equal(2);
   });
@@ -297,6 +297,17 @@ describe("the test runner", function () {
     };
     expect((await run(files, [])).lastLine).to.equal("3 passed, 0 failed");
     expect((await run(files, ["--rest"])).lastLine).to.equal(`${ELSEWHERE + 1} passed, 0 failed`);
+    expect((await run(files, ["--rest", "--members", "real"])).lastLine).to.match(/^[1-9]\d* passed, 0 failed$/);
+    const withoutMembers = await run(files, ["--rest", "--members", "none"]);
+    expect(withoutMembers.output).to.contain("specs | ").and.not.to.contain("process | ");
+    for (const wrong of [
+      ["--members", "none"],
+      ["--rest", "--members", "some"],
+    ]) {
+      const { output, exitCode } = await run(files, wrong);
+      expect(output).to.equal("--members is none or real, and divides the selection --rest.\n");
+      expect(exitCode).to.equal(2);
+    }
     expect((await run(files, ["--all"])).lastLine).to.equal(`${ELSEWHERE + 4} passed, 0 failed`);
     expect((await run(files, ["--layer", "tools"])).lastLine).to.equal("1 passed, 0 failed");
     const { output, exitCode } = await run(files, ["--all", "--grep", "one"]);

@@ -4,6 +4,7 @@
  *     npm test                                       the part of the suite that takes minutes, see test-fast.ts
  *     npm run test:all                               everything (`--all`)
  *     npm run test:rest                              what `test:all` has beyond `npm test` (`--rest`)
+ *     npm run test:rest -- --members none            of that, layers that start no members, or `--members real`: the others
  *     npm test -- --layer specs                      one whole layer; may be repeated
  *     npm test -- --grep "S18"                       tests of the whole suite whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
@@ -66,6 +67,7 @@ const options = {
   rest: { type: "boolean" },
   grep: { type: "string" },
   layer: { type: "string", multiple: true },
+  members: { type: "string" },
   sources: { type: "boolean" },
   "at-a-time": { type: "string" },
 } as const;
@@ -115,9 +117,16 @@ function readSelection(): Selection | undefined {
     return undefined;
   }
   const layers = findLayers();
+  const { members } = values;
+  if (members !== undefined && !(values.rest === true && ["none", "real"].includes(members))) {
+    process.stderr.write("--members is none or real, and divides the selection --rest.\n");
+    return undefined;
+  }
   if (!isOwn) {
     const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
-    const part = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
+    const all = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
+    const part =
+      members === undefined ? all : all.filter(({ startsMembers }) => startsMembers === (members === "real"));
     return { layers: part, allowsEmpty: false, fromSources, atATime };
   }
   const names = layers.map(({ name }) => name);

@@ -2,19 +2,18 @@
  * A Python virtual environment with the packages of a requirements file, installed by pip from the index that this
  * machine is configured for.
  *
- * It is made once, below node_modules, and reused while requirements and Python stay the same: later runs need no
- * network. Several runs may use it at the same time.
+ * It is made once, in the cache of the user, and reused while requirements and Python stay the same: later runs, of any
+ * checkout, need no network. Several runs may use it at the same time.
  */
 
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { userCache } from "../../testing/index.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const CACHE = join(ROOT, "node_modules", ".cache");
 const PYTHON = "python3";
 /** Prints the version of the interpreter, and fails if it cannot make virtual environments. */
 const PROBE = "import ensurepip, platform, sys, venv; print(sys.executable, platform.python_version())";
@@ -32,7 +31,7 @@ export class PythonMissing extends Error {}
 export async function pythonEnvironment(requirements: URL): Promise<string> {
   const version = await probe();
   const digest = createHash("sha256").update(version).update(readFileSync(requirements)).digest("hex");
-  const directory = join(CACHE, `python-${digest.slice(0, DIGEST_CHARACTERS)}`);
+  const directory = userCache("python", digest.slice(0, DIGEST_CHARACTERS));
   if (!existsSync(directory)) {
     await make(directory, fileURLToPath(requirements));
   }
@@ -53,7 +52,7 @@ async function probe(): Promise<string> {
 /** Made under another name first, so that an environment under its final name is complete. */
 async function make(directory: string, requirements: string): Promise<void> {
   const draft = `${directory}.${randomUUID()}`;
-  mkdirSync(CACHE, { recursive: true });
+  mkdirSync(dirname(directory), { recursive: true });
   try {
     await execute(PYTHON, ["-m", "venv", draft]);
     const install = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"];

@@ -1,15 +1,15 @@
 /**
  * Programs in Go that checks, tests and benchmarks need. The Go of this machine builds each one from a module in this
- * repository, whose go.sum fixes the sources of every dependency, into a cache below node_modules. It builds each content
- * of the module only once.
+ * repository, whose go.sum fixes the sources of every dependency, into the cache of the user. It builds each content of
+ * the module only once, for all checkouts.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
+import { userCache } from "../../testing/index.ts";
 
-const CACHE = path.resolve(import.meta.dirname, "../../node_modules/.cache/quoin-go");
 const HASH_LENGTH = 16;
 
 const execute = promisify(execFile);
@@ -40,10 +40,10 @@ export async function buildGoTool(program: GoProgram): Promise<string> {
   for (const file of readdirSync(module).sort()) {
     hash.update(file).update(readFileSync(path.join(module, file)));
   }
-  const built = path.join(CACHE, `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
+  const built = userCache("go", `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
   if (!existsSync(built)) {
     onBuild?.();
-    mkdirSync(CACHE, { recursive: true });
+    mkdirSync(path.dirname(built), { recursive: true });
     // Go writes to another name, and the rename completes it: a file with the final name is always whole.
     const draft = `${built}.${randomUUID()}`;
     try {

@@ -1,12 +1,12 @@
 /**
  * The runtimes that the published package supports, besides the Node of this repository: they come from the npm
- * registry, once, into a folder below node_modules.
+ * registry, once, into the cache of the user.
  */
 
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { CommandError, run } from "../../../testing/index.ts";
+import { CommandError, run, userCache } from "../../../testing/index.ts";
 
 /** A program that runs JavaScript. */
 export interface Runtime {
@@ -16,7 +16,6 @@ export interface Runtime {
   readonly args: readonly string[];
 }
 
-const FOLDER = fileURLToPath(new URL("../../../node_modules/.quoin-runtimes", import.meta.url));
 const NODE = `${process.arch === "arm64" && process.platform === "darwin" ? "node-bin" : "node"}-${process.platform}-${process.arch}`;
 /** The oldest supported release, the release with long-term support, and two that are not Node. */
 const PACKAGES = {
@@ -25,6 +24,8 @@ const PACKAGES = {
   "node-20": `npm:${NODE}@20.19.0`,
   "node-22": `npm:${NODE}@22.23.3`,
 };
+const DIGEST = createHash("sha256").update(JSON.stringify(PACKAGES)).digest("hex");
+const FOLDER = userCache("runtimes", DIGEST.slice(0, 16));
 const RUNTIMES: readonly Runtime[] = [
   { name: "Node 20", program: join(FOLDER, "node_modules/node-20/bin/node"), args: [] },
   { name: "Node 22", program: join(FOLDER, "node_modules/node-22/bin/node"), args: [] },

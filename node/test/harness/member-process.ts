@@ -27,6 +27,8 @@ export interface MemberUnderTestOptions {
   readonly tls?: TlsOptions;
   /** A command that replaces itself with the member, such as `prlimit --nofile=256`. */
   readonly through?: readonly string[];
+  /** Added to the environment of the member. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export class MemberUnderTest {
@@ -34,14 +36,16 @@ export class MemberUnderTest {
   readonly #flags: readonly string[];
   readonly #tls: TlsOptions | undefined;
   readonly #through: readonly string[];
+  readonly #environment: Readonly<Record<string, string>>;
   readonly adminToken = randomBytes(16).toString("hex");
   readonly #apiKey = generateApiKey();
   readonly #clusterId = randomUUID();
   #process: TestProcess | null = null;
 
   /** The directory contains the member's data directory and related files. */
-  constructor(directory: string, { flags = [], tls, through = [] }: MemberUnderTestOptions = {}) {
+  constructor(directory: string, { flags = [], tls, through = [], environment = {} }: MemberUnderTestOptions = {}) {
     this.#through = through;
+    this.#environment = environment;
     this.#directory = directory;
     this.#flags = flags;
     this.#tls = tls;
@@ -135,7 +139,8 @@ export class MemberUnderTest {
   }
 
   get #processOptions(): ProcessOptions {
-    return { through: this.#through, env: { NODE_COMPILE_CACHE: join(this.#directory, "compiled"), ...process.env } };
+    const compiled = { NODE_COMPILE_CACHE: join(this.#directory, "compiled") };
+    return { through: this.#through, env: { ...compiled, ...process.env, ...this.#environment } };
   }
 
   get adminTokenFile(): string {

@@ -87,7 +87,7 @@ const WARM_WRITES = 100;
 const REST_BEFORE_FAULT_MS = [100, 4_000] as const;
 /** A run may take this much longer until all planned faults have landed. */
 const OVERTIME = 0.5;
-const OVERTIME_MS_MIN = 40_000;
+const OVERTIME_MS_MIN = 30_000;
 /** Signals that end a run, and its exit code then: the one that a shell reports for a process killed by the signal. */
 const INTERRUPTIONS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const REMOVER = fileURLToPath(new URL("./remove.ts", import.meta.url));

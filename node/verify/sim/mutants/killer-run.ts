@@ -101,6 +101,10 @@ export class SpecProcess {
 
   /** Runs the tests of an order up to the first that fails. */
   async run(order: SpecOrder, limitMs: number): Promise<SpecReport> {
+    if (this.#child?.connected === false) {
+      // Something that an earlier run has left has ended it meanwhile.
+      await this.end();
+    }
     const child = this.#child ?? this.#start();
     this.#runs++;
     const report = Promise.withResolvers<SpecReport>();
@@ -122,7 +126,8 @@ export class SpecProcess {
     const limit = setTimeout(() => {
       report.resolve({ kind: "doubtful", why: `not done after ${limitMs / 1000} s` });
     }, limitMs);
-    child.send(order);
+    // If the process is gone, its end is the report.
+    child.send(order, () => undefined);
     const result = await report.promise;
     clearTimeout(limit);
     const readyLimit = setTimeout(() => ready.resolve(false), READY_LIMIT_MS);

@@ -5,4 +5,4 @@ export { drawnSeed, SEED_VARIABLE, seedFor, testSeed } from "./drawn-seed.ts";
 export { mapWithLimit } from "./parallel.ts";
 export { importing, PROGRAMS_VARIABLE, programOf } from "./programs.ts";
 export { type Attempt, until } from "./until.ts";
-export { userCache } from "./user-cache.ts";
+export { madeOnce, userCache } from "./user-cache.ts";

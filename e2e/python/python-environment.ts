@@ -7,12 +7,12 @@
  */
 
 import { execFile } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { userCache } from "../../testing/index.ts";
+import { madeOnce, userCache } from "../../testing/index.ts";
 
 const PYTHON = "python3";
 /** Prints the version of the interpreter, and fails if it cannot make virtual environments. */
@@ -31,10 +31,8 @@ export class PythonMissing extends Error {}
 export async function pythonEnvironment(requirements: URL): Promise<string> {
   const version = await probe();
   const digest = createHash("sha256").update(version).update(readFileSync(requirements)).digest("hex");
-  const directory = userCache("python", digest.slice(0, DIGEST_CHARACTERS));
-  if (!existsSync(directory)) {
-    await make(directory, fileURLToPath(requirements));
-  }
+  const directory = userCache("quoin", "python", digest.slice(0, DIGEST_CHARACTERS));
+  await madeOnce(directory, (draft) => make(draft, fileURLToPath(requirements)));
   return interpreterOf(directory);
 }
 
@@ -49,20 +47,10 @@ async function probe(): Promise<string> {
   }
 }
 
-/** Made under another name first, so that an environment under its final name is complete. */
 async function make(directory: string, requirements: string): Promise<void> {
-  const draft = `${directory}.${randomUUID()}`;
-  mkdirSync(dirname(directory), { recursive: true });
-  try {
-    await execute(PYTHON, ["-m", "venv", draft]);
-    const install = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"];
-    await execute(interpreterOf(draft), [...install, "--requirement", requirements]);
-    if (!existsSync(directory)) {
-      renameSync(draft, directory);
-    }
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  await execute(PYTHON, ["-m", "venv", directory]);
+  const install = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"];
+  await execute(interpreterOf(directory), [...install, "--requirement", requirements]);
 }
 
 function interpreterOf(directory: string): string {

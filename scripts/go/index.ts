@@ -4,11 +4,11 @@
  * the module only once, for all checkouts.
  */
 import { execFile } from "node:child_process";
-import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { userCache } from "../../testing/index.ts";
+import { madeOnce, userCache } from "../../testing/index.ts";
 
 const HASH_LENGTH = 16;
 
@@ -40,24 +40,16 @@ export async function buildGoTool(program: GoProgram): Promise<string> {
   for (const file of readdirSync(module).sort()) {
     hash.update(file).update(readFileSync(path.join(module, file)));
   }
-  const built = userCache("go", `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
-  if (!existsSync(built)) {
+  const directory = userCache("quoin", "go", `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
+  await madeOnce(directory, async (draft) => {
     onBuild?.();
-    mkdirSync(path.dirname(built), { recursive: true });
-    // Go writes to another name, and the rename completes it: a file with the final name is always whole.
-    const draft = `${built}.${randomUUID()}`;
-    try {
-      if (needsC && (await go(module, ["env", "CGO_ENABLED"], signal)).trim() !== "1") {
-        throw new GoMissing("this machine has no C compiler; on Debian and Ubuntu: apt-get install gcc libc6-dev");
-      }
-      const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w", "-o", draft];
-      await go(module, ["build", ...flags, source], signal);
-      renameSync(draft, built);
-    } finally {
-      rmSync(draft, { force: true });
+    if (needsC && (await go(module, ["env", "CGO_ENABLED"], signal)).trim() !== "1") {
+      throw new GoMissing("this machine has no C compiler; on Debian and Ubuntu: apt-get install gcc libc6-dev");
     }
-  }
-  return built;
+    const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w", "-o", path.join(draft, name)];
+    await go(module, ["build", ...flags, source], signal);
+  });
+  return path.join(directory, name);
 }
 
 async function go(module: string, args: readonly string[], signal?: AbortSignal): Promise<string> {

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CommandError, run, userCache } from "../../../testing/index.ts";
+import { CommandError, madeOnce, run, userCache } from "../../../testing/index.ts";
 
 /** A program that runs JavaScript. */
 export interface Runtime {
@@ -25,7 +25,7 @@ const PACKAGES = {
   "node-22": `npm:${NODE}@22.23.3`,
 };
 const DIGEST = createHash("sha256").update(JSON.stringify(PACKAGES)).digest("hex");
-const FOLDER = userCache("runtimes", DIGEST.slice(0, 16));
+const FOLDER = userCache("quoin", "runtimes", DIGEST.slice(0, 16));
 const RUNTIMES: readonly Runtime[] = [
   { name: "Node 20", program: join(FOLDER, "node_modules/node-20/bin/node"), args: [] },
   { name: "Node 22", program: join(FOLDER, "node_modules/node-22/bin/node"), args: [] },
@@ -40,17 +40,8 @@ const RUNTIMES: readonly Runtime[] = [
 
 /** Installs the runtimes if they are missing. Rejects with a CommandError if npm cannot. */
 export async function installRuntimes(): Promise<readonly Runtime[]> {
-  const file = join(FOLDER, "package.json");
-  const content = JSON.stringify({ private: true, dependencies: PACKAGES });
-  const isCurrent = existsSync(file) && readFileSync(file, "utf8") === content;
-  if (!isCurrent || RUNTIMES.some(({ program }) => !existsSync(program))) {
-    mkdirSync(FOLDER, { recursive: true });
-    await npmInstall(
-      FOLDER,
-      Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`),
-    );
-    writeFileSync(file, content);
-  }
+  const packages = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
+  await madeOnce(FOLDER, (draft) => npmInstall(draft, packages));
   return RUNTIMES;
 }
 

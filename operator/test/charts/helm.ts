@@ -4,9 +4,10 @@
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
+import { userCache } from "../../../testing/index.ts";
 
 /** The fields that all Kubernetes objects share. Specs know the other fields that they read. */
 export interface RenderedObject {
@@ -56,8 +57,7 @@ export function helmOrSkip(context: Mocha.Context): Helm {
 }
 
 function findHelm(): string | null {
-  const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache");
-  const candidates = ["helm", ...globSync(path.join(cache, "quoin-e2e/helm-*/helm")).sort()];
+  const candidates = ["helm", ...globSync(userCache("quoin-e2e/helm-*/helm")).sort()];
   return candidates.find((program) => spawnSync(program, ["version"], { timeout: LIMIT_MS }).status === 0) ?? null;
 }
 

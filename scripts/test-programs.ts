@@ -38,13 +38,15 @@ const TEST_COST = "{ ln: 4, r: 8, p: 1 }";
  * quarter of a second of processor time. `node/src/access/password.spec.ts` tests the real cost.
  */
 function cheapenHashes(folder: string): void {
-  const files = globSync("*.js", { cwd: folder }).map((name) => path.join(folder, name));
-  const having = files.filter((file) => readFileSync(file, "utf8").includes(COST));
-  const [file] = having;
-  if (file === undefined || having.length > 1) {
+  const having = globSync("*.js", { cwd: folder })
+    .map((name) => path.join(folder, name))
+    .map((file) => ({ file, code: readFileSync(file, "utf8") }))
+    .filter(({ code }) => code.includes(COST));
+  const [only] = having;
+  if (only === undefined || having.length > 1) {
     throw new Error(`${having.length} files of the bundle have the cost of a hash, ${COST}, instead of one`);
   }
-  writeFileSync(file, readFileSync(file, "utf8").replace(COST, TEST_COST));
+  writeFileSync(only.file, only.code.replace(COST, TEST_COST));
 }
 
 /**

@@ -124,10 +124,10 @@ function readSelection(): Selection | undefined {
   }
   if (!isOwn) {
     const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
-    const all = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
-    const part =
-      members === undefined ? all : all.filter(({ startsMembers }) => startsMembers === (members === "real"));
-    return { layers: part, allowsEmpty: false, fromSources, atATime };
+    const part = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
+    const selected =
+      members === undefined ? part : part.filter(({ startsMembers }) => startsMembers === (members === "real"));
+    return { layers: selected, allowsEmpty: false, fromSources, atATime };
   }
   const names = layers.map(({ name }) => name);
   const unknownLayer = named.find((name) => !names.includes(name));

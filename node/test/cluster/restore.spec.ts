@@ -10,10 +10,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
-import { ClusterUnderTest, claimedBasePort, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import {
+  ClusterUnderTest,
+  claimedBasePort,
+  QUOINCTL_PROGRAM,
+  TemporaryDirectories,
+  TestProcess,
+  until,
+} from "../harness/index.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
-const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 const JUMP = 1_000_000;
 const KEYS = 60;
 const NAMESPACE = "default";
@@ -175,7 +181,7 @@ describe("a cluster whose volumes are all lost", function () {
       .and.to.contain("entries of the archive after that point");
     const get = async (key: string) => {
       const env = { ...process.env, QUOIN_ENDPOINTS_FILE: join(directory, "endpoints.json") };
-      const child = new TestProcess(QUOINCTL, ["kv", "get", `${NAMESPACE}/${key}`], { env });
+      const child = new TestProcess(QUOINCTL_PROGRAM, ["kv", "get", `${NAMESPACE}/${key}`], { env });
       running.push(child);
       const { code } = await child.ended;
       return { code, value: child.stdout.trim() };

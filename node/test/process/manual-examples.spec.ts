@@ -6,12 +6,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { claimedBasePort, MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import {
+  claimedBasePort,
+  MEMBER_PROGRAM,
+  QUOINCTL_PROGRAM,
+  TemporaryDirectories,
+  TestProcess,
+} from "../harness/index.ts";
 import { whyNoCertificates } from "../peers/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const EXAMPLES = join(ROOT, "docs/examples");
-const QUOINCTL = join(ROOT, "client/bin/quoinctl.js");
 const QUOIN_FOUND = join(ROOT, "client/scripts/quoin-found.ts");
 const NAMES = ["q-0", "q-1", "q-2"];
 const FIRST_PORT = 7400;
@@ -104,7 +109,10 @@ describe("the examples of the manual without Kubernetes", function () {
   function quoinctl(...args: string[]): Promise<string> {
     const QUOIN_ENDPOINTS = NAMES.map((name) => `127.0.0.1:${portOf(name, FIRST_PORT)}`).join(",");
     const QUOIN_API_KEY = JSON.parse(readFileSync(join(directory, "owner.json"), "utf8")).apiKey;
-    return outputOf(QUOINCTL, ["--ca", "tls/ca.crt", "--timeout", "60s", ...args], { QUOIN_ENDPOINTS, QUOIN_API_KEY });
+    return outputOf(QUOINCTL_PROGRAM, ["--ca", "tls/ca.crt", "--timeout", "60s", ...args], {
+      QUOIN_ENDPOINTS,
+      QUOIN_API_KEY,
+    });
   }
 
   before(async function () {

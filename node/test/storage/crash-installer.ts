@@ -3,9 +3,9 @@
  *
  *     node crash-installer.ts <directory>…
  *
- * In each directory, one after the other, it goes through the steps of an install as the driver does: rows, finish, place, a new log behind the snapshot,
- * switch. It prints a line at once for each step: `opened` with the progress of the state, `placed`, `switched`,
- * `deleted`, `done`.
+ * In each directory, one after the other, it goes through the steps of an install as the driver does: rows, finish,
+ * place, a new log behind the snapshot, switch. It prints a line at once for each step: `opened` with the progress of
+ * the state, `placed`, `switched`, `deleted`, `done`.
  */
 
 import { readdirSync, writeSync } from "node:fs";

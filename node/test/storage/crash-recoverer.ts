@@ -1,5 +1,6 @@
 /**
- * Recovers the data of stopped members, one after the other, until it is killed. A program, started by crash-recovery.spec.ts.
+ * Recovers the data of stopped members, one after the other, until it is killed. A program, started by
+ * crash-recovery.spec.ts.
  *
  *     node crash-recoverer.ts <new cluster id> <directory>…
  *

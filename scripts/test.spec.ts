@@ -39,19 +39,25 @@ describe("the test runner", function () {
   let temporary: string;
   let running: ChildProcessWithoutNullStreams | undefined;
   let server: Server | undefined;
+  /** Files of the test's suite. */
+  const suite = new Set<string>();
 
-  beforeEach(() => {
+  // One for all tests: what is compiled there once is not compiled again.
+  before(() => {
     root = mkdtempSync(path.join(tmpdir(), "quoin-test-runner-"));
     temporary = path.join(root, "tmp");
-    mkdirSync(temporary);
     symlinkSync(path.join(repositoryRoot, "node_modules"), path.join(root, "node_modules"));
+    writeFileSync(path.join(root, "package.json"), `{ "type": "module" }`);
+  });
+
+  beforeEach(() => {
+    mkdirSync(temporary);
     for (const folder of ["scripts", "testing"]) {
       cpSync(path.join(repositoryRoot, folder), path.join(root, folder), {
         recursive: true,
         filter: (name) => !name.endsWith(".spec.ts"),
       });
     }
-    writeFileSync(path.join(root, "package.json"), `{ "type": "module" }`);
   });
 
   afterEach(async () => {
@@ -62,8 +68,14 @@ describe("the test runner", function () {
     running = undefined;
     server?.close();
     server = undefined;
-    rmSync(root, { recursive: true });
+    rmSync(temporary, { recursive: true });
+    for (const name of suite) {
+      rmSync(path.join(root, name), { force: true });
+    }
+    suite.clear();
   });
+
+  after(() => rmSync(root, { recursive: true }));
 
   function start(
     files: Readonly<Record<string, string>>,
@@ -72,6 +84,7 @@ describe("the test runner", function () {
   ): ChildProcessWithoutNullStreams {
     for (const [name, content] of Object.entries({ ...elsewhere, ...files })) {
       const file = path.join(root, name);
+      suite.add(name);
       mkdirSync(path.dirname(file), { recursive: true });
       writeFileSync(file, content);
     }

@@ -36,7 +36,10 @@ const SLOWEST_FILES = 10; // As many are listed with their time.
 const REPEATED_FAILURES_MAX = 8; // With three lines for each, all are in the last 40 lines.
 const FAILURE_LINE_MAX = 200; // Characters.
 
-/** Hundreds of processes run the same files; the code that one of them compiles is in this folder for the next ones. */
+/**
+ * Hundreds of processes run the same files; the code that one of them compiles is in this folder for the next ones. If
+ * the environment names such a folder already, several runs share it.
+ */
 const COMPILED = "compiled";
 /** Killed members cannot save compiled code, so one member that ends by itself does it for all. */
 const MEMBER_PROGRAM = path.join(repositoryRoot, "node/src/main.ts");
@@ -281,7 +284,7 @@ function finishLayer(
  * @returns the environment of the tests
  */
 async function prepareMembers({ layers, fromSources }: Selection, folder: string): Promise<Record<string, string>> {
-  const compiled = { NODE_COMPILE_CACHE: path.join(folder, COMPILED) };
+  const compiled = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(folder, COMPILED) };
   if (!layers.some(({ startsMembers }) => startsMembers) || !existsSync(MEMBER_PROGRAM)) {
     return compiled;
   }

@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { build, stop } from "esbuild";
+import { build } from "esbuild";
 import { ClusterUnderTest } from "../../node/test/harness/index.ts";
-import { writeConnectServices } from "../../scripts/bundle/index.ts";
+import { withBundler, writeConnectServices } from "../../scripts/bundle/index.ts";
 import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../client/examples/browser/", import.meta.url));
@@ -57,16 +57,16 @@ describe("the example of a page by connect-web", function () {
   async function bundle(): Promise<string> {
     const services = path.join(directory, "connect");
     writeConnectServices(services);
-    const { outputFiles } = await build({
-      entryPoints: [path.join(EXAMPLE, "page.js")],
-      alias: { "@quoin/client/connect": path.join(services, "index.js") },
-      nodePaths: [MODULES],
-      bundle: true,
-      format: "esm",
-      write: false,
-    });
-    // The bundler is a process, which would outlive the test.
-    await stop();
+    const { outputFiles } = await withBundler(() =>
+      build({
+        entryPoints: [path.join(EXAMPLE, "page.js")],
+        alias: { "@quoin/client/connect": path.join(services, "index.js") },
+        nodePaths: [MODULES],
+        bundle: true,
+        format: "esm",
+        write: false,
+      }),
+    );
     return outputFiles[0]!.text;
   }
 

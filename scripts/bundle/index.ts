@@ -3,6 +3,7 @@
  * packages, and the tarball. `client/scripts/package.ts` shows how they fit together.
  */
 
+export { withBundler } from "./bundler.ts";
 export { writeConnectServices } from "./connect-services.ts";
 export { type DeclarationOptions, writeDeclarations } from "./declarations.ts";
 export { type Bundle, type BundledPackage, type BundleOptions, bundleJavaScript } from "./javascript.ts";

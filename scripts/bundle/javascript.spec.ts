@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -34,6 +36,15 @@ describe("bundleJavaScript", () => {
 
   it("keeps the names of a CommonJS package that a module exports", async () => {
     expect(await bundle("./names.ts")).to.equal("- 1\n");
+  });
+
+  it("has ended the bundler's process", async () => {
+    const started: ChildProcess[] = [];
+    const onStart = (message: unknown): void => void started.push((message as { process: ChildProcess }).process);
+    subscribe("child_process", onStart);
+    await bundle("./names.ts");
+    unsubscribe("child_process", onStart);
+    expect(started.map(({ signalCode }) => signalCode)).to.deep.equal(["SIGTERM"]);
   });
 
   it("refuses import() of CommonJS itself, which would have no names in the bundle", async () => {

@@ -5,7 +5,8 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { build, type Metafile, stop } from "esbuild";
+import { build, type Metafile } from "esbuild";
+import { withBundler } from "./bundler.ts";
 import { withEntryUrls } from "./entry-urls.ts";
 import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
 import { repositoryRoot } from "./repository.ts";
@@ -84,9 +85,8 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     format === "esm" && platform === "node" ? requireInModule : undefined,
     ownFiles.length > 0 ? folderDeclaration : undefined,
   ];
-  let metafile: Metafile;
-  try {
-    ({ metafile } = await build({
+  const { metafile } = await withBundler(() =>
+    build({
       absWorkingDir: repositoryRoot,
       entryPoints: { ...entries },
       outdir: directory,
@@ -110,11 +110,8 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
       plugins: [withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
       // It also warns of code that is not used, and therefore not in the bundle: see below.
       logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
-    }));
-  } finally {
-    // The bundler is a process, which would outlive its last bundle.
-    await stop();
-  }
+    }),
+  );
   if (format === "cjs") refuseImportMeta(metafile);
   if (splitting) refuseNamelessImports(metafile);
   return { packages: packagesOf(metafile), exports: exportsOf(metafile) };

@@ -6,7 +6,7 @@ import { runSeed, type SeedReport } from "./seed-run.ts";
 
 /** Number of runs that are made twice. */
 const COUNT = 2;
-const FIRST = drawnSeed("runs made twice", COUNT);
+const FIRST = drawnSeed("two runs of a seed", COUNT);
 /** Far longer than these runs take on a busy machine. */
 const OTHER_PROCESS_LIMIT_MS = 240_000;
 

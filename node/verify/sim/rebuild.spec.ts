@@ -19,7 +19,7 @@ import { archiveHistory, countRecordedDigests, type History, indexAt, numbersOf 
 import { drawScript, Simulation } from "./index.ts";
 
 const HISTORIES = 2;
-const POINTS = 12;
+const POINTS = 8;
 const FIRST = drawnSeed("histories that are restored", HISTORIES);
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
 

@@ -10,7 +10,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { build } from "esbuild";
 import { ClusterUnderTest } from "../../node/test/harness/index.ts";
 import { withBundler, writeConnectServices } from "../../scripts/bundle/index.ts";
 import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
@@ -57,7 +56,7 @@ describe("the example of a page by connect-web", function () {
   async function bundle(): Promise<string> {
     const services = path.join(directory, "connect");
     writeConnectServices(services);
-    const { outputFiles } = await withBundler(() =>
+    const { outputFiles } = await withBundler((build) =>
       build({
         entryPoints: [path.join(EXAMPLE, "page.js")],
         alias: { "@quoin/client/connect": path.join(services, "index.js") },

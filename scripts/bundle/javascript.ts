@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { build, type Metafile } from "esbuild";
+import type { Metafile } from "esbuild";
 import { withBundler } from "./bundler.ts";
 import { withEntryUrls } from "./entry-urls.ts";
 import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
@@ -85,7 +85,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
     format === "esm" && platform === "node" ? requireInModule : undefined,
     ownFiles.length > 0 ? folderDeclaration : undefined,
   ];
-  const { metafile } = await withBundler(() =>
+  const { metafile } = await withBundler((build) =>
     build({
       absWorkingDir: repositoryRoot,
       entryPoints: { ...entries },

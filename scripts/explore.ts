@@ -59,6 +59,10 @@ function readOptions(args: readonly string[]): Options {
  * @returns whether it found something; null if the deadline ended it
  */
 async function explore({ name, commandFor }: Exploration, seed: number, deadlineMs: number): Promise<boolean | null> {
+  const limitMs = deadlineMs - performance.now();
+  if (limitMs <= 0) {
+    return null;
+  }
   const command = commandFor(seed);
   const file = path.join(OUTPUT, `${name}-${seed}.log`);
   const output = path.join(repositoryRoot, file);
@@ -67,7 +71,7 @@ async function explore({ name, commandFor }: Exploration, seed: number, deadline
     program: process.execPath,
     args: command.args,
     env: command.environment,
-    limitMs: deadlineMs - performance.now(),
+    limitMs,
     onLine: (line) => appendFileSync(output, `${line}\n`),
   });
   if (performance.now() >= deadlineMs && problem !== undefined) {

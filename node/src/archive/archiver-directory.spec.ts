@@ -181,7 +181,9 @@ describe("the archiver, with a store in a directory", () => {
     const { chains } = await catalog();
     expect([chains.length, chains[0]?.end.index]).to.deep.equal([1, first]);
     const last = await archived(6);
-    expect(await provenEnds()).to.deep.equal([last]);
+    // A segment that is on its way when the wait ends may have an entry more, which advances the clock.
+    const [end, ...others] = await provenEnds();
+    expect([(end ?? 0) >= last, others]).to.deep.equal([true, []]);
     const { length: written } = (await catalog()).segments;
     // The six entries come within milliseconds, so not each has its own segment.
     expect(written).to.be.within(1, 3);

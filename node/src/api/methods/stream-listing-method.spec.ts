@@ -51,13 +51,10 @@ describe("WatchService, ListStreams", () => {
   }
 
   it("lists the watches of this member with their users, the oldest first", async () => {
-    const watches = [
-      owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", prefix: "jobs/" })),
-      owner.stream(watchLocks, WatchLocksRequest.fromPartial({ namespace: "default", namePrefix: "é" })),
-    ];
-    for (const watch of watches) {
-      await watch.until("the watch is active", ([first]) => first);
-    }
+    const keys = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", prefix: "jobs/" }));
+    await keys.until("the first watch is active", ([first]) => first);
+    const locks = owner.stream(watchLocks, WatchLocksRequest.fromPartial({ namespace: "default", namePrefix: "é" }));
+    await locks.until("the second watch is active", ([first]) => first);
     const user = { userId: ports.member.cluster.ownerId, apiKeyId: secrets.founding.owner.apiKeyId };
     const { streams, nextPageToken, memberId, revision } = ok(await list());
     expect([nextPageToken, memberId, revision]).deep.equal(["", "1", 1n]);
@@ -77,7 +74,7 @@ describe("WatchService, ListStreams", () => {
     expect([second.streams.map(({ id }) => id), second.nextPageToken]).deep.equal([["2"], ""]);
     const bad = ["INVALID_ARGUMENT", "BAD_FIELD", "page_token"];
     expect(verdict(await list({ pageToken: first.nextPageToken }))).deep.equal(bad);
-    watches[0]?.cancel();
+    keys.cancel();
     await until("the first stream is over", async () => ok(await list()).streams.length === 1);
   });
 

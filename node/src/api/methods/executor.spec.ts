@@ -6,6 +6,7 @@ import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Replayed, type RequiredAccess } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
+import { ReadTurns } from "./read-turns.ts";
 
 const NEED: RequiredAccess = { access: "write", namespace: "default" };
 
@@ -89,6 +90,31 @@ describe("executor", () => {
     });
     expect(await answer).to.have.property("reason", "DEADLINE");
     expect(told).to.deep.equal([]);
+  });
+
+  it("checks the caller again when a read has waited for its turn", async () => {
+    const later: (() => void)[] = [];
+    const turns = new ReadTurns({ nowMs: () => 0, later: (callback) => void later.push(callback) });
+    const executor = new Executor({ replica }, undefined, undefined, turns);
+    expect(await read(executor, call(), ReadConsistency.LINEARIZABLE)).equal("at 1");
+    const revoked = new CoordinationError("TOKEN_REVOKED", "revoked");
+    let isRevoked = false;
+    const asked = {
+      ...call(),
+      recheck: () => {
+        if (isRevoked) {
+          throw revoked;
+        }
+      },
+    };
+    turns.wait("another caller", () => undefined);
+    const answer = read(executor, asked, ReadConsistency.SERIALIZABLE);
+    isRevoked = true;
+    for (const callback of later.splice(0)) {
+      callback();
+    }
+    expect(await answer).equal(revoked);
+    expect(turns.waiting).equal(0);
   });
 
   it("answers at once or later, depending on the authorisation", async () => {

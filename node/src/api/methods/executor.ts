@@ -26,6 +26,7 @@ import {
 import { attempt, toError } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { HostReplica } from "./host.ts";
+import { type ReadTurns, turnsOfThisThread } from "./read-turns.ts";
 
 /** The operation and the result of one kind. */
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
@@ -60,19 +61,25 @@ export class Executor {
   readonly #member: { readonly replica: HostReplica | null };
   readonly #onRead: (principal: Principal, area: ReadArea) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #turns: ReadTurns;
   /** When the newest successful read barrier began, and its replica. */
   #provenMs = Number.NEGATIVE_INFINITY;
   #provenReplica: HostReplica | null = null;
 
-  /** @param onRead called for every read that was answered. */
+  /**
+   * @param onRead called for every read that was answered.
+   * @param turns all executors of a thread share them, because they share its event loop.
+   */
   constructor(
     member: { readonly replica: HostReplica | null },
     onRead: (principal: Principal, area: ReadArea) => void = () => undefined,
     clock: Pick<Clock, "monotonicMs"> = systemClock,
+    turns: ReadTurns = turnsOfThisThread,
   ) {
     this.#member = member;
     this.#onRead = onRead;
     this.#clock = clock;
+    this.#turns = turns;
   }
 
   /**
@@ -232,30 +239,45 @@ export class Executor {
         reply(asked, "no");
         return;
       }
+      const answer = (): Response => this.#answered(call, area, response(replica, asked));
+      const recheckedAnswer = (): Response => {
+        requireClient(call);
+        call.recheck(need);
+        return answer();
+      };
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
         const stale = attempt(() => requireFresh(replica));
-        if (stale instanceof Error || this.#isProven(replica)) {
-          reply(stale ?? attempt(() => this.#answered(call, area, response(replica, asked))), "no");
+        if (stale instanceof Error) {
+          reply(stale, "no");
+          return;
+        }
+        if (this.#isProven(replica)) {
+          // The caller's rights are those of this moment, if the read runs now.
+          this.#inTurn(call, answer, recheckedAnswer, reply);
           return;
         }
       }
       const beganMs = this.#clock.monotonicMs();
       const done: ReadDone = (error) => {
-        if (error === null) {
-          this.#noteBarrier(replica, beganMs);
+        if (error !== null) {
+          reply(error, "no");
+          return;
         }
-        const answer =
-          error ??
-          attempt(() => {
-            requireClient(call);
-            call.recheck(need);
-            return this.#answered(call, area, response(replica, asked));
-          });
-        reply(answer, "no");
+        this.#noteBarrier(replica, beganMs);
+        this.#inTurn(call, recheckedAnswer, recheckedAnswer, reply);
       };
       replica.readBarrier(call.deadlineMs, done, call.trace);
     };
     authorized(call, need, look, reply);
+  }
+
+  /** Replies with `now()` if the caller's turn is now; else with `later()` when it is. */
+  #inTurn<Response>(call: Call, now: () => Response, later: () => Response, reply: Reply<Response>): void {
+    if (this.#turns.isFree) {
+      reply(attempt(now), "no");
+    } else {
+      this.#turns.wait(call.principal.subject, () => reply(attempt(later), "no"));
+    }
   }
 
   /** Whether the applied state contains everything that was committed more than STALE_MS_MAX ago. */

@@ -182,9 +182,9 @@ describe("the versions of a key", () => {
       before = page.isLast ? null : page.searchedRevision;
     } while (before !== null);
     expect(found).to.deep.equal([`delete 1@${last}`, `put 1@${last - 1}`]);
-    expect(counts.length).to.be.within(3, 6);
-    expect(Math.max(...counts.map(([count]) => count))).to.be.at.most(32);
-    expect(Math.max(...counts.map(([, count]) => count))).to.be.at.most(4_200);
+    expect(counts.length).to.be.within(10, 25);
+    expect(Math.max(...counts.map(([count]) => count))).to.be.at.most(8);
+    expect(Math.max(...counts.map(([, count]) => count))).to.be.at.most(600);
   });
 
   it("S44: skip long stretches of revisions without changes of keys and locks in few reads", () => {
@@ -208,13 +208,13 @@ describe("the versions of a key", () => {
       `delete 1@${last}`,
       `put 1@${last - 1}`,
     ]);
-    expect(pages.length, "24 MB of history").to.be.within(3, 10);
+    expect(pages.length, "24 MB of history").to.be.within(10, 31);
     put(log, "big", large);
     for (let count = 0; count < 12; count++) {
       put(log, "big", large);
     }
     const keysOnly = textsOf(log, "big", { keysOnly: true });
     expect(keysOnly.flat()).to.have.length(13);
-    expect(keysOnly[0]?.length, "values count although they are left out").to.be.within(8, 12);
+    expect(keysOnly[0]?.length, "values count although they are left out").to.be.within(2, 4);
   });
 });

@@ -56,10 +56,10 @@ export interface LockPage {
 /** Holds of one lock in a listing. */
 const LISTED_HOLDS_MAX = 10;
 /** Rows of locks that one page reads. */
-const VISITED_MAX = 2_000;
+const VISITED_MAX = 500;
 /** Locks of one page that need further reads: of their holder, or scans of their readers and waits. */
-const HELD_MAX = 250;
-const SCANNED_MAX = 100;
+const HELD_MAX = 100;
+const SCANNED_MAX = 25;
 /** Estimated bytes of a lock, a hold or a wait without its texts, which count with their lengths. */
 const FIXED_BYTES = 64;
 

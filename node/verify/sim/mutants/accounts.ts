@@ -107,9 +107,37 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "read-checked-before-its-barrier-alone",
     pitfall: "S39",
     file: "api/methods/executor.ts",
-    find: `            call.recheck(need);
-            return this.#answered(call, area, response(replica, asked));`,
-    replace: "            return this.#answered(call, area, response(replica, asked));",
+    find: `        call.recheck(need);
+        return answer();`,
+    replace: "        return answer();",
+  },
+  {
+    name: "waiting-read-checked-before-its-turn-alone",
+    pitfall: "S39",
+    file: "api/methods/executor.ts",
+    find: 'reply(attempt(later), "no")',
+    replace: 'reply(attempt(now), "no")',
+  },
+  {
+    name: "reads-take-no-turns",
+    pitfall: "S44",
+    file: "api/methods/read-turns.ts",
+    find: "    return nowMs < this.#sliceEndMs;",
+    replace: "    return nowMs < Number.POSITIVE_INFINITY;",
+  },
+  {
+    name: "read-overtakes-those-that-wait",
+    pitfall: "S44",
+    file: "api/methods/read-turns.ts",
+    find: "    if (this.#waiting > 0) {\n      return false;\n    }",
+    replace: "",
+  },
+  {
+    name: "costly-reads-owe-nothing",
+    pitfall: "S44",
+    file: "api/methods/read-turns.ts",
+    find: "line.creditMs -= endMs - nowMs;",
+    replace: "line.creditMs -= QUANTUM_MS;",
   },
   {
     name: "revoked-waiter-gets-its-lock",

@@ -15,7 +15,7 @@ export interface FloodLimits {
   readonly resets: RateLimit;
   /** Streams that are refused because of a limit. */
   readonly refusedStreams: RateLimit;
-  /** Streams that the server resets because of what the client sent: malformed requests, frames on closed streams. */
+  /** Streams that end because of what the client sent: malformed requests, no calls at all, frames on closed streams. */
   readonly streamErrors: RateLimit;
   readonly settings: RateLimit;
   readonly pings: RateLimit;

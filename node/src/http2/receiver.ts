@@ -81,6 +81,11 @@ export class Receiver implements FrameSink {
     this.#requests.release(stream);
   }
 
+  /** Counts a request that its user could not take as one that ended its stream by an error. */
+  countStreamError(): void {
+    this.#enforcement.allows("streamErrors");
+  }
+
   onWrongPreface(): void {
     this.#enforcement.fail("wrong-preface", ErrorCode.ProtocolError);
   }

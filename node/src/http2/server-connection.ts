@@ -290,6 +290,13 @@ export class ServerConnection {
     }
   }
 
+  /** Counts a request that was no call at all, like one with malformed frames. Too many of them end the connection. */
+  countStreamError(): void {
+    if (this.#closeResult === null) {
+      this.#receiver.countStreamError();
+    }
+  }
+
   /** Counts consumed bytes of a request; the client may send as many more. */
   consume(stream: ServerStream, count: number): void {
     if (stream.isOpen) {

@@ -17,6 +17,7 @@ import { CoordinationError, type Principal } from "../../state/index.ts";
 import { counter, type Metric } from "../../telemetry/index.ts";
 import { type ClientLimits, REQUEST_MS } from "../connections/index.ts";
 import type { CallerAccess } from "./caller-access.ts";
+import type { ClientConnection } from "./client-connection.ts";
 import { allowedMs } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
 import type { ErrorLog } from "./error-log.ts";
@@ -120,7 +121,15 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
 
   refuse(call: IncomingCall, error: Error): void {
     this.#refuse(call, error);
-    const { connection } = call;
+    this.#noteRefusal(call.connection);
+  }
+
+  refuseRequest(connection: ClientConnection): void {
+    this.#open.countOtherRequest();
+    this.#noteRefusal(connection);
+  }
+
+  #noteRefusal(connection: ClientConnection): void {
     if (++connection.refusals > UNVERIFIED_REFUSALS_MAX && !connection.isVerified) {
       connection.disconnect();
     }

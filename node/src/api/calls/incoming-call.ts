@@ -29,6 +29,8 @@ export interface CallChecks {
   admit(call: IncomingCall): undefined | Promise<undefined>;
   /** Ends the call with this error. May close its connection. */
   refuse(call: IncomingCall, error: Error): void;
+  /** Counts the refusal of a request that is no call of a method, or has malformed headers. May close its connection. */
+  refuseRequest(connection: ClientConnection): void;
   /** Called when the request is complete. */
   complete(call: IncomingCall): void;
   /** Called when the stream is closed. */
@@ -122,6 +124,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   protected refuseHeaders(answer: CallStatus): void {
     this.trace = this.beginTrace(this.#startedMs);
     this.end(answer);
+    this.#port.callAdmission.refuseRequest(this.connection);
   }
 
   /** Checks the headers. Then `pass` is called, or the call ends. */

@@ -13,8 +13,11 @@ import { type ClientLimits, REQUEST_MS, type ScopedLimit } from "../connections/
 /** The kinds by which calls are counted; the names are those of the limits. */
 type Kind = "calls" | "streams" | "unverifiedCalls" | "openCalls";
 type Scope = keyof ScopedLimit;
-/** The limits by which calls are refused. The last one is the time limit, which applies to each call by itself. */
-type Limit = Kind | "requestBytes" | "requestMs";
+/**
+ * The limits by which calls are refused. `requestMs` is the time limit, which applies to each call by itself;
+ * `otherRequests` counts what is no call of a method.
+ */
+type Limit = Kind | "requestBytes" | "requestMs" | "otherRequests";
 
 /** The open calls and request bytes of one client. */
 class OpenCounts implements Record<Kind | "requestBytes", number> {
@@ -90,6 +93,11 @@ export class OpenCalls {
   lateRefusal(): CoordinationError {
     this.#countRefusal("requestMs", "member");
     return new CoordinationError("DEADLINE", `the request was not complete within ${REQUEST_MS} ms of its headers`);
+  }
+
+  /** Counts the refusal of a request that is no call of a method. */
+  countOtherRequest(): void {
+    this.#countRefusal("otherRequests", "member");
   }
 
   #countRefusal(limit: Limit, scope: Scope): void {

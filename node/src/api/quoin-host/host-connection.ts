@@ -10,7 +10,7 @@ import {
   type StreamHandler,
 } from "../../http2/index.ts";
 import { type CallPort, ClientConnection, type ErrorLog, plainStatus } from "../calls/index.ts";
-import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
+import { beginningOf, METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
 import { type ClosureLog, CUT } from "./closure-log.ts";
 import { type CallSurroundings, WireCall } from "./wire-call.ts";
 import type { WireMethod } from "./wire-method.ts";
@@ -85,7 +85,8 @@ export class HostConnection implements ConnectionHandler {
     }
     const method = this.#methods.get(path);
     if (method === undefined) {
-      const unknown = plainStatus(status.UNIMPLEMENTED, `The server does not implement the method ${path}`);
+      const message = `The server does not implement the method ${beginningOf(path)}`;
+      const unknown = plainStatus(status.UNIMPLEMENTED, message);
       return this.#refuse(stream, statusFields(unknown, true));
     }
     const call = new WireCall(this.#surroundings, method, stream, fields, { timeout, encoding });
@@ -104,7 +105,10 @@ export class HostConnection implements ConnectionHandler {
   }
 
   #refuse(stream: ServerStream, fields: readonly string[]): StreamHandler {
-    this.#surroundings.connection.end(stream, fields);
+    const { connection, client, port } = this.#surroundings;
+    connection.end(stream, fields);
+    connection.countStreamError();
+    port.callAdmission.refuseRequest(client);
     return ANSWERED;
   }
 }

@@ -8,7 +8,7 @@
  */
 import { status } from "@grpc/grpc-js";
 import { type CallStatus, type Inflation, plainStatus, REQUEST_BYTES_MAX, requestInflater } from "../calls/index.ts";
-import { ACCEPT_ENCODING } from "./answer-fields.ts";
+import { ACCEPT_ENCODING, beginningOf } from "./answer-fields.ts";
 
 export interface RequestUser {
   onMessage(message: Buffer): void;
@@ -143,7 +143,7 @@ export class RequestReader {
       ? plainStatus(status.INTERNAL, "Received compressed message without grpc-encoding")
       : plainStatus(
           status.UNIMPLEMENTED,
-          `grpc-encoding: "${this.#encoding}" is not supported: send identity or gzip`,
+          `grpc-encoding: "${beginningOf(this.#encoding)}" is not supported: send identity or gzip`,
           ACCEPT_ENCODING,
         );
   }

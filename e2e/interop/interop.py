@@ -9,6 +9,7 @@ as the contract says. The folder of the generated stubs must be on PYTHONPATH. T
 import itertools
 import os
 import sys
+import threading
 import time
 import uuid
 
@@ -28,6 +29,8 @@ NAMESPACE = "default"
 CALL_TIMEOUT_SECONDS = 20
 WAIT_LIMIT_SECONDS = 60
 POLL_SECONDS = 0.02
+# A connection that is charged for what the library does is cut within half of them.
+IN_FLIGHT_CALLS = 4000
 
 
 class Member:
@@ -204,7 +207,32 @@ def watch_locks(members):
     expect(told, [(action, name["name"], "me", held.fencing_token) for action in (acquired, released)])
 
 
+def in_flight(members):
+    """Keeps many calls in flight on one channel. Half of them have answers without a message."""
+    member = next(members)
+    call(member.keys.PutKey, key_value_pb2.PutKeyRequest(namespace=NAMESPACE, key=b"in-flight", value=b"v"))
+    for count in (30, 300, 1000):
+        free = threading.Semaphore(count)
+        failures = []
+
+        def done(answer):
+            if answer.code() not in (grpc.StatusCode.OK, grpc.StatusCode.NOT_FOUND):
+                failures.append(f"{answer.code()}: {answer.details()}")
+            free.release()
+
+        for number in range(IN_FLIGHT_CALLS):
+            free.acquire()
+            key = b"in-flight" if number % 2 == 0 else b"absent"
+            request = key_value_pb2.GetKeyRequest(namespace=NAMESPACE, key=key)
+            answer = member.keys.GetKey.future(request, metadata=metadata(), timeout=WAIT_LIMIT_SECONDS)
+            answer.add_done_callback(done)
+        for _ in range(count):
+            free.acquire()
+        expect(failures[:3], [])
+
+
 SCENARIOS = {
+    "in-flight": in_flight,
     "put": put,
     "compare-and-swap": compare_and_swap,
     "lock": lock,

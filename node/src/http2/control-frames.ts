@@ -8,8 +8,11 @@ import type { ProtocolEnforcement } from "./protocol-enforcement.ts";
 
 /** A WINDOW_UPDATE below this costs more than it brings. */
 const SMALL_INCREMENT = 1_024;
-/** A client may return the bytes of each DATA frame at once, to the stream and to the connection. */
-const UPDATES_PER_DATA_FRAME = 2;
+/**
+ * A client may return the bytes of each DATA frame at once, to the stream and to the connection. gRPC's C core also
+ * widens the window of each stream by five bytes before it reads the head of the first message.
+ */
+const UPDATES_PER_FRAME = 2;
 
 export class ControlFrames {
   readonly #parts: ConnectionParts;
@@ -18,7 +21,8 @@ export class ControlFrames {
   readonly #settingsTarget: SettingsTarget;
   #hasSettings = false;
   #isAcknowledged = false;
-  #smallUpdates = 0;
+  /** Small updates that requests and DATA frames have paid for. */
+  #paidUpdates = 0;
 
   /** @param onAcknowledged called when the client has acknowledged the server's SETTINGS */
   constructor(parts: ConnectionParts, enforcement: ProtocolEnforcement, onAcknowledged: () => void) {
@@ -81,10 +85,14 @@ export class ControlFrames {
     }
   }
 
+  /** Each is paid for by a request or a DATA frame, or charged once: a client that was ahead may stay so. */
   #allowsSmallUpdate(): boolean {
-    this.#smallUpdates++;
-    const isPaid = this.#smallUpdates <= UPDATES_PER_DATA_FRAME * this.#parts.sender.dataFrames;
-    return isPaid || this.#enforcement.allows("smallWindowUpdates");
+    const { sender, streams } = this.#parts;
+    if (this.#paidUpdates < UPDATES_PER_FRAME * (streams.begun + sender.dataFrames)) {
+      this.#paidUpdates++;
+      return true;
+    }
+    return this.#enforcement.allows("smallWindowUpdates");
   }
 
   onSettings(flags: number, bytes: Uint8Array, from: number, to: number): void {

@@ -117,9 +117,9 @@ describe("a flood", () => {
           floods: { ...DEFAULT_HTTP2_LIMITS.floods, [kind]: { burst, perSecond: 5 } },
         },
       });
-      // The client's SETTINGS are the first of the burst, and the first part may not count yet.
+      // The client's SETTINGS are the first of the burst. A request pays for two small updates.
       const count = sendUntilClosed(link, (at) => part(link, at), 30);
-      expect(count).to.be.within(burst, burst + 2);
+      expect(count).to.be.within(burst, burst + 3);
       expect(link.connection.closeResult).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
       expect(link.counters.closedConnections[reason]).to.equal(1);
       expect(link.callsOf("closed").length).to.equal(1);
@@ -142,6 +142,46 @@ describe("a flood", () => {
       expect(link.connection.closeResult).to.equal(null);
     });
   }
+
+  it("are not small updates of a client that is ahead by some, and sends two for each DATA frame from then on", () => {
+    const ahead = 20;
+    const paidByTheRequest = 2;
+    const link = LinkedConnection.established({
+      limits: {
+        unreadBytes: 10_000_000,
+        floods: { ...DEFAULT_HTTP2_LIMITS.floods, smallWindowUpdates: { burst: ahead, perSecond: 0.001 } },
+      },
+    });
+    link.request(1, GRPC_REQUEST);
+    link.connection.respond(link.stream(1), FIELDS);
+    for (let at = 0; at < ahead + paidByTheRequest; at++) {
+      link.send(windowUpdate(1, 5));
+    }
+    for (let at = 0; at < 10 * ahead; at++) {
+      link.connection.write(link.stream(1), Buffer.alloc(5));
+      link.take();
+      link.send(windowUpdate(0, 5), windowUpdate(1, 5));
+    }
+    expect(link.connection.closeResult).to.equal(null);
+  });
+
+  it("are not two small updates for each request whose answer has no DATA", () => {
+    const link = LinkedConnection.established({
+      limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, smallWindowUpdates: { burst: 1, perSecond: 0.001 } } },
+      onCall: (call, own) => call.call === "end" && own.connection.end(own.stream(call.id), FIELDS),
+    });
+    for (let at = 0; at < 1_000; at++) {
+      const id = 2 * at + 1;
+      link.send(
+        link.encoder.headers(id, GRPC_REQUEST),
+        windowUpdate(id, 5),
+        windowUpdate(0, 5),
+        data(id, NOTHING, Flag.EndStream),
+      );
+      link.take();
+    }
+    expect(link.connection.closeResult).to.equal(null);
+  });
 
   it("of endless CONTINUATION is stopped by the number of frames, and by bytes", () => {
     for (const [bytes, reason] of [

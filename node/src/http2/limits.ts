@@ -21,7 +21,7 @@ export interface FloodLimits {
   readonly pings: RateLimit;
   /** Empty DATA that does not end its stream. */
   readonly emptyData: RateLimit;
-  /** WINDOW_UPDATE of a few bytes, beyond two for each DATA frame that the server has sent. */
+  /** WINDOW_UPDATE of a few bytes, beyond two for each request, and for each DATA frame that the server has sent. */
   readonly smallWindowUpdates: RateLimit;
   /** PRIORITY, unknown frames, unnecessary acknowledgements, RST_STREAM for ended streams. */
   readonly ignoredFrames: RateLimit;

@@ -17,6 +17,8 @@ export type ClosedState = "idle" | "reset" | "ended" | "skipped";
 export class StreamTable {
   /** The highest number that a client has used. */
   lastId = 0;
+  /** Number of streams that have begun. */
+  begun = 0;
   readonly #open = new Map<number, ServerStream>();
   /** In the order in which they were reset. */
   readonly #resets = new Set<number>();
@@ -37,6 +39,7 @@ export class StreamTable {
   }
 
   add(stream: ServerStream): void {
+    this.begun++;
     this.#open.set(stream.id, stream);
   }
 

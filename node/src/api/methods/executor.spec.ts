@@ -117,6 +117,25 @@ describe("executor", () => {
     expect(turns.waiting).equal(0);
   });
 
+  it("reads nothing of a member that has stopped to serve while the read waited for its turn", async () => {
+    const later: (() => void)[] = [];
+    const turns = new ReadTurns({ nowMs: () => 0, later: (callback) => void later.push(callback) });
+    const member: { replica: SingleReplica | null } = { replica };
+    const executor = new Executor(member, undefined, undefined, turns);
+    turns.wait("another caller", () => undefined);
+    const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
+    const answer = new Promise((resolve) => {
+      executor.read(call(), NEED, query, () => expect.fail("it is read"), resolve);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(turns.waiting).equal(2);
+    member.replica = null;
+    for (const callback of later.splice(0)) {
+      callback();
+    }
+    expect(await answer).to.have.property("reason", "NO_LEADER");
+  });
+
   it("answers at once or later, depending on the authorisation", async () => {
     const executor = new Executor({ replica });
     expect(await create(executor, call())).deep.equal(["created", "no"]);

@@ -241,6 +241,7 @@ export class Executor {
       }
       const answer = (): Response => this.#answered(call, area, response(replica, asked));
       const recheckedAnswer = (): Response => {
+        requireServed(this.#member, replica);
         requireClient(call);
         call.recheck(need);
         return answer();
@@ -387,6 +388,13 @@ export function authorized<Response>(
     reply(pending, "no");
   } else {
     pending.then(proceed).catch((error: unknown) => reply(toError(error), "no"));
+  }
+}
+
+/** A read may have waited for its turn while the member stopped to serve: its stores are closed then. */
+function requireServed(member: { readonly replica: HostReplica | null }, replica: HostReplica): void {
+  if (member.replica !== replica) {
+    throw noReplica();
   }
 }
 

@@ -158,7 +158,16 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: ["answers-not-taken"],
     refusal: "too-many-queued-bytes",
     memoryMebibytesMax: withWaitingAnswers,
-    run: (target) => hold(target, NO_WINDOW, (connection) => openStreams(target, connection, getRequest), true),
+    run: (target) => {
+      const half = { ...target, scale: { ...target.scale, streams: Math.ceil(target.scale.streams / 2) } };
+      const begin = async (connection: HostileConnection): Promise<void> => {
+        await openStreams(half, connection, getRequest);
+        // The member answers reads in turns. Only then does it know how much this client does not take.
+        await until("half of the answers to wait", () => connection.answers.size >= half.scale.streams / 2);
+        await openStreams(half, connection, getRequest);
+      };
+      return hold(target, NO_WINDOW, begin, true);
+    },
   },
   {
     name: "watches without a window",

@@ -13,6 +13,10 @@ const FLOOD_FRAMES = 1_000;
 const STREAMS_AT_ONCE = 100;
 /** Pause of a flood after the member has closed its connection, before it opens another. */
 const AGAIN_MS = 20;
+/** A flood whose bytes the system does not take looks this often whether its time is over. */
+const TAKEN_POLL_MS = 100;
+/** How long a flood goes on at most until the member has closed a connection. */
+const OVERTIME_MS = 30_000;
 const UNKNOWN_TYPE = 0xfe;
 
 function targetOf({ port }: AttackTarget, number: number): HostileTarget {
@@ -94,19 +98,31 @@ async function flood(
   const endMs = performance.now() + target.scale.holdMs;
   let opened = 0;
   let sent = 0;
+  let closed = 0;
+  // A busy member takes longer to close the first connection.
+  const isOver = (): boolean => {
+    const lateMs = performance.now() - endMs;
+    return lateMs >= (closed === 0 ? OVERTIME_MS : 0);
+  };
   const one = async (): Promise<void> => {
-    while (performance.now() < endMs) {
+    while (!isOver()) {
       const connection = await HostileConnection.open(targetOf(target, 0));
       opened++;
       if (!reads) {
         connection.pause();
       }
-      while (!connection.isClosed && performance.now() < endMs) {
-        const isSent = connection.send(bytesOf(connection)).then(() => true);
+      while (!connection.isClosed && !isOver()) {
+        let isTaken = false;
+        const sending = connection.send(bytesOf(connection)).then(() => {
+          isTaken = true;
+          sent += FLOOD_FRAMES;
+        });
         // The member may read nothing more.
-        sent +=
-          (await Promise.race([isSent, pause(Math.max(0, endMs - performance.now()))])) === true ? FLOOD_FRAMES : 0;
+        while (!isTaken && !isOver()) {
+          await Promise.race([sending, pause(TAKEN_POLL_MS)]);
+        }
       }
+      closed += connection.isClosed ? 1 : 0;
       connection.destroy();
       await pause(AGAIN_MS);
     }

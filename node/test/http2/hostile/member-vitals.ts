@@ -71,6 +71,8 @@ export class MemoryWatch {
 export interface ClosureLine {
   readonly reason: string;
   readonly address: string;
+  /** When it was logged, in the form of RFC 3339. */
+  readonly time: string;
 }
 
 export function closureLines(log: string): ClosureLine[] {

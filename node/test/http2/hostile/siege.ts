@@ -21,6 +21,8 @@ const MEMBER_FLAGS = ["--grpc-host", "quoin"];
 const MS_PER_SECOND = 1_000;
 /** Time for the member to notice that connections are gone. */
 const QUIET_POLL_MS = 60_000;
+/** The member logs no two closures for one reason within this time. */
+const LOG_INTERVAL_MS = 1_000;
 
 export interface SiegeRow {
   readonly attack: string;
@@ -72,6 +74,7 @@ export class Siege {
   }
 
   async attack(attack: Attack, scale: AttackScale): Promise<SiegeRow> {
+    await this.#untilLoggable(attack.closeReasons);
     const { pid } = this.#member.process;
     const before = await readMetrics(this.#listening.health);
     const logged = this.#member.process.stdout.length;
@@ -112,6 +115,15 @@ export class Siege {
     };
     const { closures, attackerError: _, ...shown } = row;
     return { ...shown, closuresLogged: closures.length, complaints: complaintsOf(attack, scale, row) };
+  }
+
+  /** Waits until the member would log a closure for each of these reasons, also if the attack is over at once. */
+  async #untilLoggable(reasons: readonly string[]): Promise<void> {
+    const logged = closureLines(completeLines(this.#member.process.stdout));
+    const last = logged.findLast(({ reason }) => reasons.includes(reason));
+    if (last !== undefined) {
+      await pause(Math.max(0, Date.parse(last.time) + LOG_INTERVAL_MS - Date.now()));
+    }
   }
 
   /** Waits for a line of the log, behind this many characters, about one of these reasons: it arrives by a pipe. */

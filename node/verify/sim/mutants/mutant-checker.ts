@@ -46,7 +46,7 @@ const KILLER_LIMIT_MS = 180_000;
 const WAITED_IN_VAIN = /^Error: (?:waited \d+ s in vain|Timeout of \d+ms exceeded)/;
 const WAITING_AT_A_TIME = 4;
 /** Another process takes over afterwards: the modules of each run stay in memory. */
-const RUNS_PER_PROCESS = 40;
+const RUNS_PER_PROCESS = 100;
 
 /** @returns the results, in no order */
 export async function checkAll(

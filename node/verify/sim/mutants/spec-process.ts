@@ -1,6 +1,6 @@
 /**
- * The process that runs tests with a mutant or without one, as often as its parent asks. Each run loads the modules of
- * the repository for itself, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests whose titles
+ * The process that runs tests with a mutant or without one, as often as its parent asks. Each run loads the modules that
+ * the mutant can change for itself, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests whose titles
  * contain `grep`, or match `pattern`. It ends at the first failure that counts, and reports to its parent.
  *
  * A failure counts if a test says what is wrong. If a module does not load, or a name or a property is missing,
@@ -15,7 +15,7 @@ import Mocha from "mocha";
 import { testSeed } from "../../../../testing/index.ts";
 import { mutantNamed } from "./catalogue.ts";
 import { beginRun } from "./fresh-modules.ts";
-import { repositoryRoot } from "./mutant.ts";
+import { type Mutant, repositoryRoot } from "./mutant.ts";
 import { MUTANT_VARIABLE } from "./mutant-variable.ts";
 import type { SpecAnswer, SpecOrder, SpecReport } from "./spec-messages.ts";
 
@@ -64,7 +64,7 @@ function titleOf(runnable: Mocha.Runnable): string {
 /** One run: the tests of an order. */
 class Run {
   readonly #order: SpecOrder;
-  readonly #addressOf: (file: string) => string;
+  readonly #mutant: Mutant | null;
   #passed = 0;
   #doubtful: string | null = null;
   /** The first test that did not end. */
@@ -73,7 +73,7 @@ class Run {
 
   constructor(order: SpecOrder) {
     this.#order = order;
-    this.#addressOf = beginRun(order.mutant === null ? null : mutantNamed(order.mutant));
+    this.#mutant = order.mutant === null ? null : mutantNamed(order.mutant);
   }
 
   /** Reports once; resolves when nothing runs any more. */
@@ -108,7 +108,7 @@ class Run {
     }
     const name = path.join(repositoryRoot, file);
     mocha.suite.emit(EVENT_FILE_PRE_REQUIRE, globalThis, name, mocha);
-    mocha.suite.emit(EVENT_FILE_REQUIRE, await import(this.#addressOf(name)), name, mocha);
+    mocha.suite.emit(EVENT_FILE_REQUIRE, await import(beginRun(this.#mutant, name)), name, mocha);
     mocha.suite.emit(EVENT_FILE_POST_REQUIRE, globalThis, name, mocha);
     await new Promise<void>((resolve) => {
       const runner = mocha.run(() => resolve());

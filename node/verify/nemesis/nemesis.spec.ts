@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { PROGRAMS_VARIABLE } from "../../../testing/index.ts";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { findCapabilities } from "./machine.ts";
 import { runNemesis } from "./nemesis.ts";
@@ -11,9 +9,6 @@ import { describeResult, isPassed } from "./report.ts";
 /** The order of faults is always the same, their exact timing is not. */
 const SEED = 7;
 const RUN_MS = 12_000;
-/** Adds the deliberate bug that the environment names. */
-const MUTANT_LOADER = fileURLToPath(new URL("../sim/mutants/loader.ts", import.meta.url));
-const MUTANT_RUN_MS = 6_000;
 const KINDS = ["kill: leader", "kill: follower", "pause: any", "partition: leader alone", "partition: halves"];
 
 describe("the nemesis", () => {
@@ -48,24 +43,7 @@ describe("the nemesis", () => {
     expect(result.elections).to.be.above(1);
     expect(result.acknowledgedWrites).to.be.above(0);
   });
-
-  it("fails when keys of events count at one member alone (S5)", async () => {
-    const violations = await violationsOf("key-known-to-one-member-alone", "kill: leader", directories.make());
-    expect(violations).to.contain("a key is stored once");
-  });
 });
-
-/** Violations that a short run finds in members with this bug, under this kind of fault. */
-async function violationsOf(mutant: string, kind: string, output: string): Promise<string> {
-  const result = await runNemesis({
-    ...{ members: 3, runMs: MUTANT_RUN_MS, seed: SEED, output, kinds: [kind], mayInstall: false },
-    environment: { NODE_OPTIONS: `--import=${MUTANT_LOADER}`, QUOIN_MUTANT: mutant, [PROGRAMS_VARIABLE]: "" },
-    print: () => undefined,
-  });
-  expect(readFileSync(join(output, "q-0.log"), "utf8")).to.contain("the mutant is in place");
-  expect(isPassed(result), describeResult(result)).to.equal(false);
-  return result.violations.join("\n");
-}
 
 /** Whether members can be cut off here; prints what is missing otherwise. */
 async function hasNetwork(): Promise<boolean> {

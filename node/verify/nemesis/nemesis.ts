@@ -47,8 +47,6 @@ export interface NemesisOptions {
   readonly kinds: readonly string[] | null;
   /** Whether to install missing tools by the system's package manager. */
   readonly mayInstall: boolean;
-  /** Added to the environment of the members. */
-  readonly environment?: Readonly<Record<string, string>>;
   readonly print: (line: string) => void;
 }
 
@@ -120,7 +118,7 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisResult
     for (const line of [...abilities.lacking, ...describeLimits(abilities)]) {
       options.print(line);
     }
-    const site = await Site.create(abilities, { logs: options.output, environment: options.environment ?? {} });
+    const site = await Site.create(abilities, { logs: options.output });
     return await runAt(site, abilities, kinds, options);
   } finally {
     removed();

@@ -16,8 +16,6 @@ import { compileSyncShim, SyncControl } from "./sync-shim.ts";
 export interface SiteOptions {
   /** The directory for the logs of the members. */
   readonly logs: string;
-  /** Added to the environment of all members. */
-  readonly environment: Readonly<Record<string, string>>;
 }
 
 export class Site {
@@ -74,7 +72,6 @@ export class Site {
       ...(directory === null ? {} : { directory }),
       logFile: join(this.#options.logs, `${name}.log`),
       environment: {
-        ...this.#options.environment,
         ...this.#syncControlOf(name)?.environment,
         [RUN_VARIABLE]: String(process.pid),
       },

@@ -29,6 +29,7 @@ describe("two runs of a seed, in two processes", function () {
       const here = await runSeed(seed, { isShrunk: false, listener: null });
       const other = elsewhere[seed - FIRST] as SeedReport;
       expect(firstDifferenceOf(here, other), here.words).to.equal(null);
+      expect(other.words).to.equal(here.words);
       expect(other.tally?.counts).to.deep.equal(here.tally?.counts);
     });
   }

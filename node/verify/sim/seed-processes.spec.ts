@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { expect } from "chai";
 import { until } from "../../test/harness/index.ts";
 import { runInProcesses } from "./seed-processes.ts";
-import { runSeed, type SeedReport } from "./seed-run.ts";
+import type { SeedReport } from "./seed-run.ts";
 
-const HERE = { isShrunk: false, listener: null };
 /** A killed process is gone in milliseconds. */
 const LIMIT_MS = 20_000;
 /** The first of two beyond 31 bits whose runs take less than a second. */
@@ -53,19 +52,13 @@ describe("processes that run seeds", function () {
     await until("no process is left", () => childrenAlive() === 0, LIMIT_MS);
   });
 
-  it("report each seed in its order, as if it had run here", async () => {
+  // That a run in another process is the same as here: see determinism.spec.ts.
+  it("report each seed in its order, also beyond 31 bits", async () => {
     const reports = await all(runInProcesses({ first: LARGE, count: 2, isShrunk: false }, 2));
-    const here: SeedReport[] = [];
-    for (const { seed } of reports) {
-      here.push(await runSeed(seed, HERE));
-    }
     expect(reports.map(({ seed }) => seed)).to.deep.equal([LARGE, LARGE + 1]);
-    for (const [at, { words, traceHash, checkpoints, tally, isFailed }] of reports.entries()) {
-      expect({ words, traceHash, checkpoints, isFailed }).to.deep.equal({
-        ...{ words: here[at]?.words, traceHash: here[at]?.traceHash },
-        ...{ checkpoints: here[at]?.checkpoints, isFailed: false },
-      });
-      expect({ ...tally, cpuMs: 0 }).to.deep.equal({ ...here[at]?.tally, cpuMs: 0 });
+    for (const { words, isFailed, seed, tally } of reports) {
+      expect(words).to.contain(`seed ${seed} `);
+      expect(isFailed).to.equal(false);
       expect(tally?.cpuMs).to.be.above(0);
     }
   });

@@ -4,7 +4,6 @@
  *     npm test                                       the part of the suite that takes minutes, see test-fast.ts
  *     npm run test:all                               everything (`--all`)
  *     npm run test:rest                              what `test:all` has beyond `npm test` (`--rest`)
- *     npm run test:rest -- --members none            of that, layers that start no members, or `--members real`: the others
  *     npm test -- --layer specs                      one whole layer; may be repeated
  *     npm test -- --grep "S18"                       tests of the whole suite whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
@@ -31,7 +30,7 @@ import { findLayers, type Surroundings, surroundings, type TestLayer } from "./t
 const BATCHES_AT_A_TIME = 3; // By default. The suite is measured on two cores, and some tests wait for others.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
 const FILES_PER_BATCH = 50;
-const SLOW_FILES_PER_BATCH = 2; // Of files that take up to minutes each.
+const SLOW_FILES_PER_BATCH = 4; // Of files that take up to minutes each.
 const SLOWEST_FILES = 10; // As many are listed with their time.
 const REPEATED_FAILURES_MAX = 8; // With three lines for each, all are in the last 40 lines.
 const FAILURE_LINE_MAX = 200; // Characters.
@@ -70,7 +69,6 @@ const options = {
   rest: { type: "boolean" },
   grep: { type: "string" },
   layer: { type: "string", multiple: true },
-  members: { type: "string" },
   sources: { type: "boolean" },
   "at-a-time": { type: "string" },
 } as const;
@@ -120,17 +118,10 @@ function readSelection(): Selection | undefined {
     return undefined;
   }
   const layers = findLayers();
-  const { members } = values;
-  if (members !== undefined && !(values.rest === true && ["none", "real"].includes(members))) {
-    process.stderr.write("--members is none or real, and divides the selection --rest.\n");
-    return undefined;
-  }
   if (!isOwn) {
     const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
     const part = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
-    const selected =
-      members === undefined ? part : part.filter(({ startsMembers }) => startsMembers === (members === "real"));
-    return { layers: selected, allowsEmpty: false, fromSources, atATime };
+    return { layers: part, allowsEmpty: false, fromSources, atATime };
   }
   const names = layers.map(({ name }) => name);
   const unknownLayer = named.find((name) => !names.includes(name));

@@ -11,10 +11,15 @@ import { describeCluster } from "./start.ts";
 
 const COMMIT_OF_CLUSTER_VERSION_3 = "bb7604d9a62924af87bbfe8fe4a031d26dbebf6a";
 
-/** Builds the image of this repository and imports it into all nodes. Returns its name and size, for a message. */
-export async function provideProduct(site: Site): Promise<string> {
+/** Builds the image of this repository. */
+export async function buildProduct(site: Site, base: ImageArchive): Promise<void> {
+  mkdirSync(site.directory, { recursive: true });
+  await buildProductImage(imageOf(site, manifest.version), base);
+}
+
+/** Imports that image into all nodes. Returns its name and size, for a message. */
+export async function importProduct(site: Site): Promise<string> {
   const product = imageOf(site, manifest.version);
-  await buildProductImage(product, describeCluster(site).images.base);
   await importIntoNodes(site, product);
   const megabytes = Math.round(statSync(product.archive).size / 1_000_000);
   return `${product.image}, ${megabytes} MB unpacked`;

@@ -47,9 +47,14 @@ export function describeCluster(site: Site): ClusterDescription {
 /**
  * Starts the cluster, and prints the duration of each phase. First removes what an earlier start has left. If it fails,
  * it removes everything at once, except the logs.
+ *
+ * @param meanwhile work that needs the images, but no cluster; most of the start is waiting
  * @throws NoClusterHere if this machine cannot run a cluster
  */
-export async function startCluster(site: Site): Promise<void> {
+export async function startCluster(
+  site: Site,
+  meanwhile: (images: ClusterImages) => Promise<void> = async () => undefined,
+): Promise<void> {
   const reason = await whyNoCluster();
   if (reason !== null) {
     throw new NoClusterHere(reason);
@@ -61,12 +66,18 @@ export async function startCluster(site: Site): Promise<void> {
   const binaries = await buildBinaries();
   const images = await buildImages(binaries);
   try {
-    await start(site, { binaries, images });
+    await together(start(site, { binaries, images }), meanwhile(images));
   } catch (error) {
     console.log(`The logs are in ${keepLogs(site)}.`);
     await phase("removing what was started", () => stopCluster(site));
     throw error;
   }
+}
+
+/** Resolves, or rejects, when nothing of it goes on any more. */
+async function together(...works: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(works);
+  await Promise.all(works);
 }
 
 async function start(site: Site, description: ClusterDescription): Promise<void> {

@@ -1,11 +1,12 @@
 /** A cluster for the duration of some work. */
 
 import { succeeds } from "../../testing/index.ts";
+import type { ClusterImages } from "./images.ts";
 import { removeClusterOnSignals } from "./interruption.ts";
 import { phase } from "./phases.ts";
-import { provideProduct } from "./product.ts";
+import { buildProduct, importProduct } from "./product.ts";
 import { Site } from "./site.ts";
-import { isRunning, NoClusterHere, startCluster } from "./start.ts";
+import { describeCluster, isRunning, NoClusterHere, startCluster } from "./start.ts";
 import { keepLogs, stopCluster } from "./stop.ts";
 
 /**
@@ -23,14 +24,16 @@ export async function withCluster<T>(work: (stays: boolean) => Promise<T>): Prom
     return await work(true);
   }
   const isKept = isRunning(site);
+  const build = ({ base }: ClusterImages): Promise<void> => phase("image of Quoin", () => buildProduct(site, base));
   if (isKept) {
     console.log("Using the cluster that runs already.");
+    await build(describeCluster(site).images);
   } else {
     removeClusterOnSignals();
-    await startCluster(site);
+    await startCluster(site, build);
   }
   try {
-    await phase("image of Quoin", async (say) => say(await provideProduct(site)));
+    await phase("Quoin on all nodes", async (say) => say(await importProduct(site)));
     process.env.KUBECONFIG = site.kubeconfig;
     return await work(isKept);
   } finally {

@@ -38,13 +38,12 @@ describe("An upgrade", function () {
 
   before(async function () {
     scene = await Scene.set("quoin-e2e-upgrade");
-    const version = await scene.kubernetes.cluster.provideNextVersion();
+    await scene.cluster.create({ replicas: MEMBERS });
+    const [version] = await Promise.all([scene.kubernetes.cluster.provideNextVersion(), scene.cluster.untilReady()]);
     if (version === null) {
       this.skip();
     }
     next = version;
-    await scene.cluster.create({ replicas: MEMBERS });
-    await scene.cluster.untilReady();
     ({ load, endpoints } = await scene.startLoad());
   });
 

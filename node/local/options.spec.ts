@@ -54,7 +54,10 @@ describe("options of npm start", () => {
         ...["--restore-key-file", "/key", "--restore-cluster-id", cluster],
       ],
     });
+    const plain = parseOptions(["--restore", "/store", "--restore-key-file", "/key", "--restore-allow-unencrypted"]);
+    expect(plain).to.have.property("memberFlags").that.includes("--restore-allow-unencrypted");
     for (const [args, message] of [
+      [["--restore", "/store", "--restore-allow-unencrypted"], /--restore-allow-unencrypted needs --restore, and keys/],
       [["--to-revision", "7"], /--to-revision needs --restore/],
       [["--to-time", "2026-01-31T12:00:00Z"], /--to-time needs --restore/],
       [["--restore", "x", "--to-revision", "7", "--to-time", "2026-01-31T12:00:00Z"], /cannot be used with/],

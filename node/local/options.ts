@@ -68,6 +68,7 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
         .conflicts(["toRevision"]),
     )
     .option("--restore-key-file <file>", "keys that encrypt the backup; by default those of --backup-key-file")
+    .option("--restore-allow-unencrypted", "with keys, restore also what is not encrypted")
     .option(
       "--restore-cluster-id <uuid>",
       "cluster of the backup, if the store contains backups of several",
@@ -79,7 +80,7 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
         "start one member again, such as q-1, while the cluster runs in another shell",
       ).conflicts([
         ...["members", "basePort", "backupStore", "backupKeyFile"],
-        ...["restore", "toRevision", "toTime", "restoreKeyFile", "restoreClusterId"],
+        ...["restore", "toRevision", "toTime", "restoreKeyFile", "restoreAllowUnencrypted", "restoreClusterId"],
       ]),
     );
   if (!parseArguments(program, args)) {
@@ -118,12 +119,13 @@ interface RestoreOptions {
   readonly toRevision?: string;
   readonly toTime?: string;
   readonly restoreKeyFile?: string;
+  readonly restoreAllowUnencrypted?: boolean;
   readonly restoreClusterId?: string;
 }
 
 /** The flags of members for the backup that founds their cluster; only the founder reads it. Raises UsageError. */
 function restoreFlags(options: RestoreOptions, backupKeyFile: string | undefined): readonly string[] {
-  const { restore, toRevision, toTime, restoreKeyFile, restoreClusterId } = options;
+  const { restore, toRevision, toTime, restoreKeyFile, restoreAllowUnencrypted = false, restoreClusterId } = options;
   const keyFile = restoreKeyFile ?? (restore === undefined ? undefined : backupKeyFile);
   const given = new Map([
     ["--to-revision", ["--restore-to-revision", toRevision]],
@@ -139,6 +141,12 @@ function restoreFlags(options: RestoreOptions, backupKeyFile: string | undefined
       }
       flags.push(flag, value);
     }
+  }
+  if (restoreAllowUnencrypted) {
+    if (keyFile === undefined) {
+      throw new UsageError("--restore-allow-unencrypted needs --restore, and keys");
+    }
+    flags.push("--restore-allow-unencrypted");
   }
   return flags;
 }

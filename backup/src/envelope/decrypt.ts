@@ -28,8 +28,8 @@ const COPY_AGAIN = "Copy it again from where it was made, or use another backup"
 export interface DecryptOptions {
   /** Keys that may be needed; undefined if none were given. */
   readonly keyRing?: KeyRing | undefined;
-  /** Whether to refuse an unencrypted object. */
-  readonly isEncryptionRequired?: boolean | undefined;
+  /** Whether keys also allow an object that is not encrypted; without keys, none has to be. */
+  readonly allowsUnencrypted?: boolean | undefined;
 }
 
 /** An object that is unencrypted, or whose key was found and checked. */
@@ -48,10 +48,10 @@ export async function decrypt(stream: ByteStream, options: DecryptOptions): Prom
     if (magic === ENCRYPTED_MAGIC) {
       return await openEncrypted(source, options.keyRing);
     }
-    if (options.isEncryptionRequired === true) {
+    if (options.keyRing !== undefined && options.allowsUnencrypted !== true) {
       throw new BackupError(
         "not-sealed",
-        "it is not encrypted, and only encrypted backups are allowed. Another party may have put it there: check its origin",
+        "it is not encrypted, although keys were given. Another party may have put it there: check its origin",
       );
     }
     return { stream: source.rest(), keyId: undefined };

@@ -226,10 +226,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       await putSnapshot(store, snapshotHeader(20), [rowsOf(10)], keyRing);
       const catalog = await readCatalog(store);
       expect(catalog.chains.map(({ end }) => end.index)).to.deep.equal([20, 20]);
-      const verified = await verifyChain(store, catalog.chains[0] ?? expect.fail(), {
-        keyRing,
-        isEncryptionRequired: true,
-      });
+      const verified = await verifyChain(store, catalog.chains[0] ?? expect.fail(), { keyRing });
       expect(verified).to.deep.equal({ problem: undefined, objects: 2, rows: 2000, entries: 10, lastIndex: 20 });
       await deletePlanned(store, planRetention(catalog, { keepSnapshots: 1 }, Date.now()));
       expect((await readCatalog(store)).chains.map(({ snapshot }) => snapshot.index)).to.deep.equal([20]);

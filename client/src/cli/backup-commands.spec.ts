@@ -135,6 +135,20 @@ describe("quoinctl backup", () => {
       const created = await quoinctl(["create", "store"]);
       expect(created.err).to.include("not encrypted, and holds signing keys and hashes of passwords");
       expect((await quoinctl(["create", at("store"), "--key-file", at("key")])).code).to.equal(0);
+      const [plain = ""] = readdirSync(at("store"), { recursive: true, encoding: "utf8" }).filter((name) => {
+        return (
+          name.endsWith(".qsnap") &&
+          readFileSync(at(`store/${name}`))
+            .subarray(0, 8)
+            .toString() === "QUOIN-SN"
+        );
+      });
+      expect(plain).to.not.equal("");
+      const file = ["verify", at(`store/${plain}`), "--key-file", at("key")];
+      expect(await refusal(2, file))
+        .to.include("not encrypted, although keys were given")
+        .and.to.include("hint: if that is as it should be, pass --allow-unencrypted");
+      expect((await quoinctl([...file, "--allow-unencrypted"])).err).to.include("--allow-unencrypted");
       const listed = await quoinctl(["list", "store", "-o", "json"]);
       const { backups, problems } = JSON.parse(listed.out);
       expect(problems).to.deep.equal([]);
@@ -290,6 +304,7 @@ describe("quoinctl backup", () => {
         "encrypted with key first",
       );
       expect(await refusal(2, ["verify", "store", "--backup", "0000000"])).to.include("as backup list shows it");
+      expect(await refusal(2, ["verify", "store", "--allow-unencrypted"])).to.include("needs --key-file");
       expect(await refusal(1, ["verify", at("token")]))
         .to.include(at("token"))
         .and.to.include("not a snapshot of Quoin");

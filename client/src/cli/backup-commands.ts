@@ -19,6 +19,8 @@ const onStores = `
 LOCATION is a directory, file:///directory, or s3://bucket/prefix with options such as
 ?endpoint=https://host:9000&region=eu-1&path-style=true&ca-file=/ca.pem. Quote it in a shell.`;
 
+const allowingUnencrypted = "with --key-file, read also what is not encrypted";
+
 /** Adds the commands to their group. */
 export function addBackupCommands(backup: Command, session: Session): void {
   addCreate(backup, session);
@@ -83,6 +85,7 @@ function addList(backup: Command, session: Session): void {
 function addVerify(backup: Command, session: Session): void {
   withTargetOptions(backup.command("verify <FILE|LOCATION>"), "file with the keys of the backup")
     .description("read a backup to the last byte, and check formats, hashes and the order of its objects")
+    .option("--allow-unencrypted", allowingUnencrypted)
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
     .option("--backup <ID>", "the backup with this id (default: the one that reaches furthest)")
     .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. To do that, run: quoin-node backup verify`)
@@ -98,6 +101,7 @@ function addDelete(backup: Command, session: Session): void {
     "file with the keys of another backup, which must be intact",
   )
     .description("delete a backup, with the segments that only it needs; never the last restorable one")
+    .option("--allow-unencrypted", allowingUnencrypted)
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
     .option("--yes", "do not ask")
     .option("--allow-last", "also if no other backup is left, is intact, or reaches as far")

@@ -10,23 +10,23 @@ import {
   BackupError,
   type BackupStore,
   type Catalog,
+  type DecryptOptions,
   deletePlanned,
-  type KeyRing,
   planDeletion,
   type RetentionPlan,
   readCatalog,
   verifyChain,
 } from "@quoin/backup";
-import { explainingBackups } from "./backup-failure.ts";
+import { explainingBackups, isOfKeys } from "./backup-failure.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
-import { type BackupTargetOptions, chooseCluster, readKeys, withStore } from "./backup-target.ts";
+import { type BackupReadOptions, chooseCluster, readDecryptOptions, withStore } from "./backup-target.ts";
 import { formatSize } from "./byte-size.ts";
 import { confirm } from "./confirmation.ts";
 import { interruptible } from "./interruption.ts";
 import type { Session } from "./session.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
 
-export interface DeleteOptions extends BackupTargetOptions {
+export interface DeleteOptions extends BackupReadOptions {
   readonly cluster?: string;
   readonly yes?: boolean;
   readonly allowLast?: boolean;
@@ -40,14 +40,14 @@ export async function deleteBackup(
   options: DeleteOptions,
 ): Promise<void> {
   await explainingBackups(async () => {
-    const keyRing = await readKeys(session, options);
+    const decryptOptions = await readDecryptOptions(session, options);
     await interruptible(session.terminal, (signal) =>
       withStore(session, text, options, async (store, location) => {
         const catalog = await readCatalog(store, await chooseCluster(store, location, options.cluster));
         const { snapshot } = selectSnapshot(catalog, wanted);
         const { allowLast = false } = options;
         const plan = planDeletion(catalog, snapshot.name, { allowLast });
-        if (!allowLast) await proveOther(session, { store, catalog, keyRing, signal }, snapshot.name);
+        if (!allowLast) await proveOther(session, { store, catalog, decryptOptions, signal }, snapshot.name);
         if (options.yes !== true) await confirm(session.terminal, describePlan(plan, snapshot.id, store));
         const deleted = await deleteObjects(store, plan, signal);
         await print(session, snapshot.id, deleted, plan);
@@ -59,14 +59,14 @@ export async function deleteBackup(
 interface DeletionContext {
   readonly store: BackupStore;
   readonly catalog: Catalog;
-  readonly keyRing: KeyRing | undefined;
+  readonly decryptOptions: DecryptOptions;
   readonly signal: AbortSignal;
 }
 
 /** Raises a BackupError unless another snapshot is intact; checks the newest ones first. */
 async function proveOther(
   session: Session,
-  { store, catalog, keyRing, signal }: DeletionContext,
+  { store, catalog, decryptOptions, signal }: DeletionContext,
   name: string,
 ): Promise<void> {
   const progress = new BackupProgress(session.terminal, "reading a backup that stays:");
@@ -83,11 +83,11 @@ async function proveOther(
       const { problem } = await verifyChain(
         reading,
         { snapshot, segments: [] },
-        { keyRing, onProgress: ({ rows }) => progress.show(bytes, `${rows} rows`) },
+        { ...decryptOptions, onProgress: ({ rows }) => progress.show(bytes, `${rows} rows`) },
       );
       if (problem === undefined) return;
-      // Without its key, its state is unknown.
-      if (problem.code.startsWith("key-")) throw problem;
+      // Without its key, its state is unknown, and so is the origin of what has none.
+      if (isOfKeys(problem.code)) throw problem;
       session.warn(problem.message);
     }
   } finally {

@@ -11,6 +11,7 @@ const usageHints: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
   ["bad-key", "--key-file takes 32 bytes, or a line id:base64 for each key; make one with: openssl rand -base64 32"],
   ["key-missing", "name the file with that key: --key-file FILE"],
   ["key-unknown", "name the file with that key: --key-file FILE"],
+  ["not-sealed", "if that is as it should be, pass --allow-unencrypted"],
   ["key-wrong", "name the file with the right key: --key-file FILE"],
 ]);
 
@@ -21,6 +22,11 @@ export async function explainingBackups<Value>(work: () => Promise<Value>): Prom
   } catch (error) {
     throw explained(error);
   }
+}
+
+/** Whether the keys, and not the bytes, are the problem: what cannot be read may be whole. */
+export function isOfKeys(code: BackupErrorCode): boolean {
+  return code.startsWith("key-") || code === "not-sealed";
 }
 
 function explained(error: unknown): unknown {

@@ -4,6 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import {
   type BackupStore,
+  type DecryptOptions,
   isClusterId,
   type KeyFile,
   listClusters,
@@ -19,6 +20,11 @@ import { UsageError } from "./usage-error.ts";
 export interface BackupTargetOptions {
   readonly keyFile?: string;
   readonly credentialsFile?: string;
+}
+
+/** Options of all commands that read what may be encrypted. */
+export interface BackupReadOptions extends BackupTargetOptions {
+  readonly allowUnencrypted?: boolean;
 }
 
 /** A store, or a file; neither must exist. */
@@ -111,6 +117,15 @@ export async function assertStoreDirectory(location: StoreLocation): Promise<voi
     `${directory} has other files and no backups, so it is not a backup store`,
     `name an empty directory, or a file in it, such as ${path.join(directory, "state.qsnap")}`,
   );
+}
+
+/** What verify and delete may read. Raises UsageError. */
+export async function readDecryptOptions(session: Session, options: BackupReadOptions): Promise<DecryptOptions> {
+  const { keyFile, allowUnencrypted: allowsUnencrypted = false } = options;
+  if (allowsUnencrypted && keyFile === undefined) {
+    throw new UsageError("--allow-unencrypted needs --key-file", "without keys, nothing has to be encrypted");
+  }
+  return { keyRing: await readKeys(session, options), allowsUnencrypted };
 }
 
 /** The keys of --key-file; undefined without it. Warns if other users can read the file. */

@@ -14,23 +14,23 @@ import {
   type Catalog,
   type ChainObjects,
   checkSnapshot,
+  type DecryptOptions,
   decrypt,
-  type KeyRing,
   planRestore,
   readCatalog,
   type StoredSnapshot,
   verifyChain,
 } from "@quoin/backup";
-import { explainingBackups } from "./backup-failure.ts";
+import { explainingBackups, isOfKeys } from "./backup-failure.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
-import { type BackupTargetOptions, chooseCluster, findTarget, readKeys, withStore } from "./backup-target.ts";
+import { type BackupReadOptions, chooseCluster, findTarget, readDecryptOptions, withStore } from "./backup-target.ts";
 import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { interruptible } from "./interruption.ts";
 import type { Session } from "./session.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
 
-export interface VerifyOptions extends BackupTargetOptions {
+export interface VerifyOptions extends BackupReadOptions {
   readonly cluster?: string;
   /** Id of the snapshot, or the beginning of the id. */
   readonly backup?: string;
@@ -51,14 +51,14 @@ interface Verified {
 /** Verifies the named backup. */
 export async function verifyBackup(session: Session, text: string, options: VerifyOptions): Promise<void> {
   await explainingBackups(async () => {
-    const keyRing = await readKeys(session, options);
+    const decryptOptions = await readDecryptOptions(session, options);
     const target = await findTarget(session, text, options);
     const verified = await interruptible(session.terminal, (signal) =>
       target.kind === "file" && target.exists
-        ? verifyFile(session, target.file, keyRing, signal)
+        ? verifyFile(session, target.file, decryptOptions, signal)
         : withStore(session, text, options, async (store, location) => {
             const catalog = await readCatalog(store, await chooseCluster(store, location, options.cluster));
-            return verifyStore(session, store, catalog, { keyRing, backup: options.backup, signal });
+            return verifyStore(session, store, catalog, { decryptOptions, backup: options.backup, signal });
           }),
     );
     await print(session, verified, rebuildCommandFor(text, options));
@@ -68,7 +68,7 @@ export async function verifyBackup(session: Session, text: string, options: Veri
 async function verifyFile(
   session: Session,
   file: string,
-  keyRing: KeyRing | undefined,
+  decryptOptions: DecryptOptions,
   signal: AbortSignal,
 ): Promise<Verified> {
   const { size } = await stat(file);
@@ -78,7 +78,7 @@ async function verifyFile(
     const reading = counted(createReadStream(file, { signal }), (count) => {
       bytes += count;
     });
-    const checked = await checkSnapshot((await decrypt(reading, { keyRing })).stream);
+    const checked = await checkSnapshot((await decrypt(reading, decryptOptions)).stream);
     for await (const _ of checked.stream) progress.show(bytes, `${checked.rows} rows`, size);
     const { clusterId, id, index, revision, wallMs } = checked.header;
     const { records: rows } = checked.summary();
@@ -96,10 +96,10 @@ async function verifyStore(
   store: BackupStore,
   catalog: Catalog,
   {
-    keyRing,
+    decryptOptions,
     backup,
     signal,
-  }: { readonly keyRing: KeyRing | undefined; readonly backup: string | undefined; readonly signal: AbortSignal },
+  }: { readonly decryptOptions: DecryptOptions; readonly backup: string | undefined; readonly signal: AbortSignal },
 ): Promise<Verified> {
   const chosen: ChainObjects & Pick<Verified, "end"> =
     backup === undefined ? planRestore(catalog, { kind: "latest" }) : selectSnapshot(catalog, backup);
@@ -118,7 +118,7 @@ async function verifyStore(
   };
   try {
     const { problem, objects, rows, entries, lastIndex } = await verifyChain(reading, chosen, {
-      keyRing,
+      ...decryptOptions,
       onProgress: (read) => progress.show(bytes, `${read.rows} rows, ${read.entries} entries`, totalBytes),
     });
     if (problem !== undefined && !isOfKeys(problem.code)) throw damaged(problem.message, lastIndex);
@@ -128,10 +128,6 @@ async function verifyStore(
   } finally {
     progress.clear();
   }
-}
-
-function isOfKeys(code: string): boolean {
-  return code.startsWith("key-");
 }
 
 function damaged(message: string, lastIndex: number | undefined): CommandError {
@@ -169,11 +165,13 @@ not checked: that the state can be rebuilt with the digest of the cluster. To ch
 }
 
 /** The command that rebuilds the state from the same backup. */
-function rebuildCommandFor(text: string, { keyFile, credentialsFile, cluster }: VerifyOptions): string {
-  const options = [
+function rebuildCommandFor(text: string, options: VerifyOptions): string {
+  const { keyFile, allowUnencrypted = false, credentialsFile, cluster } = options;
+  const given = [
     ...(cluster === undefined ? [] : ["--cluster", cluster]),
     ...(keyFile === undefined ? [] : ["--key-file", keyFile]),
+    ...(allowUnencrypted ? ["--allow-unencrypted"] : []),
     ...(credentialsFile === undefined ? [] : ["--credentials-file", credentialsFile]),
   ];
-  return ["quoin-node backup verify", text, ...options].join(" ");
+  return ["quoin-node backup verify", text, ...given].join(" ");
 }

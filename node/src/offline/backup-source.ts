@@ -26,8 +26,9 @@ export interface OpenBackup {
  * backup does not reach the point, or if the keys do not fit. Also raises a StoreFailure, and the errors of the action.
  */
 export async function withBackup<T>(source: BackupSource, action: (backup: OpenBackup) => Promise<T>): Promise<T> {
+  const { keyFile, allowsUnencrypted } = source;
   const decryptOptions: DecryptOptions =
-    source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
+    keyFile === null ? {} : { keyRing: (await readKeyFile(keyFile)).keyRing, allowsUnencrypted };
   const store = await open(source.location, decryptOptions);
   try {
     const catalog = await readCatalog(store, source.clusterId ?? undefined);

@@ -39,7 +39,7 @@ describe("a member that founds its cluster from a backup", function () {
 
   function configurationOf() {
     return {
-      ...{ location: parseLocation(store), keyFile: null, clusterId: null, snapshotId: null },
+      ...{ location: parseLocation(store), keyFile: null, allowsUnencrypted: false, clusterId: null, snapshotId: null },
       ...{ point: { kind: "latest" } as const, revisionJump: 1_000_000, keepsSigningKeys: false },
     };
   }

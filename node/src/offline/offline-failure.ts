@@ -22,6 +22,9 @@ export function describeError(error: unknown): string {
   if (error instanceof StoreError && error.kind === "locked") {
     return `${error.message}. A process uses this directory: stop the member first`;
   }
+  if (error instanceof BackupError && error.code === "not-sealed") {
+    return `${error.message}. If that is as it should be, restore with --allow-unencrypted`;
+  }
   if (error instanceof InvariantViolation) {
     return error.stack ?? error.message;
   }

@@ -184,6 +184,15 @@ describe("the restore of a backup into a directory", function () {
     await expectRefused("no-backup", "has backups of several clusters");
   });
 
+  it("is refused for what is not encrypted although keys were given, unless that is allowed", async () => {
+    const keyFile = KEY_FILE;
+    await expectRefused("not-sealed", "check its origin", { keyFile });
+    rmSync(directory, { recursive: true });
+    const { rebuilt } = await restore({ keyFile, allowUnencrypted: true });
+    expect(rebuilt.progress.revision).to.equal(last.revision);
+    expect(() => restore({ allowUnencrypted: true })).to.throw("--allow-unencrypted needs --key-file");
+  });
+
   it("is refused without the right key", async () => {
     const sealed = join(GOLDEN, "sealed");
     const keyFile = join(directories.make(), "key");

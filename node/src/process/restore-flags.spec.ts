@@ -16,6 +16,7 @@ describe("flags for founding from a backup", () => {
       ["--restore-cluster-id", CLUSTER],
       ["--restore-snapshot", "0".repeat(32)],
       ["--restore-key-file", "k"],
+      ["--restore-allow-unencrypted"],
       ["--restore-credentials-file", "c"],
       ["--restore-to-revision", "5"],
       ["--restore-to-time", "2026-01-31T12:00:00Z"],
@@ -30,13 +31,13 @@ describe("flags for founding from a backup", () => {
     expect(restoreOf("--restore-from", "/backups")).to.deep.equal({
       location: { kind: "directory", directory: "/backups" },
       ...{ keyFile: null, clusterId: null, snapshotId: null, point: { kind: "latest" } },
-      ...{ revisionJump: 1_000_000, keepsSigningKeys: false },
+      ...{ revisionJump: 1_000_000, keepsSigningKeys: false, allowsUnencrypted: false },
     });
     const chosen = ["--restore-cluster-id", CLUSTER, "--restore-snapshot", "a".repeat(32), "--restore-key-file", "k"];
     const flags = ["--restore-to-revision", "77", "--restore-revision-jump", "3000000", "--restore-keep-signing-keys"];
-    expect(restoreOf("--restore-from", "/b", ...chosen, ...flags)).to.deep.include({
+    expect(restoreOf("--restore-from", "/b", ...chosen, ...flags, "--restore-allow-unencrypted")).to.deep.include({
       ...{ keyFile: "k", clusterId: CLUSTER, snapshotId: "a".repeat(32), point: { kind: "revision", revision: 77 } },
-      ...{ revisionJump: 3_000_000, keepsSigningKeys: true },
+      ...{ revisionJump: 3_000_000, keepsSigningKeys: true, allowsUnencrypted: true },
     });
   });
 
@@ -58,13 +59,14 @@ describe("flags for founding from a backup", () => {
     const environment = {
       ...{ QUOIN_RESTORE_FROM: "/b", QUOIN_RESTORE_CLUSTER_ID: CLUSTER, QUOIN_RESTORE_SNAPSHOT: "a".repeat(32) },
       ...{ QUOIN_RESTORE_KEY_FILE: "k", QUOIN_RESTORE_TO_REVISION: "7", QUOIN_RESTORE_REVISION_JUMP: "2000000" },
+      QUOIN_RESTORE_ALLOW_UNENCRYPTED: "true",
     };
     try {
       Object.assign(process.env, environment);
       expect(restoreOf("--restore-to-revision", "8")).to.deep.equal({
         ...{ location: { kind: "directory", directory: "/b" }, keyFile: "k", clusterId: CLUSTER },
         ...{ snapshotId: "a".repeat(32), point: { kind: "revision", revision: 8 } },
-        ...{ revisionJump: 2_000_000, keepsSigningKeys: false },
+        ...{ revisionJump: 2_000_000, keepsSigningKeys: false, allowsUnencrypted: true },
       });
     } finally {
       for (const name of Object.keys(environment)) {

@@ -16,6 +16,8 @@ export interface BackupSource {
   readonly location: StoreLocation;
   /** Keys that encrypt the backup; null = none given. */
   readonly keyFile: string | null;
+  /** Whether objects may be unencrypted although there are keys. */
+  readonly allowsUnencrypted: boolean;
   /** The cluster of the backup; null = the only cluster in the store. */
   readonly clusterId: string | null;
   /** 32 hexadecimal digits; null = the newest snapshot from which the point can be reached. */
@@ -34,6 +36,7 @@ export interface SourceFlags {
   readonly clusterId?: string;
   readonly snapshot?: string;
   readonly keyFile?: string;
+  readonly allowUnencrypted?: boolean;
   readonly credentialsFile?: string;
   readonly toRevision?: number;
   readonly toTime?: number;
@@ -45,6 +48,7 @@ export interface RestoreFlags {
   readonly restoreClusterId?: string;
   readonly restoreSnapshot?: string;
   readonly restoreKeyFile?: string;
+  readonly restoreAllowUnencrypted: boolean;
   readonly restoreCredentialsFile?: string;
   readonly restoreToRevision?: number;
   readonly restoreToTime?: number;
@@ -65,6 +69,7 @@ export function addSourceOptions(command: Command): Command {
     )
     .option("--snapshot <id>", "snapshot to start from; by default the newest that reaches the point", parseSnapshot)
     .option("--key-file <file>", "keys that encrypt the backup")
+    .option("--allow-unencrypted", "with keys, read also what is not encrypted")
     .option("--credentials-file <file>", "credentials for s3://, in the AWS format")
     .option("--to-revision <revision>", "up to this revision of the cluster", parseCount)
     .option("--to-time <time>", "up to this RFC 3339 time, such as 2026-01-31T12:00:00Z", parseTime);
@@ -73,6 +78,10 @@ export function addSourceOptions(command: Command): Command {
 /** Raises UsageError. */
 export function sourceOf(location: StoreLocation, flags: SourceFlags): BackupSource {
   const { clusterId = null, snapshot = null, keyFile = null, credentialsFile, toRevision, toTime } = flags;
+  const { allowUnencrypted: allowsUnencrypted = false } = flags;
+  if (allowsUnencrypted && keyFile === null) {
+    throw new UsageError("--allow-unencrypted needs --key-file: without keys, nothing has to be encrypted");
+  }
   if (credentialsFile !== undefined && location.kind !== "s3") {
     throw new UsageError("--credentials-file needs a location that begins with s3://");
   }
@@ -80,7 +89,8 @@ export function sourceOf(location: StoreLocation, flags: SourceFlags): BackupSou
     throw new UsageError("--to-revision and --to-time exclude each other");
   }
   return {
-    ...{ location: withCredentials(location, credentialsFile), keyFile, clusterId, snapshotId: snapshot },
+    ...{ location: withCredentials(location, credentialsFile), clusterId, snapshotId: snapshot },
+    ...{ keyFile, allowsUnencrypted },
     point: pointOf(toRevision, toTime),
   };
 }
@@ -114,6 +124,11 @@ export function addRestoreOptions(program: Command): Command {
         "--restore-key-file <file>",
         "keys that encrypt the backup; by default those of --backup-key-file",
       ).env("QUOIN_RESTORE_KEY_FILE"),
+    )
+    .addOption(
+      new Option("--restore-allow-unencrypted", "with keys, read also what is not encrypted")
+        .env("QUOIN_RESTORE_ALLOW_UNENCRYPTED")
+        .default(false),
     )
     .addOption(
       new Option(
@@ -164,6 +179,7 @@ export function restoreConfigurationOf(
   return {
     location: withCredentials(location, restoreCredentialsFile ?? flags.backupCredentialsFile),
     keyFile: flags.restoreKeyFile ?? flags.backupKeyFile ?? null,
+    allowsUnencrypted: flags.restoreAllowUnencrypted,
     clusterId: flags.restoreClusterId ?? null,
     snapshotId: flags.restoreSnapshot ?? null,
     point: pointOf(restoreToRevision, restoreToTime),
@@ -177,6 +193,7 @@ function requireNone(flags: RestoreFlags): void {
     ["--restore-cluster-id", flags.restoreClusterId],
     ["--restore-snapshot", flags.restoreSnapshot],
     ["--restore-key-file", flags.restoreKeyFile],
+    ["--restore-allow-unencrypted", flags.restoreAllowUnencrypted || undefined],
     ["--restore-credentials-file", flags.restoreCredentialsFile],
     ["--restore-to-revision", flags.restoreToRevision],
     ["--restore-to-time", flags.restoreToTime],

@@ -73,10 +73,7 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
         await withStore(name, async (store) => {
           const { chains } = await readCatalog(store);
           const chain = chains[0] ?? expect.fail(promise("Names of objects"));
-          const { problem, objects, lastIndex } = await verifyChain(store, chain, {
-            keyRing: keys,
-            isEncryptionRequired: name === SEALED,
-          });
+          const { problem, objects, lastIndex } = await verifyChain(store, chain, { keyRing: keys });
           expect({ problem, objects, lastIndex }, promise("Objects")).to.deep.equal({
             problem: undefined,
             objects: 3,

@@ -215,7 +215,7 @@ describe("the store of a member, a bucket behind TLS", function () {
 
   async function unseal(): Promise<DecryptOptions> {
     const { keyRing } = await readKeyFile(join(directory, "key"));
-    return { keyRing, isEncryptionRequired: true };
+    return { keyRing };
   }
 
   /** Makes the snapshots in the bucket older, so that a member takes the next one at its start. */

@@ -51,7 +51,7 @@ export async function restorePoint(
   const store = await openStore({ kind: "directory", directory: from.store }, { create: false });
   const restoration = await Restoration.begin(from.directory);
   const plan = planRestore(await readCatalog(store), point);
-  const unseal = { keyRing: from.keyRing, isEncryptionRequired: true };
+  const unseal = { keyRing: from.keyRing };
   const objects = { store, objects: plan, decryptOptions: unseal };
   const rebuilt = await rebuild({ ...objects, point, state: restoration.state });
   const index = indexAt(history, plan.snapshot.index, point);

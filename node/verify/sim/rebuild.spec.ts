@@ -84,7 +84,7 @@ describe("states that are rebuilt from backups", function () {
         }[kinds[at % kinds.length] as (typeof kinds)[number]];
         const objects = planOf(catalog, point);
         const state = await OfflineState.create(join(directory, `scratch-${at}`), stateLimits);
-        const decryptOptions = { keyRing: KEY_RING, isEncryptionRequired: true };
+        const decryptOptions = { keyRing: KEY_RING };
         const rebuilt = await rebuild({ store, objects, point, decryptOptions, state }).finally(() => state.close());
         const index = indexAt(history, objects.snapshot.index, point);
         expect(rebuilt.progress, JSON.stringify(point)).to.deep.equal(history.progress[index]);

@@ -92,6 +92,13 @@ describe("backups of a member's pod", () => {
       "--restore-credentials-file=/etc/quoin/restore-credentials/credentials",
       "--restore-to-time=2026-01-31T12:00:00Z",
     ]);
+    const { spec } = renderPodTemplate(clusterOf(), {
+      backup: { backup: BACKUP, store: BUCKET },
+      restore: { restoreFrom: { storeName: "past" }, store: { directory: { claimName: "past" } }, snapshotId: null },
+    });
+    expect(spec?.containers[0]?.args?.at(-1), "a plain source, and keys of its own").to.equal(
+      "--restore-allow-unencrypted",
+    );
     const volumes = pod?.volumes?.slice(without?.volumes?.length) ?? [];
     expect(volumes).to.deep.equal([
       { name: "quoin-restore-keys", secret: { secretName: "keys", optional: true } },

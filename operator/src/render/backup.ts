@@ -84,7 +84,8 @@ export function storeArguments(store: StoreSpec): string[] {
   ];
 }
 
-export function restoreArguments({ restoreFrom, store, snapshotId }: RestorePlan): string[] {
+/** @param backup of the new cluster: its keys are also those of the restore, unless the store of that has its own */
+export function restoreArguments({ restoreFrom, store, snapshotId }: RestorePlan, backup: BackupPlan | null): string[] {
   const { clusterId, toRevision, toTime } = restoreFrom;
   const flags: [string, string | undefined][] = [
     ["restore-cluster-id", clusterId],
@@ -95,7 +96,8 @@ export function restoreArguments({ restoreFrom, store, snapshotId }: RestorePlan
     ["restore-to-time", toTime],
   ];
   const given = flags.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
-  return [restoreLocationArgument(store), ...given];
+  const isPlain = store.encryption === undefined && backup?.store.encryption !== undefined;
+  return [restoreLocationArgument(store), ...given, ...(isPlain ? ["--restore-allow-unencrypted"] : [])];
 }
 
 /** @returns the flag that names the source of a restore */

@@ -154,7 +154,7 @@ function renderMember(cluster: CoordinationCluster, { backup, restore }: MemberS
     args: [
       ...renderArguments(cluster),
       ...(backup === null ? [] : backupArguments(backup)),
-      ...(restore === null ? [] : restoreArguments(restore)),
+      ...(restore === null ? [] : restoreArguments(restore, backup)),
     ],
     env: renderEnvironment(cluster),
     ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),

@@ -5,6 +5,7 @@ import type { CoordinationError } from "../../state/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import { httpErrorOf } from "./http-error.ts";
 import type { Answer } from "./route.ts";
+import { ASKED_CACHING, sendFile } from "./stored-file.ts";
 
 /** A stream must end within a second after its reason (S39); detecting the reason takes half a second. */
 const LINGER_MS = 250;
@@ -22,6 +23,8 @@ export function sendAnswer(
   } else if ("text" in answer) {
     response.status(answer.status ?? status).type(answer.type);
     response.send(answer.text);
+  } else if ("file" in answer) {
+    sendFile(response.req, response, answer.file, ASKED_CACHING);
   } else {
     sendStream(response, answer, reportBug);
   }

@@ -60,7 +60,7 @@ describe("HTTP interface", () => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     expect(response.headers.get("API-Version"), path).to.equal("v1");
     expect(response.headers.get("X-Powered-By")).to.equal(null);
-    expect(response.headers.get("ETag")).to.equal(null);
+    expect(response.headers.has("ETag"), path).to.equal(path === "/openapi.json" && response.ok);
     return response;
   }
 

@@ -5,25 +5,15 @@
  * else: `index` is null then.
  */
 
-import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
-
-/** One file of the console, ready to send. */
-export interface ConsoleFile {
-  readonly type: string;
-  /** A strong validator of the unencoded content. */
-  readonly etag: string;
-  readonly plain: Buffer;
-  /** By the name of a content encoding, the best first. */
-  readonly encoded: ReadonlyMap<string, Buffer>;
-}
+import { type StoredFile, storedFile } from "./stored-file.ts";
 
 /** The console as one build wrote it. */
 export interface ConsoleBuild {
-  readonly index: ConsoleFile;
+  readonly index: StoredFile;
   /** By file name. Their names contain a digest of their content, so they never change. */
-  readonly assets: ReadonlyMap<string, ConsoleFile>;
+  readonly assets: ReadonlyMap<string, StoredFile>;
 }
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -39,7 +29,6 @@ const ENCODINGS = [
 ] as const;
 const INDEX = "index.html";
 const ASSETS = "assets/";
-const DIGEST_CHARACTERS = 24;
 
 export class ConsoleFiles {
   readonly #directory: URL;
@@ -69,7 +58,7 @@ export class ConsoleFiles {
   }
 
   /** An asset of the build that was read last; undefined if there is no such file. */
-  async asset(name: string): Promise<ConsoleFile | undefined> {
+  async asset(name: string): Promise<StoredFile | undefined> {
     const build = await (this.#build ?? this.latest());
     return build?.assets.get(name);
   }
@@ -94,12 +83,11 @@ async function readBuild(directory: URL): Promise<ConsoleBuild> {
   return { index: await readConsoleFile(directory, INDEX), assets: new Map(files) };
 }
 
-async function readConsoleFile(directory: URL, name: string): Promise<ConsoleFile> {
+async function readConsoleFile(directory: URL, name: string): Promise<StoredFile> {
   const plain = await readFile(new URL(name, directory));
   const encoded = new Map<string, Buffer>();
   for (const [encoding, ending] of ENCODINGS) {
     encoded.set(encoding, await readFile(new URL(name + ending, directory)));
   }
-  const digest = createHash("sha256").update(plain).digest("base64url").slice(0, DIGEST_CHARACTERS);
-  return { type: TYPES.get(extname(name)) ?? "application/octet-stream", etag: `"${digest}"`, plain, encoded };
+  return storedFile(TYPES.get(extname(name)) ?? "application/octet-stream", plain, encoded);
 }

@@ -6,8 +6,9 @@
  */
 
 import { type Request, type Response, Router } from "express";
-import type { ConsoleFile, ConsoleFiles } from "./console-files.ts";
+import type { ConsoleFiles } from "./console-files.ts";
 import { HttpError } from "./http-error.ts";
+import { ASKED_CACHING, sendFile } from "./stored-file.ts";
 
 /** Trusted types make the browser refuse markup from text, such as a value of a key that contains a script. */
 const CONTENT_SECURITY_POLICY = [
@@ -26,10 +27,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  Vary: "Accept-Encoding",
 };
-/** The page may change with every release: a browser asks each time, and mostly learns that nothing changed. */
-const PAGE_CACHING = "no-cache";
 /** The name of an asset contains a digest of its content. */
 const ASSET_CACHING = "public, max-age=31536000, immutable";
 const METHODS = "GET, HEAD";
@@ -51,12 +49,12 @@ export function consoleRouter(files: ConsoleFiles): Router {
     if (file === undefined) {
       throw new HttpError("not_found", "the console has no such file; load its page again");
     }
-    sendFile(request, response, file, ASSET_CACHING);
+    sendFile(request, response.set(HEADERS), file, ASSET_CACHING);
   });
   // The addresses in the page are relative to a directory. So is this one, for the sake of proxies.
   const withoutSlash = router.route("/console");
   withoutSlash.get((_request, response) => {
-    response.status(308).set({ Location: "console/", "Cache-Control": PAGE_CACHING }).end();
+    response.status(308).set({ Location: "console/", "Cache-Control": ASKED_CACHING }).end();
   });
   for (const place of [page, asset, withoutSlash]) {
     place.all((request: Request) => {
@@ -72,23 +70,6 @@ async function sendPage(files: ConsoleFiles, request: Request, response: Respons
   if (build === null) {
     response.status(404).set("Cache-Control", "no-store").type("html").send(NOT_BUILT);
   } else {
-    sendFile(request, response, build.index, PAGE_CACHING);
+    sendFile(request, response.set(HEADERS), build.index, ASKED_CACHING);
   }
-}
-
-function sendFile(request: Request, response: Response, file: ConsoleFile, caching: string): void {
-  response.set(HEADERS).set({ ETag: file.etag, "Cache-Control": caching });
-  if (request.get("If-None-Match") === file.etag) {
-    response.status(304).end();
-    return;
-  }
-  // Browsers name gzip before br, and mean no order by that.
-  const encoded = [...file.encoded].find(([encoding]) => request.acceptsEncodings(encoding) === encoding);
-  if (encoded !== undefined) {
-    response.set("Content-Encoding", encoded[0]);
-  }
-  // Without the framework's `send`, which would add its own validator.
-  const sent = encoded?.[1] ?? file.plain;
-  response.setHeader("Content-Type", file.type).setHeader("Content-Length", sent.byteLength);
-  response.end(request.method === "HEAD" ? undefined : sent);
 }

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { OpenApiDocument } from "./openapi-document.ts";
 import { type Route, route } from "./route.ts";
+import { compressedFile, type StoredFile } from "./stored-file.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d5d9e0, #3a404b); --soft: light-dark(#f4f6f9, #1c2027);
@@ -104,7 +105,7 @@ interface Entry {
 
 /** The route of the page. It is made once, when a client first wants it. */
 export function docsRoute(describe: () => OpenApiDocument): Route {
-  let page: string | undefined;
+  let page: Promise<StoredFile> | undefined;
   return route({
     method: "GET",
     path: "/docs",
@@ -112,9 +113,9 @@ export function docsRoute(describe: () => OpenApiDocument): Route {
     summary: "This document as a page",
     access: "none",
     success: { status: 200, description: "A page in HTML", types: ["text/html"] },
-    handle: () => {
-      page ??= docsPage(describe());
-      return { text: page, type: "text/html", headers: { "Content-Security-Policy": POLICY } };
+    handle: async () => {
+      page ??= compressedFile("text/html; charset=utf-8", docsPage(describe()));
+      return { file: await page, headers: { "Content-Security-Policy": POLICY } };
     },
   });
 }

@@ -10,6 +10,7 @@ import type { OpenApiDocument, ServiceDocument } from "./openapi-document.ts";
 import type { JsonSchema, Parameters } from "./parameters.ts";
 import { type OperationExample, readReference } from "./reference.ts";
 import { changesNothing, type Route, type RouteSuccess, route } from "./route.ts";
+import { compressedFile, type StoredFile } from "./stored-file.ts";
 
 /** The tags of routes, each with its paths: the first that matches. */
 const ROUTE_TAGS: readonly (readonly [string, RegExp, string])[] = [
@@ -55,7 +56,9 @@ const NO_SERVICES: ServiceDocument = {
   components: { schemas: {}, parameters: {}, responses: {} },
 };
 
+/** The route of the document. It is made once, when a client first wants it. */
 function documentRoute(describe: () => OpenApiDocument): Route {
+  let file: Promise<StoredFile> | undefined;
   return route({
     method: "GET",
     path: "/openapi.json",
@@ -63,7 +66,10 @@ function documentRoute(describe: () => OpenApiDocument): Route {
     summary: "This document",
     access: "none",
     success: { status: 200, description: "An OpenAPI 3.1 document", schema: z.record(z.string(), z.unknown()) },
-    handle: () => ({ json: { ...describe() } }),
+    handle: async () => {
+      file ??= compressedFile("application/json; charset=utf-8", JSON.stringify(describe()));
+      return { file: await file };
+    },
   });
 }
 

@@ -528,6 +528,22 @@ describe("declared routes", () => {
     });
   }
 
+  it("are described ready to send, compressed and with a validator", async () => {
+    for (const path of ["/openapi.json", "/docs"]) {
+      const compressed = await call(path);
+      expect(compressed.headers.get("Content-Encoding"), path).to.equal("gzip");
+      const plain = await call(path, { headers: { "Accept-Encoding": "identity" } });
+      expect(plain.headers.get("Content-Encoding")).to.equal(null);
+      expect(await compressed.text()).to.equal(await plain.text());
+      const etag = plain.headers.get("ETag") ?? "";
+      expect(etag).to.match(/^"[\w-]{24}"$/);
+      const again = await call(path, { headers: { "If-None-Match": etag } });
+      expect([again.status, await again.text()]).to.deep.equal([304, ""]);
+      const head = await call(path, { method: "HEAD" });
+      expect([head.status, head.headers.get("ETag"), await head.text()]).to.deep.equal([200, etag, ""]);
+    }
+  });
+
   it("are described by the OpenAPI document", async () => {
     const response = await call("/openapi.json", { headers: { Authorization: "" } });
     const document = (await response.json()) as Record<string, unknown>;

@@ -13,6 +13,7 @@ import type { ResponseStream } from "../methods/index.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { HttpErrorCode } from "./http-error.ts";
 import type { JsonSchema, Parameters, ParameterValues } from "./parameters.ts";
+import type { StoredFile } from "./stored-file.ts";
 
 export type RouteMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -42,6 +43,8 @@ export interface RouteInput<Path, Headers, Query, Body> {
 export type Answer<Json> =
   | JsonAnswer<Json>
   | { readonly text: string; readonly type: string; readonly status?: number; readonly headers?: AnswerHeaders }
+  /** A document that is the same for everybody. */
+  | { readonly file: StoredFile; readonly headers?: AnswerHeaders }
   /**
    * A stream, which lasts until the client leaves or `fail` is called; the deadline no longer applies. An error while
    * it opens is answered like any other error.

@@ -39,6 +39,7 @@ describe("a linked queue", () => {
             expected = expected.filter((other) => other !== number);
           }
           expect(numbersOf(queue)).to.deep.equal(expected);
+          expect(queue.last?.number).to.equal(expected.at(-1));
         }
       }),
     );

@@ -16,6 +16,11 @@ export class LinkedQueue<Member extends { readonly links: Links<Member> }> {
     return this.#first;
   }
 
+  /** The member that joined last; null if the queue is empty. */
+  get last(): Member | null {
+    return this.#last;
+  }
+
   /** Adds a member behind all others. Does nothing if it is in the queue already. */
   push(member: Member): void {
     const { links } = member;

@@ -92,6 +92,39 @@ describe("an HTTP/2 server", () => {
     expect(server.closures.length).to.equal(1);
   });
 
+  it("counts the queued bytes of all connections of an owner together", async () => {
+    const server = await start({ queuedBytesOfAll: MEBIBYTE, owners: ["many", "many", "many", "one"] });
+    const body = Buffer.alloc(15_000, "b");
+    const clients: RawClient[] = [];
+    for (let at = 0; at < 4; at++) {
+      const client = await connected(RawClient.open(server.port, [Setting.InitialWindowSize, 0]));
+      await client.frame(({ type }) => type === FrameType.Settings);
+      clients.push(client);
+    }
+    const [first, second, third, other] = clients as [RawClient, RawClient, RawClient, RawClient];
+    const ask = async (client: RawClient, count: number): Promise<void> => {
+      for (let at = 0; at < count; at++) {
+        client.send(client.encoder.headers(2 * at + 1, GRPC_REQUEST), data(2 * at + 1, body, Flag.EndStream));
+      }
+      await client.frame(({ type, streamId }) => type === FrameType.Headers && streamId === 2 * count - 1);
+    };
+    // The largest queue of all is that of the other owner, but three together are larger.
+    await ask(other, 25);
+    await ask(first, 12);
+    await ask(second, 15);
+    third.send(
+      ...Array.from({ length: 25 }, (_, at) => [
+        third.encoder.headers(2 * at + 1, GRPC_REQUEST),
+        data(2 * at + 1, body, Flag.EndStream),
+      ]).flat(),
+    );
+    await until("one to be closed", () => server.closures.length > 0);
+    expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["answers-not-taken"]);
+    other.send(windowUpdate(1, body.length));
+    const answer = await other.frame(({ type, streamId }) => type === FrameType.Data && streamId === 1);
+    expect(answer.payload.length).to.equal(body.length);
+  });
+
   it("lets other clients have their turn while one client sends without a pause", async () => {
     const ignoredFrames = { burst: 1_000_000, perSecond: 0 };
     const server = await start({ limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, ignoredFrames } } });

@@ -27,7 +27,8 @@ const NO_FIELDS: ReadonlySet<string> = new Set();
 export interface Http2ServerOptions {
   readonly limits: Http2Limits;
   /**
-   * Maximum queued bytes of answers, of all connections together. Above it, the connections with the most are closed.
+   * Maximum queued bytes of answers, of all connections together. Above it, connections of the owner with the most are
+   * closed, the one with the most first.
    */
   readonly queuedBytesOfAll?: number;
   /** Certificate, key and client authentication; null = unencrypted. */
@@ -40,6 +41,12 @@ export interface Http2ServerOptions {
    * @returns the handler of its requests
    */
   readonly onConnection: (connection: ServerConnection, socket: Socket) => ConnectionHandler;
+}
+
+/** The queued answers of an owner. */
+interface Queues {
+  bytes: number;
+  readonly connections: ServerConnection[];
 }
 
 export class Http2Server {
@@ -59,7 +66,7 @@ export class Http2Server {
   constructor(options: Http2ServerOptions) {
     this.#options = options;
     const { queuedBytesOfAll = DEFAULT_QUEUED_BYTES_OF_ALL } = options;
-    this.#queuedOfAll = new QueuedBytes(queuedBytesOfAll, () => this.#closeLargestQueue());
+    this.#queuedOfAll = new QueuedBytes(queuedBytesOfAll, () => this.#closeLargestQueues());
     this.#tlsServer = options.tls === null ? null : this.#createTlsServer(options.tls);
   }
 
@@ -177,19 +184,31 @@ export class Http2Server {
     this.#callIfAllClosed();
   }
 
-  /** Closes connections until the queued bytes of all are within the limit. */
-  #closeLargestQueue(): void {
+  /**
+   * Closes connections of the owner with the most queued bytes until there is room for more. It looks at all of them,
+   * so it must not be called for each answer of a client that takes none.
+   */
+  #closeLargestQueues(): void {
     while (this.#queuedOfAll.isExceeded) {
-      let largest: ServerConnection | null = null;
+      const owners = new Map<string | ServerConnection, Queues>();
+      let most: Queues = { bytes: 0, connections: [] };
       for (const { connection } of this.#connections) {
-        if (largest === null || connection.queuedBytes > largest.queuedBytes) {
-          largest = connection;
-        }
+        const owner = connection.owner ?? connection;
+        const queues = owners.get(owner) ?? { bytes: 0, connections: [] };
+        owners.set(owner, queues);
+        queues.bytes += connection.queuedBytes;
+        queues.connections.push(connection);
+        most = queues.bytes > most.bytes ? queues : most;
       }
-      if (largest === null || largest.queuedBytes === 0) {
+      if (most.bytes === 0) {
         throw new Error("More queued bytes are counted than the connections have");
       }
-      largest.closeOverQueueLimit();
+      for (const connection of most.connections.sort((one, other) => other.queuedBytes - one.queuedBytes)) {
+        connection.closeOverQueueLimit();
+        if (this.#queuedOfAll.hasRoom) {
+          break;
+        }
+      }
     }
   }
 

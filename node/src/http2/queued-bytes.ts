@@ -3,6 +3,9 @@
  * be thousands of connections, and requests that have arrived already are answered above that limit.
  */
 
+/** Of the limit, what may be queued after connections were closed: closing them looks at all connections. */
+const ROOMY_SHARE = 7 / 8;
+
 export class QueuedBytes {
   readonly #bytesMax: number;
   readonly #onExceeded: () => void;
@@ -20,6 +23,11 @@ export class QueuedBytes {
 
   get isExceeded(): boolean {
     return this.#bytes > this.#bytesMax;
+  }
+
+  /** Whether an eighth of the limit is free. */
+  get hasRoom(): boolean {
+    return this.#bytes <= this.#bytesMax * ROOMY_SHARE;
   }
 
   add(count: number): void {

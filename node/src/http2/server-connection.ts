@@ -28,6 +28,11 @@ import { StreamTable } from "./stream-table.ts";
  */
 export interface ConnectionHandler {
   /**
+   * Who uses the connection: the queued answers of all connections of an owner count together. Absent = it has an owner
+   * of its own.
+   */
+  readonly owner?: string;
+  /**
    * Called when a request begins. If the request is complete, `onEnd` of the returned handler is called at once.
    *
    * @param fields name, value, name, value, …: latin-1 texts, checked by the rules of RFC 9113 §8
@@ -316,7 +321,12 @@ export class ServerConnection {
     this.#fail("closed-by-server", code);
   }
 
-  /** Ends at once, because this connection has the most queued bytes of all. */
+  /** Who uses it, as far as the handler knows. */
+  get owner(): string | undefined {
+    return this.#handler.owner;
+  }
+
+  /** Ends at once, because its owner has the most queued bytes of all, and this connection the most of these. */
   closeOverQueueLimit(): void {
     this.#fail("answers-not-taken", ErrorCode.EnhanceYourCalm);
   }

@@ -2,14 +2,17 @@
  * The port at which other members and joining processes connect.
  *
  * Until a connection has introduced itself, it may buffer one small frame for a short time, and the number of such
- * connections is bounded. The acceptor checks the join token before it answers anything. With TLS, the certificate must
+ * connections is bounded. If there are as many, another address takes the place of the oldest one of the address that
+ * has the most: silent connections of a few addresses keep no member out. The acceptor checks the join token before it answers anything. With TLS, the certificate must
  * also be valid for the member that the peer claims to be. The source address never counts (P49).
  */
 
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type Server as TlsServer } from "node:tls";
+import { type Held, Shares } from "../collections/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { coversHost, coversPattern } from "./certificate-names.ts";
+import { clientOf } from "./client-address.ts";
 import type { Frame } from "./frame.ts";
 import { FrameConnection } from "./frame-connection.ts";
 import { FrameType } from "./frame-type.ts";
@@ -29,6 +32,12 @@ export interface AcceptorUser {
   onHello(connection: FrameConnection, hello: Hello): void;
 }
 
+/** A connection before its first frame. */
+interface SilentConnection {
+  readonly socket: Socket;
+  readonly endpoint: string;
+}
+
 export class Acceptor {
   readonly #environment: PeerEnvironment;
   readonly #user: AcceptorUser;
@@ -37,8 +46,10 @@ export class Acceptor {
   readonly #rejectedConnections: RejectedConnectionLog;
   /** All TCP connections, so that `stop` can end every one. */
   readonly #sockets = new Set<Socket>();
-  /** Connections whose first frame arrived. */
-  readonly #identified = new Set<FrameConnection>();
+  /** Those whose first frame has not arrived, by address. */
+  readonly #silent = new Shares<SilentConnection>();
+  /** The same by the other end of the connection: with TLS, another socket gets the frames. */
+  readonly #silentAt = new Map<string, Held<SilentConnection>>();
 
   constructor(environment: PeerEnvironment, user: AcceptorUser) {
     this.#environment = environment;
@@ -92,31 +103,66 @@ export class Acceptor {
   #onSocket(socket: Socket): void {
     // The socket ends by itself after an error, and its reader sees that; but Node requires a listener.
     socket.on("error", () => socket.destroy());
-    if (this.#sockets.size - this.#identified.size >= this.#environment.limits.handshakesMax) {
-      const reason = `${this.#environment.limits.handshakesMax} connections`;
-      this.#rejectedConnections.add(
-        "warn",
-        "too many connections to the peer port have not introduced themselves",
-        reason,
-      );
+    const client = clientOf(socket.remoteAddress ?? "");
+    if (!this.#hasRoomFor(client)) {
       socket.destroy();
       return;
     }
+    const endpoint = endpointOf(socket);
+    // A client may come from the same port again before the end of its last connection is noticed.
+    this.#countNoMore(endpoint);
+    this.#silentAt.set(endpoint, this.#silent.add(client, { socket, endpoint }));
     this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#countNoMore(endpoint);
+    });
     if (this.#tlsServer === null) {
       this.#onConnection(socket);
     }
   }
 
+  /** The connection from there has introduced itself, or is closed. */
+  #countNoMore(endpoint: string): void {
+    const held = this.#silentAt.get(endpoint);
+    if (held !== undefined) {
+      this.#silentAt.delete(endpoint);
+      this.#silent.remove(held);
+    }
+  }
+
+  /** Whether one more connection of this address may be silent; if need be, instead of one of another address. */
+  #hasRoomFor(client: string): boolean {
+    const { handshakesMax } = this.#environment.limits;
+    if (this.#silent.size < handshakesMax) {
+      return true;
+    }
+    const reason = `${handshakesMax} connections, ${this.#silent.most} of one address`;
+    this.#rejectedConnections.add(
+      "warn",
+      "too many connections to the peer port have not introduced themselves",
+      reason,
+    );
+    // After it, the other address has at least as many.
+    const oldest = this.#silent.most >= this.#silent.countOf(client) + 2 ? this.#silent.oldestOfMost : null;
+    if (oldest === null) {
+      return false;
+    }
+    const { endpoint, socket } = oldest.item;
+    this.#countNoMore(endpoint);
+    socket.destroy();
+    return true;
+  }
+
   /** A connection on which the other side may send. */
   #onConnection(socket: Socket): void {
     const { clock, limits } = this.#environment;
+    const endpoint = endpointOf(socket);
     const first = { types: [FrameType.Hello, FrameType.Join], bodyBytesMax: limits.helloBytesMax };
     const connection = new FrameConnection(socket, clock, limits, first, {
       onFrame: (frame) => {
         cancel();
-        this.#identified.add(connection);
+        this.#countNoMore(endpoint);
         this.#onFirstFrame(connection, frame);
       },
       onEnded: (reason) => {
@@ -125,7 +171,6 @@ export class Acceptor {
       },
     });
     const cancel = clock.after(limits.helloMs, () => connection.end(`no introduction within ${limits.helloMs} ms`));
-    socket.on("close", () => this.#identified.delete(connection));
   }
 
   #onFirstFrame(connection: FrameConnection, frame: Frame): void {
@@ -184,6 +229,10 @@ export class Acceptor {
     }
     return true;
   }
+}
+
+function endpointOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function answerJoin(connection: FrameConnection, answer: JoinAnswer): void {

@@ -1,5 +1,6 @@
 export { type ArchiveReport, type ArchiverAssignment, NO_ARCHIVE } from "./archive-codec.ts";
 export { Backoff } from "./backoff.ts";
+export { clientOf } from "./client-address.ts";
 export { ConnectionError } from "./connection-error.ts";
 export {
   decodeForward,

@@ -11,6 +11,7 @@ import {
 } from "../../test/peers/index.ts";
 import { FrameType } from "./frame-type.ts";
 
+const ELSEWHERE = "127.0.0.2";
 const { Append, AppendReply, Forward, Heartbeat, Hello, KeptTrace, Ping, Vote } = FrameType;
 
 describe("PeerTransport", () => {
@@ -40,8 +41,8 @@ describe("PeerTransport", () => {
     return started;
   }
 
-  async function raw(member: PeerMemberDouble): Promise<RawPeer> {
-    const peer = await RawPeer.open(member.port);
+  async function raw(member: PeerMemberDouble, from?: string): Promise<RawPeer> {
+    const peer = await RawPeer.open(member.port, from);
     raws.push(peer);
     return peer;
   }
@@ -567,6 +568,21 @@ describe("PeerTransport", () => {
       expect(await first.answer()).to.equal(0);
       second.hello(1, { kind: "log" });
       expect(await second.answer()).to.equal(0);
+    });
+
+    it("of one address keep no member at another address out", async () => {
+      const one = await knowingTwo({ limits: { handshakesMax: 3 } });
+      const silent = [await raw(one, ELSEWHERE), await raw(one, ELSEWHERE), await raw(one, ELSEWHERE)];
+      await until("them to be seen", () => one.clock.timerCount === 3);
+      const member = await raw(one);
+      member.hello(1);
+      expect(await member.answer()).to.equal(0);
+      await silent[0]?.untilClosed();
+      expect([silent[1], silent[2]].map((connection) => connection?.isClosed)).to.deep.equal([false, false]);
+      const next = await raw(one, ELSEWHERE);
+      const refused = await raw(one, ELSEWHERE);
+      await refused.untilClosed();
+      expect(next.isClosed).to.equal(false);
     });
 
     const broken: readonly (readonly [string, Buffer])[] = [

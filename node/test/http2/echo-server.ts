@@ -27,6 +27,8 @@ export interface EchoOptions {
   readonly limits?: Partial<Http2Limits>;
   readonly queuedBytesOfAll?: number;
   readonly tls?: TlsOptions | null;
+  /** Owners of the connections, in the order of their arrival; each other connection has its own. */
+  readonly owners?: readonly string[];
   /** Whether answers wait until `release` is called. */
   readonly holds?: boolean;
 }
@@ -39,10 +41,12 @@ export class EchoServer {
   readonly resets: number[] = [];
   readonly #listener: Server;
   readonly #holds: boolean;
+  readonly #owners: string[];
   #held: (() => void)[] = [];
 
-  private constructor({ limits = {}, queuedBytesOfAll, tls = null, holds = false }: EchoOptions) {
+  private constructor({ limits = {}, queuedBytesOfAll, tls = null, owners = [], holds = false }: EchoOptions) {
     this.#holds = holds;
+    this.#owners = [...owners];
     this.http2 = new Http2Server({
       limits: { ...DEFAULT_HTTP2_LIMITS, ...limits },
       ...(queuedBytesOfAll === undefined ? {} : { queuedBytesOfAll }),
@@ -82,7 +86,9 @@ export class EchoServer {
   }
 
   #handlerOf(connection: ServerConnection): ConnectionHandler {
+    const owner = this.#owners.shift();
     return {
+      ...(owner === undefined ? {} : { owner }),
       onRequest: (_stream, fields) => new EchoCall(connection, fields, this),
       onClosed: (closure) => this.closures.push(closure),
     };

@@ -40,8 +40,9 @@ export class RawPeer {
     });
   }
 
-  static async open(port: number): Promise<RawPeer> {
-    const socket = connect(port, "127.0.0.1");
+  /** @param from the local address */
+  static async open(port: number, from = "127.0.0.1"): Promise<RawPeer> {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: from });
     await once(socket, "connect");
     return new RawPeer(socket);
   }

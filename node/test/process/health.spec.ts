@@ -1,7 +1,17 @@
 /** The answers of /livez and /readyz of real members when something is wrong. */
 
+import { once } from "node:events";
+import { get } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect } from "chai";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
+
+/** As many as the health port takes. */
+const CONNECTIONS = 128;
+/** Only Linux has all of 127.0.0.0/8. */
+const ELSEWHERE = "127.0.0.2";
+const onLinux = process.platform === "linux" ? it : it.skip;
 
 describe("the health of real members", function () {
   this.timeout(120_000);
@@ -16,6 +26,12 @@ describe("the health of real members", function () {
   async function ask(member: ClusterMember, path: string, port = member.ports.health) {
     const response = await fetch(`http://${member.host}:${port}${path}`);
     return { status: response.status, text: await response.text() };
+  }
+
+  /** Resolves to the answer to a request on a connection of its own. */
+  async function askOnce(host: string, port: number, path: string): Promise<string> {
+    const [answer] = await once(get({ host, port, path, agent: false }), "response");
+    return await text(answer);
   }
 
   /** Waits until a check fails, and returns its line. Everything but /livez then answers 503. */
@@ -42,6 +58,25 @@ describe("the health of real members", function () {
       expect(await ask(member, "/readyz?verbose", port)).to.deep.equal({ status: 200, text });
       expect(await ask(member, "/healthz", port)).to.deep.equal({ status: 200, text: "ok\n" });
       expect(await ask(member, "/livez?verbose", port)).to.deep.equal({ status: 200, text: "[+]event-loop ok\n" });
+    }
+  });
+
+  onLinux("is reported while another address has all connections of the health port", async () => {
+    const [member] = cluster.members as [ClusterMember];
+    const { host, ports } = member;
+    const held = Array.from({ length: CONNECTIONS }, () =>
+      connect({ host, port: ports.health, localAddress: ELSEWHERE }),
+    );
+    try {
+      await Promise.all(held.map((socket) => once(socket, "connect")));
+      // Each of its own connection, unlike `fetch`.
+      expect(await askOnce(host, ports.health, "/readyz")).to.equal("ok\n");
+      const text = await askOnce(host, ports.health, "/metrics");
+      expect(Number(/^quoin_connections_taken_total\{port="health"\} (\d+)$/m.exec(text)?.[1])).to.be.above(0);
+    } finally {
+      for (const socket of held) {
+        socket.destroy();
+      }
     }
   });
 

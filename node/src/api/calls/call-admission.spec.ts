@@ -281,6 +281,22 @@ onEachHost("CallIntake", (host) => {
     expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
   });
 
+  it("leaves a share of what all clients have together for the next address", async () => {
+    await serve({ openCalls: { member: 16, address: 15 } });
+    const { path } = healthService.Check as unknown as { readonly path: string };
+    const took: number[] = [];
+    for (const from of ["127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"]) {
+      const before = refusals("openCalls").address ?? 0;
+      const connection = await halfOpen(path, { from, bearer: null });
+      await connection.openCalls(16);
+      await until("the refusals", () => connection.answered > 0 && ports.publicServer.callAdmissions[0] !== undefined);
+      await until("all of them", () => connection.answered === (refusals("openCalls").address ?? 0) - before);
+      took.push(16 - connection.answered);
+    }
+    expect(took).to.deep.equal([8, 4, 2, 1]);
+    expect(refusals("openCalls").member).to.equal(undefined);
+  });
+
   describe("a request that ends before its message is complete", () => {
     const whole = grpcFrame(PutKeyRequest.encode(PUT).finish());
     for (const [name, bytes] of [

@@ -5,6 +5,10 @@
  * A call begins as unverified. It becomes a call or a stream of a user when its token is verified, or an open call if
  * its method needs no token. A refused call counts as unverified until the client closes it. Streams and other calls
  * have separate counts, so neither can use up the limit of the other.
+ *
+ * Neither can a few clients use up what all of them have together: an address or a user may have at most as much as is
+ * left for the others, unless its own limit is that of the whole port. So one has half of it at most, two have two
+ * thirds, and something is left for the next.
  */
 
 import { CoordinationError } from "../../state/index.ts";
@@ -129,14 +133,16 @@ export class OpenCall {
    */
   isBeyondUnverified(factor: number): boolean {
     const { member, address } = this.#calls.limits.unverifiedCalls;
-    return this.#ofAddress.unverifiedCalls > factor * address || this.#member.unverifiedCalls > factor * member;
+    const used = this.#member.unverifiedCalls;
+    return this.#ofAddress.unverifiedCalls > factor * shareOf(address, member, used) || used > factor * member;
   }
 
   /** The refusal of a call above the limit of unverified calls. */
   unverifiedRefusal(): CoordinationError {
     const { member, address } = this.#calls.limits.unverifiedCalls;
-    return this.#ofAddress.unverifiedCalls > address
-      ? this.#calls.refusal("unverifiedCalls", "address", address)
+    const { unverifiedCalls: used } = this.#member;
+    return used <= member && this.#ofAddress.unverifiedCalls > shareOf(address, member, used)
+      ? this.#calls.refusal("unverifiedCalls", "address", this.#ofAddress.unverifiedCalls - 1)
       : this.#calls.refusal("unverifiedCalls", "member", member);
   }
 
@@ -148,18 +154,18 @@ export class OpenCall {
   /** Counts the call as one that needs no token. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admitOpen(): void {
     const { member, address } = this.#calls.limits.openCalls;
-    this.#require("openCalls", "address", this.#ofAddress, address);
     this.#require("openCalls", "member", this.#member, member);
+    this.#requireShare("openCalls", "address", this.#ofAddress, address);
     this.#become("openCalls");
   }
 
   /** Counts the call as one of the user. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admit(kind: "calls" | "streams", subject: string): void {
     const { member, address, user } = this.#calls.limits[kind];
-    this.#require(kind, "address", this.#ofAddress, address);
     this.#require(kind, "member", this.#member, member);
+    this.#requireShare(kind, "address", this.#ofAddress, address);
     const ofUser = this.#calls.user(subject);
-    this.#require(kind, "user", ofUser, user);
+    this.#requireShare(kind, "user", ofUser, user);
     this.#count(-1);
     this.#kind = kind;
     this.#ofUser = ofUser;
@@ -173,14 +179,17 @@ export class OpenCall {
     this.#bytes += cost;
     this.#countBytes(cost);
     const { member, address, user } = this.#calls.limits.requestBytes;
-    if (this.#ofUser !== null && this.#ofUser.requestBytes > user) {
-      throw this.#calls.refusal("requestBytes", "user", user);
-    }
-    if (this.#ofAddress.requestBytes > address) {
-      throw this.#calls.refusal("requestBytes", "address", address);
-    }
-    if (this.#member.requestBytes > member) {
+    const { requestBytes: used } = this.#member;
+    if (used > member) {
       throw this.#calls.refusal("requestBytes", "member", member);
+    }
+    const ofUser = shareOf(user, member, used);
+    if (this.#ofUser !== null && this.#ofUser.requestBytes > ofUser) {
+      throw this.#calls.refusal("requestBytes", "user", ofUser);
+    }
+    const ofAddress = shareOf(address, member, used);
+    if (this.#ofAddress.requestBytes > ofAddress) {
+      throw this.#calls.refusal("requestBytes", "address", ofAddress);
     }
   }
 
@@ -198,6 +207,12 @@ export class OpenCall {
   #require(kind: Kind, scope: Scope, counts: OpenCounts, limit: number): void {
     if (counts[kind] >= limit) {
       throw this.#calls.refusal(kind, scope, limit);
+    }
+  }
+
+  #requireShare(kind: Kind, scope: Scope, counts: OpenCounts, limit: number): void {
+    if (counts[kind] >= shareOf(limit, this.#calls.limits[kind].member, this.#member[kind])) {
+      throw this.#calls.refusal(kind, scope, counts[kind]);
     }
   }
 
@@ -222,6 +237,11 @@ export class OpenCall {
       this.#ofUser.requestBytes += change;
     }
   }
+}
+
+/** What an address or a user may have: its limit, and at most what is left for the others. */
+function shareOf(limit: number, ofPort: number, used: number): number {
+  return limit < ofPort ? Math.min(limit, ofPort - used) : limit;
 }
 
 /**

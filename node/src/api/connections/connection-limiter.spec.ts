@@ -63,6 +63,17 @@ describe("ConnectionLimiter", () => {
     return socket;
   }
 
+  /** Connects, and waits until the connection has taken the place of another one. */
+  async function comeIn(from: string): Promise<Socket> {
+    const { port } = server.address() as AddressInfo;
+    const before = gate.taken;
+    const socket = connect({ port, host: HERE, localAddress: from });
+    clients.push(socket);
+    socket.on("error", () => socket.destroy());
+    await until("it to take a place", () => gate.taken > before);
+    return socket;
+  }
+
   function refusals(): number {
     return Object.values(gate.refused).reduce((sum, count) => sum + count, 0);
   }
@@ -95,6 +106,43 @@ describe("ConnectionLimiter", () => {
       await arrive(from);
     }
     expect(gate.refused).to.deep.equal({ member: 1, address: 0, descriptors: 0 });
+  });
+
+  it("gives another address the place of the newest connection of the one that has the most", async () => {
+    await guard({ member: 4, address: 4 });
+    const many = [await arrive(HERE), await arrive(HERE), await arrive(HERE), await arrive(HERE)];
+    const first = await comeIn(ELSEWHERE);
+    await until("the newest to be closed", () => many[3]?.destroyed === true);
+    const second = await comeIn(ELSEWHERE);
+    await until("the next to be closed", () => many[2]?.destroyed === true);
+    // Both addresses have two now.
+    await arrive(ELSEWHERE);
+    await arrive(HERE);
+    expect([gate.open, gate.taken, gate.refused.member]).to.deep.equal([4, 2, 2]);
+    expect([many[0], many[1], first, second].map((socket) => socket?.destroyed)).to.deep.equal(
+      Array.from({ length: 4 }, () => false),
+    );
+    expect(lines[0]).to.deep.include({ message: "a connection was closed for another address" });
+  });
+
+  it("takes no connection of a proxy", async () => {
+    await guard({ member: 3, address: 3 }, null, (address) => address === HERE);
+    for (const from of [HERE, HERE, HERE, ELSEWHERE]) {
+      await arrive(from);
+    }
+    expect([gate.taken, gate.refused.member]).to.deep.equal([0, 1]);
+  });
+
+  it("takes a file descriptor from the port where an address has the most", async () => {
+    const share = new DescriptorBudget(4);
+    await guard({ member: 10, address: 10 }, share);
+    const many = [await arrive(HERE), await arrive(HERE)];
+    const other = { most: 1, takeOne: () => expect.fail("the wrong port") };
+    share.join(other);
+    await comeIn(ELSEWHERE);
+    await until("the newest to be closed", () => many[1]?.destroyed === true);
+    await arrive(ELSEWHERE);
+    expect([gate.open, gate.taken, gate.refused.descriptors]).to.deep.equal([2, 1, 1]);
   });
 
   it("shares the file descriptors with other ports", async () => {

@@ -4,11 +4,15 @@
  * A port has a limit for all connections and one for each remote address. The ports for clients also share a limit of
  * file descriptors, so that clients never take those that the stores need. A connection above a limit is closed at
  * once, before it costs anything. A failed accept is logged and has no other effect.
+ *
+ * A few addresses cannot keep others out. If a port is full, or no file descriptor is left, a connection of another
+ * address takes the place of the newest one of the address that has the most, unless it would then have as many itself.
  */
 
 import type { Server, Socket } from "node:net";
+import { type Held, Shares } from "../../collections/index.ts";
+import { clientOf } from "../../peers/index.ts";
 import { counter, gauge, type Metric } from "../../telemetry/index.ts";
-import { clientOf } from "./client-address.ts";
 import type { ClientLimits } from "./client-limits.ts";
 import type { DescriptorBudget } from "./descriptor-budget.ts";
 import { SparseLog, type WarningLog } from "./sparse-log.ts";
@@ -39,19 +43,41 @@ export class ConnectionLimiter {
   readonly port: string;
   readonly refused: Record<Refusal, number> = { member: 0, address: 0, descriptors: 0 };
   readonly #options: ConnectionLimiterOptions;
-  readonly #addresses = new Map<string, number>();
-  #open = 0;
+  readonly #shares = new Shares<Socket>();
+  #taken = 0;
   readonly #warnings: SparseLog;
 
   constructor(options: ConnectionLimiterOptions) {
     this.#options = options;
     this.#warnings = new SparseLog(options.log, LOG_INTERVAL_MS, options.monotonicMs);
     this.port = options.port;
+    options.descriptorBudget?.join(this);
   }
 
   /** Number of open connections. */
   get open(): number {
-    return this.#open;
+    return this.#shares.size;
+  }
+
+  /** Number of connections that were closed because another address needed their place. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** The number of connections of the address that has the most, without those of proxies. */
+  get most(): number {
+    return this.#shares.most;
+  }
+
+  /** Closes the newest connection of that address. */
+  takeOne(): void {
+    const held = this.#shares.newestOfMost;
+    if (held !== null) {
+      this.#release(held);
+      held.item.destroy();
+      this.#taken++;
+      this.#log(`${held.share.client} has the most connections`, "a connection was closed for another address");
+    }
   }
 
   /** Passes only admitted connections to the listeners that the server has now. */
@@ -76,33 +102,35 @@ export class ConnectionLimiter {
   #admit(socket: Socket): boolean {
     const { limits, descriptorBudget, isProxy } = this.#options;
     const address = clientOf(socket.remoteAddress ?? "");
-    const ofAddress = this.#addresses.get(address) ?? 0;
-    if (ofAddress >= limits.address && isProxy?.(socket.remoteAddress ?? "") !== true) {
+    const isOfProxy = isProxy?.(socket.remoteAddress ?? "") === true;
+    const ofAddress = this.#shares.countOf(address);
+    if (ofAddress >= limits.address && !isOfProxy) {
       return this.#refuse(socket, "address", `${address} has ${limits.address} connections`);
     }
-    if (this.#open >= limits.member) {
-      return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
+    // After it, the other address has at least as many.
+    const least = ofAddress + 2;
+    if (this.open >= limits.member) {
+      if (this.most < least) {
+        return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
+      }
+      this.takeOne();
     }
-    if (descriptorBudget?.acquire() === false) {
+    if (descriptorBudget?.acquire() === false && !(descriptorBudget.takeOne(least) && descriptorBudget.acquire())) {
       return this.#refuse(
         socket,
         "descriptors",
         `clients have ${descriptorBudget.max} connections, all that ulimit -n allows`,
       );
     }
-    this.#open++;
-    this.#addresses.set(address, ofAddress + 1);
-    socket.once("close", () => {
-      this.#open--;
-      descriptorBudget?.release();
-      const left = (this.#addresses.get(address) ?? 0) - 1;
-      if (left > 0) {
-        this.#addresses.set(address, left);
-      } else {
-        this.#addresses.delete(address);
-      }
-    });
+    const held = this.#shares.add(address, socket, !isOfProxy);
+    socket.once("close", () => this.#release(held));
     return true;
+  }
+
+  #release(held: Held<Socket>): void {
+    if (this.#shares.remove(held)) {
+      this.#options.descriptorBudget?.release();
+    }
   }
 
   #refuse(socket: Socket, refusal: Refusal, reason: string): false {
@@ -123,6 +151,12 @@ export const CONNECTION_METRICS: readonly Metric<readonly ConnectionLimiter[]>[]
     help: "Open connections, by port.",
     labels: ["port"],
     read: (gates) => gates.map(({ port, open }) => [[port], open]),
+  }),
+  counter({
+    name: "quoin_connections_taken_total",
+    help: "Connections that were closed because their address had the most, and another address needed a place, by port.",
+    labels: ["port"],
+    read: (gates) => gates.map(({ port, taken }) => [[port], taken]),
   }),
   counter({
     name: "quoin_connections_refused_total",

@@ -6,8 +6,17 @@
 /** Descriptors for the stores and for connections of members, administrators and health checks. */
 const RESERVED_DESCRIPTORS = 512;
 
+/** A port that uses descriptors. */
+interface Port {
+  /** The number of connections of the address that has the most of them there. */
+  readonly most: number;
+  /** Closes one of these connections, and releases its descriptor. */
+  takeOne(): void;
+}
+
 export class DescriptorBudget {
   readonly max: number;
+  readonly #ports = new Set<Port>();
   #used = 0;
 
   /** @param descriptors how many the process may have open; Infinity = no limit. At most half of them is reserved. */
@@ -26,6 +35,21 @@ export class DescriptorBudget {
 
   release(): void {
     this.#used--;
+  }
+
+  /** The port takes part in `takeOne`. */
+  join(port: Port): void {
+    this.#ports.add(port);
+  }
+
+  /** Takes a descriptor from the address with the most connections, if that has at least this many. */
+  takeOne(least: number): boolean {
+    const [first] = [...this.#ports].sort((one, other) => other.most - one.most);
+    if (first === undefined || first.most < least) {
+      return false;
+    }
+    first.takeOne();
+    return true;
   }
 }
 

@@ -1,4 +1,3 @@
-export { clientOf } from "./client-address.ts";
 export {
   ADMINISTRATION_CONNECTIONS,
   type ClientLimits,

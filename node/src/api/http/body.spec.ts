@@ -13,6 +13,7 @@ const LONG_MS = 600_000;
 
 describe("reading bodies", () => {
   let budget: BodyBudget;
+  let client: string;
   let idleMs: number;
   let server: Server;
   /** The result of each body. */
@@ -20,11 +21,12 @@ describe("reading bodies", () => {
   const connections: RawConnection[] = [];
 
   beforeEach(async () => {
-    budget = new BodyBudget(10_000);
+    budget = new BodyBudget(23_000);
+    client = "one";
     idleMs = LONG_MS;
     server = createServer((incoming, outgoing) => {
       const [request, response] = [incoming as Request, outgoing as Response];
-      readBytes(request, response, BYTES_MAX, { budget, idleMs }).then(
+      readBytes(request, response, { client, bytesMax: BYTES_MAX, budget, idleMs }).then(
         (bytes) => read(bytes, response),
         (error: Error) => read(error, response),
       );
@@ -56,18 +58,26 @@ describe("reading bodies", () => {
     return `${length.toString(16)}\r\n${"x".repeat(length)}\r\n`;
   }
 
-  it("keeps them until they are answered, within the budget", async () => {
+  it("keeps them until they are answered, within the share of the budget that is left for others", async () => {
     const first = nextRead();
     await send(`${chunk(8_000)}0\r\n\r\n`);
     const { outcome, response } = await first;
     expect((outcome as Buffer).length).to.equal(8_000);
     expect(budget.bytes).to.be.within(8_000, BYTES_MAX);
     const second = nextRead();
-    await send(chunk(3_000));
+    await send(chunk(8_000));
     expect((await second).outcome)
       .to.be.instanceOf(CoordinationError)
       .with.property("reason", "OVERLOADED");
     expect(budget.bytes).to.be.within(8_000, BYTES_MAX);
+    client = "another";
+    const third = nextRead();
+    await send(`${chunk(8_000)}0\r\n\r\n`);
+    const other = await third;
+    expect(other.outcome).to.have.length(8_000);
+    const otherClosed = once(other.response, "close");
+    other.response.end();
+    await otherClosed;
     const closed = once(response, "close");
     response.end();
     await closed;

@@ -3,7 +3,8 @@
  * turns out too large is refused at once, and its rest is discarded as it arrives (S45).
  *
  * Memory grows with the bytes that have arrived, not with the announced length or the number of pieces. All bodies
- * together have a limit as well, so that too many large ones are refused and do not end the process.
+ * together have a limit as well, so that too many large ones are refused and do not end the process. A client may have
+ * at most as much of it as is left for the others.
  */
 
 import { MIMEType } from "node:util";
@@ -19,9 +20,10 @@ const BUFFER_BYTES_MIN = 4 * 1024;
 export const BODY_IDLE_MS = 15_000;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Counts the bytes of bodies in memory, for all requests together. */
+/** Counts the bytes of bodies in memory, for all requests together and for each client: a user, or an address. */
 export class BodyBudget {
   readonly #bytesMax: number;
+  readonly #clients = new Map<string, number>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -32,16 +34,25 @@ export class BodyBudget {
     return this.#bytes;
   }
 
-  /** Throws OVERLOADED if they exceed the limit. */
-  reserve(bytes: number): void {
-    if (this.#bytes + bytes > this.#bytesMax) {
+  /** Throws OVERLOADED if the client would have more than is then left for the others. */
+  reserve(client: string, bytes: number): void {
+    const ofClient = (this.#clients.get(client) ?? 0) + bytes;
+    const left = this.#bytesMax - this.#bytes - bytes;
+    if (left < 0 || ofClient > left + bytes) {
       throw new CoordinationError("OVERLOADED", "too many large requests at a time; try again");
     }
     this.#bytes += bytes;
+    this.#clients.set(client, ofClient);
   }
 
-  release(bytes: number): void {
+  release(client: string, bytes: number): void {
     this.#bytes -= bytes;
+    const left = (this.#clients.get(client) ?? 0) - bytes;
+    if (left > 0) {
+      this.#clients.set(client, left);
+    } else {
+      this.#clients.delete(client);
+    }
   }
 }
 
@@ -69,17 +80,16 @@ export function checkBodyHeaders(request: Request, mode: "json" | "bytes", bytes
 }
 
 /**
- * Resolves to the bytes of the body. Rejects with payload_too_large above `bytesMax`, with invalid_request for a body
+ * Resolves to the bytes of the body of this client. Rejects with payload_too_large above `bytesMax`, with invalid_request for a body
  * that ends early or stalls, and with OVERLOADED when the budget is used up. The budget is given back when the response
  * closes.
  */
 export function readBytes(
   request: Request,
   response: Response,
-  bytesMax: number,
-  { budget, idleMs }: BodyLimits,
+  { client, bytesMax, budget, idleMs }: BodyLimits & { readonly client: string; readonly bytesMax: number },
 ): Promise<Buffer> {
-  const buffer = new RequestBuffer(response, bytesMax, budget);
+  const buffer = new RequestBuffer(response, client, bytesMax, budget);
   if (request.headers.expect?.toLowerCase() === "100-continue") {
     response.writeContinue();
   }
@@ -141,12 +151,14 @@ export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value
 
 /** The bytes of a body that have arrived, in one growing buffer. */
 class RequestBuffer {
+  readonly #client: string;
   readonly #bytesMax: number;
   readonly #budget: BodyBudget;
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  constructor(response: Response, bytesMax: number, budget: BodyBudget) {
+  constructor(response: Response, client: string, bytesMax: number, budget: BodyBudget) {
+    this.#client = client;
     this.#bytesMax = bytesMax;
     this.#budget = budget;
     response.once("close", () => this.release());
@@ -164,7 +176,7 @@ class RequestBuffer {
     }
     if (length > this.#buffer.length) {
       const bytes = Math.min(this.#bytesMax, Math.max(length, BUFFER_BYTES_MIN, 2 * this.#buffer.length));
-      this.#budget.reserve(bytes - this.#buffer.length);
+      this.#budget.reserve(this.#client, bytes - this.#buffer.length);
       const buffer = Buffer.allocUnsafeSlow(bytes);
       this.#buffer.copy(buffer, 0, 0, this.#length);
       this.#buffer = buffer;
@@ -174,7 +186,7 @@ class RequestBuffer {
   }
 
   release(): void {
-    this.#budget.release(this.#buffer.length);
+    this.#budget.release(this.#client, this.#buffer.length);
     this.#buffer = Buffer.alloc(0);
     this.#length = 0;
   }

@@ -2,10 +2,10 @@
 
 import type { Response } from "express";
 import type { Access, Caller } from "../../access/index.ts";
+import { clientOf } from "../../peers/index.ts";
 import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Principal, RequiredAccess } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
-import { clientOf } from "../connections/index.ts";
 import type { CancellableCall } from "../methods/index.ts";
 import type { ClientAddresses } from "./client-addresses.ts";
 import { traceOf } from "./request-observer.ts";

@@ -99,7 +99,11 @@ export class RouteServer {
       checkBodyHeaders(request, body.mode, body.bytesMax);
     }
     const found = await route.find?.(call, input);
-    const bytes = body.mode === "none" ? undefined : await readBytes(request, response, body.bytesMax, bodies);
+    const client = route.access === "none" ? call.client : call.principal.subject;
+    const bytes =
+      body.mode === "none"
+        ? undefined
+        : await readBytes(request, response, { ...bodies, client, bytesMax: body.bytesMax });
     call.deadlineMs = this.#nowMs() + (route.deadlineMs?.(input) ?? DEADLINE_MS);
     const value = body.mode === "json" && bytes !== undefined ? parseJson(bytes, body.schema) : bytes;
     return { input: { ...input, body: value }, found };

@@ -50,6 +50,12 @@ export class HostConnection implements ConnectionHandler {
     this.#surroundings = { port, client, connection, log };
   }
 
+  /** The user, or the address of a client that has shown no token. */
+  get owner(): string {
+    const { subject, address } = this.#surroundings.client;
+    return subject ?? address;
+  }
+
   onRequest(stream: ServerStream, fields: readonly string[]): StreamHandler {
     let verb = "";
     let path = "";

@@ -8,7 +8,7 @@
  *     npm test -- --grep "S18"                       tests of the whole suite whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
  *     npm test -- --sources                          runs members from their sources, not from a bundle
- *     npm test -- --at-a-time 2                      runs this many processes at a time, instead of four
+ *     npm test -- --at-a-time 2                      runs this many processes at a time, instead of three
  *
  * Tests draw the same in each run; the environment variable QUOIN_SEED changes what they draw.
  *
@@ -27,7 +27,7 @@ import { type Failure, readReport } from "./test-events.ts";
 import { divide } from "./test-fast.ts";
 import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
 
-const BATCHES_AT_A_TIME = 4; // By default. The suite is measured on two cores, and many tests wait.
+const BATCHES_AT_A_TIME = 3; // By default. The suite is measured on two cores, where four take as long.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
 const FILES_PER_BATCH = 50;
 const SLOW_FILES_PER_BATCH = 4; // Of files that take up to minutes each.

@@ -281,6 +281,20 @@ onEachHost("CallIntake", (host) => {
     expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
   });
 
+  it("bounds a request that carries no data of its client before it decodes it", async () => {
+    await serve();
+    const owner = ports.caller(token);
+    const large = "x".repeat(64 * 1024);
+    const refused = await owner.call(getKey, { ...GET, key: large });
+    expect([refused.code, refused.reason]).to.deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+    expect(refused.message).to.contain("the request must have at most 65536 bytes");
+    const watch = await owner
+      .stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", prefix: large }))
+      .ended();
+    expect([watch.code, watch.message]).to.deep.equal(["INVALID_ARGUMENT", refused.message]);
+    expect((await owner.call(putKey, { ...PUT, value: Buffer.from(large) })).code).to.equal("OK");
+  });
+
   it("leaves a share of what all clients have together for the next address", async () => {
     await serve({ openCalls: { member: 16, address: 15 } });
     const { path } = healthService.Check as unknown as { readonly path: string };

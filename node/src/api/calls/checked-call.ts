@@ -3,10 +3,11 @@
  * which a retry is recognised.
  */
 
+import type { MessageCodec } from "@quoin/proto";
 import type { RateLimiter } from "../../access/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import type { Principal, RequiredAccess } from "../../state/index.ts";
+import { CoordinationError, type Principal, type RequiredAccess } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
 import type { Call } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
@@ -25,6 +26,16 @@ export interface PortContext<Caller extends { readonly principal: Principal }> {
   readonly clock: Clock;
   readonly logger: ErrorLog;
 }
+
+/** How the requests of a method are decoded. */
+export interface RequestForm<Request> {
+  readonly codec: MessageCodec<Request>;
+  /** Whether a request carries bytes of its client, and so may be large. Absent = it does not. */
+  readonly carriesData?: boolean;
+}
+
+/** Bytes of a request that carries no data. To decode a larger one could take longer than to execute it. */
+const PLAIN_REQUEST_BYTES_MAX = 64 * 1024;
 
 export abstract class CheckedCall<Caller extends { readonly principal: Principal }> implements Call {
   protected readonly port: PortContext<Caller>;
@@ -60,6 +71,18 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
 
   get hasRequestId(): boolean {
     return this.#admission.requestId !== undefined;
+  }
+
+  /** Throws BAD_FIELD. */
+  protected decode<Request>(
+    { codec, carriesData = false }: RequestForm<Request>,
+    call: Pick<AnsweredCall<never>, "decode">,
+    bytes: Buffer,
+  ): Request {
+    if (!carriesData && bytes.length > PLAIN_REQUEST_BYTES_MAX) {
+      throw new CoordinationError("BAD_FIELD", `the request must have at most ${PLAIN_REQUEST_BYTES_MAX} bytes`);
+    }
+    return call.decode(codec, bytes);
   }
 
   /** The request id as the client wrote it, in lower case; undefined if there is none. */

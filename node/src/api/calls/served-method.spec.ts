@@ -1,6 +1,7 @@
 import { serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import type { Principal } from "../../state/index.ts";
+import { messagePlan } from "../json/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { PortContext } from "./checked-call.ts";
 import { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
@@ -49,6 +50,17 @@ describe("serve", () => {
     expect(methods.get(LockService.createLock.path)?.mayWait).to.equal(false);
     const [watchKeys] = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore, listStreams: ignore });
     expect(watchKeys?.mayWait).to.equal(true);
+  });
+
+  it("knows as methods whose requests carry data those whose requests have bytes", () => {
+    const methods = Object.values(serviceDefinitions).flatMap((service) => Object.values(service));
+    const withBytes = methods.filter(({ requestCodec }) =>
+      messagePlan(requestCodec.$type).fields.some(({ kind }) => kind === "bytes"),
+    );
+    // With `carriesData` where they are served: public-server.ts, memory-service.ts.
+    expect(withBytes.map(({ path }) => path.split("/").at(-1))).to.deep.equal([
+      ...["PutKey", "CompareAndSwap", "WriteMemory"],
+    ]);
   });
 
   it("refuses the calls of a method that is not served here, and names the method", () => {

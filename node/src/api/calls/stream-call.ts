@@ -7,21 +7,19 @@
  */
 
 import { status } from "@grpc/grpc-js";
-import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import { type Call, type FiniteStream, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
-import { CheckedCall, type PortContext } from "./checked-call.ts";
+import { CheckedCall, type PortContext, type RequestForm } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
 import { errorStatus, plainStatus } from "./status.ts";
 
 /** What all calls of a method share. */
-export interface StreamMethod<Request> {
+export interface StreamMethod<Request> extends RequestForm<Request> {
   /** Full name, such as /coordination.v1.WatchService/WatchKeys. */
   readonly path: string;
-  readonly codec: MessageCodec<Request>;
   handle(call: Call, request: Request, stream: FiniteStream): void;
 }
 
@@ -75,7 +73,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     }
     try {
       this.port.limiter?.take(this.principal.subject);
-      this.#method.handle(this, this.#call.decode(this.#method.codec, this.#bytes), this);
+      this.#method.handle(this, this.decode(this.#method, this.#call, this.#bytes), this);
     } catch (error) {
       this.fail(toError(error));
     }

@@ -8,22 +8,20 @@
  * after a broken invariant.
  */
 
-import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
 import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
-import { CheckedCall, type PortContext } from "./checked-call.ts";
+import { CheckedCall, type PortContext, type RequestForm } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
 import { errorStatus } from "./status.ts";
 
 /** What all calls of a method share. */
-export interface UnaryMethod<Request, Response> {
+export interface UnaryMethod<Request, Response> extends RequestForm<Request> {
   /** Full name, such as /coordination.v1.KeyValueService/PutKey. */
   readonly path: string;
-  readonly codec: MessageCodec<Request>;
   /** Milliseconds that the request may wait for a lock; they extend the deadline. */
   readonly waitMs?: (request: Request) => number;
   /**
@@ -135,12 +133,12 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   #decodeLimited(): Request {
     const { limiter } = this.port;
     const { subject } = this.principal;
-    const { codec, isUnlimited } = this.#method;
+    const { isUnlimited } = this.#method;
     if (limiter === null || isUnlimited === undefined) {
       limiter?.take(subject);
-      return this.#call.decode(codec, this.#bytes);
+      return this.decode(this.#method, this.#call, this.#bytes);
     }
-    const request = attempt(() => this.#call.decode(codec, this.#bytes));
+    const request = attempt(() => this.decode(this.#method, this.#call, this.#bytes));
     if (request instanceof Error) {
       limiter.take(subject);
       throw request;

@@ -225,6 +225,18 @@ describe("the services over HTTP", () => {
       expect(answer.json.code).to.equal("resource_exhausted");
     });
 
+    it("of gzip that becomes a text of millions of values, before it is parsed", async () => {
+      for (const [text, problem] of [
+        ["[".repeat(6 * 1024 * 1024), "nested deeper than 32 levels"],
+        [`{"value":[${"0,".repeat(3_000_000)}0]}`, "at most 20000 names and values"],
+      ] as const) {
+        const body = gzipSync(text);
+        const answer = await http.call("KeyValueService/PutKey", { headers: { "content-encoding": "gzip" }, body });
+        expect(reasonOf(answer)).to.equal("BAD_FIELD");
+        expect(answer.json.message).to.include(problem);
+      }
+    });
+
     it("name a method that the member does not have, or serves on another port", async () => {
       const unknown = await http.call("KeyValueService/RenameKey");
       expect([unknown.status, unknown.json.code]).to.deep.equal([501, "unimplemented"]);

@@ -11,7 +11,7 @@ export function memoryService(port: PortContext<Caller>, methods: MemoryMethods)
     describeMemory: (call, request, reply) => methods.describeMemory(call, request, reply),
     resizeMemory: (call, request, reply) => methods.resizeMemory(call, request, reply),
     freeMemory: (call, request, reply) => methods.freeMemory(call, request, reply),
-    writeMemory: (call, request, reply) => methods.writeMemory(call, request, reply),
+    writeMemory: { carriesData: true, handle: (call, request, reply) => methods.writeMemory(call, request, reply) },
     readMemory: (call, request, reply) => methods.readMemory(call, request, reply),
     listMemoryRegions: (call, request, reply) => methods.listMemoryRegions(call, request, reply),
   });

@@ -199,10 +199,13 @@ function keyValueService(
   return serve(port, serviceDefinitions.KeyValueService, {
     createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
     getKey: (call, request, reply) => methods.getKey(call, request, reply),
-    putKey: (call, request, reply) => methods.putKey(call, request, reply),
+    putKey: { carriesData: true, handle: (call, request, reply) => methods.putKey(call, request, reply) },
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
-    compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+    compareAndSwap: {
+      carriesData: true,
+      handle: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+    },
     listNamespaces: (call, request, reply) => listings.listNamespaces(call, request, reply),
     listKeyVersions: (call, request, reply) => listings.listKeyVersions(call, request, reply),
   });

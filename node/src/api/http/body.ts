@@ -11,6 +11,7 @@ import { MIMEType } from "node:util";
 import type { Request, Response } from "express";
 import type { z } from "zod";
 import { CoordinationError } from "../../state/index.ts";
+import { structureProblem } from "../json/index.ts";
 import { HttpError } from "./http-error.ts";
 
 const JSON_TYPE = "application/json";
@@ -132,6 +133,10 @@ export function readBytes(
  * with contents of the body, which may be secret.
  */
 export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value {
+  const problem = structureProblem(bytes);
+  if (problem !== null) {
+    throw new HttpError("invalid_request", `the body ${problem}`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(decoder.decode(bytes));

@@ -8,6 +8,7 @@
  */
 
 import { CoordinationError } from "../../state/index.ts";
+import { structureProblem } from "./json-structure.ts";
 import { type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -41,6 +42,10 @@ export function fromJsonObject(typeName: string, json: unknown): unknown {
 }
 
 function parse(bytes: Uint8Array): unknown {
+  const problem = structureProblem(bytes);
+  if (problem !== null) {
+    throw new CoordinationError("BAD_FIELD", `the request ${problem}`);
+  }
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {

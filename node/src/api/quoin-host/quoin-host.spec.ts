@@ -9,6 +9,7 @@ import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Metrics } from "../../telemetry/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 import { HTTP2_METRICS } from "./http2-metrics.ts";
+import { WireCall } from "./wire-call.ts";
 
 const { getKey, putKey } = serviceDefinitions.KeyValueService;
 const { watchKeys } = serviceDefinitions.WatchService;
@@ -140,6 +141,31 @@ describe("the host of Quoin", () => {
       expect([half.grpcStatus, half.headers["error-reason"]], path).to.deep.equal(["3", "BAD_FIELD"]);
     }
     expect(proposals()).to.equal(0);
+  });
+
+  it("forgets the metadata of a stream that nothing needs any more", async () => {
+    const { values } = WireCall.prototype;
+    const calls = new Set<WireCall>();
+    WireCall.prototype.values = function (this: WireCall, name: string) {
+      calls.add(this);
+      return values.call(this, name);
+    };
+    try {
+      const metadata = new Map(Object.entries({ ...rawHeaders(), "x-large": "x".repeat(10_000) }));
+      const connection = await HalfOpenConnection.open({ port: ports.publicPort, path: watchKeys.path, metadata });
+      const request = grpcFrame(
+        WatchKeysRequest.encode(WatchKeysRequest.fromPartial({ namespace: "default" })).finish(),
+      );
+      await connection.sendData(await connection.openCalls(1), request);
+      await until("the headers to be checked", () => calls.size === 1);
+      const [call] = calls;
+      await until("them to be forgotten", () => call?.values("x-large").length === 0);
+      expect(call?.values("request-id")).to.deep.equal([metadata.get("request-id")]);
+      expect(call?.values("authorization")).to.deep.equal([]);
+      connection.destroy();
+    } finally {
+      WireCall.prototype.values = values;
+    }
   });
 
   it("ignores metadata that it does not use", async () => {

@@ -42,12 +42,16 @@ interface WaitingMessage {
 const prefix = Buffer.alloc(PREFIX_BYTES);
 /** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
+/** The fields that the end of a call is reported with. */
+const REPORTED_FIELDS: ReadonlySet<string> = new Set(["request-id", "traceparent"]);
+/** Characters of such a field; longer ones are not valid. */
+const REPORTED_CHARACTERS_MAX = 256;
 
 export class WireCall extends IncomingCall implements StreamHandler, RequestUser {
   readonly deadline: number;
   readonly #surroundings: CallSurroundings;
   readonly #stream: ServerStream;
-  readonly #fields: readonly string[];
+  #fields: readonly string[];
   readonly #served: WireMethod;
   readonly #reader: RequestReader;
   readonly #timeoutMs: number | null;
@@ -243,6 +247,10 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
         this.#sink = open(this);
       });
     }
+    if (this.method.calls.mayWait) {
+      // Its fields may be kilobytes, for as long as the client wants.
+      this.#fields = reportedOf(this.#fields);
+    }
     if (this.#unconsumed > 0) {
       this.#surroundings.connection.consume(this.#stream, this.#unconsumed);
     }
@@ -300,6 +308,17 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     const stream = this.#stream;
     this.#surroundings.connection.end(stream, statusFields(answer, !stream.hasResponded));
   }
+}
+
+function reportedOf(fields: readonly string[]): readonly string[] {
+  const reported: string[] = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const [name, value] = [fields[at] as string, fields[at + 1] as string];
+    if (REPORTED_FIELDS.has(name) && value.length <= REPORTED_CHARACTERS_MAX) {
+      reported.push(name, value);
+    }
+  }
+  return reported;
 }
 
 function writePrefix(length: number): void {

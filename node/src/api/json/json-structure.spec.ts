@@ -1,0 +1,34 @@
+import { expect } from "chai";
+import { structureProblem } from "./json-structure.ts";
+
+function problemOf(text: string): string | null {
+  return structureProblem(Buffer.from(text));
+}
+
+describe("the structure of a JSON text", () => {
+  it("is bounded in depth, whatever its strings contain", () => {
+    const nested = (depth: number): string => `${'{"a":['.repeat(depth / 2)}${"]}".repeat(depth / 2)}`;
+    expect(problemOf(nested(32))).to.equal(null);
+    expect(problemOf(nested(34))).to.equal("must not be nested deeper than 32 levels");
+    expect(problemOf("[".repeat(33))).to.contain("deeper");
+    for (const text of ["[".repeat(99), '\\"['.repeat(99), "\\\\", '\\\\\\"[[']) {
+      expect(problemOf(`{"a":"${text}"}`), text).to.equal(null);
+    }
+    // The string ends before the brackets: what looks like an escape is an escaped backslash.
+    expect(problemOf(`{"a":"\\\\"${"[".repeat(40)}`)).to.contain("deeper");
+  });
+
+  it("is bounded in names and values", () => {
+    expect(problemOf(`[${"0,".repeat(19_998)}0]`)).to.equal(null);
+    for (const text of ["0,".repeat(20_000), '"",'.repeat(10_000), "[],".repeat(10_000), `"a":0,`.repeat(10_000)]) {
+      expect(problemOf(`[${text}0]`), text.slice(0, 9)).to.equal("must have at most 20000 names and values");
+    }
+  });
+
+  it("may be cut anywhere", () => {
+    const text = '{"a":"x\\"y","b":[1,"\\\\"]}';
+    for (let length = 0; length <= text.length; length++) {
+      expect(problemOf(text.slice(0, length))).to.equal(null);
+    }
+  });
+});

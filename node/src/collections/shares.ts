@@ -63,6 +63,13 @@ export class Shares<Item> {
     return this.#shares.get(client)?.count ?? 0;
   }
 
+  /**
+   * Whether an item of that client may go in favour of one with this many: afterwards it still has at least as many.
+   */
+  yieldsTo(count: number): boolean {
+    return this.#most >= count + 2;
+  }
+
   /** @param isCompared is the same for each item of a client. */
   add(client: string, item: Item, isCompared = true): Held<Item> {
     let share = this.#shares.get(client);

@@ -3,8 +3,10 @@
  *
  * Until a connection has introduced itself, it may buffer one small frame for a short time, and the number of such
  * connections is bounded. If there are as many, another address takes the place of the oldest one of the address that
- * has the most: silent connections of a few addresses keep no member out. The acceptor checks the join token before it answers anything. With TLS, the certificate must
- * also be valid for the member that the peer claims to be. The source address never counts (P49).
+ * has the most: silent connections of a few addresses keep no member out.
+ *
+ * The acceptor checks the join token before it answers anything. With TLS, the certificate must also be valid for the
+ * member that the peer claims to be. The source address never counts (P49).
  */
 
 import { createServer, type Server, type Socket } from "node:net";
@@ -32,12 +34,6 @@ export interface AcceptorUser {
   onHello(connection: FrameConnection, hello: Hello): void;
 }
 
-/** A connection before its first frame. */
-interface SilentConnection {
-  readonly socket: Socket;
-  readonly endpoint: string;
-}
-
 export class Acceptor {
   readonly #environment: PeerEnvironment;
   readonly #user: AcceptorUser;
@@ -47,9 +43,9 @@ export class Acceptor {
   /** All TCP connections, so that `stop` can end every one. */
   readonly #sockets = new Set<Socket>();
   /** Those whose first frame has not arrived, by address. */
-  readonly #silent = new Shares<SilentConnection>();
-  /** The same by the other end of the connection: with TLS, another socket gets the frames. */
-  readonly #silentAt = new Map<string, Held<SilentConnection>>();
+  readonly #silent = new Shares<Socket>();
+  /** All of them by their other end: with TLS, another socket gets the frames. */
+  readonly #heldAt = new Map<string, Held<Socket>>();
 
   constructor(environment: PeerEnvironment, user: AcceptorUser) {
     this.#environment = environment;
@@ -109,25 +105,19 @@ export class Acceptor {
       return;
     }
     const endpoint = endpointOf(socket);
-    // A client may come from the same port again before the end of its last connection is noticed.
-    this.#countNoMore(endpoint);
-    this.#silentAt.set(endpoint, this.#silent.add(client, { socket, endpoint }));
+    const held = this.#silent.add(client, socket);
+    this.#heldAt.set(endpoint, held);
     this.#sockets.add(socket);
     socket.on("close", () => {
       this.#sockets.delete(socket);
-      this.#countNoMore(endpoint);
+      this.#silent.remove(held);
+      // Another connection may have come from there meanwhile.
+      if (this.#heldAt.get(endpoint) === held) {
+        this.#heldAt.delete(endpoint);
+      }
     });
     if (this.#tlsServer === null) {
       this.#onConnection(socket);
-    }
-  }
-
-  /** The connection from there has introduced itself, or is closed. */
-  #countNoMore(endpoint: string): void {
-    const held = this.#silentAt.get(endpoint);
-    if (held !== undefined) {
-      this.#silentAt.delete(endpoint);
-      this.#silent.remove(held);
     }
   }
 
@@ -143,26 +133,26 @@ export class Acceptor {
       "too many connections to the peer port have not introduced themselves",
       reason,
     );
-    // After it, the other address has at least as many.
-    const oldest = this.#silent.most >= this.#silent.countOf(client) + 2 ? this.#silent.oldestOfMost : null;
+    const oldest = this.#silent.yieldsTo(this.#silent.countOf(client)) ? this.#silent.oldestOfMost : null;
     if (oldest === null) {
       return false;
     }
-    const { endpoint, socket } = oldest.item;
-    this.#countNoMore(endpoint);
-    socket.destroy();
+    this.#silent.remove(oldest);
+    oldest.item.destroy();
     return true;
   }
 
   /** A connection on which the other side may send. */
   #onConnection(socket: Socket): void {
     const { clock, limits } = this.#environment;
-    const endpoint = endpointOf(socket);
+    const held = this.#heldAt.get(endpointOf(socket));
     const first = { types: [FrameType.Hello, FrameType.Join], bodyBytesMax: limits.helloBytesMax };
     const connection = new FrameConnection(socket, clock, limits, first, {
       onFrame: (frame) => {
         cancel();
-        this.#countNoMore(endpoint);
+        if (held !== undefined) {
+          this.#silent.remove(held);
+        }
         this.#onFirstFrame(connection, frame);
       },
       onEnded: (reason) => {

@@ -153,16 +153,15 @@ export class OpenCall {
 
   /** Counts the call as one that needs no token. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admitOpen(): void {
-    const { member, address } = this.#calls.limits.openCalls;
-    this.#require("openCalls", "member", this.#member, member);
-    this.#requireShare("openCalls", "address", this.#ofAddress, address);
+    this.#requireRoom("openCalls");
+    this.#requireShare("openCalls", "address", this.#ofAddress, this.#calls.limits.openCalls.address);
     this.#become("openCalls");
   }
 
   /** Counts the call as one of the user. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admit(kind: "calls" | "streams", subject: string): void {
-    const { member, address, user } = this.#calls.limits[kind];
-    this.#require(kind, "member", this.#member, member);
+    const { address, user } = this.#calls.limits[kind];
+    this.#requireRoom(kind);
     this.#requireShare(kind, "address", this.#ofAddress, address);
     const ofUser = this.#calls.user(subject);
     this.#requireShare(kind, "user", ofUser, user);
@@ -204,9 +203,10 @@ export class OpenCall {
     this.#countBytes(-this.#bytes);
   }
 
-  #require(kind: Kind, scope: Scope, counts: OpenCounts, limit: number): void {
-    if (counts[kind] >= limit) {
-      throw this.#calls.refusal(kind, scope, limit);
+  #requireRoom(kind: Kind): void {
+    const { member } = this.#calls.limits[kind];
+    if (this.#member[kind] >= member) {
+      throw this.#calls.refusal(kind, "member", member);
     }
   }
 

@@ -69,15 +69,17 @@ export class ConnectionLimiter {
     return this.#shares.most;
   }
 
-  /** Closes the newest connection of that address. */
-  takeOne(): void {
-    const held = this.#shares.newestOfMost;
-    if (held !== null) {
-      this.#release(held);
-      held.item.destroy();
-      this.#taken++;
-      this.#log(`${held.share.client} has the most connections`, "a connection was closed for another address");
+  /** Closes the newest connection of that address for one with this many. Returns false if it has not enough. */
+  takeOne(count: number): boolean {
+    const held = this.#shares.yieldsTo(count) ? this.#shares.newestOfMost : null;
+    if (held === null) {
+      return false;
     }
+    this.#release(held);
+    held.item.destroy();
+    this.#taken++;
+    this.#log(`${held.share.client} has the most connections`, "a connection was closed for another address");
+    return true;
   }
 
   /** Passes only admitted connections to the listeners that the server has now. */
@@ -107,15 +109,10 @@ export class ConnectionLimiter {
     if (ofAddress >= limits.address && !isOfProxy) {
       return this.#refuse(socket, "address", `${address} has ${limits.address} connections`);
     }
-    // After it, the other address has at least as many.
-    const least = ofAddress + 2;
-    if (this.open >= limits.member) {
-      if (this.most < least) {
-        return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
-      }
-      this.takeOne();
+    if (this.open >= limits.member && !this.takeOne(ofAddress)) {
+      return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
     }
-    if (descriptorBudget?.acquire() === false && !(descriptorBudget.takeOne(least) && descriptorBudget.acquire())) {
+    if (descriptorBudget?.acquire() === false && !(descriptorBudget.takeOne(ofAddress) && descriptorBudget.acquire())) {
       return this.#refuse(
         socket,
         "descriptors",

@@ -10,8 +10,8 @@ const RESERVED_DESCRIPTORS = 512;
 interface Port {
   /** The number of connections of the address that has the most of them there. */
   readonly most: number;
-  /** Closes one of these connections, and releases its descriptor. */
-  takeOne(): void;
+  /** Closes one of these connections for an address with this many, and releases its descriptor; false = it does not. */
+  takeOne(count: number): boolean;
 }
 
 export class DescriptorBudget {
@@ -42,14 +42,10 @@ export class DescriptorBudget {
     this.#ports.add(port);
   }
 
-  /** Takes a descriptor from the address with the most connections, if that has at least this many. */
-  takeOne(least: number): boolean {
+  /** Takes a descriptor from the address with the most connections, for one with this many; false = it has not enough. */
+  takeOne(count: number): boolean {
     const [first] = [...this.#ports].sort((one, other) => other.most - one.most);
-    if (first === undefined || first.most < least) {
-      return false;
-    }
-    first.takeOne();
-    return true;
+    return first?.takeOne(count) ?? false;
   }
 }
 

@@ -11,7 +11,7 @@ import { MIMEType } from "node:util";
 import type { Request, Response } from "express";
 import type { z } from "zod";
 import { CoordinationError } from "../../state/index.ts";
-import { structureProblem } from "../json/index.ts";
+import { parseBounded } from "../json/index.ts";
 import { HttpError } from "./http-error.ts";
 
 const JSON_TYPE = "application/json";
@@ -19,7 +19,6 @@ const JSON_TYPE = "application/json";
 const BUFFER_BYTES_MIN = 4 * 1024;
 /** A body that is silent for so many milliseconds is refused. */
 export const BODY_IDLE_MS = 15_000;
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Counts the bytes of bodies in memory, for all requests together and for each client: a user, or an address. */
 export class BodyBudget {
@@ -35,11 +34,10 @@ export class BodyBudget {
     return this.#bytes;
   }
 
-  /** Throws OVERLOADED if the client would have more than is then left for the others. */
+  /** Throws OVERLOADED if the client would have more than is left now. */
   reserve(client: string, bytes: number): void {
     const ofClient = (this.#clients.get(client) ?? 0) + bytes;
-    const left = this.#bytesMax - this.#bytes - bytes;
-    if (left < 0 || ofClient > left + bytes) {
+    if (ofClient > this.#bytesMax - this.#bytes) {
       throw new CoordinationError("OVERLOADED", "too many large requests at a time; try again");
     }
     this.#bytes += bytes;
@@ -81,9 +79,9 @@ export function checkBodyHeaders(request: Request, mode: "json" | "bytes", bytes
 }
 
 /**
- * Resolves to the bytes of the body of this client. Rejects with payload_too_large above `bytesMax`, with invalid_request for a body
- * that ends early or stalls, and with OVERLOADED when the budget is used up. The budget is given back when the response
- * closes.
+ * Resolves to the bytes of the body of this client. Rejects with payload_too_large above `bytesMax`, with
+ * invalid_request for a body that ends early or stalls, and with OVERLOADED when the client's share of the budget is used
+ * up. The budget is given back when the response closes.
  */
 export function readBytes(
   request: Request,
@@ -133,17 +131,7 @@ export function readBytes(
  * with contents of the body, which may be secret.
  */
 export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value {
-  const problem = structureProblem(bytes);
-  if (problem !== null) {
-    throw new HttpError("invalid_request", `the body ${problem}`);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(decoder.decode(bytes));
-  } catch {
-    // The parser's own message would contain a part of the body.
-    throw new HttpError("invalid_request", "the body is not valid JSON in UTF-8");
-  }
+  const value = parseBounded(bytes, (problem) => new HttpError("invalid_request", `the body ${problem}`));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new HttpError("invalid_request", "the body must be a JSON object");
   }

@@ -8,8 +8,8 @@
  */
 
 import { CoordinationError } from "../../state/index.ts";
-import { structureProblem } from "./json-structure.ts";
 import { type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
+import { parseBounded } from "./parse-bounded.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,7 +23,6 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** An enum has 32 bits, and a number that the contract does not know passes, as it does in protobuf. */
 const INT32_RULE = `must be a whole number from ${INT32_MIN} to ${INT32_MAX}`;
 const UINT32_RULE = `must be a whole number from 0 to ${UINT32_MAX}`;
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Returns the message in the form that the generated decoder of its type returns.
@@ -42,16 +41,7 @@ export function fromJsonObject(typeName: string, json: unknown): unknown {
 }
 
 function parse(bytes: Uint8Array): unknown {
-  const problem = structureProblem(bytes);
-  if (problem !== null) {
-    throw new CoordinationError("BAD_FIELD", `the request ${problem}`);
-  }
-  try {
-    return JSON.parse(decoder.decode(bytes));
-  } catch {
-    // The parser's own message would contain a part of the body.
-    throw new CoordinationError("BAD_FIELD", "the request is not valid JSON in UTF-8");
-  }
+  return parseBounded(bytes, (problem) => new CoordinationError("BAD_FIELD", `the request ${problem}`));
 }
 
 function decodeMessage(plan: MessagePlan, json: unknown, path: string): unknown {

@@ -2,5 +2,5 @@
 
 export { decodeJson, fromJsonObject } from "./decode-json.ts";
 export { encodeJson } from "./encode-json.ts";
-export { structureProblem } from "./json-structure.ts";
 export { contractRegistry, type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
+export { parseBounded } from "./parse-bounded.ts";

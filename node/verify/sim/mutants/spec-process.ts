@@ -1,7 +1,7 @@
 /**
  * The process that runs tests with a mutant or without one, as often as its parent asks. Each run loads the modules that
- * the mutant can change for itself, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests whose titles
- * contain `grep`, or match `pattern`. It ends at the first failure that counts, and reports to its parent.
+ * the mutant can change for itself, see `fresh-modules.ts`. It runs the given spec files one after the other: the tests
+ * whose titles contain `grep`, or match `pattern`. It ends at the first failure that counts, and reports to its parent.
  *
  * A failure counts if a test says what is wrong. If a module does not load, or a name or a property is missing,
  * something is broken, but no test has noticed the bug. A test that never ends counts if no other test says more.

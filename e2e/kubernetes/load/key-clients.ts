@@ -12,7 +12,7 @@ import { AttemptFailed, SingleAttempts } from "./single-attempt.ts";
 
 export const NAMESPACE = "default";
 const CLIENTS = 8;
-const WRITES_PER_SECOND = 200;
+const WRITES_PER_SECOND = 100;
 /** One operation in this many is a read. */
 const READ_SHARE = 4;
 const PERIOD_MS = (1_000 * CLIENTS * (READ_SHARE - 1)) / (WRITES_PER_SECOND * READ_SHARE);

@@ -3,7 +3,7 @@
  * the result of its entry.
  */
 
-import { NotApplicable, type Protocol, type Table } from "./harness/index.ts";
+import { NotApplicable, type Table } from "./harness/index.ts";
 import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
 import { type Result, run, type TestCase, testCasesOf } from "./run.ts";
 import { tables } from "./tables/index.ts";
@@ -12,8 +12,8 @@ export const MEMBERS = 3;
 const START_LIMIT_MS = 300_000; // Three processes start while other tests keep the cores busy.
 
 /** Every entry once, through one member after the other. */
-export function testCasesInTurns(some: readonly Table[], protocol: Protocol = "grpc"): readonly TestCase[] {
-  return testCasesOf(some, 1, protocol).map((testCase, at) => ({ ...testCase, member: at % MEMBERS }));
+export function testCasesInTurns(some: readonly Table[]): readonly TestCase[] {
+  return testCasesOf(some, 1).map((testCase, at) => ({ ...testCase, member: at % MEMBERS }));
 }
 
 /**

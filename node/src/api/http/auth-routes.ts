@@ -8,7 +8,7 @@ import { HttpError } from "./http-error.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
-const LoginRequest = z.object({
+const LoginRequest = z.strictObject({
   email: z.string().describe("The e-mail address, in upper or lower case"),
   password: z.string(),
 });
@@ -20,7 +20,7 @@ const LoginResponse = z.object({
   user: UserSchema.pick({ user_id: true, email: true, role: true, namespaces: true }),
 });
 
-const VerifyRequest = z.object({
+const VerifyRequest = z.strictObject({
   token: z.string().describe("The token that was sent to the e-mail address"),
   password: z.string().nullish().describe("A new password of 8 to 1,024 bytes; required if none is set"),
 });

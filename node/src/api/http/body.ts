@@ -9,10 +9,12 @@
 
 import { MIMEType } from "node:util";
 import type { Request, Response } from "express";
-import type { z } from "zod";
+import { z } from "zod";
+import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { parseBounded } from "../json/index.ts";
 import { HttpError } from "./http-error.ts";
+import { unknownName } from "./unknown-name.ts";
 
 const JSON_TYPE = "application/json";
 /** Memory for the first bytes; it doubles as more arrive. */
@@ -137,7 +139,7 @@ export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value
   }
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
-    throw new HttpError("invalid_request", problemOf(parsed.error.issues[0]));
+    throw new HttpError("invalid_request", problemOf(parsed.error.issues[0], schema));
   }
   return parsed.data;
 }
@@ -194,15 +196,33 @@ function isJson(contentType: string): boolean {
   }
 }
 
-function problemOf(issue: z.core.$ZodIssue | undefined): string {
-  const field = issue?.path.map(String).join(".") || "the body";
+function problemOf(issue: z.core.$ZodIssue | undefined, schema: z.ZodType): string {
+  const path = issue?.path.map(String).join(".") ?? "";
+  const field = path || "the body";
   if (issue === undefined) {
     return `${field} is not valid`;
+  }
+  if (issue.code === "unrecognized_keys") {
+    const [name = ""] = issue.keys;
+    return unknownName(path === "" ? name : `${path}.${name}`, field, namesAt(schema, issue.path));
   }
   if (issue.code === "invalid_type") {
     return issue.message.endsWith("received undefined") ? `${field} is required` : `${field} must be ${issue.expected}`;
   }
   return `${field}: ${issue.message}`;
+}
+
+/** The names of the object at this place of a schema. */
+function namesAt(schema: z.ZodType, [name, ...rest]: readonly PropertyKey[]): readonly string[] {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  const object = isWrapped ? unwrapped(schema) : schema;
+  invariant(object instanceof z.ZodObject, "only an object has unknown names");
+  return name === undefined ? Object.keys(object.shape) : namesAt(object.shape[String(name)] as z.ZodType, rest);
+}
+
+function unwrapped(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
+  const inner = schema.unwrap() as z.ZodType;
+  return inner instanceof z.ZodOptional || inner instanceof z.ZodNullable ? unwrapped(inner) : inner;
 }
 
 function ignoreBecauseCloseFollows(): void {}

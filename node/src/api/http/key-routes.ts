@@ -12,7 +12,7 @@ import { jsonBody, type Route, route } from "./route.ts";
 const NAME_CHARACTERS_MAX = 128;
 const EXPIRES_IN_DAYS_MAX = 3_650;
 
-const CreateKeyRequest = z.object({
+const CreateKeyRequest = z.strictObject({
   name: z.string().meta({ minLength: 1, maxLength: NAME_CHARACTERS_MAX, description: "For people" }),
   expires_in_days: z
     .int()

@@ -14,11 +14,11 @@ const Sequence = z.int().min(1);
 const LastSequence = z.int().min(0).describe("Last sequence of the log; 0 = nothing was ever appended");
 
 /** Settings in a request: an absent setting stays as it is; null removes a setting. */
-const GivenSettings = z.object(
+const GivenSettings = z.strictObject(
   Object.fromEntries(LOG_SETTINGS.map(({ name, min, max }) => [name, z.int().min(min).max(max).nullish()])),
 );
 
-export const CreateLogBody = z.object({
+export const CreateLogBody = z.strictObject({
   name: z
     .string()
     .meta({ minLength: 1, maxLength: LOG_NAME_BYTES_MAX, description: "Unique among the live logs of the namespace" }),
@@ -30,7 +30,7 @@ export const CreateLogBody = z.object({
   settings: GivenSettings.nullish(),
 });
 
-export const UpdateLogBody = z.object({ settings: GivenSettings });
+export const UpdateLogBody = z.strictObject({ settings: GivenSettings });
 
 export const LogSchema = z.object({
   log_id: Uuid,

@@ -1,12 +1,13 @@
 /**
  * Reads the parameters of a request by the declaration of its route: first the path, then headers, then the query. The
- * first bad parameter is refused by name. Parameters that are not declared are ignored.
+ * first bad parameter is refused by name, and so is one in the query that is not declared. Other headers are ignored.
  */
 
 import type { Request } from "express";
 import { HttpError, type HttpErrorCode } from "./http-error.ts";
 import { type Parameter, ParameterProblem, type Parameters } from "./parameters.ts";
 import type { Route, RouteInput } from "./route.ts";
+import { unknownName } from "./unknown-name.ts";
 import { decodePercent, parseQuery, splitTarget } from "./url-encoding.ts";
 
 const JSON_TYPE = "application/json";
@@ -32,11 +33,19 @@ function mediaTypeOf({ success: { schema, types = [] } }: Route, request: Reques
 }
 
 function readQuery(parameters: Parameters | undefined, request: Request): Readonly<Record<string, unknown>> {
-  if (parameters === undefined) {
+  const { query } = splitTarget(request);
+  if (parameters === undefined && query === "") {
     return {};
   }
-  const values = parseQuery(splitTarget(request).query);
-  return readAll(parameters, "invalid_request", (name) => values.get(name) ?? []);
+  const declared = parameters ?? {};
+  const values = parseQuery(query);
+  const read = readAll(declared, "invalid_request", (name) => values.get(name) ?? []);
+  for (const name of values.keys()) {
+    if (!Object.hasOwn(declared, name)) {
+      throw new HttpError("invalid_request", unknownName(name, "the query", Object.keys(declared)));
+    }
+  }
+  return read;
 }
 
 /** All values of a header, so that a repeated header is recognised even if Node would join or drop values. */

@@ -20,7 +20,7 @@ const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 const BYTES_MAX = 1000;
 const MORE_THAN_SOCKETS_HOLD = 64 * 1024 * 1024;
 const LIMIT = { requests: 30, windowSecs: 60, burst: 20 };
-const Thing = z.object({ name: z.string().min(1).max(128), size: z.int().min(0).nullish() });
+const Thing = z.strictObject({ name: z.string().min(1).max(128), size: z.int().min(0).nullish() });
 
 describe("declared routes", () => {
   let secrets: FoundingSecrets;
@@ -277,7 +277,7 @@ describe("declared routes", () => {
 
   describe("read parameters", () => {
     it("with their defaults", async () => {
-      expect((await call(`/things/${THING.toUpperCase()}?other=1&other=2`)).status).to.equal(200);
+      expect((await call(`/things/${THING.toUpperCase()}`)).status).to.equal(200);
       expect(inputs).to.deep.equal([
         {
           path: { thing_id: THING },
@@ -315,6 +315,23 @@ describe("declared routes", () => {
         await expectError(await call(`/things/${THING}?${query}`), 400, "invalid_request", "limit");
       });
     }
+
+    for (const [query, message] of [
+      ["limt=7", "limt is unknown: the query has limit, verbose"],
+      ["Limit=7", "Limit is unknown"],
+      ["%GG", "%GG is unknown"],
+      ["limit=7&__proto__=1", "__proto__ is unknown"],
+      [`limit=7&${"x".repeat(1_000)}`, `${"x".repeat(100)}... is unknown`],
+    ] as const) {
+      it(`and refuse one in the query that is not declared, as in ?${query.slice(0, 40)}`, async () => {
+        await expectError(await call(`/things/${THING}?${query}`), 400, "invalid_request", message);
+      });
+    }
+
+    it("and refuse a query where none is declared", async () => {
+      const response = await call("/things?dry_run=1", { method: "POST", body: '{"name":"x"}' });
+      await expectError(response, 400, "invalid_request", "dry_run is unknown: the query has no names");
+    });
 
     it("and refuse a repeated header, in one line or two", async () => {
       const head = [`GET /things/${THING} HTTP/1.1`, `Authorization: Bearer ${token}`];
@@ -371,7 +388,7 @@ describe("declared routes", () => {
 
     it("of JSON, which is passed on unchanged", async () => {
       const name = `'; DROP TABLE things; -- <script>alert("é😀")</script>`;
-      const response = await json({ name, extra: 1 });
+      const response = await json({ name });
       expect([response.status, await response.json()]).to.deep.equal([201, { name }]);
       expect(response.headers.get("X-Content-Type-Options")).to.equal("nosniff");
       expect(response.headers.get("Content-Security-Policy")).to.include("default-src 'none'");
@@ -382,6 +399,8 @@ describe("declared routes", () => {
       await expectError(await json({ name: "x", size: "secret" }), 400, "invalid_request", "size must be");
       await expectError(await json({ size: 1 }), 400, "invalid_request", "name is required");
       await expectError(await json({ name: "" }), 400, "invalid_request", "name");
+      const unknown = await json({ name: "x", Size: "secret" });
+      await expectError(unknown, 400, "invalid_request", "Size is unknown: the body has name, size");
       const message = await (await json({ name: "x", size: "secret" })).text();
       expect(message).not.to.include("secret");
     });

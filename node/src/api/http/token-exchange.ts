@@ -21,7 +21,7 @@ const Lifetime = z
     description: "Requested lifetime in seconds; 3,600 by default. A greater value than 86,400 means 86,400",
   });
 
-const TokenRequest = z.object({
+const TokenRequest = z.strictObject({
   api_key: z.string().describe("The API key in plain text"),
   expires_in_secs: Lifetime.nullish(),
 });

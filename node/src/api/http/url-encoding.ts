@@ -45,16 +45,17 @@ export function splitTarget(request: IncomingMessage & { readonly originalUrl?: 
 
 /**
  * Returns the values of a query by name, in their order. A plus is a space, as in forms. A name that cannot be decoded
- * is skipped. A value that cannot be decoded is null.
+ * stays as it is. A value that cannot be decoded is null.
  */
 export function parseQuery(query: string): ReadonlyMap<string, readonly (Buffer | null)[]> {
   const values = new Map<string, (Buffer | null)[]>();
   for (const pair of query.split("&")) {
-    const equals = pair.indexOf("=");
-    const name = decodeForm(equals === -1 ? pair : pair.slice(0, equals))?.toString("latin1");
-    if (name === undefined || pair === "") {
+    if (pair === "") {
       continue;
     }
+    const equals = pair.indexOf("=");
+    const given = equals === -1 ? pair : pair.slice(0, equals);
+    const name = decodeForm(given)?.toString("latin1") ?? given;
     const value = decodeForm(equals === -1 ? "" : pair.slice(equals + 1));
     const earlier = values.get(name);
     if (earlier === undefined) {

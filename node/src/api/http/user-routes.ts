@@ -17,7 +17,7 @@ const NamespacesSchema = z
   .array(z.string().meta({ pattern: `^\\*$|${NAMESPACE_PATTERN.source}` }))
   .meta({ uniqueItems: true, description: 'Namespaces, which need not exist; "*" = all' });
 
-const CreateUserRequest = z.object({
+const CreateUserRequest = z.strictObject({
   email: z
     .string()
     .meta({ format: "idn-email" })
@@ -27,7 +27,7 @@ const CreateUserRequest = z.object({
   namespaces: NamespacesSchema,
 });
 
-const UpdateUserRequest = z.object({
+const UpdateUserRequest = z.strictObject({
   email: z.null().optional().describe("It cannot be changed"),
   password: z
     .string()

@@ -73,7 +73,7 @@ const creation: Table = {
   entries: {
     "makes a key that acts as its maker, and shows it once": async (context) => {
       const { member } = context.users;
-      const answer = await context.http(member.token).call("POST", "/keys", { json: { name: "ci", unknown: {} } });
+      const answer = await context.http(member.token).call("POST", "/keys", { json: { name: "ci" } });
       expect(answer.headers["cache-control"]).to.equal("no-store");
       const body = answered(answer, 201) as unknown as KeyBody;
       expect(Object.keys(body).sort()).to.deep.equal(["api_key_id", "created_at", "expires_at", "key", "name"]);
@@ -181,11 +181,12 @@ const listing: Table = {
         ["include_revoked=maybe", "include_revoked"],
         ["user_id=1", "user_id"],
         ["all=2", "all"],
+        ["include_revokd=true", "include_revokd is unknown: the query has .*include_revoked"],
+        ["limit=1&other=%FF&other=2", "other"],
       ]) {
         const answer = await connection.call("GET", `/keys?${query}`);
-        expect(expectHttpRefusal(answer, "invalid_request"), query).to.include(name);
+        expect(expectHttpRefusal(answer, "invalid_request"), query).to.match(new RegExp(`^${name}\\b`));
       }
-      answered(await connection.call("GET", "/keys?limit=1&unknown=%FF&unknown=2"));
       answered(await connection.call("GET", "/keys?limit=1000"));
     },
     "is for viewers as well": async (context) => {
@@ -298,7 +299,7 @@ const changedPassword: Table = {
       context,
     ) => {
       const user = await context.newUser("member", [context.namespace]);
-      const { userId, password } = user;
+      const { userId, email, password } = user;
       const { key } = await make(context.http(user.token));
       const tokenOfKey = await tokenOf(context, key);
       const other = await context.testRun.accounts.logIn(context.httpElsewhere(null), user);
@@ -328,7 +329,7 @@ const changedPassword: Table = {
         const connection = context.testRun.at(context.elsewhere.endpoint, token);
         await context.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
       }
-      const before = await context.httpElsewhere(null).call("POST", "/auth/login", { json: user });
+      const before = await context.httpElsewhere(null).call("POST", "/auth/login", { json: { email, password } });
       expectHttpRefusal(before, "invalid_credentials");
       const token = await context.testRun.accounts.logIn(context.httpElsewhere(null), { ...user, password: next });
       answered(await context.http(token).call("GET", `/users/${userId}`));

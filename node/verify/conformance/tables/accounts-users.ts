@@ -39,7 +39,7 @@ const creation: Table = {
   entries: {
     "creates a user that every member knows": async (context) => {
       const email = context.testRun.accounts.newEmail();
-      const fields = { email, password: null, role: "viewer", namespaces: ["a", "*"], unknown: 1 };
+      const fields = { email, password: null, role: "viewer", namespaces: ["a", "*"] };
       const user = await context.testRun.accounts.make(context.http(), fields);
       expect({ ...user, user_id: "", created_at: "" }).to.deep.equal({
         ...{ user_id: "", email, role: "viewer", namespaces: ["a", "*"], status: "unverified", created_at: "" },
@@ -102,6 +102,11 @@ const creation: Table = {
       expectHttpRefusal(await attempt("viewer", [adminNamespace, `${adminNamespace}x`]), "namespace_denied");
       await context.testRun.accounts.make(connection, { role: "admin", namespaces: [adminNamespace], password: null });
     },
+    "refuses fields that it does not know, by name": async (context) => {
+      const json = { email: context.testRun.accounts.newEmail(), role: "viewer", namespaces: [], namespace: "a" };
+      const message = expectHttpRefusal(await context.http().call("POST", "/users", { json }), "invalid_request");
+      expect(message).to.match(/^namespace is unknown: .* namespaces/);
+    },
     "refuses bodies that are no JSON object, or too large": (context) =>
       refusesBadBodies(context.http(), "POST", "/users"),
   },
@@ -161,7 +166,8 @@ const others: Table = {
         expect(answered(await context.http().call("PATCH", target, { json }))).to.deep.equal(before);
         expect(answered(await context.httpElsewhere().call("GET", target))).to.deep.equal(before);
       }
-      const old = await context.http(null).call("POST", "/auth/login", { json: user });
+      const { email, password } = user;
+      const old = await context.http(null).call("POST", "/auth/login", { json: { email, password } });
       expectHttpRefusal(old, "invalid_credentials");
       await accounts.logIn(context.httpElsewhere(null), { ...user, password: `${PASSWORD}2` });
       for (const [field, value] of [

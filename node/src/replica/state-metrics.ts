@@ -68,8 +68,8 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
   }),
   gauge({
     name: "quoin_namespace_quota_used_ratio",
-    help: "Used share of a namespace's limit, for the twenty fullest limits with a share of at least 0.5.",
-    labels: ["namespace", "quota"],
+    help: "Used share of a quota, in the namespace that has used the largest share of it.",
+    labels: ["quota"],
     read: served(({ namespaces, state }) => namespaces.scan(state)),
   }),
   gauge({

@@ -61,6 +61,10 @@ describe("claims", () => {
     });
   }
 
+  it("S41: may live for a day", () => {
+    expect(read({ exp: NOW_SECS + 86_400 }).expiresAtSecs).to.equal(NOW_SECS + 86_400);
+  });
+
   it("S41: may be issued up to 30 s ahead of this clock", () => {
     expect(read({ iat: NOW_SECS + 30 }).issuedAtSecs).to.equal(NOW_SECS + 30);
   });
@@ -98,6 +102,7 @@ describe("claims", () => {
     ["S41: no exp", "exp", { exp: undefined }],
     ["S41: a fractional exp", "exp", { exp: NOW_SECS + 3600.5 }],
     ["S41: an exp beyond 2^53", "exp", { exp: 2 ** 53 }],
+    ["S41: a life of more than a day", "exp", { exp: NOW_SECS + 86_401 }],
     ["another issuer", "iss", { iss: "quoin2" }],
     ["no issuer", "iss", { iss: undefined }],
     ["another cluster", "aud", { aud: "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a12" }],

@@ -7,7 +7,7 @@
  */
 
 import type { JWTPayload } from "jose";
-import { type Access, CoordinationError, type Role } from "../state/index.ts";
+import { type Access, CoordinationError, type Role, TOKEN_LIFETIME_MS_MAX } from "../state/index.ts";
 
 export interface Claims {
   /** User id. */
@@ -32,6 +32,8 @@ const ISSUER = "quoin";
 /** How far the issuer's clock may run ahead of ours (S41). The expiry has no such tolerance. */
 const ISSUED_AHEAD_SECS_MAX = 30;
 const MS_PER_SECOND = 1000;
+/** The longest life of a token, in seconds. */
+export const LIFETIME_SECS_MAX = TOKEN_LIFETIME_MS_MAX / MS_PER_SECOND;
 const LEVELS: ReadonlySet<string> = new Set<Access>(["read", "write", "admin"]);
 const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
 
@@ -53,7 +55,8 @@ export function payloadOf(claims: Claims, clusterId: string): JWTPayload {
 
 /**
  * Returns the claims of a payload whose signature is already verified. Throws TOKEN_INVALID, naming the claim, for a
- * wrong type, another issuer or cluster, and an issue time more than 30 s after `wallMs`. Does not check the expiry.
+ * wrong type, another issuer or cluster, an issue time more than 30 s after `wallMs`, and a life of more than a day: no
+ * member issues such a token. Does not check whether it has expired.
  */
 export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number): Claims {
   if (payload.iss !== ISSUER) {
@@ -66,10 +69,14 @@ export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number)
   if (issuedAtSecs * MS_PER_SECOND > wallMs + ISSUED_AHEAD_SECS_MAX * MS_PER_SECOND) {
     throw invalid("iat", `is more than ${ISSUED_AHEAD_SECS_MAX} s in the future`);
   }
+  const expiresAtSecs = count(payload, "exp", "seconds");
+  if (expiresAtSecs - issuedAtSecs > LIFETIME_SECS_MAX) {
+    throw invalid("exp", `is more than ${LIFETIME_SECS_MAX} s after its claim "iat"`);
+  }
   return {
     subject: text(payload, "sub"),
     issuedAtSecs,
-    expiresAtSecs: count(payload, "exp", "seconds"),
+    expiresAtSecs,
     namespaces: texts(payload, "namespaces"),
     access: texts(payload, "access").map((level) => oneOf<Access>(level, LEVELS, "access")),
     role: oneOf<Role>(text(payload, "role"), ROLES, "role"),

@@ -85,4 +85,13 @@ describe("passwords", () => {
       expect(error.message).to.equal("owner.password must have 8 to 1024 bytes of UTF-8");
     }
   });
+
+  it("have more than white space", async () => {
+    requirePassword(" \t a \n     ", "password");
+    for (const blank of [" ".repeat(8), "\u3000".repeat(4), "\t\n\r        ", "\u00a0".repeat(8)]) {
+      const error = await refused(() => requirePassword(blank, "password"));
+      expect(error.reason).to.equal("BAD_FIELD");
+      expect(error.message).to.equal("password must have a character that is no white space");
+    }
+  });
 });

@@ -33,13 +33,20 @@ const ENCODED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]
 /** Verified against if there is no hash, so that an unknown user takes the same time as a known one. */
 const DUMMY_HASH = { parameters: PARAMETERS, salt: new Uint8Array(SALT_BYTES), hash: new Uint8Array(HASH_BYTES) };
 
-/** Throws BAD_FIELD, naming the field, unless the password has 8 to 1,024 bytes of UTF-8. */
+/** Throws BAD_FIELD, naming the field, unless the password has 8 to 1,024 bytes of UTF-8, and more than white space. */
 export function requirePassword(password: string, field: string): void {
   const bytes = Buffer.byteLength(password);
   if (!password.isWellFormed() || bytes < PASSWORD_BYTES_MIN || bytes > PASSWORD_BYTES_MAX) {
     const bounds = `${PASSWORD_BYTES_MIN} to ${PASSWORD_BYTES_MAX} bytes of UTF-8`;
-    throw new CoordinationError("BAD_FIELD", `${field} must have ${bounds}`, { details: new Map([["field", field]]) });
+    throw badPassword(field, `have ${bounds}`);
   }
+  if (password.trim() === "") {
+    throw badPassword(field, "have a character that is no white space");
+  }
+}
+
+function badPassword(field: string, rule: string): CoordinationError {
+  return new CoordinationError("BAD_FIELD", `${field} must ${rule}`, { details: new Map([["field", field]]) });
 }
 
 /**

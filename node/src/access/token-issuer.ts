@@ -6,15 +6,8 @@
 import { randomUUID } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
 import type { Clock } from "../replica/index.ts";
-import {
-  readCluster,
-  readSigningKeys,
-  roleAccess,
-  type StateReader,
-  settingOf,
-  TOKEN_LIFETIME_MS_MAX,
-  type User,
-} from "../state/index.ts";
+import { readCluster, readSigningKeys, roleAccess, type StateReader, settingOf, type User } from "../state/index.ts";
+import { LIFETIME_SECS_MAX } from "./claims.ts";
 import type { SigningRing } from "./signing-ring.ts";
 import { signToken } from "./token.ts";
 
@@ -35,7 +28,6 @@ export interface TokenRequest {
 }
 
 const MS_PER_SECOND = 1000;
-const LIFETIME_SECS_MAX = TOKEN_LIFETIME_MS_MAX / MS_PER_SECOND;
 
 /** Resolves to a token for the user; null if it would have expired already. The cluster must be founded. */
 export async function issueToken(

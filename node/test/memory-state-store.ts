@@ -10,15 +10,18 @@ import type { Change, KeyRange, Row, StateStore } from "../src/state/index.ts";
 
 export class MemoryStateStore implements StateStore {
   #rows: Row[] = [];
+  rowsRead = 0;
 
   get(key: Uint8Array): Uint8Array | undefined {
     const row = this.#rows[this.#position(key)];
+    this.rowsRead++;
     return row !== undefined && compareBytes(row.key, key) === 0 ? row.value : undefined;
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
     for (let at = this.#position(from); at < this.#rows.length; at++) {
       const row = this.#rows[at] as Row;
+      this.rowsRead++;
       if (compareBytes(row.key, to) >= 0 || !visit(row)) {
         return;
       }

@@ -94,6 +94,52 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(1);
   });
 
+  describe("charges for what a request turned out to cost", () => {
+    it("also tokens that the bucket does not have", async () => {
+      expect(takeAll("anna", 1)).equal(1);
+      limiter.owe("anna", 7);
+      expect(limiter.allowance("anna")).to.include({ remaining: 0, fullInMs: 800 });
+      expect(await waitOf(() => limiter.take("anna"))).equal(400);
+      nowMs += 400;
+      expect(takeAll("anna")).equal(1);
+      nowMs += 500;
+      expect(takeAll("anna")).equal(5);
+    });
+
+    it("so that calls of eleven tokens each get a tenth of the rate", () => {
+      limit = { ...TEN_A_SECOND, burst: 20 };
+      let calls = 0;
+      for (const endMs = nowMs + 60_000; nowMs < endMs; nowMs += 10) {
+        if (takeAll("anna", 1) === 1) {
+          calls++;
+          limiter.owe("anna", 10);
+        }
+      }
+      // 600 tokens, the burst, and at most as many owed at the end.
+      expect(calls).within(56, 58);
+    });
+
+    it("up to as many tokens as the bucket holds, so that a long call does not shut its user out", async () => {
+      limiter.owe("anna", 60_000);
+      expect(await waitOf(() => limiter.take("anna"))).equal(600);
+    });
+
+    it("and forgets it when another limit comes into force", async () => {
+      limiter.owe("anna", 60_000);
+      limit = { ...TEN_A_SECOND, burst: 4 };
+      expect(await waitOf(() => limiter.take("anna"))).equal(100);
+      limit = { ...limit };
+      limiter.owe("anna", 2);
+      expect(await waitOf(() => limiter.take("anna"))).equal(300);
+    });
+
+    it("of nobody without a limit", () => {
+      limit = { ...TEN_A_SECOND, requests: 0 };
+      limiter.owe("anna", 60_000);
+      expect(limiter.size).equal(0);
+    });
+  });
+
   it("gives back what was taken, and no more", () => {
     takeAll("anna", 3);
     limiter.refund("anna");

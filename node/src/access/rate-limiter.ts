@@ -38,6 +38,8 @@ export class RateLimiter {
   readonly #bucketsMax: number;
   /** The time at which the bucket is full, by name. */
   readonly #fullAtMs = new Map<string, number>();
+  /** The limits under which buckets owe tokens, by name. */
+  readonly #owing = new Map<string, RateLimit>();
   /** Iterates over all buckets, again and again. */
   #round = this.#fullAtMs.entries();
 
@@ -77,6 +79,23 @@ export class RateLimiter {
     }
   }
 
+  /**
+   * Takes tokens for something that has happened already. The bucket then owes those that it does not have, at most as
+   * many as it holds when it is full.
+   */
+  owe(name: string, tokens: number): void {
+    const limit = this.#limit();
+    if (limit.requests > 0) {
+      const nowMs = this.#nowMs();
+      const bucket = this.#bucketOf(name, nowMs);
+      const fullAtMs = this.#fullFrom(bucket, limit, nowMs) + tokens * intervalMs(limit);
+      this.#fullAtMs.set(bucket, Math.min(fullAtMs, fullWhenOwingMost(limit, nowMs)));
+      if (fullAtMs > fullWhenEmpty(limit, nowMs)) {
+        this.#owing.set(bucket, limit);
+      }
+    }
+  }
+
   /** Gives back a token that was taken for something that does not count. */
   refund(name: string): void {
     const limit = this.#limit();
@@ -112,17 +131,23 @@ export class RateLimiter {
     return fullAtMs;
   }
 
-  /** Returns when the bucket is full. It is never emptier than empty, even after a change from a slower limit. */
+  /** Returns when the bucket is full. What it owes counts only under the limit under which it came to owe it. */
   #fullFrom(bucket: string, limit: RateLimit, nowMs: number): number {
     const fullAtMs = this.#fullAtMs.get(bucket);
     if (fullAtMs === undefined || fullAtMs < nowMs) {
       return nowMs;
     }
     const emptyMs = fullWhenEmpty(limit, nowMs);
-    if (fullAtMs > emptyMs) {
-      this.#fullAtMs.set(bucket, emptyMs);
+    if (fullAtMs <= emptyMs || this.#owes(bucket, limit)) {
+      return fullAtMs;
     }
-    return Math.min(fullAtMs, emptyMs);
+    this.#fullAtMs.set(bucket, emptyMs);
+    return emptyMs;
+  }
+
+  #owes(bucket: string, limit: RateLimit): boolean {
+    const owing = this.#owing.get(bucket);
+    return owing !== undefined && isSame(owing, limit);
   }
 
   /** Returns the name of the bucket to use: its own, or the shared one when the number of buckets is at its limit. */
@@ -143,6 +168,7 @@ export class RateLimiter {
       }
       const [name, fullAtMs] = next.value;
       if (fullAtMs <= nowMs) {
+        this.#owing.delete(name);
         this.#fullAtMs.delete(name);
       }
     }
@@ -154,6 +180,10 @@ export function retryAfterMs(error: CoordinationError): number {
   return Number(error.details.get(RETRY_AFTER_DETAIL) ?? 0);
 }
 
+function isSame(one: RateLimit, other: RateLimit): boolean {
+  return one.requests === other.requests && one.windowSecs === other.windowSecs && one.burst === other.burst;
+}
+
 /** Milliseconds until one more token is available. */
 function intervalMs({ requests, windowSecs }: RateLimit): number {
   return (windowSecs * MS_PER_SECOND) / requests;
@@ -162,6 +192,11 @@ function intervalMs({ requests, windowSecs }: RateLimit): number {
 /** When a bucket that is empty now is full again. */
 function fullWhenEmpty(limit: RateLimit, nowMs: number): number {
   return nowMs + limit.burst * intervalMs(limit);
+}
+
+/** When a bucket that owes as much as it may is full again. */
+function fullWhenOwingMost(limit: RateLimit, nowMs: number): number {
+  return fullWhenEmpty(limit, nowMs) + limit.burst * intervalMs(limit);
 }
 
 function rateLimited({ requests, windowSecs }: RateLimit, waitMs: number): CoordinationError {

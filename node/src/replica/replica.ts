@@ -18,11 +18,11 @@ import {
   type ClientRequest,
   type ClusterOperation,
   type CoordinationError,
+  type CountedReader,
   type HttpCommand,
   type MembershipEntry,
   readCluster,
   readProgress,
-  type StateReader,
 } from "../state/index.ts";
 import type { RequestTrace, Timeline } from "../tracing/index.ts";
 import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
@@ -171,7 +171,7 @@ export class Replica {
   }
 
   /** The state as of the last applied slice. */
-  get state(): StateReader {
+  get state(): CountedReader {
     return this.#options.state;
   }
 

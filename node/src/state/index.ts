@@ -95,6 +95,7 @@ export {
   type CompareAndSwapResult,
   CoordinationError,
   type CountedQuota,
+  type CountedReader,
   type CreateNamespaceResult,
   clusterRow,
   completeFrom,

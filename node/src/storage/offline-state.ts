@@ -225,6 +225,10 @@ class OfflineStore implements StateStore {
     this.#markers = SequenceMarkers.read(rocks);
   }
 
+  get rowsRead(): number {
+    return this.#rocks.rowsRead;
+  }
+
   get(key: Uint8Array): Uint8Array | undefined {
     return this.#rocks.get(key);
   }

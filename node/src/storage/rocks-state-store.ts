@@ -102,6 +102,10 @@ export class RocksStateStore implements MemberStateStore {
     return this.#rocks.property(name);
   }
 
+  get rowsRead(): number {
+    return this.#rocks.rowsRead;
+  }
+
   get(key: Uint8Array, name?: string): Uint8Array | undefined {
     return isHotRow(key) ? this.#hotRows.get(key, this.#read, name) : this.#read(key);
   }

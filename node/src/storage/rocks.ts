@@ -40,6 +40,7 @@ export class Rocks {
   /** The options with which this thread opened it; null if the store is only attached. */
   readonly #options: RocksOptions | null;
   #closed = false;
+  #rowsRead = 0;
 
   private constructor(level: RocksLevel, options: RocksOptions | null) {
     this.#level = level;
@@ -90,10 +91,17 @@ export class Rocks {
     return this.#level.handle;
   }
 
+  /** What readers were given so far, as `CountedReader` counts it. */
+  get rowsRead(): number {
+    return this.#rowsRead;
+  }
+
   get(key: Uint8Array): Uint8Array | undefined {
     this.#requireOpen();
     try {
-      return this.#level._getManySync([key], READ_OPTIONS)[0];
+      const value = this.#level._getManySync([key], READ_OPTIONS)[0];
+      this.#rowsRead += costOf(value);
+      return value;
     } catch (error) {
       throw ioError("read", error);
     }
@@ -106,7 +114,9 @@ export class Rocks {
       for (;;) {
         const { rows, finished } = this.#guard("scan", () => iterator._nextvSync(SCAN_ROWS));
         for (let at = 0; at < rows.length; at += 2) {
-          if (!visit({ key: rows[at] ?? EMPTY, value: rows[at + 1] ?? EMPTY })) {
+          const value = rows[at + 1] ?? EMPTY;
+          this.#rowsRead += costOf(value);
+          if (!visit({ key: rows[at] ?? EMPTY, value })) {
             return;
           }
         }
@@ -285,6 +295,11 @@ function ioError(action: string, error: unknown): StoreError {
   const message = error instanceof Error ? error.message : String(error);
   const kind = message.startsWith("Corruption") ? "corruption" : "io";
   return new StoreError(kind, `the store failed to ${action}: ${message}`, { cause: error });
+}
+
+/** What a row that was read counts. */
+function costOf(value: Uint8Array | undefined): number {
+  return 1 + ((value?.length ?? 0) >>> 12);
 }
 
 function openError(directory: string, error: unknown): StoreError {

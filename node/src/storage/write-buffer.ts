@@ -45,6 +45,10 @@ export class StateWriteBuffer implements MemberStateStore {
     return this.#isFull && this.#store.isStalled;
   }
 
+  get rowsRead(): number {
+    return this.#store.rowsRead;
+  }
+
   get(key: Uint8Array, name?: string): Uint8Array | undefined {
     let known = name;
     if (this.#pending.mayHave(key) || this.#recent.mayHave(key)) {

@@ -31,6 +31,7 @@ import {
   type ClientRequest,
   type ClusterOperation,
   CoordinationError,
+  type CountedReader,
   DEFAULT_STATE_LIMITS,
   encodeCommand,
   encodeMembershipEntry,
@@ -40,7 +41,6 @@ import {
   type Outcome,
   readCluster,
   StateMachine,
-  type StateReader,
 } from "../../src/state/index.ts";
 import type { FoundedCluster } from "../index.ts";
 
@@ -120,7 +120,7 @@ export class SingleReplica implements HostReplica {
     this.leaderId = this.memberId;
   }
 
-  get state(): StateReader {
+  get state(): CountedReader {
     return this.#cluster.state;
   }
 

@@ -69,6 +69,10 @@ export class SimState implements MemberStateStore {
     return this.#options.disk.placed !== null;
   }
 
+  get rowsRead(): number {
+    return this.#live.rowsRead;
+  }
+
   get(key: Uint8Array): Uint8Array | undefined {
     return this.#live.get(key);
   }

@@ -69,6 +69,10 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
     this.port.access.recheck(this.#admission.caller, need);
   }
 
+  charge(requests: number): void {
+    this.port.limiter?.owe(this.principal.subject, requests);
+  }
+
   get hasRequestId(): boolean {
     return this.#admission.requestId !== undefined;
   }

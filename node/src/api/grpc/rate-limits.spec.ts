@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
 import {
   AcquireLockRequest,
   AcquireRWLockRequest,
   CreateLockRequest,
   GetKeyRequest,
+  ListKeysRequest,
   ReleaseLockRequest,
   ReleaseRWLockRequest,
   serviceDefinitions,
@@ -79,6 +81,22 @@ onEachHost("rate limits of gRPC", (host) => {
     expect(verdict(await call())).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
     broken.delete("request-id");
     expect(verdict(await call())).deep.equal(LIMITED);
+  });
+
+  it("count a call that examines many rows as many", async () => {
+    for (let at = 0; at < BURST - 3; at++) {
+      expect((await owner.call(getKey, GET)).reason).equal("KEY_NOT_FOUND");
+    }
+    const principal = { subject: ports.member.cluster.ownerId, apiKeyId: ports.member.cluster.apiKeyId };
+    for (let at = 0; at < 250; at++) {
+      const key = { namespace: "default", key: Buffer.from(`k${at}`), value: Buffer.from("v"), ttlSeconds: 0 };
+      const operation = { kind: "put-key", ...key, expectedModRevision: undefined, returnPrevious: false } as const;
+      ports.member.replica?.execute({ principal, operation, request: { requestId: randomBytes(16) } });
+    }
+    const { listKeys } = serviceDefinitions.KeyValueService;
+    const page = await owner.call(listKeys, ListKeysRequest.fromPartial({ namespace: "default", pageSize: 1_000 }));
+    expect(page.response?.items.length).equal(250);
+    expect(verdict(await owner.call(getKey, GET))).deep.equal(LIMITED);
   });
 
   it("count watches as one call, when they begin", async () => {

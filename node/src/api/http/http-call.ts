@@ -1,7 +1,7 @@
 /** A request as handlers and methods see it: its caller, client address and deadline. */
 
 import type { Response } from "express";
-import type { Access, Caller } from "../../access/index.ts";
+import type { Access, Caller, RateLimiter } from "../../access/index.ts";
 import { clientOf } from "../../peers/index.ts";
 import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Principal, RequiredAccess } from "../../state/index.ts";
@@ -10,8 +10,16 @@ import type { CancellableCall } from "../methods/index.ts";
 import type { ClientAddresses } from "./client-addresses.ts";
 import { traceOf } from "./request-observer.ts";
 
+/** What all calls of the port share. */
+export interface HttpCallContext {
+  readonly access: Pick<Access, "authorize" | "recheck">;
+  readonly limiter: RateLimiter;
+  readonly clients: ClientAddresses;
+}
+
 export class HttpCall implements CancellableCall {
   readonly #access: Pick<Access, "authorize" | "recheck">;
+  readonly #limiter: RateLimiter;
   readonly #clients: ClientAddresses;
   readonly #response: Response;
   /**
@@ -24,13 +32,9 @@ export class HttpCall implements CancellableCall {
   #isGone = false;
   #client: string | undefined;
 
-  constructor(
-    access: Pick<Access, "authorize" | "recheck">,
-    clients: ClientAddresses,
-    response: Response,
-    deadlineMs: number,
-  ) {
+  constructor({ access, limiter, clients }: HttpCallContext, response: Response, deadlineMs: number) {
     this.#access = access;
+    this.#limiter = limiter;
     this.#clients = clients;
     this.#response = response;
     this.deadlineMs = deadlineMs;
@@ -65,6 +69,10 @@ export class HttpCall implements CancellableCall {
 
   recheck(need: RequiredAccess | null): void {
     this.#access.recheck(this.authenticated(), need);
+  }
+
+  charge(requests: number): void {
+    this.#limiter.owe(this.principal.subject, requests);
   }
 
   /** HTTP requests have none. A client that wants to repeat an append safely sends an Idempotency-Key. */

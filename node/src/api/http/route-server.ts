@@ -72,7 +72,7 @@ export class RouteServer {
   }
 
   async #serve(route: Route, request: Request, response: Response): Promise<void> {
-    const call = new HttpCall(this.#options.access, this.#options.clients, response, this.#nowMs() + DEADLINE_MS);
+    const call = new HttpCall(this.#options, response, this.#nowMs() + DEADLINE_MS);
     if (route.isSecret === true) {
       response.set("Cache-Control", "no-store");
     }

@@ -63,6 +63,7 @@ describe("account methods", () => {
       isGone: false,
       authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
       recheck: (need) => access.recheck(caller, need),
+      charge: () => undefined,
       hasRequestId: false,
       requestId: () => expect.fail("HTTP requests have no request id"),
     };

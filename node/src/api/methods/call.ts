@@ -23,6 +23,8 @@ export interface Call {
    * Makes the same decision at once, from the state that this member has applied. For reads, after their read barrier.
    */
   recheck(required: RequiredAccess | null): void;
+  /** Counts the call as so many further requests against the rate limit of the caller. */
+  charge(requests: number): void;
   /** Whether the call has a request id, so that a retry is recognised. Only calls on the admin port may have none. */
   readonly hasRequestId: boolean;
   /** The 16 bytes of the request id. Only for mutations that have one. */

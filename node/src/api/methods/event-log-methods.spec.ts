@@ -107,6 +107,7 @@ describe("event log methods", () => {
       isGone: false,
       authorize: (need) => check(need) as undefined,
       recheck: check,
+      charge: () => undefined,
       hasRequestId: false,
       requestId: () => expect.fail("there is no request id"),
       onGone: (listener) => {

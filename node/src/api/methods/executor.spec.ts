@@ -6,6 +6,7 @@ import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Replayed, type RequiredAccess } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
+import type { HostReplica } from "./host.ts";
 import { ReadTurns } from "./read-turns.ts";
 
 const NEED: RequiredAccess = { access: "write", namespace: "default" };
@@ -32,6 +33,7 @@ describe("executor", () => {
       isGone: false,
       authorize,
       recheck: () => undefined,
+      charge: () => undefined,
       hasRequestId: true,
       requestId: () => new Uint8Array(16),
     };
@@ -57,6 +59,28 @@ describe("executor", () => {
       );
     });
   }
+
+  it("counts a read as one more request for each hundred rows that it examines", async () => {
+    const executor = new Executor({ replica });
+    const charged: number[] = [];
+    const asked = { ...call(), charge: (requests: number) => void charged.push(requests) };
+    const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
+    for (const rows of [1, 99, 100, 250]) {
+      const look = ({ state }: HostReplica) => {
+        for (let row = 0; row < rows; row++) {
+          state.get(new Uint8Array(1));
+        }
+        return "read";
+      };
+      expect(await new Promise((resolve) => executor.read(asked, NEED, query, look, resolve))).equal("read");
+    }
+    const failing = ({ state }: HostReplica) => {
+      state.scan(new Uint8Array(0), new Uint8Array([255]), () => true);
+      throw new CoordinationError("KEY_NOT_FOUND", "no such key");
+    };
+    await new Promise((resolve) => executor.read(asked, NEED, query, failing, resolve));
+    expect(charged).deep.equal([1, 2]);
+  });
 
   it("reports every read that was answered, with its area, and none that was refused", async () => {
     const told: string[] = [];

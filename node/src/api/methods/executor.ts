@@ -47,6 +47,9 @@ type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: 
  */
 const STALE_MS_MAX = 1_000;
 
+/** A read that examines more rows than this counts as several requests. Rows count as the store counts them. */
+const ROWS_PER_REQUEST = 100;
+
 /** The query of a read, after the check of its fields. */
 export interface Query {
   readonly consistency: ReadConsistency;
@@ -239,7 +242,12 @@ export class Executor {
         reply(asked, "no");
         return;
       }
-      const answer = (): Response => this.#answered(call, area, response(replica, asked));
+      const answer = (): Response =>
+        this.#answered(
+          call,
+          area,
+          charged(call, replica, () => response(replica, asked)),
+        );
       const recheckedAnswer = (): Response => {
         requireServed(this.#member, replica);
         requireClient(call);
@@ -296,6 +304,19 @@ export class Executor {
       this.#onRead(call.principal, area);
     }
     return response;
+  }
+}
+
+/** Looks up the answer, and charges the caller for the rows that this took beyond those of a usual read. */
+function charged<Response>(call: Call, replica: HostReplica, look: () => Response): Response {
+  const before = replica.state.rowsRead;
+  try {
+    return look();
+  } finally {
+    const requests = Math.floor((replica.state.rowsRead - before) / ROWS_PER_REQUEST);
+    if (requests > 0) {
+      call.charge(requests);
+    }
   }
 }
 

@@ -106,6 +106,7 @@ describe("usage in answers", () => {
       isGone: false,
       authorize: (need) => check(need) as undefined,
       recheck: check,
+      charge: () => undefined,
       hasRequestId: false,
       requestId: () => expect.fail("HTTP requests have no request id"),
     };

@@ -187,6 +187,6 @@ export {
   userApiKeysMaxOf,
 } from "./settings.ts";
 export { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";
-export type { Change, KeyRange, Row, StateReader, StateStore } from "./store.ts";
+export type { Change, CountedReader, KeyRange, Row, StateReader, StateStore } from "./store.ts";
 export { encodeFreshAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 export { type Digest, Transaction } from "./transaction.ts";

@@ -35,7 +35,15 @@ export interface StateReader {
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void;
 }
 
-export interface StateStore extends StateReader {
+export interface CountedReader extends StateReader {
+  /**
+   * What readers were given so far: each row counts as one, and as one more for each whole 4 KiB of its value. Rows in
+   * memory do not count. Two values of the same turn tell what a read between them has cost.
+   */
+  readonly rowsRead: number;
+}
+
+export interface StateStore extends CountedReader {
   /**
    * Writes all changes or none, and then deletes all rows of the ranges, each range at once. After a crash the store
    * has the state after some batch, at least the last one that a `sync` has made durable. It may still have the rows of

@@ -4,7 +4,6 @@ import { expect } from "chai";
 import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
 import { HttpEvents } from "./http-events.ts";
 import type { TestContext } from "./test-context.ts";
-import { until } from "./until.ts";
 
 type Headers = NonNullable<HttpRequest["headers"]>;
 type Body = NonNullable<HttpRequest["body"]>;
@@ -94,15 +93,10 @@ export async function followEvents(
     headers = {},
   }: { http?: HttpConnection; query?: string; headers?: Headers } = {},
 ): Promise<HttpEvents> {
-  const response = await until("the stream to be open", async () => {
-    const opened = await http.open("GET", `${path}/events${query}`, { headers: { ...EVENT_STREAM, ...headers } });
-    if (opened.statusCode === 503 || opened.statusCode === 429) {
-      opened.resume();
-      return null;
-    }
-    return opened;
+  const events = await HttpEvents.open((lastId) => {
+    const behind = lastId === undefined ? {} : { "Last-Event-ID": lastId };
+    return http.open("GET", `${path}/events${query}`, { headers: { ...EVENT_STREAM, ...headers, ...behind } });
   });
-  const events = new HttpEvents(response);
   context.atEnd(async () => events.leave());
   return events;
 }

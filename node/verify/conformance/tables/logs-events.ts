@@ -9,7 +9,6 @@ import {
   type EventBody,
   expectHttpRefusal,
   followEvents,
-  HttpEvents,
   newLogPath,
   readEvents,
   sequenceOf,
@@ -163,10 +162,10 @@ const following: Table = {
       const first = await followEvents(context, path, { query: "?from_sequence=2&limit=1" });
       expect((await first.first(2)).slice(0, 2).map(({ id }) => id)).to.deep.equal(["2", "3"]);
       first.leave();
-      const headers = { ...EVENT_STREAM, "Last-Event-ID": "3" };
-      const response = await context.httpElsewhere().open("GET", `${path}/events?from_sequence=2`, { headers });
-      const second = new HttpEvents(response);
-      context.atEnd(async () => second.leave());
+      const headers = { "Last-Event-ID": "3" };
+      const second = await followEvents(context, path, {
+        ...{ http: context.httpElsewhere(), query: "?from_sequence=2", headers },
+      });
       sequenceOf(await append(context.http(), path, "6"));
       expect((await second.first(3)).map(({ id }) => id)).to.deep.equal(["4", "5", "6"]);
     },

@@ -21,18 +21,11 @@ interface Change {
 }
 
 async function follow(connection: HttpConnection, target: string, lastSeen?: string): Promise<HttpEvents> {
-  const headers = lastSeen === undefined ? {} : { "Last-Event-ID": lastSeen };
-  const response = await until("the watch to open", async () => {
-    const opened = await connection.open("GET", target, { headers });
-    if (opened.statusCode === 503) {
-      opened.resume();
-      return null;
-    }
-    return opened;
+  const events = await HttpEvents.open((lastId = lastSeen) => {
+    return connection.open("GET", target, { headers: lastId === undefined ? {} : { "Last-Event-ID": lastId } });
   });
-  expect(response.statusCode).to.equal(200);
-  expect(response.headers["content-type"]).to.equal("text/event-stream");
-  const events = new HttpEvents(response);
+  const { statusCode, headers } = events.response;
+  expect([statusCode, headers["content-type"]]).to.deep.equal([200, "text/event-stream"]);
   await events.first(1);
   return events;
 }

@@ -86,8 +86,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     name: "path-before-the-token",
     pitfall: "S43",
     file: "api/http/route-server.ts",
-    find: "    const call = new HttpCall(this.#options.access, this.#options.clients, response, this.#nowMs() + DEADLINE_MS);",
-    replace: `    const call = new HttpCall(this.#options.access, this.#options.clients, response, this.#nowMs() + DEADLINE_MS);
+    find: "    const call = new HttpCall(this.#options, response, this.#nowMs() + DEADLINE_MS);",
+    replace: `    const call = new HttpCall(this.#options, response, this.#nowMs() + DEADLINE_MS);
     readInput(route, request);`,
   },
   {

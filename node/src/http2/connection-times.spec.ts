@@ -4,11 +4,19 @@ import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const LIMITS = {
   ...DEFAULT_HTTP2_LIMITS,
-  ...{ handshakeMs: 10, headersMs: 30, idleMs: 1_000, keepaliveMs: 100, keepaliveTimeoutMs: 20, writeMs: 50 },
+  ...{
+    handshakeMs: 10,
+    headersMs: 30,
+    idleMs: 1_000,
+    unknownIdleMs: 200,
+    keepaliveMs: 100,
+    keepaliveTimeoutMs: 20,
+    writeMs: 50,
+  },
 };
 const START_MS = 5_000;
 const BUSY: ConnectionActivity = {
-  ...{ hasSettings: true, headersStreamId: 0, streams: 1 },
+  ...{ hasSettings: true, isKnown: true, headersStreamId: 0, streams: 1 },
   ...{ isWriting: false, isReading: true },
 };
 
@@ -64,6 +72,16 @@ describe("the timers of a connection", () => {
     times.onIdle();
     times.onReceived(START_MS + 2_450);
     expect(dues(times, { streams: 0 }, [2_499, 2_500])).to.deep.equal([null, "idle"]);
+  });
+
+  it("end a connection of an unknown client earlier, and never later", () => {
+    times.onReceived(START_MS + 190);
+    const idle = { streams: 0, isKnown: false };
+    expect(dues(times, idle, [199, 200])).to.deep.equal([null, "idle"]);
+    expect(dues(times, { ...idle, streams: 1 }, [200])).to.deep.equal([null]);
+    expect(dues(times, { ...idle, isKnown: true }, [200])).to.deep.equal([null]);
+    const brief = new ConnectionTimes({ ...LIMITS, idleMs: 50 }, START_MS);
+    expect(dues(brief, idle, [49, 50])).to.deep.equal([null, "idle"]);
   });
 
   it("end a connection whose socket does not write", () => {

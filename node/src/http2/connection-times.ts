@@ -18,6 +18,8 @@ export type Due =
 /** The state of the connection that the timers depend on. */
 export interface ConnectionActivity {
   readonly hasSettings: boolean;
+  /** Whether the client has shown who it is. */
+  readonly isKnown: boolean;
   /** The stream whose header block is incomplete; 0 = none. */
   readonly headersStreamId: number;
   readonly streams: number;
@@ -96,7 +98,7 @@ export class ConnectionTimes {
   /** Returns the most urgent due action; null if there is none. */
   due(nowMs: number, signs: ConnectionActivity): Due | null {
     this.#nowMs = nowMs;
-    const { handshakeMs, writeMs, idleMs } = this.#limits;
+    const { handshakeMs, writeMs, idleMs, unknownIdleMs } = this.#limits;
     if (!signs.hasSettings && nowMs - this.#openedMs >= handshakeMs) {
       return "handshake-timeout";
     }
@@ -112,7 +114,8 @@ export class ConnectionTimes {
     if (nowMs - this.#noticeMs >= DRAIN_NOTICE_MS) {
       return "final-goaway";
     }
-    if (signs.hasSettings && signs.streams === 0 && !this.#isDraining && nowMs - this.#idleSinceMs >= idleMs) {
+    const isIdle = signs.hasSettings && signs.streams === 0 && !this.#isDraining;
+    if (isIdle && nowMs - this.#idleSinceMs >= (signs.isKnown ? idleMs : Math.min(idleMs, unknownIdleMs))) {
       return "idle";
     }
     return signs.hasSettings && signs.isReading ? this.#keepaliveDue(nowMs) : null;

@@ -55,6 +55,8 @@ export interface Http2Limits {
   readonly headersMs: number;
   /** Milliseconds without a stream after which a connection is closed. */
   readonly idleMs: number;
+  /** The same for a connection whose client is not known. */
+  readonly unknownIdleMs: number;
   /** Milliseconds without a byte from the client after which the server sends PING. */
   readonly keepaliveMs: number;
   /** Milliseconds without a byte from the client after that PING. */
@@ -101,6 +103,7 @@ export const DEFAULT_HTTP2_LIMITS: Http2Limits = {
   handshakeMs: 10 * SECOND_MS,
   headersMs: 10 * SECOND_MS,
   idleMs: 15 * MINUTE_MS,
+  unknownIdleMs: MINUTE_MS,
   // A broken connection is detected within 40 s.
   keepaliveMs: 30 * SECOND_MS,
   keepaliveTimeoutMs: 10 * SECOND_MS,

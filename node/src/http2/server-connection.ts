@@ -32,6 +32,8 @@ export interface ConnectionHandler {
    * of its own.
    */
   readonly owner?: string;
+  /** Whether its client has shown who it is; a connection of another client may be idle for less time. Absent = it has. */
+  readonly isKnown?: boolean;
   /**
    * Called when a request begins. If the request is complete, `onEnd` of the returned handler is called at once.
    *
@@ -184,6 +186,7 @@ export class ServerConnection {
     }
     const due = this.#times.due(nowMs, {
       hasSettings: this.#receiver.hasSettings,
+      isKnown: this.#handler.isKnown ?? true,
       headersStreamId: this.#receiver.headersStreamId,
       streams: this.#streams.size,
       isWriting: this.isWriting,

@@ -3,7 +3,8 @@
  *
  * Until a connection has introduced itself, it may buffer one small frame for a short time, and the number of such
  * connections is bounded. If there are as many, another address takes the place of the oldest one of the address that
- * has the most: silent connections of a few addresses keep no member out.
+ * has the most, and an address from which a member has come before takes one in any case. So silent connections keep no
+ * member out, of however many addresses they are.
  *
  * The acceptor checks the join token before it answers anything. With TLS, the certificate must also be valid for the
  * member that the peer claims to be. The source address never counts (P49).
@@ -27,6 +28,11 @@ import type { PeerEnvironment, PeerTls } from "./peer-environment.ts";
 import { RejectedConnectionLog } from "./rejected-connection-log.ts";
 import { TLS_VERSION, type TlsSet } from "./tls-files.ts";
 
+/** Addresses of members that are remembered; the oldest one is forgotten first. */
+const KNOWN_MAX = 64;
+/** An address of a member may have so many silent connections in any case: a member dials one for each kind. */
+const SILENT_OF_KNOWN = 8;
+
 export interface AcceptorUser {
   /** The address of a member in the directory, or undefined if this member does not know the id. */
   addressOf(memberId: number): string | undefined;
@@ -44,6 +50,8 @@ export class Acceptor {
   readonly #sockets = new Set<Socket>();
   /** Those whose first frame has not arrived, by address. */
   readonly #silent = new Shares<Socket>();
+  /** The addresses from which members have introduced themselves. That says nothing about who dials from there next. */
+  readonly #known = new Set<string>();
   /** All of them by their other end: with TLS, another socket gets the frames. */
   readonly #heldAt = new Map<string, Held<Socket>>();
 
@@ -133,7 +141,9 @@ export class Acceptor {
       "too many connections to the peer port have not introduced themselves",
       reason,
     );
-    const oldest = this.#silent.yieldsTo(this.#silent.countOf(client)) ? this.#silent.oldestOfMost : null;
+    const count = this.#silent.countOf(client);
+    const goesFirst = count < SILENT_OF_KNOWN && this.#known.has(client);
+    const oldest = goesFirst || this.#silent.yieldsTo(count) ? this.#silent.oldestOfMost : null;
     if (oldest === null) {
       return false;
     }
@@ -174,7 +184,17 @@ export class Acceptor {
   #onHello(connection: FrameConnection, hello: Hello): void {
     const address = this.#user.addressOf(hello.source.memberId);
     if (this.#isTrusted(connection, hello.joinToken, address)) {
+      this.#remember(clientOf(connection.socket.remoteAddress ?? ""));
       this.#user.onHello(connection, hello);
+    }
+  }
+
+  #remember(client: string): void {
+    this.#known.delete(client);
+    this.#known.add(client);
+    const [oldest] = this.#known;
+    if (oldest !== undefined && this.#known.size > KNOWN_MAX) {
+      this.#known.delete(oldest);
     }
   }
 

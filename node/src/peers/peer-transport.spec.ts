@@ -585,6 +585,26 @@ describe("PeerTransport", () => {
       expect(next.isClosed).to.equal(false);
     });
 
+    it("of many addresses keep no member out that has come from its address before", async () => {
+      const one = await knowingTwo({ limits: { handshakesMax: 3 } });
+      const silent = [await raw(one, ELSEWHERE), await raw(one, "127.0.0.3"), await raw(one, "127.0.0.4")];
+      await until("them to be seen", () => one.clock.timerCount === 3);
+      const unknown = await raw(one);
+      await unknown.untilClosed();
+      silent[0]?.socket.destroy();
+      await until("a free place", () => one.clock.timerCount === 2);
+      const member = await raw(one);
+      member.hello(1);
+      expect(await member.answer()).to.equal(0);
+      const another = await raw(one, "127.0.0.5");
+      await until("it to be seen", () => one.clock.timerCount >= 3);
+      const again = await raw(one);
+      again.hello(1, { kind: "log" });
+      expect(await again.answer()).to.equal(0);
+      await silent[1]?.untilClosed();
+      expect([silent[2]?.isClosed, another.isClosed]).to.deep.equal([false, false]);
+    });
+
     const broken: readonly (readonly [string, Buffer])[] = [
       ["a frame that is too long", frameBytes(Hello, Buffer.alloc(8 * 1024 + 1)).subarray(0, 12)],
       ["a body that is no handshake", frameBytes(Hello, Buffer.from("no JSON"))],

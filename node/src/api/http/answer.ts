@@ -24,7 +24,7 @@ export function sendAnswer(
     response.status(answer.status ?? status).type(answer.type);
     response.send(answer.text);
   } else if ("file" in answer) {
-    sendFile(response.req, response, answer.file, ASKED_CACHING);
+    sendFile(response.req, response, answer.file, answer.headers?.["Cache-Control"] ?? ASKED_CACHING);
   } else {
     sendStream(response, answer, reportBug);
   }

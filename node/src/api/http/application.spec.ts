@@ -13,6 +13,9 @@ import { closeHttpServer, createHttpServer } from "./server.ts";
 const OK: Check = { name: "event-loop", ok: true, reason: "" };
 const NO_CONTACT: Check = { name: "leader-contact", ok: false, reason: "no leader heard for 7 s" };
 
+/** Answers that are ready made. */
+const FILES = ["/openapi.json", "/metrics"];
+
 describe("HTTP interface", () => {
   let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
@@ -38,6 +41,7 @@ describe("HTTP interface", () => {
     live = [OK];
     ready = [OK, { ...NO_CONTACT, ok: true, reason: "" }];
     bugs = [];
+    metrics.metrics = () => Promise.resolve("quoin_answers 42\n");
     const health = { live: () => live, ready: () => ready };
     const reportBug = (error: unknown) => bugs.push(error);
     limiters = httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock);
@@ -60,7 +64,7 @@ describe("HTTP interface", () => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     expect(response.headers.get("API-Version"), path).to.equal("v1");
     expect(response.headers.get("X-Powered-By")).to.equal(null);
-    expect(response.headers.has("ETag"), path).to.equal(path === "/openapi.json" && response.ok);
+    expect(response.headers.has("ETag"), path).to.equal(FILES.includes(path) && response.ok);
     return response;
   }
 
@@ -403,6 +407,26 @@ describe("HTTP interface", () => {
     });
 
     it("returns metrics without a token, for GET and HEAD only", () => expectMetrics());
+
+    it("makes the metrics once for all who ask within a tenth of a second, and compresses them", async () => {
+      let made = 0;
+      metrics.metrics = async () => `quoin_answers ${++made}\n`;
+      const texts = await Promise.all([1, 2, 3].map(async () => (await call("/metrics")).text()));
+      expect(texts).to.deep.equal(Array(3).fill("quoin_answers 1\n"));
+      cluster.clock.monotonic += 99;
+      const told = await call("/metrics", { headers: { "Accept-Encoding": "gzip" } });
+      expect([told.headers.get("Content-Encoding"), await told.text()]).to.deep.equal(["gzip", "quoin_answers 1\n"]);
+      cluster.clock.monotonic += 1;
+      expect(await (await call("/metrics")).text()).to.equal("quoin_answers 2\n");
+    });
+
+    it("tries again after the metrics could not be made", async () => {
+      metrics.metrics = () => Promise.reject(new TypeError("a bug"));
+      await expectError(await call("/metrics"), 500, "internal_error");
+      expect(bugs.splice(0).map(String)).to.deep.equal(["TypeError: a bug"]);
+      metrics.metrics = () => Promise.resolve("");
+      expect((await call("/metrics")).status).to.equal(200);
+    });
 
     async function expectMetrics(): Promise<void> {
       const told = await call("/metrics");

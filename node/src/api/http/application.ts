@@ -83,8 +83,13 @@ export function createHttpApplication({
   crossOrigin = new CrossOrigin([]),
   ...options
 }: HttpApplicationOptions): RequestListener {
-  const { access, limiters, health, metrics } = options;
-  const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
+  const { access, clock, limiters, health, metrics } = options;
+  const served = [
+    tokenExchangeRoute(access, limiters),
+    ...routes,
+    ...healthRoutes(health),
+    metricsRoute(metrics, clock),
+  ];
   const pages = consoleFiles === undefined ? [] : [consoleRouter(consoleFiles)];
   const application = createApplication(options, [...served, ...openApiRoutes(served, calls)], pages);
   return (request, response) => {
@@ -96,8 +101,8 @@ export function createHttpApplication({
 
 /** Everything that the health port serves: the health checks and the metrics. */
 export function createHealthApplication(options: HealthApplicationOptions): Express {
-  const { health, metrics } = options;
-  return createApplication(options, [startupRoute(health), ...healthRoutes(health), metricsRoute(metrics)]);
+  const { clock, health, metrics } = options;
+  return createApplication(options, [startupRoute(health), ...healthRoutes(health), metricsRoute(metrics, clock)]);
 }
 
 function createApplication(

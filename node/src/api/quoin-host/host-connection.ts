@@ -56,6 +56,10 @@ export class HostConnection implements ConnectionHandler {
     return subject ?? address;
   }
 
+  get isKnown(): boolean {
+    return this.#surroundings.client.isVerified;
+  }
+
   onRequest(stream: ServerStream, fields: readonly string[]): StreamHandler {
     let verb = "";
     let path = "";

@@ -19,6 +19,6 @@ export const HOST_LIMITS: Http2Limits = {
   floods: { ...floods, resets: { burst: CONCURRENT_STREAMS_MAX, perSecond: floods.resets.perSecond } },
   keepaliveMs: KEEPALIVE_TIME_MS,
   keepaliveTimeoutMs: KEEPALIVE_TIMEOUT_MS,
-  // A client may stay connected without a call for any time.
+  // A client may stay connected without a call for any time, once it has made one with a good token.
   idleMs: Number.POSITIVE_INFINITY,
 };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { Client, compressionAlgorithms, credentials, Metadata } from "@grpc/grpc-js";
@@ -52,6 +53,39 @@ describe("the host of Quoin", () => {
     const put = await call({ ":method": "PUT" });
     expect([put.headers[":status"], put.headers.allow]).to.deep.equal([405, "POST"]);
     expect(proposals()).to.equal(0);
+  });
+
+  it("ends an idle connection that has shown no good token after a minute, and no other one", async () => {
+    const target = `http://127.0.0.1:${ports.publicPort}`;
+    const { now } = performance;
+    const [unknown, refused, known] = [connect(target), connect(target), connect(target)];
+    const request = (token: string) => ({
+      ...{ ":method": "POST", ":path": putKey.path, "content-type": "application/grpc", te: "trailers" },
+      ...{ ...rawHeaders(), authorization: `Bearer ${token}` },
+    });
+    try {
+      for (const [session, shown] of [
+        [refused, "x.y.z"],
+        [known, token],
+      ] as const) {
+        const stream = session.request(request(shown)).resume();
+        stream.end(PUT_FRAME);
+        await once(stream, "close");
+      }
+      const ended = [unknown, refused].map((session) => once(session, "close"));
+      performance.now = () => now.call(performance) + 61_000;
+      await Promise.all(ended);
+      expect(known.closed).to.equal(false);
+      const again = known.request(request(token)).resume();
+      again.end(PUT_FRAME);
+      const [headers] = await once(again, "response");
+      expect(headers[":status"]).to.equal(200);
+    } finally {
+      performance.now = now;
+      for (const session of [unknown, refused, known]) {
+        session.destroy();
+      }
+    }
   });
 
   it("takes every form of the gRPC content type", async () => {

@@ -63,8 +63,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     name: "limits-that-are-gone-keep-out",
     pitfall: "rate limits",
     file: "access/rate-limiter.ts",
-    find: "    if (fullAtMs > emptyMs) {",
-    replace: "    if (fullAtMs < emptyMs) {",
+    find: "    if (fullAtMs <= emptyMs || this.#owes(bucket, limit)) {",
+    replace: "    if (fullAtMs >= emptyMs || this.#owes(bucket, limit)) {",
   },
   {
     name: "renewals-are-limited",

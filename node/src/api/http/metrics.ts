@@ -1,6 +1,6 @@
 /**
  * GET /metrics: the metrics for Prometheus. The route needs no token, so it reveals nothing about clients' data, and
- * whoever asks often costs little: all who ask within a tenth of a second get the same text, which is compressed once.
+ * many requests cost little: all within a tenth of a second get the same text, which is compressed once.
  */
 
 import type { Clock } from "../../replica/index.ts";

@@ -31,6 +31,17 @@ describe("shares", () => {
     );
   });
 
+  it("yield to a client that will still have no more than the one that yields", () => {
+    const shares = new Shares<number>();
+    expect(shares.yieldsTo(0)).to.equal(false);
+    shares.add("a", 1);
+    expect(shares.yieldsTo(0)).to.equal(false);
+    shares.add("a", 2);
+    expect([shares.yieldsTo(0), shares.yieldsTo(1)]).to.deep.equal([true, false]);
+    shares.add("a", 3);
+    expect([shares.yieldsTo(1), shares.yieldsTo(2)]).to.deep.equal([true, false]);
+  });
+
   it("do not compare a client that may hold any number", () => {
     const shares = new Shares<string>();
     shares.add("proxy", "first", false);

@@ -1,3 +1,4 @@
+export { beginningOf } from "./beginning-of.ts";
 export { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
 export { listenToMarks, mark } from "./mark.ts";
 export { InvariantViolation, invariant, safeCount } from "./violation.ts";

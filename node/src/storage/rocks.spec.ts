@@ -79,6 +79,21 @@ describe("Rocks", () => {
     expect(visited).to.equal(3);
   });
 
+  it("counts each row that it was asked for, and once more for each whole 4 KiB of its value", async () => {
+    const rocks = await open();
+    rocks.write([put("01", "aa"), { key: hex("02"), value: new Uint8Array(9_000) }, put("03", "")], false);
+    const cost = (read: () => unknown): number => {
+      const before = rocks.rowsRead;
+      read();
+      return rocks.rowsRead - before;
+    };
+    expect(cost(() => rocks.get(hex("01")))).to.equal(1);
+    expect(cost(() => rocks.get(hex("04")))).to.equal(1);
+    expect(cost(() => rocks.get(hex("02")))).to.equal(3);
+    expect(cost(() => rowsOf(rocks, "00", "ff"))).to.equal(5);
+    expect(cost(() => rocks.scan(hex("00"), hex("ff"), () => false))).to.equal(1);
+  });
+
   it("scans across the rows that the binding fetches at a time, and lets a visitor read meanwhile", async () => {
     const rocks = await open();
     const keys = Array.from({ length: 100 }, (_, at) => (0x1000 + at).toString(16));

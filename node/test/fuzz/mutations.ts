@@ -90,7 +90,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     accepted(request, [String(random.pick(OVERRIDES)), String(random.pick(METHODS))]),
   "an expectation": (request, random) => accepted(request, ["Expect", String(random.pick(EXPECTATIONS))]),
   "unknown parameters": (request) => ({
-    expected: "accepted",
+    expected: "refused",
     pieces: [written({ ...request, target: `${withQuery(request.target)}_method=DELETE&constructor=1` })],
   }),
   "a query that is none": (request, random) => ({

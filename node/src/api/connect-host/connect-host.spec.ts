@@ -249,6 +249,24 @@ describe("the services over HTTP", () => {
       expect([response.status, response.headers.get("allow")]).to.deep.equal([405, "POST"]);
     });
 
+    it("are the answer to a query, which a method does not have", async () => {
+      const answer = await http.call("KeyValueService/GetKey?namespace=default", { body: greeting });
+      expect([answer.status, answer.json.code]).to.deep.equal([400, "invalid_argument"]);
+      expect(answer.json.message).to.include("GetKey takes no query: namespace=default belongs into the body");
+    });
+
+    it("are short, whatever was sent", async () => {
+      const long = "x".repeat(10_000);
+      for (const [path, body] of [
+        [`KeyValueService/${long}`, greeting],
+        [`KeyValueService/GetKey?${long}`, greeting],
+        ["KeyValueService/GetKey", { ...greeting, [long]: 1 }],
+      ] as const) {
+        const answer = await http.call(path, { body });
+        expect(JSON.stringify(answer.json)).to.have.length.below(1_000);
+      }
+    });
+
     it("count against the one rate limit of the user, whichever the port", async () => {
       const limits = { ...DEFAULT_RATE_LIMITS, grpc: { requests: 2, windowSecs: 3_600, burst: 2 } };
       const limited = await GrpcPorts.founded(secrets, limits);

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { status } from "@grpc/grpc-js";
-import { invariant } from "../../primitives/index.ts";
+import { beginningOf, invariant } from "../../primitives/index.ts";
 import {
   type CallHandler,
   type CallPort,
@@ -99,9 +99,12 @@ export class ConnectHost implements ServiceCalls {
       return true;
     }
     if (method === undefined) {
-      refuse(response, plainStatus(status.UNIMPLEMENTED, `The server does not implement the method ${path}`));
+      refuse(
+        response,
+        plainStatus(status.UNIMPLEMENTED, `The server does not implement the method ${beginningOf(path)}`),
+      );
     } else {
-      this.#call(method, request, response);
+      this.#call(method, request, response, queryAt === -1 ? "" : url.slice(queryAt + 1));
     }
     return true;
   }
@@ -111,7 +114,7 @@ export class ConnectHost implements ServiceCalls {
     return methodDocument([...this.#methods.values()].filter((method) => method.needsToken && !method.responseStream));
   }
 
-  #call(method: ConnectMethod, request: ServiceRequest, response: ServerResponse): void {
+  #call(method: ConnectMethod, request: ServiceRequest, response: ServerResponse, query: string): void {
     const { path, responseStream } = method;
     if (request.method !== "POST") {
       response.setHeader("Allow", "POST");
@@ -124,6 +127,11 @@ export class ConnectHost implements ServiceCalls {
       response.setHeader("Accept-Post", types);
       const problem = plainStatus(status.INVALID_ARGUMENT, `the Content-Type of ${path} must be one of ${types}`);
       refuse(response, problem, UNSUPPORTED_MEDIA_TYPE);
+      return;
+    }
+    if (query !== "") {
+      const message = `${path} takes no query: ${beginningOf(query)} belongs into the body`;
+      refuse(response, plainStatus(status.INVALID_ARGUMENT, message));
       return;
     }
     request.isLogged = true;

@@ -408,6 +408,11 @@ describe("HTTP interface", () => {
 
     it("returns metrics without a token, for GET and HEAD only", () => expectMetrics());
 
+    it("repeats only the beginning of a long path", async () => {
+      const message = await expectError(await call(`/${"x".repeat(5_000)}`), 404, "not_found");
+      expect(message).to.have.length.below(200);
+    });
+
     it("makes the metrics once for all who ask within a tenth of a second, and compresses them", async () => {
       let made = 0;
       metrics.metrics = async () => `quoin_answers ${++made}\n`;

@@ -8,6 +8,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from "express";
 import type { Access } from "../../access/index.ts";
+import { beginningOf } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
 import { ClientAddresses } from "./client-addresses.ts";
@@ -159,7 +160,7 @@ function prepare(request: Request, response: Response, next: NextFunction): void
 
 function finish(application: Express, reportBug: ReportBug): Express {
   application.use((request) => {
-    throw new HttpError("not_found", `there is nothing at ${splitTarget(request).path}`);
+    throw new HttpError("not_found", `there is nothing at ${beginningOf(splitTarget(request).path)}`);
   });
   // Express recognises error handlers by their four parameters.
   application.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {

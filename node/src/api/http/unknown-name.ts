@@ -3,7 +3,7 @@
  * an effect.
  */
 
-const NAME_LENGTH_MAX = 100;
+import { beginningOf } from "../../primitives/index.ts";
 
 /**
  * Says that a name is unknown, and which names are known.
@@ -11,6 +11,5 @@ const NAME_LENGTH_MAX = 100;
  * @param where what has the names, such as "the query"
  */
 export function unknownName(name: string, where: string, known: readonly string[]): string {
-  const shown = name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX)}...` : name;
-  return `${shown} is unknown: ${where} has ${known.length === 0 ? "no names" : known.join(", ")}`;
+  return `${beginningOf(name)} is unknown: ${where} has ${known.length === 0 ? "no names" : known.join(", ")}`;
 }

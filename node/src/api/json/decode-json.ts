@@ -7,6 +7,7 @@
  * condition of a write. Every refusal is BAD_FIELD, names the field, and contains no value.
  */
 
+import { beginningOf } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
 import { parseBounded } from "./parse-bounded.ts";
@@ -218,7 +219,8 @@ function unknownField({ typeName, byTextName, fields }: MessagePlan, path: strin
 }
 
 function badField(path: string, rule: string): CoordinationError {
-  return new CoordinationError("BAD_FIELD", `field ${path} ${rule}`, { details: new Map([["field", path]]) });
+  const shown = beginningOf(path);
+  return new CoordinationError("BAD_FIELD", `field ${shown} ${rule}`, { details: new Map([["field", shown]]) });
 }
 
 function joined(path: string, name: string): string {

@@ -27,14 +27,6 @@ const PERCENT = "%".charCodeAt(0);
 const SPACE = " ".charCodeAt(0);
 const TILDE = "~".charCodeAt(0);
 
-/** Characters of a text of the client that an answer repeats. */
-const REPEATED_MAX = 100;
-
-/** The beginning of a text of the client, to repeat it in an answer. */
-export function beginningOf(text: string): string {
-  return text.slice(0, REPEATED_MAX).toWellFormed();
-}
-
 /** The trailers of an answer; if nothing was sent before, they are the whole answer. */
 export function statusFields(status: CallStatus, isOnlyAnswer: boolean): readonly string[] {
   const fields = isOnlyAnswer ? [...BASIC] : [];

@@ -9,8 +9,9 @@ import {
   type ServerStream,
   type StreamHandler,
 } from "../../http2/index.ts";
+import { beginningOf } from "../../primitives/index.ts";
 import { type CallPort, ClientConnection, type ErrorLog, plainStatus } from "../calls/index.ts";
-import { beginningOf, METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
+import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
 import { type ClosureLog, CUT } from "./closure-log.ts";
 import { type CallSurroundings, WireCall } from "./wire-call.ts";
 import type { WireMethod } from "./wire-method.ts";

@@ -7,8 +7,9 @@
  * length.
  */
 import { status } from "@grpc/grpc-js";
+import { beginningOf } from "../../primitives/index.ts";
 import { type CallStatus, type Inflation, plainStatus, REQUEST_BYTES_MAX, requestInflater } from "../calls/index.ts";
-import { ACCEPT_ENCODING, beginningOf } from "./answer-fields.ts";
+import { ACCEPT_ENCODING } from "./answer-fields.ts";
 
 export interface RequestUser {
   onMessage(message: Buffer): void;

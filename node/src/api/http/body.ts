@@ -10,7 +10,6 @@
 import { MIMEType } from "node:util";
 import type { Request, Response } from "express";
 import { z } from "zod";
-import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { parseBounded } from "../json/index.ts";
 import { HttpError } from "./http-error.ts";
@@ -212,11 +211,13 @@ function problemOf(issue: z.core.$ZodIssue | undefined, schema: z.ZodType): stri
   return `${field}: ${issue.message}`;
 }
 
-/** The names of the object at this place of a schema. */
+/** The names of the object at this place of a schema; none if they are not known, as below a list. */
 function namesAt(schema: z.ZodType, [name, ...rest]: readonly PropertyKey[]): readonly string[] {
   const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   const object = isWrapped ? unwrapped(schema) : schema;
-  invariant(object instanceof z.ZodObject, "only an object has unknown names");
+  if (!(object instanceof z.ZodObject)) {
+    return [];
+  }
   return name === undefined ? Object.keys(object.shape) : namesAt(object.shape[String(name)] as z.ZodType, rest);
 }
 

@@ -6,10 +6,11 @@
 import { beginningOf } from "../../primitives/index.ts";
 
 /**
- * Says that a name is unknown, and which names are known.
+ * Says that a name is unknown, and which names are known, if there are any.
  *
  * @param where what has the names, such as "the query"
  */
 export function unknownName(name: string, where: string, known: readonly string[]): string {
-  return `${beginningOf(name)} is unknown: ${where} has ${known.length === 0 ? "no names" : known.join(", ")}`;
+  const shown = `${beginningOf(name)} is unknown`;
+  return known.length === 0 ? shown : `${shown}: ${where} has ${known.join(", ")}`;
 }

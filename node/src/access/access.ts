@@ -27,6 +27,7 @@ import {
 } from "../state/index.ts";
 import { apiKeyPrefix, matchesApiKey } from "./api-key.ts";
 import { bearerToken } from "./authorization-header.ts";
+import { badField } from "./bad-field.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import { claimsOf, isExpired } from "./claims.ts";
 import { type ReplicatedState, readBarrier } from "./replicated-state.ts";
@@ -106,9 +107,7 @@ export class Access {
    */
   async exchangeApiKey(apiKey: string, expiresInSecs: number | null, deadlineMs: number): Promise<IssuedToken | null> {
     if (expiresInSecs !== null && (!Number.isInteger(expiresInSecs) || expiresInSecs < 1)) {
-      throw new CoordinationError("BAD_FIELD", "expires_in_secs must be a whole number of seconds, at least 1", {
-        details: new Map([["field", "expires_in_secs"]]),
-      });
+      throw badField("expires_in_secs", "must be a whole number of seconds, at least 1");
     }
     const prefix = apiKeyPrefix(apiKey);
     if (prefix === null) {

@@ -1,6 +1,6 @@
 /** Checks the form of e-mail addresses. Only a mail can show whether an address exists. */
 
-import { CoordinationError } from "../state/index.ts";
+import { badField } from "./bad-field.ts";
 
 /** RFC 5321 §4.5.3.1.3, without the angle brackets. */
 const BYTES_MAX = 254;
@@ -16,8 +16,6 @@ const EMAIL = new RegExp(`^([^\\s@"(),:;<>[\\]\\\\\\p{C}]+)@${LABEL}(?:\\.${LABE
 export function requireEmail(email: string, field: string): void {
   const localPart = Buffer.byteLength(email) > BYTES_MAX ? undefined : EMAIL.exec(email)?.[1];
   if (localPart === undefined || Buffer.byteLength(localPart) > LOCAL_PART_BYTES_MAX) {
-    throw new CoordinationError("BAD_FIELD", `${field} must be an e-mail address such as ada@example.com`, {
-      details: new Map([["field", field]]),
-    });
+    throw badField(field, "must be an e-mail address such as ada@example.com");
   }
 }

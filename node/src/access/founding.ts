@@ -5,14 +5,9 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
-import {
-  CLUSTER_VERSION,
-  CoordinationError,
-  type Founding,
-  INCARNATION_BYTES,
-  type MemberAddress,
-} from "../state/index.ts";
+import { CLUSTER_VERSION, type Founding, INCARNATION_BYTES, type MemberAddress } from "../state/index.ts";
 import { apiKeyPrefix, apiKeySha256 } from "./api-key.ts";
+import { badField } from "./bad-field.ts";
 import { requireEmail } from "./email.ts";
 import { type Derive, hashPassword, requirePassword } from "./password.ts";
 import { generateSigningKey } from "./signing-ring.ts";
@@ -110,8 +105,4 @@ export async function ownerCredentials(
     passwordHash: await hashPassword(owner.password, derive, salt),
     apiKey: prefix === null ? null : { apiKeyId: randomUUID(), prefix, sha256: apiKeySha256(owner.apiKey) },
   };
-}
-
-function badField(field: string, problem: string): CoordinationError {
-  return new CoordinationError("BAD_FIELD", `${field} ${problem}`, { details: new Map([["field", field]]) });
 }

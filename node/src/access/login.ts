@@ -7,7 +7,8 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../replica/index.ts";
-import { addressInAnyCase, CoordinationError, readUser, readUserByEmail, type User } from "../state/index.ts";
+import { addressInAnyCase, readUser, readUserByEmail, type User } from "../state/index.ts";
+import { badField } from "./bad-field.ts";
 import type { HashJob } from "./hash-queue.ts";
 import { KnownClients } from "./known-clients.ts";
 import { verifyPassword } from "./password.ts";
@@ -84,8 +85,7 @@ export class Logins {
     return this.#hashing.run("familiar", order, async (derive) => {
       const user = readUser(this.#replicated.state, userId);
       if (user === undefined || !(await verifyPassword(password, user.passwordHash, derive))) {
-        const details = new Map([["field", "current_password"]]);
-        throw new CoordinationError("BAD_FIELD", "current_password is not your password", { details });
+        throw badField("current_password", "is not your password");
       }
       return user.passwordVersion;
     });

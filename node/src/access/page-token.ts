@@ -12,7 +12,8 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
-import { CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
+import { type CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
+import { badField } from "./bad-field.ts";
 
 /** The listing that a page token belongs to. */
 export interface Listing {
@@ -85,7 +86,5 @@ function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buff
 }
 
 function badToken(field: string): CoordinationError {
-  return new CoordinationError("BAD_FIELD", `${field} was not made for this listing`, {
-    details: new Map([["field", field]]),
-  });
+  return badField(field, "was not made for this listing");
 }

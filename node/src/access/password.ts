@@ -5,7 +5,7 @@
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
-import { CoordinationError } from "../state/index.ts";
+import { badField } from "./bad-field.ts";
 
 const PASSWORD_BYTES_MIN = 8;
 const PASSWORD_BYTES_MAX = 1024;
@@ -37,16 +37,11 @@ const DUMMY_HASH = { parameters: PARAMETERS, salt: new Uint8Array(SALT_BYTES), h
 export function requirePassword(password: string, field: string): void {
   const bytes = Buffer.byteLength(password);
   if (!password.isWellFormed() || bytes < PASSWORD_BYTES_MIN || bytes > PASSWORD_BYTES_MAX) {
-    const bounds = `${PASSWORD_BYTES_MIN} to ${PASSWORD_BYTES_MAX} bytes of UTF-8`;
-    throw badPassword(field, `have ${bounds}`);
+    throw badField(field, `must have ${PASSWORD_BYTES_MIN} to ${PASSWORD_BYTES_MAX} bytes of UTF-8`);
   }
   if (password.trim() === "") {
-    throw badPassword(field, "have a character that is no white space");
+    throw badField(field, "must have a character that is no white space");
   }
-}
-
-function badPassword(field: string, rule: string): CoordinationError {
-  return new CoordinationError("BAD_FIELD", `${field} must ${rule}`, { details: new Map([["field", field]]) });
 }
 
 /**

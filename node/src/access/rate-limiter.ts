@@ -70,13 +70,7 @@ export class RateLimiter {
 
   /** Takes one token for something that has happened already, even if none is left. */
   charge(name: string): void {
-    const limit = this.#limit();
-    if (limit.requests > 0) {
-      const nowMs = this.#nowMs();
-      const bucket = this.#bucketOf(name, nowMs);
-      const fullAtMs = this.#fullFrom(bucket, limit, nowMs) + intervalMs(limit);
-      this.#fullAtMs.set(bucket, Math.min(fullAtMs, fullWhenEmpty(limit, nowMs)));
-    }
+    this.#spend(name, 1, fullWhenEmpty);
   }
 
   /**
@@ -84,16 +78,7 @@ export class RateLimiter {
    * many as it holds when it is full.
    */
   owe(name: string, tokens: number): void {
-    const limit = this.#limit();
-    if (limit.requests > 0) {
-      const nowMs = this.#nowMs();
-      const bucket = this.#bucketOf(name, nowMs);
-      const fullAtMs = this.#fullFrom(bucket, limit, nowMs) + tokens * intervalMs(limit);
-      this.#fullAtMs.set(bucket, Math.min(fullAtMs, fullWhenOwingMost(limit, nowMs)));
-      if (fullAtMs > fullWhenEmpty(limit, nowMs)) {
-        this.#owing.set(bucket, limit);
-      }
-    }
+    this.#spend(name, tokens, fullWhenOwingMost);
   }
 
   /** Gives back a token that was taken for something that does not count. */
@@ -118,6 +103,21 @@ export class RateLimiter {
       fullInMs,
       remaining: Math.max(0, Math.floor(limit.burst - fullInMs / intervalMs(limit) + ROUNDING)),
     };
+  }
+
+  /** @param latestOf returns when the bucket is full at the latest */
+  #spend(name: string, tokens: number, latestOf: (limit: RateLimit, nowMs: number) => number): void {
+    const limit = this.#limit();
+    if (limit.requests > 0) {
+      const nowMs = this.#nowMs();
+      const bucket = this.#bucketOf(name, nowMs);
+      const spentMs = this.#fullFrom(bucket, limit, nowMs) + tokens * intervalMs(limit);
+      const fullAtMs = Math.min(spentMs, latestOf(limit, nowMs));
+      this.#fullAtMs.set(bucket, fullAtMs);
+      if (fullAtMs > fullWhenEmpty(limit, nowMs)) {
+        this.#owing.set(bucket, limit);
+      }
+    }
   }
 
   /** Returns when the bucket is full, if a token is left; else throws the refusal. */

@@ -26,6 +26,7 @@ import {
   type ServiceCalls,
   type ServiceDocument,
   type ServiceRequest,
+  splitTarget,
 } from "../http/index.ts";
 import type { CallSurroundings } from "./connect-call.ts";
 import { connectError, httpStatusOf } from "./connect-error.ts";
@@ -85,8 +86,7 @@ export class ConnectHost implements ServiceCalls {
     if (!url.startsWith(this.#options.pathPrefix)) {
       return false;
     }
-    const queryAt = url.indexOf("?");
-    const path = queryAt === -1 ? url : url.slice(0, queryAt);
+    const { path, query } = splitTarget(request);
     const method = this.#methods.get(path);
     if (method !== undefined) {
       request.calls = method.calls;
@@ -104,7 +104,7 @@ export class ConnectHost implements ServiceCalls {
         plainStatus(status.UNIMPLEMENTED, `The server does not implement the method ${beginningOf(path)}`),
       );
     } else {
-      this.#call(method, request, response, queryAt === -1 ? "" : url.slice(queryAt + 1));
+      this.#call(method, request, response, query);
     }
     return true;
   }

@@ -213,17 +213,16 @@ function problemOf(issue: z.core.$ZodIssue | undefined, schema: z.ZodType): stri
 
 /** The names of the object at this place of a schema; none if they are not known, as below a list. */
 function namesAt(schema: z.ZodType, [name, ...rest]: readonly PropertyKey[]): readonly string[] {
-  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
-  const object = isWrapped ? unwrapped(schema) : schema;
+  const object = unwrapped(schema);
   if (!(object instanceof z.ZodObject)) {
     return [];
   }
   return name === undefined ? Object.keys(object.shape) : namesAt(object.shape[String(name)] as z.ZodType, rest);
 }
 
-function unwrapped(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
-  const inner = schema.unwrap() as z.ZodType;
-  return inner instanceof z.ZodOptional || inner instanceof z.ZodNullable ? unwrapped(inner) : inner;
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return isWrapped ? unwrapped(schema.unwrap() as z.ZodType) : schema;
 }
 
 function ignoreBecauseCloseFollows(): void {}

@@ -27,4 +27,5 @@ export { readReference } from "./reference.ts";
 export { REQUEST_METRICS, RequestObserver, requestIdOf, type ServiceRequest, traceOf } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 export { TrustedProxies } from "./trusted-proxies.ts";
+export { splitTarget } from "./url-encoding.ts";
 export { watchRoutes } from "./watch-routes.ts";

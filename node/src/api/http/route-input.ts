@@ -20,7 +20,7 @@ export function readInput(route: Route, request: Request): RouteInput<Parameters
   return {
     path: readAll(route.pathParameters, "invalid_request", (name) => [decodePercent(String(request.params[name]))]),
     headers: readAll(route.headers, "invalid_header", (name) => headerValues(request, name)),
-    query: readQuery(route.query, request),
+    query: readQuery(route.query ?? {}, request),
     mediaType: mediaTypeOf(route, request),
     body: undefined,
   };
@@ -32,13 +32,8 @@ function mediaTypeOf({ success: { schema, types = [] } }: Route, request: Reques
   return request.accepts([usual, ...others]) || usual;
 }
 
-function readQuery(parameters: Parameters | undefined, request: Request): Readonly<Record<string, unknown>> {
-  const { query } = splitTarget(request);
-  if (parameters === undefined && query === "") {
-    return {};
-  }
-  const declared = parameters ?? {};
-  const values = parseQuery(query);
+function readQuery(declared: Parameters, request: Request): Readonly<Record<string, unknown>> {
+  const values = parseQuery(splitTarget(request).query);
   const read = readAll(declared, "invalid_request", (name) => values.get(name) ?? []);
   for (const name of values.keys()) {
     if (!Object.hasOwn(declared, name)) {

@@ -242,12 +242,14 @@ export class Executor {
         reply(asked, "no");
         return;
       }
-      const answer = (): Response =>
-        this.#answered(
-          call,
-          area,
-          charged(call, replica, () => response(replica, asked)),
-        );
+      const answer = (): Response => {
+        const { rowsRead } = replica.state;
+        try {
+          return this.#answered(call, area, response(replica, asked));
+        } finally {
+          chargeRows(call, replica.state.rowsRead - rowsRead);
+        }
+      };
       const recheckedAnswer = (): Response => {
         requireServed(this.#member, replica);
         requireClient(call);
@@ -307,16 +309,11 @@ export class Executor {
   }
 }
 
-/** Looks up the answer, and charges the caller for the rows that this took beyond those of a usual read. */
-function charged<Response>(call: Call, replica: HostReplica, look: () => Response): Response {
-  const before = replica.state.rowsRead;
-  try {
-    return look();
-  } finally {
-    const requests = Math.floor((replica.state.rowsRead - before) / ROWS_PER_REQUEST);
-    if (requests > 0) {
-      call.charge(requests);
-    }
+/** Charges the caller of a read for the rows beyond those of a usual one. */
+function chargeRows(call: Call, rows: number): void {
+  const requests = Math.floor(rows / ROWS_PER_REQUEST);
+  if (requests > 0) {
+    call.charge(requests);
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  Client,
   credentials,
   type requestCallback,
   Server,
@@ -13,19 +14,16 @@ import {
   decodeRequest,
   GetKeyRequest,
   GetKeyResponse,
-  KeyValueServiceClient,
   MalformedMessageError,
   rawMethods,
   serviceDefinitions,
   WatchKeysRequest,
   WatchKeysResponse,
-  WatchServiceClient,
 } from "./index.ts";
 
 describe("rawMethods", () => {
   let server: Server;
-  let keyValue: KeyValueServiceClient;
-  let watch: WatchServiceClient;
+  let client: Client;
   const received: Buffer[] = [];
 
   before(async () => {
@@ -55,13 +53,11 @@ describe("rawMethods", () => {
         error === null ? resolve(bound) : reject(error),
       );
     });
-    keyValue = new KeyValueServiceClient(`127.0.0.1:${port}`, credentials.createInsecure());
-    watch = new WatchServiceClient(`127.0.0.1:${port}`, credentials.createInsecure());
+    client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   });
 
   after(() => {
-    keyValue?.close();
-    watch?.close();
+    client?.close();
     server?.forceShutdown();
   });
 
@@ -69,13 +65,16 @@ describe("rawMethods", () => {
   function sendBytes(bytes: Buffer, callback: requestCallback<Buffer>): void {
     const path = serviceDefinitions.KeyValueService.getKey.path;
     const identity = (value: Buffer) => value;
-    keyValue.makeUnaryRequest(path, identity, identity, bytes, callback);
+    client.makeUnaryRequest(path, identity, identity, bytes, callback);
   }
 
   it("gives handlers the bytes of a request, and encodes their responses", async () => {
     const request = GetKeyRequest.create({ namespace: "n", key: "k" });
+    const { path, requestSerialize, responseDeserialize } = serviceDefinitions.KeyValueService.getKey;
     const response = await new Promise<GetKeyResponse | undefined>((resolve, reject) => {
-      keyValue.getKey(request, (error, answer) => (error === null ? resolve(answer) : reject(error)));
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error, answer) =>
+        error === null ? resolve(answer) : reject(error),
+      );
     });
     expect(Buffer.from(response?.value ?? []).toString()).to.equal("k");
     expect(response?.revision).to.equal(7n);
@@ -91,7 +90,9 @@ describe("rawMethods", () => {
 
   it("serves streams whose handlers give bytes", async () => {
     const messages: WatchKeysResponse[] = [];
-    const stream = watch.watchKeys(WatchKeysRequest.create({ startRevision: 3n }));
+    const { path, requestSerialize, responseDeserialize } = serviceDefinitions.WatchService.watchKeys;
+    const request = WatchKeysRequest.create({ startRevision: 3n });
+    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
     for await (const message of stream) messages.push(message as WatchKeysResponse);
     expect(messages).to.deep.equal([WatchKeysResponse.create({ created: true, revision: 3n })]);
   });

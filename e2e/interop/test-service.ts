@@ -130,7 +130,8 @@ export class TestService {
       },
       ...{ log: logger, portName: "test", monotonicMs },
     });
-    this.#host.addLibraryService(DEFINITION, HANDLERS as unknown as UntypedServiceImplementation);
+    const handlers = HANDLERS as unknown as UntypedServiceImplementation;
+    this.#host.addLibrary(Object.values(DEFINITION), async () => [{ definition: DEFINITION, handlers }]);
     this.#host.begin(null);
     this.#listener = createServer((socket) => this.#host.accept(socket));
   }

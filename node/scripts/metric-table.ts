@@ -32,7 +32,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["connections", "Connections"],
   ["intakes", "Refused calls"],
   ["traces", "Traces"],
-  ["http2", "HTTP/2 of the gRPC port, unless --grpc-host is grpc-js"],
+  ["http2", "HTTP/2 of the gRPC port"],
 ]);
 
 const TITLE_ROW = ["Name", "Type", "Unit", "Labels", "Meaning"];

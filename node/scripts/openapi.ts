@@ -66,7 +66,7 @@ function application() {
   const log = { error: ignore, warn: ignore, info: ignore, debug: ignore, isLevelEnabled: () => false };
   // It does not listen: it only describes its methods.
   const publicServer = new PublicServer({
-    ...{ member, access, limits, ...timing, logger: log, grpcHost: "quoin", namespaceStreams },
+    ...{ member, access, limits, ...timing, logger: log, namespaceStreams },
     inspection: new MemberInspection(member, { samplesOf: () => [] }),
     backups: new MemberBackups({ host: { ...member, replica: null }, configuration: null, ...timing, log }),
     observer: new CallObserver(new RequestLog(log, 0, monotonicMs), monotonicMs),

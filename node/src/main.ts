@@ -192,7 +192,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...{ member, inspection, backups, access, limits, logger, observer: calls },
     ...timing,
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
-    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost, httpClients: clients },
+    ...{ onRead, namespaceStreams, httpClients: clients },
   });
   const intakes: CallStatistics[] = [...publicServer.callAdmissions];
   const metrics = memberMetrics(

@@ -8,6 +8,7 @@ import path from "node:path";
 import type { Metafile } from "esbuild";
 import { withBundler } from "./bundler.ts";
 import { withEntryUrls } from "./entry-urls.ts";
+import { lazyBuiltins } from "./lazy-builtins.ts";
 import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
 import { repositoryRoot } from "./repository.ts";
 import { oldestNode } from "./runtimes.ts";
@@ -107,7 +108,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
       legalComments: "none",
       metafile: true,
       logLevel: "warning",
-      plugins: [withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
+      plugins: [lazyBuiltins, withEntryUrls(entries, extension), withOwnFiles(ownFiles, directory)],
       // It also warns of code that is not used, and therefore not in the bundle: see below.
       logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
     }),

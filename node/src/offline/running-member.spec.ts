@@ -1,6 +1,7 @@
 import { GetStatusResponse, MemberState } from "@quoin/proto";
 import { expect } from "chai";
-import { comparedRunning, isAddress, livingQuorum, queryMember, type RunningMember } from "./running-member.ts";
+import { comparedRunning, isAddress, livingQuorum, type RunningMember } from "./running-member.ts";
+import { queryMember } from "./status-request.ts";
 
 const VOTERS = ["1", "22", "23"];
 

@@ -4,8 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { enumName, type GetStatusResponse, MemberState, type MemberStatus, serviceDefinitions } from "@quoin/proto";
+import { enumName, type GetStatusResponse, MemberState, type MemberStatus } from "@quoin/proto";
 import { UsageError } from "../command-line/index.ts";
 import type { ComparedMember } from "./member-facts-text.ts";
 
@@ -25,8 +24,6 @@ export interface RunningMember {
   readonly known: GetStatusResponse["known"];
 }
 
-/** Deadline for each member's answer, in milliseconds. */
-const ANSWER_MS = 5_000;
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):(\d{1,5})$/;
 const PORT_MAX = 65_535;
 
@@ -34,31 +31,6 @@ const PORT_MAX = 65_535;
 export function isAddress(text: string): boolean {
   const port = Number(ADDRESS.exec(text)?.[1]);
   return port >= 1 && port <= PORT_MAX;
-}
-
-/** Asks one member. Never rejects: the returned text says why there is no answer. */
-export function queryMember(
-  address: string,
-  security: { readonly token: string; readonly ca: Buffer | null },
-): Promise<RunningMember | string> {
-  const { path, requestSerialize, responseDeserialize } = serviceDefinitions.ClusterAdminService.getStatus;
-  const { token, ca } = security;
-  const client = new Client(address, ca === null ? credentials.createInsecure() : credentials.createSsl(ca));
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
-  metadata.set("api-version", "v1");
-  const deadline = Date.now() + ANSWER_MS;
-  return new Promise<RunningMember | string>((resolve) => {
-    const onAnswer = (error: ServiceError | null, response?: GetStatusResponse): void => {
-      const status = response?.status;
-      resolve(
-        error === null && status !== undefined
-          ? { address, status, known: response?.known }
-          : `${address}: ${error?.details ?? "it does not report its status"}`,
-      );
-    };
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, metadata, { deadline }, onAnswer);
-  }).finally(() => client.close());
 }
 
 /** The token and authorities of these files. Raises UsageError. */

@@ -16,14 +16,7 @@ import {
   furthest,
 } from "./member-facts-text.ts";
 import { describeError } from "./offline-failure.ts";
-import {
-  comparedRunning,
-  isAddress,
-  livingQuorum,
-  queryMember,
-  type RunningMember,
-  readAccess,
-} from "./running-member.ts";
+import { comparedRunning, isAddress, livingQuorum, type RunningMember, readAccess } from "./running-member.ts";
 
 export interface ComparisonOptions {
   /** File with the admin token for running members; undefined = no address is allowed. */
@@ -95,17 +88,18 @@ function isAddressOfRunning(location: string): boolean {
   return isAddress(location) && !existsSync(location);
 }
 
-function queryAll(
+async function queryAll(
   addresses: readonly string[],
   { adminTokenFile, caFile }: ComparisonOptions,
 ): Promise<(RunningMember | string)[]> {
   if (addresses.length === 0) {
-    return Promise.resolve([]);
+    return [];
   }
   if (adminTokenFile === undefined) {
     throw new UsageError(`${addresses[0]} is an admin port: name the file with an admin token by --admin-token-file`);
   }
   const security = readAccess({ adminTokenFile, caFile });
+  const { queryMember } = await import("./status-request.ts");
   return Promise.all(addresses.map((address) => queryMember(address, security)));
 }
 

@@ -28,7 +28,6 @@ describe("parseConfiguration", () => {
       clusterName: "quoin",
       dataDirectory: "data",
       grpc: { host: "127.0.0.1", port: 7400 },
-      grpcHost: "quoin",
       http: { host: "127.0.0.1", port: 7401 },
       admin: null,
       health: null,
@@ -52,11 +51,6 @@ describe("parseConfiguration", () => {
       lingerMs: 0,
       slowRequestMs: 1_000,
     });
-  });
-
-  it("serves gRPC with the host of --grpc-host, and refuses an unknown one", () => {
-    expect(parse("--grpc-host", "grpc-js")).to.deep.include({ grpcHost: "grpc-js" });
-    expect(problem([...REQUIRED, "--grpc-host", "nginx"])).to.include("quoin, grpc-js");
   });
 
   it("takes flags about its environment", () => {

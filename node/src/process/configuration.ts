@@ -7,7 +7,6 @@
 import { isIP } from "node:net";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "../access/index.ts";
-import { DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../api/calls/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "../api/connections/index.ts";
 import { problemOfOrigin, TrustedProxies } from "../api/http/index.ts";
 import type { BackupConfiguration } from "../archive/index.ts";
@@ -37,8 +36,6 @@ export interface Configuration {
   readonly clusterName: string;
   readonly dataDirectory: string;
   readonly grpc: Listen;
-  /** The implementation that serves the public gRPC port. */
-  readonly grpcHost: GrpcHostName;
   readonly http: Listen;
   /** Null = no admin port; then the member ends instead of reporting data that it cannot serve. */
   readonly admin: Listen | null;
@@ -127,7 +124,6 @@ interface Flags extends BackupFlags, RestoreFlags, TraceFlags {
   readonly clusterName: string;
   readonly dataDir: string;
   readonly grpc: Listen;
-  readonly grpcHost: GrpcHostName;
   readonly http: Listen;
   readonly admin?: Listen;
   readonly health?: Listen;
@@ -209,12 +205,6 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--cluster-name <name>", "name of the cluster", parseName, "quoin")
     .requiredOption("--data-dir <directory>", "data directory, used only by this member")
     .option("--grpc <host:port>", "listen for gRPC clients", parseListen, parseListen("127.0.0.1:7400"))
-    .addOption(
-      new Option("--grpc-host <name>", "implementation of the gRPC port: the member's own, or the library grpc-js")
-        .env("QUOIN_GRPC_HOST")
-        .choices(GRPC_HOSTS)
-        .default(DEFAULT_GRPC_HOST),
-    )
     .option("--http <host:port>", "listen for HTTP clients", parseListen, parseListen("127.0.0.1:7401"))
     .option("--admin <host:port>", "listen for cluster administration", parseListen)
     .option("--health <host:port>", "listen for health checks and metrics, plain HTTP", parseListen)
@@ -346,7 +336,6 @@ function configurationOf(flags: Flags): Configuration {
     clusterName: flags.clusterName,
     dataDirectory: flags.dataDir,
     grpc: flags.grpc,
-    grpcHost: flags.grpcHost,
     http: flags.http,
     admin: flags.admin ?? null,
     health: flags.health ?? null,

@@ -5,9 +5,9 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { GetKeyRequest, type GetKeyResponse, KeyValueServiceClient, PutKeyRequest } from "@quoin/proto";
+import { GetKeyRequest, type GetKeyResponse, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { type CountedRequest, exactlyOnceCheck } from "../../verify/history/index.ts";
+import { type Answer, GrpcCaller } from "../harness/index.ts";
 
 interface Put {
   readonly key: string;
@@ -21,10 +21,14 @@ interface Acknowledged {
   readonly modRevision: number;
 }
 
+const { getKey, putKey } = serviceDefinitions.KeyValueService;
 const NAMESPACE = "default";
 const TIMEOUT_MS = 10_000;
 /** The founding creates the namespace `default`, which takes the first revision. */
 const FIRST_REVISION = 1;
+
+/** The connection broke, or the member is stopping: the outcome is unknown. */
+const GONE: ReadonlySet<string> = new Set(["UNAVAILABLE", "CANCELLED", "DEADLINE_EXCEEDED", "UNKNOWN"]);
 
 export class ExactlyOnceLoad {
   readonly #random: (bound: number) => number;
@@ -55,12 +59,12 @@ export class ExactlyOnceLoad {
    * Keeps `clients` puts in flight until the member stops answering; calls `onAcknowledged` after each acknowledgement.
    */
   async run(endpoint: string, token: string, clients: number, onAcknowledged: () => void): Promise<void> {
-    const client = connect(endpoint);
+    const client = connect(endpoint, token);
     const work = async (): Promise<void> => {
       for (;;) {
         const put = this.#next();
         this.#open.set(put.requestId, put);
-        if (!(await this.#send(client, token, put))) {
+        if (!(await this.#send(client, put))) {
           return;
         }
         onAcknowledged();
@@ -72,10 +76,10 @@ export class ExactlyOnceLoad {
 
   /** Sends every open put again, with the same request id. Rejects if one is not answered now. */
   async resendOpen(endpoint: string, token: string): Promise<void> {
-    const client = connect(endpoint);
+    const client = connect(endpoint, token);
     try {
       for (const put of [...this.#open.values()]) {
-        if (!(await this.#send(client, token, put))) {
+        if (!(await this.#send(client, put))) {
           throw new Error(`request ${put.requestId} is not answered by a member that is ready`);
         }
       }
@@ -89,11 +93,11 @@ export class ExactlyOnceLoad {
    * revision and one version per put, and every revision must belong to a put.
    */
   async verify(endpoint: string, token: string): Promise<void> {
-    const client = connect(endpoint);
+    const client = connect(endpoint, token);
     const present = new Map<string, GetKeyResponse>();
     try {
       for (const key of this.#byKey.keys()) {
-        present.set(key, await get(client, token, key));
+        present.set(key, await get(client, key));
       }
     } finally {
       client.close();
@@ -131,28 +135,20 @@ export class ExactlyOnceLoad {
   }
 
   /** Whether the put was acknowledged; false if the member is gone. */
-  #send(client: KeyValueServiceClient, token: string, put: Put): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const request = PutKeyRequest.fromPartial({
-        namespace: NAMESPACE,
-        key: put.key,
-        value: Buffer.from(put.value),
-      });
-      const deadline = Date.now() + TIMEOUT_MS;
-      const call = client.putKey(request, metadataOf(token, put.requestId), { deadline }, (error, response) => {
-        if (error === null) {
-          this.#acknowledge(put, Number(response.modRevision));
-          resolve(true);
-        } else if (isGone(error)) {
-          resolve(false);
-        } else {
-          reject(error);
-        }
-      });
-      call.on("metadata", (metadata) => {
-        this.#replayed += metadata.get("replayed").length;
-      });
+  async #send(client: GrpcCaller, put: Put): Promise<boolean> {
+    const request = PutKeyRequest.fromPartial({
+      namespace: NAMESPACE,
+      key: put.key,
+      value: Buffer.from(put.value),
     });
+    const metadata = new Map([["request-id", put.requestId]]);
+    const answer = await client.call(putKey, request, { timeoutMs: TIMEOUT_MS, metadata });
+    this.#replayed += answer.headers.get("replayed").length;
+    if (GONE.has(answer.code)) {
+      return false;
+    }
+    this.#acknowledge(put, Number(responseOf(answer).modRevision));
+    return true;
   }
 
   #acknowledge(put: Put, modRevision: number): void {
@@ -164,35 +160,25 @@ export class ExactlyOnceLoad {
   }
 }
 
-function connect(endpoint: string): KeyValueServiceClient {
-  return new KeyValueServiceClient(endpoint, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+function connect(endpoint: string, token: string): GrpcCaller {
+  const metadata = new Map([
+    ["authorization", `Bearer ${token}`],
+    ["api-version", "v1"],
+  ]);
+  return new GrpcCaller(endpoint, metadata);
 }
 
-function get(client: KeyValueServiceClient, token: string, key: string): Promise<GetKeyResponse> {
-  return new Promise((resolve, reject) => {
-    const request = GetKeyRequest.fromPartial({ namespace: NAMESPACE, key });
-    const deadline = Date.now() + TIMEOUT_MS;
-    client.getKey(request, metadataOf(token, randomUUID()), { deadline }, (error, response) => {
-      if (error === null) {
-        resolve(response);
-      } else {
-        reject(error);
-      }
-    });
-  });
+async function get(client: GrpcCaller, key: string): Promise<GetKeyResponse> {
+  const request = GetKeyRequest.fromPartial({ namespace: NAMESPACE, key });
+  return responseOf(await client.call(getKey, request, { timeoutMs: TIMEOUT_MS }));
 }
 
-function metadataOf(token: string, requestId: string): Metadata {
-  const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
-  metadata.set("api-version", "v1");
-  metadata.set("request-id", requestId);
-  return metadata;
-}
-
-/** The connection broke, or the member is stopping: the outcome is unknown. */
-function isGone(error: ServiceError): boolean {
-  return [status.UNAVAILABLE, status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNKNOWN].includes(error.code);
+/** @throws Error if the call failed. */
+function responseOf<Response>({ response, code, message }: Answer<Response>): Response {
+  if (response === undefined) {
+    throw new Error(`${code}: ${message}`);
+  }
+  return response;
 }
 
 function equal(key: string, what: string, found: number | string, expected: number | string): void {

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CounterSample } from "@quoin/proto";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
-import { CallObserver, DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
+import { CallObserver } from "../../src/api/calls/index.ts";
 import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
 import { MemberInspection } from "../../src/api/methods/index.ts";
@@ -105,7 +105,6 @@ export class GrpcPorts {
     incarnation = "07".repeat(16),
     limits = DEFAULT_RATE_LIMITS,
     clientLimits = DEFAULT_CLIENT_LIMITS,
-    grpcHost = hostOfEnvironment(),
     tracer: Tracer | null = null,
   ): Promise<GrpcPorts> {
     const member = new SingleMember(incarnation);
@@ -150,7 +149,7 @@ export class GrpcPorts {
       limits,
       clock,
       scheduler: systemScheduler,
-      ...{ logger, grpcHost },
+      logger,
       ...{ connectionLimiter: gateOf("grpc", clock.monotonicMs), clientLimits },
       namespaceStreams,
     });
@@ -177,27 +176,25 @@ export class GrpcPorts {
     { founding }: FoundingSecrets,
     limits = DEFAULT_RATE_LIMITS,
     clientLimits = DEFAULT_CLIENT_LIMITS,
-    grpcHost = hostOfEnvironment(),
     tracer: Tracer | null = null,
   ): Promise<GrpcPorts> {
     const incarnation = Buffer.from(founding.incarnation).toString("hex");
-    const ports = await GrpcPorts.open(incarnation, limits, clientLimits, grpcHost, tracer);
+    const ports = await GrpcPorts.open(incarnation, limits, clientLimits, tracer);
     await ports.member.bootstrap(founding);
     return ports;
   }
 
-  /** The same on this host of gRPC. */
-  static foundedOn(
-    grpcHost: GrpcHostName,
+  /** The same with other limits. */
+  static foundedWithLimits(
     secrets: FoundingSecrets,
-    { limits = DEFAULT_RATE_LIMITS, clientLimits = DEFAULT_CLIENT_LIMITS } = {},
+    { limits = DEFAULT_RATE_LIMITS, clientLimits = DEFAULT_CLIENT_LIMITS },
   ): Promise<GrpcPorts> {
-    return GrpcPorts.founded(secrets, limits, clientLimits, grpcHost);
+    return GrpcPorts.founded(secrets, limits, clientLimits);
   }
 
   /** The same with traces of its calls. */
   static foundedWith(tracer: Tracer, secrets: FoundingSecrets): Promise<GrpcPorts> {
-    return GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, DEFAULT_CLIENT_LIMITS, hostOfEnvironment(), tracer);
+    return GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, DEFAULT_CLIENT_LIMITS, tracer);
   }
 
   /**
@@ -244,16 +241,6 @@ export class GrpcPorts {
     this.#callers.push(caller);
     return caller;
   }
-}
-
-/** The default gRPC host of specs. */
-function hostOfEnvironment(): GrpcHostName {
-  const name = process.env.QUOIN_GRPC_HOST ?? DEFAULT_GRPC_HOST;
-  const host = GRPC_HOSTS.find((each) => each === name);
-  if (host === undefined) {
-    throw new Error(`QUOIN_GRPC_HOST must be one of ${GRPC_HOSTS.join(", ")}`);
-  }
-  return host;
 }
 
 function adminTokenFile(directory: string): string {

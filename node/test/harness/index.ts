@@ -10,7 +10,6 @@ export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";
 export { type ConnectAnswer, ConnectPort, type ConnectRequest } from "./connect-port.ts";
 export { damageTable, flipInPlace, tablesOf, untilDamageIsFound } from "./damaged-table.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
-export { onEachHost } from "./each-host.ts";
 export { FakeTime } from "./fake-time.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, gateOf, type ReportedError } from "./grpc-ports.ts";

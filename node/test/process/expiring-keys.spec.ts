@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { Access, DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
-import { CallObserver, DEFAULT_GRPC_HOST } from "../../src/api/calls/index.ts";
+import { CallObserver } from "../../src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { PublicServer } from "../../src/api/grpc/index.ts";
 import {
@@ -80,7 +80,6 @@ describe("API keys that expire", function () {
       observer: new CallObserver(requestLog, clock.monotonicMs),
       connectionLimiter: gateOf("grpc", clock.monotonicMs),
       clientLimits: DEFAULT_CLIENT_LIMITS,
-      grpcHost: DEFAULT_GRPC_HOST,
       namespaceStreams: new NamespaceStreams(),
       inspection: new MemberInspection(member, { samplesOf: () => [] }),
       backups: new MemberBackups({

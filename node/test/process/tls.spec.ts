@@ -13,7 +13,6 @@ import {
   type Listening,
   MEMBER_PROGRAM,
   MemberUnderTest,
-  onEachHost,
   QUOINCTL_PROGRAM,
   TestProcess,
   until,
@@ -23,7 +22,7 @@ import { TemporaryDirectories, TestAuthority, whyNoCertificates } from "../peers
 
 const HERE = ["IP:127.0.0.1"];
 
-onEachHost("TLS towards clients", function (host) {
+describe("TLS towards clients", function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const clients: Client[] = [];
@@ -55,7 +54,7 @@ onEachHost("TLS towards clients", function (host) {
     copyFileSync(authority.certificate, files.clientAuthorities);
     clientTls = tlsOf(authority, own);
     const shownBy = ["--tls-cert", files.certificate, "--tls-key", files.key];
-    const flags = ["--grpc-host", host, ...shownBy, "--tls-client-ca", files.clientAuthorities];
+    const flags = [...shownBy, "--tls-client-ca", files.clientAuthorities];
     member = new MemberUnderTest(join(directory, "member"), { flags, tls: clientTls });
     listening = await member.start();
     token = await member.token(listening);

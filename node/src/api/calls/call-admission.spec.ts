@@ -9,14 +9,7 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
-import {
-  GrpcPorts,
-  grpcFrame,
-  HalfOpenConnection,
-  onEachHost,
-  rawGrpcCall,
-  until,
-} from "../../../test/harness/index.ts";
+import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Access } from "../../access/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS, REQUEST_MS } from "../connections/index.ts";
@@ -31,7 +24,7 @@ const REQUEST_ID = "0189f7f1-2345-7abc-8def-0123456789ab";
 const MANY = 1_000_000_000;
 const FREE = { member: MANY, address: MANY, user: MANY };
 
-onEachHost("CallIntake", (host) => {
+describe("CallIntake", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
@@ -53,7 +46,7 @@ onEachHost("CallIntake", (host) => {
   });
 
   async function serve(limits: Partial<ClientLimits> = {}): Promise<void> {
-    ports = await GrpcPorts.foundedOn(host, secrets, { clientLimits: { ...DEFAULT_CLIENT_LIMITS, ...limits } });
+    ports = await GrpcPorts.foundedWithLimits(secrets, { clientLimits: { ...DEFAULT_CLIENT_LIMITS, ...limits } });
     token = await ports.token(secrets);
   }
 
@@ -146,24 +139,6 @@ onEachHost("CallIntake", (host) => {
       ...["4", "DEADLINE", "not-executed"],
     ]);
   });
-
-  // The other host closes a refused call at once, even if its client reads nothing.
-  if (host === "grpc-js") {
-    it("closes a connection whose client keeps refused calls open", async () => {
-      await serve({ unverifiedCalls: { member: MANY, address: MANY }, calls: { ...FREE, user: 1 } });
-      const connection = await halfOpen(putKey.path);
-      connection.pause();
-      // More answers than fit into the buffers of the connection, which are up to 10 MiB.
-      const opened = connection.openCalls(40_000);
-      await until("the cut", () => {
-        ports.elapse(REQUEST_MS);
-        // A client that reads nothing notices the end only when it writes.
-        void connection.openCalls(1);
-        return connection.isClosed;
-      });
-      await opened;
-    });
-  }
 
   it("closes a connection after many refused calls, unless a token was verified on it", async () => {
     await serve({ calls: { ...FREE, user: 1 } });

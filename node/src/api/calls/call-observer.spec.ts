@@ -7,7 +7,7 @@ import {
   WatchKeysRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, grpcFrame, onEachHost, rawGrpcCall, until } from "../../../test/harness/index.ts";
+import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Metrics } from "../../telemetry/index.ts";
 import { CALL_METRICS } from "./call-observer.ts";
@@ -18,7 +18,7 @@ const { watchKeys } = serviceDefinitions.WatchService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 const LOCK = { namespace: "default", name: "l" };
 
-onEachHost("CallObserver", (host) => {
+describe("CallObserver", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
@@ -28,7 +28,7 @@ onEachHost("CallObserver", (host) => {
   });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.foundedOn(host, secrets);
+    ports = await GrpcPorts.founded(secrets);
     owner = ports.caller(await ports.token(secrets));
   });
 

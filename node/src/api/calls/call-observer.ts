@@ -7,7 +7,6 @@
  * here, so it counts plain numbers; `npm run bench` measures their cost.
  */
 
-import { status } from "@grpc/grpc-js";
 import {
   type AnsweredRequest,
   counter,
@@ -19,6 +18,7 @@ import {
   type RequestLog,
 } from "../../telemetry/index.ts";
 import { type RequestEnd, type RequestTrace, type Tracer, traceContextOf } from "../../tracing/index.ts";
+import { type StatusCode, status, statusName } from "./grpc-status.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
 const STATUS_CODES = 17;
@@ -62,7 +62,7 @@ export type CallProtocol = "grpc" | "connect";
 
 /** How a call ended. */
 interface CallEnd {
-  readonly code: status;
+  readonly code: StatusCode;
   /** The trailer error-reason; "" = none. */
   readonly reason: string;
   readonly call: ObservedCall;
@@ -75,7 +75,7 @@ interface ObservedCall {
 }
 
 /** The failures that are of the server, as OpenTelemetry counts them: only these make a span failed. */
-const SERVER_FAILURES: ReadonlySet<status> = new Set([
+const SERVER_FAILURES: ReadonlySet<StatusCode> = new Set([
   ...[status.UNKNOWN, status.DEADLINE_EXCEEDED, status.UNIMPLEMENTED],
   ...[status.INTERNAL, status.UNAVAILABLE, status.DATA_LOSS],
 ]);
@@ -149,7 +149,7 @@ function logged({ path }: MethodCalls, { code, reason, call }: CallEnd): Answere
   // The trace of the caller is worth a search in the log, even if this member keeps none.
   const traceId = call.trace?.knownTraceId ?? traceContextOf(call.values("traceparent"))?.traceId;
   return {
-    ...{ protocol: call.protocol, method: path, status: status[code] ?? String(code), reason },
+    ...{ protocol: call.protocol, method: path, status: statusName(code), reason },
     requestId: loggedRequestId(call.values("request-id")),
     ...(traceId === undefined ? {} : { trace_id: traceId }),
   };
@@ -169,7 +169,7 @@ export const CALL_METRICS: readonly Metric<CallObserver>[] = [
     labels: ["service", "method", "code"],
     read: ({ methods }) =>
       methods.flatMap(({ service, method, codes }) =>
-        codes.flatMap((count, code) => (count === 0 ? [] : [[[service, method, status[code] ?? ""], count] as const])),
+        codes.flatMap((count, code) => (count === 0 ? [] : [[[service, method, statusName(code)], count] as const])),
       ),
   }),
   histogram({

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { status } from "@grpc/grpc-js";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts, grpcFrame, onEachHost, rawGrpcCall, until } from "../../../test/harness/index.ts";
+import { GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 
@@ -27,7 +27,7 @@ function compressed(message: Uint8Array): Buffer {
   return frame;
 }
 
-onEachHost("compressed requests over gRPC", (host) => {
+describe("compressed requests over gRPC", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
@@ -38,7 +38,7 @@ onEachHost("compressed requests over gRPC", (host) => {
 
   beforeEach(async () => {
     const requestBytes = { ...DEFAULT_CLIENT_LIMITS.requestBytes, user: BYTES_MAX };
-    ports = await GrpcPorts.foundedOn(host, secrets, { clientLimits: { ...DEFAULT_CLIENT_LIMITS, requestBytes } });
+    ports = await GrpcPorts.foundedWithLimits(secrets, { clientLimits: { ...DEFAULT_CLIENT_LIMITS, requestBytes } });
     token = await ports.token(secrets);
   });
 

@@ -1,7 +1,7 @@
 /** How long a unary call may take, and the answer when its deadline passes. */
 
-import { status } from "@grpc/grpc-js";
 import { CoordinationError } from "../../state/index.ts";
+import { status } from "./grpc-status.ts";
 import { type CallStatus, plainStatus } from "./status.ts";
 
 /** The deadline if the client sets none. */

@@ -7,7 +7,6 @@
  * CANCELLED if the client had gone before.
  */
 
-import { status } from "@grpc/grpc-js";
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
 import { Links } from "../../collections/index.ts";
 import { CoordinationError, type Replayed } from "../../state/index.ts";
@@ -18,6 +17,7 @@ import type { CallMethod } from "./call-method.ts";
 import type { CallObserver, CallProtocol } from "./call-observer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { deadlineExceeded } from "./deadline.ts";
+import { type StatusCode, status } from "./grpc-status.ts";
 import type { OpenCall } from "./open-calls.ts";
 import { type CallStatus, errorStatus } from "./status.ts";
 
@@ -195,7 +195,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   }
 
   /** Counts the end of the call with this status, once. */
-  protected countEnd(code: status, reason: string): void {
+  protected countEnd(code: StatusCode, reason: string): void {
     if (!this.#isCounted) {
       this.#isCounted = true;
       this.#port.observer.end(this.method.calls, this.#startedMs, { code, reason, call: this });

@@ -19,14 +19,11 @@ export { endProcess } from "./end-process.ts";
 export type { ErrorLog } from "./error-log.ts";
 export {
   CONCURRENT_STREAMS_MAX,
-  DEFAULT_GRPC_HOST,
-  GRPC_HOSTS,
-  type GrpcHost,
-  type GrpcHostName,
   KEEPALIVE_TIME_MS,
   KEEPALIVE_TIMEOUT_MS,
   REQUEST_BYTES_MAX,
-} from "./grpc-host.ts";
+} from "./grpc-limits.ts";
+export { type StatusCode, status } from "./grpc-status.ts";
 export { type CallPort, IncomingCall } from "./incoming-call.ts";
 export { type Inflation, requestInflater } from "./inflater.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";

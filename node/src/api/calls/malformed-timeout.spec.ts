@@ -2,11 +2,9 @@ import { randomUUID } from "node:crypto";
 import { status } from "@grpc/grpc-js";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts, grpcFrame, onEachHost, rawGrpcCall } from "../../../test/harness/index.ts";
+import { GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
 import { foundingSecrets } from "../../../test/index.ts";
-import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { Tracer } from "../../tracing/index.ts";
-import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 
 const { path } = serviceDefinitions.KeyValueService.putKey;
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -14,7 +12,7 @@ const CALLER = "00f067aa0ba902b7";
 
 type Spans = Parameters<ConstructorParameters<typeof Tracer>[0]["queue"]["add"]>[0];
 
-onEachHost("a grpc-timeout that cannot be read", (host) => {
+describe("a grpc-timeout that cannot be read", () => {
   let ports: GrpcPorts;
   let token: string;
   let tracer: Tracer;
@@ -26,7 +24,7 @@ onEachHost("a grpc-timeout that cannot be read", (host) => {
     const sampler = { name: "parentbased_always_off", ratio: 0 } as const;
     tracer = new Tracer({ sampler, slowMs: 0, queue, monotonicMs: () => performance.now() });
     const secrets = await foundingSecrets();
-    ports = await GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, DEFAULT_CLIENT_LIMITS, host, tracer);
+    ports = await GrpcPorts.foundedWith(tracer, secrets);
     token = await ports.token(secrets);
   });
 

@@ -6,10 +6,10 @@
  * its message was not written for callers.
  */
 
-import { status } from "@grpc/grpc-js";
 import { encodeStatusDetails, statusDetailsTrailer } from "@quoin/proto";
 import { retryAfterMs } from "../../access/index.ts";
 import { CoordinationError, type ErrorOutcome, type Replayed } from "../../state/index.ts";
+import { type StatusCode, status } from "./grpc-status.ts";
 
 /**
  * A message is sent twice, percent-encoded and in base64, and common clients allow 8 KiB of trailers in total. Only a
@@ -38,7 +38,7 @@ const NOTHING_KNOWN: ErrorDetails = { outcome: "unknown", metadata: new Map(), r
 
 /** How a call ends. */
 export interface CallStatus {
-  readonly code: status;
+  readonly code: StatusCode;
   readonly message: string;
   /** The trailer error-reason; "" = none. */
   readonly reason: string;
@@ -71,7 +71,7 @@ export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: st
 }
 
 /** A status with only a code and a message, like those of gRPC itself. */
-export function plainStatus(code: status, message: string, trailers: readonly string[] = NO_TRAILERS): CallStatus {
+export function plainStatus(code: StatusCode, message: string, trailers: readonly string[] = NO_TRAILERS): CallStatus {
   return { code, message: bounded(message), reason: "", details: null, fields: NO_TRAILERS, trailers };
 }
 
@@ -81,14 +81,14 @@ export function replayedField(replayed: Replayed): readonly string[] {
 }
 
 class FailedStatus implements CallStatus {
-  readonly code: status;
+  readonly code: StatusCode;
   readonly message: string;
   readonly reason: string;
   readonly details: ErrorDetails;
   readonly fields: readonly string[];
 
   constructor(
-    code: status,
+    code: StatusCode,
     message: string,
     reason: string,
     details: ErrorDetails,

@@ -6,7 +6,6 @@
  * until the client, the client's own deadline, or the method ends it. It ends once; later messages are dropped.
  */
 
-import { status } from "@grpc/grpc-js";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import { type Call, type FiniteStream, toError } from "../methods/index.ts";
@@ -14,6 +13,7 @@ import type { AnsweredCall } from "./answered-call.ts";
 import { CheckedCall, type PortContext, type RequestForm } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
+import { status } from "./grpc-status.ts";
 import { errorStatus, plainStatus } from "./status.ts";
 
 /** What all calls of a method share. */

@@ -7,7 +7,6 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { status } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../primitives/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
@@ -23,6 +22,8 @@ import {
   plainStatus,
   REQUEST_BYTES_MAX,
   requestInflater,
+  type StatusCode,
+  status,
 } from "../calls/index.ts";
 import { requestIdOf, traceOf } from "../http/index.ts";
 import { decodeJson } from "../json/index.ts";
@@ -163,7 +164,7 @@ export abstract class ConnectCall extends IncomingCall {
   }
 
   /** Notes that nothing more may be sent after what is sent in this turn. */
-  protected stopForAnswer(code: status, reason: string): void {
+  protected stopForAnswer(code: StatusCode, reason: string): void {
     this.#stop();
     this.countEnd(code, reason);
   }

@@ -1,13 +1,12 @@
 /** Errors of the Connect protocol: their codes, the HTTP statuses that belong to these, and their form in JSON. */
 
-import { status } from "@grpc/grpc-js";
 import { encodedDetails } from "@quoin/proto";
-import type { CallStatus } from "../calls/index.ts";
+import { type CallStatus, type StatusCode, status } from "../calls/index.ts";
 
 const MS_PER_SECOND = 1_000;
 
 /** The names of the codes, and their statuses in HTTP. The code CANCELLED has one l in Connect. */
-const CODES: Readonly<Record<status, readonly [string, number]>> = {
+const CODES: Readonly<Record<StatusCode, readonly [string, number]>> = {
   [status.OK]: ["ok", 200],
   [status.CANCELLED]: ["canceled", 499],
   [status.UNKNOWN]: ["unknown", 500],

@@ -8,7 +8,6 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { status } from "@grpc/grpc-js";
 import { beginningOf, invariant } from "../../primitives/index.ts";
 import {
   type CallHandler,
@@ -18,6 +17,7 @@ import {
   type ErrorLog,
   plainStatus,
   type ServedMethod,
+  status,
 } from "../calls/index.ts";
 import {
   type ClientAddresses,

@@ -1,10 +1,9 @@
 /** A unary call: its message is the body, and its answer is a body with a status of HTTP. */
 
 import { gzip } from "node:zlib";
-import { status } from "@grpc/grpc-js";
 import { invariant } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
-import { type CallStatus, replayedField } from "../calls/index.ts";
+import { type CallStatus, replayedField, status } from "../calls/index.ts";
 import { encodeJson } from "../json/index.ts";
 import { type SharedForms, sharedForms } from "../methods/index.ts";
 import { ConnectCall, type RequestMessage } from "./connect-call.ts";

@@ -8,15 +8,8 @@ import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
-import {
-  CallAdmission,
-  type CallObserver,
-  type CallStatistics,
-  type ErrorLog,
-  type PortContext,
-} from "../calls/index.ts";
+import { CallAdmission, type CallObserver, type CallStatistics, type PortContext } from "../calls/index.ts";
 import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
-import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   type AuditLog,
   BackupListingMethods,
@@ -29,6 +22,7 @@ import {
   type MemberInspection,
   OwnerResetMethod,
 } from "../methods/index.ts";
+import { type ConnectionLog, QuoinHost } from "../quoin-host/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
@@ -44,7 +38,7 @@ export interface AdminServerOptions {
   /** The address of this member for others, for the record of a cluster that it founds. */
   readonly address: MemberAddress;
   readonly clock: Clock;
-  readonly logger: ErrorLog & AuditLog;
+  readonly logger: ConnectionLog & AuditLog;
   readonly observer: CallObserver;
   readonly connectionLimiter: ConnectionLimiter;
   /** What administrators may have open at the same time. */
@@ -71,7 +65,14 @@ export class AdminServer {
       clock,
       logger,
     };
-    const host = new GrpcJsHost({ leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission });
+    const host = new QuoinHost({
+      leaderEndpoint: endpoint,
+      observer,
+      callAdmission: this.#callAdmission,
+      log: logger,
+      portName: connectionLimiter.port,
+      monotonicMs: observer.monotonicMs,
+    });
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member);
     const cluster = new ClusterAdminMethods(executor, member);

@@ -3,52 +3,44 @@
  * server ("") and for each of its services. It needs no token.
  */
 
-import { type ServerWritableStream, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
-import { HealthImplementation } from "grpc-health-check";
-import type { GrpcHost } from "../calls/index.ts";
+import type { LibraryMethod, LibraryService, QuoinHost } from "../quoin-host/index.ts";
+import type { HealthLibrary } from "./health-library.ts";
 
-type WatchCall = ServerWritableStream<unknown, unknown>;
+const HEALTH = "/grpc.health.v1.Health";
+const METHODS: readonly LibraryMethod[] = [
+  { path: `${HEALTH}/Check`, requestStream: false, responseStream: false },
+  { path: `${HEALTH}/List`, requestStream: false, responseStream: false },
+  { path: `${HEALTH}/Watch`, requestStream: false, responseStream: true },
+];
 
 export class HealthService {
   readonly #services: readonly string[];
-  readonly #implementation: HealthImplementation;
-  readonly #watching = new Set<WatchCall>();
+  #isServing = false;
+  #library: HealthLibrary | null = null;
 
   /** Starts as NOT_SERVING. */
   constructor(services: readonly string[]) {
     this.#services = ["", ...services];
-    this.#implementation = new HealthImplementation();
-    this.setServing(false);
   }
 
-  addTo(host: Pick<GrpcHost, "addLibraryService">): void {
-    this.#implementation.addToServer({
-      addService: (definition, handlers) => {
-        // The types of both libraries do not say which kind of method each name is.
-        const all = handlers as UntypedServiceImplementation;
-        const watch = all.watch as (call: WatchCall) => void;
-        const watched = (call: WatchCall): void => {
-          this.#watching.add(call);
-          // The library emits this for every call that is over.
-          call.once("cancelled", () => this.#watching.delete(call));
-          watch(call);
-        };
-        host.addLibraryService(definition, { ...all, watch: watched });
-      },
-    });
+  addTo(host: Pick<QuoinHost, "addLibrary">): void {
+    host.addLibrary(METHODS, () => this.#load());
   }
 
   /** Sets the state for later checks, and sends it to watches. */
-  setServing(serving: boolean): void {
-    for (const service of this.#services) {
-      this.#implementation.setStatus(service, serving ? "SERVING" : "NOT_SERVING");
-    }
+  setServing(isServing: boolean): void {
+    this.#isServing = isServing;
+    this.#library?.setServing(isServing);
   }
 
   /** Ends the watches after their last message; otherwise they would keep the server from stopping. */
   endWatches(): void {
-    for (const call of this.#watching) {
-      call.emit("error", { code: status.UNAVAILABLE, details: "this member is shutting down" });
-    }
+    this.#library?.endWatches();
+  }
+
+  async #load(): Promise<readonly LibraryService[]> {
+    const { HealthLibrary } = await import("./health-library.ts");
+    this.#library = new HealthLibrary(this.#services, this.#isServing);
+    return this.#library.services;
   }
 }

@@ -9,13 +9,13 @@ import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import { generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from "jose";
-import { type GrpcCaller, GrpcPorts, grpcFrame, onEachHost, rawGrpcCall } from "../../../test/harness/index.ts";
+import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 
-onEachHost("public server", (host) => {
+describe("public server", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
@@ -25,7 +25,7 @@ onEachHost("public server", (host) => {
   });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.foundedOn(host, secrets);
+    ports = await GrpcPorts.founded(secrets);
     owner = ports.caller(await ports.token(secrets));
   });
 

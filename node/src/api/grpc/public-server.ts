@@ -18,15 +18,12 @@ import {
   type CallObserver,
   type CallPort,
   type CallStatistics,
-  type GrpcHost,
-  type GrpcHostName,
   type PortContext,
   type ServedMethod,
   serve,
 } from "../calls/index.ts";
 import { ConnectHost } from "../connect-host/index.ts";
 import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
-import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import { ClientAddresses, type ServiceCalls } from "../http/index.ts";
 import {
   BackupListingMethods,
@@ -65,8 +62,6 @@ export interface PublicServerOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly logger: ConnectionLog;
-  /** The implementation that serves the calls. */
-  readonly grpcHost: GrpcHostName;
   readonly observer: CallObserver;
   readonly connectionLimiter: ConnectionLimiter;
   /** What clients may have open at the same time. */
@@ -83,7 +78,7 @@ export interface PublicServerOptions {
 const HTTP_PORT = "http";
 
 export class PublicServer {
-  /** Statistics of its HTTP/2, if Quoin's own implementation serves the port. */
+  /** Statistics of its HTTP/2. */
   readonly http2: Http2Statistics;
   readonly #server: GrpcServer;
   readonly #health: HealthService;
@@ -114,12 +109,8 @@ export class PublicServer {
     };
     const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
     const { monotonicMs } = observer;
-    const quoinHost =
-      options.grpcHost === "quoin"
-        ? new QuoinHost({ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs })
-        : null;
-    this.http2 = quoinHost ?? { counters: null };
-    const host: GrpcHost = quoinHost ?? new GrpcJsHost(callPort);
+    const host = new QuoinHost({ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs });
+    this.http2 = host;
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });

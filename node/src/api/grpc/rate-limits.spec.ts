@@ -11,7 +11,7 @@ import {
   WatchKeysRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts, onEachHost } from "../../../test/harness/index.ts";
+import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 
@@ -23,7 +23,7 @@ const BURST = 5;
 const LIMIT = { requests: 1, windowSecs: 3600, burst: BURST };
 const LIMITED = ["RESOURCE_EXHAUSTED", "RATE_LIMITED"];
 
-onEachHost("rate limits of gRPC", (host) => {
+describe("rate limits of gRPC", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
@@ -33,7 +33,7 @@ onEachHost("rate limits of gRPC", (host) => {
   });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.foundedOn(host, secrets, { limits: { ...DEFAULT_RATE_LIMITS, grpc: LIMIT } });
+    ports = await GrpcPorts.foundedWithLimits(secrets, { limits: { ...DEFAULT_RATE_LIMITS, grpc: LIMIT } });
     owner = ports.caller(await ports.token(secrets));
   });
 

@@ -1,25 +1,17 @@
 /** Server reflection: tools such as grpcurl get the services and messages from the server itself. It needs no token. */
 
-import type { Server, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { AnyDefinition, MessageTypeDefinition } from "@grpc/proto-loader";
-import { ReflectionService } from "@grpc/reflection";
-import { readFileDescriptors } from "@quoin/proto";
-import type { GrpcHost } from "../calls/index.ts";
+import type { LibraryMethod, QuoinHost } from "../quoin-host/index.ts";
+
+const METHODS: readonly LibraryMethod[] = ["v1", "v1alpha"].map((version) => ({
+  path: `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+  requestStream: true,
+  responseStream: true,
+}));
 
 /** Adds reflection for these services of the contract and for the health service. */
-export function addReflection(host: Pick<GrpcHost, "addLibraryService">, services: readonly string[]): void {
-  // The library takes only the descriptors from a definition. Unchanged descriptors keep the names by which files
-  // import each other. Converted to definitions and back, they would lose these names, and clients could not resolve
-  // types.
-  const contract: Pick<MessageTypeDefinition<object, object>, "fileDescriptorProtos"> = {
-    fileDescriptorProtos: readFileDescriptors(),
-  };
-  const definitions = { contract: contract as AnyDefinition };
-  const reflection = new ReflectionService(definitions, { services: [...services, "grpc.health.v1.Health"] });
-  const server: Pick<Server, "addService"> = {
-    addService: (definition: ServiceDefinition, handlers: UntypedServiceImplementation) =>
-      host.addLibraryService(definition, handlers),
-  };
-  // It only adds its services to the server.
-  reflection.addToServer(server as Server);
+export function addReflection(host: Pick<QuoinHost, "addLibrary">, services: readonly string[]): void {
+  host.addLibrary(METHODS, async () => {
+    const { reflectionServices } = await import("./reflection-library.ts");
+    return reflectionServices(services);
+  });
 }

@@ -1,14 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Guard, type MessageCodec, RWMode, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import {
-  type Answer,
-  type AnyMethod,
-  type GrpcCaller,
-  GrpcPorts,
-  methodsByName,
-  onEachHost,
-} from "../../../test/harness/index.ts";
+import { type Answer, type AnyMethod, type GrpcCaller, GrpcPorts, methodsByName } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 
 /** Fields of a message by their TypeScript names. */
@@ -227,14 +220,14 @@ function within(field: Buffer, content: Buffer): Buffer {
 /** An unknown number, and unknown bytes: fields 1000 and 1001. */
 const UNKNOWN = [Buffer.of(0xc0, 0x3e, 0x07), Buffer.of(0xca, 0x3e, 0x01, 0x61)];
 
-onEachHost("retries in other bytes (S13)", (host) => {
+describe("retries in other bytes (S13)", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
 
   before(async () => {
     secrets = await foundingSecrets();
-    ports = await GrpcPorts.foundedOn(host, secrets);
+    ports = await GrpcPorts.founded(secrets);
     owner = ports.caller(await ports.token(secrets));
   });
 

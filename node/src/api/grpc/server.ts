@@ -7,8 +7,8 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from "node:net";
 import { EVERY_ADDRESS, listenAt, type ServerTls } from "../../peers/index.ts";
-import type { GrpcHost } from "../calls/index.ts";
 import type { ConnectionLimiter } from "../connections/index.ts";
+import type { QuoinHost } from "../quoin-host/index.ts";
 
 /**
  * Error codes for an address that this machine does not have, and for an address family that its kernel does not have.
@@ -16,7 +16,7 @@ import type { ConnectionLimiter } from "../connections/index.ts";
 const UNAVAILABLE: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
 
 export interface GrpcServerOptions {
-  readonly host: GrpcHost;
+  readonly host: QuoinHost;
   readonly callAdmission: { stop(): void };
   readonly connectionLimiter: ConnectionLimiter;
 }

@@ -4,10 +4,9 @@
  * A call by the Connect protocol is a request of both observers, and counts once, as a call of its service.
  */
 
-import { status } from "@grpc/grpc-js";
 import { RequestCounts_Kind as Kind, type RequestCounts } from "@quoin/proto";
 import { quantileSeconds, REQUEST_BOUNDS } from "../../telemetry/index.ts";
-import type { CallObserver } from "../calls/index.ts";
+import { type CallObserver, status } from "../calls/index.ts";
 import type { RequestObserver } from "../http/index.ts";
 
 /** The requests of one kind since the start. */

@@ -1,6 +1,5 @@
 /** A connection of a client: finds the method of each request, and refuses requests that are not calls of a method. */
 import type { Socket } from "node:net";
-import { status } from "@grpc/grpc-js";
 import {
   type CloseResult,
   type ConnectionHandler,
@@ -10,7 +9,7 @@ import {
   type StreamHandler,
 } from "../../http2/index.ts";
 import { beginningOf } from "../../primitives/index.ts";
-import { type CallPort, ClientConnection, type ErrorLog, plainStatus } from "../calls/index.ts";
+import { type CallPort, ClientConnection, type ErrorLog, plainStatus, status } from "../calls/index.ts";
 import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
 import { type ClosureLog, CUT } from "./closure-log.ts";
 import { type CallSurroundings, WireCall } from "./wire-call.ts";

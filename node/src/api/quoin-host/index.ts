@@ -4,4 +4,5 @@
  */
 
 export { HTTP2_METRICS, type Http2Statistics } from "./http2-metrics.ts";
+export type { LibraryMethod, LibraryService } from "./lazy-service.ts";
 export { type ConnectionLog, QuoinHost, type QuoinHostOptions } from "./quoin-host.ts";

@@ -3,9 +3,10 @@
  * reflection, which clients call rarely.
  */
 import { EventEmitter } from "node:events";
-import { type MethodDefinition, type sendUnaryData, status, type UntypedHandleCall } from "@grpc/grpc-js";
-import { type AnsweredCall, type MethodCalls, plainStatus } from "../calls/index.ts";
-import type { RequestSink, WireMethod } from "./wire-method.ts";
+import type { MethodDefinition, sendUnaryData, UntypedHandleCall } from "@grpc/grpc-js";
+import { type AnsweredCall, plainStatus, type StatusCode, status } from "../calls/index.ts";
+import type { LibraryService } from "./lazy-service.ts";
+import type { LoadedMethod, RequestSink } from "./wire-method.ts";
 
 type Definition = MethodDefinition<unknown, unknown>;
 type UnaryHandler = (call: { readonly request: unknown }, respond: sendUnaryData<unknown>) => void;
@@ -13,21 +14,34 @@ type StreamHandler = (call: LibraryServiceCall) => void;
 
 /** The error that a library returns instead of a message. */
 interface LibraryError {
-  readonly code?: status;
+  readonly code?: StatusCode;
   readonly details?: string;
 }
 
 const ignore = (): void => undefined;
 
-export function libraryMethod(definition: Definition, handler: UntypedHandleCall, calls: MethodCalls): WireMethod {
-  const { path, requestStream, responseStream, responseSerialize } = definition;
-  const method = { path, requestStream, responseStream, needsToken: false, calls, serialize: responseSerialize };
+/** Returns the methods of services by their full names. */
+export function libraryMethods(services: readonly LibraryService[]): ReadonlyMap<string, LoadedMethod> {
+  const methods = new Map<string, LoadedMethod>();
+  for (const { definition, handlers } of services) {
+    for (const [name, method] of Object.entries(definition)) {
+      const handler = handlers[name] ?? handlers[method.originalName ?? name];
+      if (handler !== undefined) {
+        methods.set(method.path, libraryMethod(method, handler));
+      }
+    }
+  }
+  return methods;
+}
+
+function libraryMethod(definition: Definition, handler: UntypedHandleCall): LoadedMethod {
+  const { requestStream, responseStream, responseSerialize: serialize } = definition;
   if (requestStream) {
     const open = (call: AnsweredCall<unknown>) => openStream(definition, handler as unknown as StreamHandler, call);
-    return { ...method, handler: null, open };
+    return { serialize, handler: null, open };
   }
   return {
-    ...method,
+    serialize,
     open: null,
     handler: (call: AnsweredCall<unknown>, bytes: Buffer) => {
       const request = decoded(definition, call, bytes);

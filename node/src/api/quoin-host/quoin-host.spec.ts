@@ -27,7 +27,7 @@ describe("the host of Quoin", () => {
   });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.foundedOn("quoin", secrets);
+    ports = await GrpcPorts.founded(secrets);
     token = await ports.token(secrets);
   });
 
@@ -277,7 +277,7 @@ describe("the host of Quoin", () => {
 
   it("counts a call as open until its client has received the answer", async () => {
     await ports.close();
-    ports = await GrpcPorts.foundedOn("quoin", secrets, {
+    ports = await GrpcPorts.foundedWithLimits(secrets, {
       clientLimits: { ...DEFAULT_CLIENT_LIMITS, calls: { member: 10, address: 10, user: 1 } },
     });
     token = await ports.token(secrets);

@@ -1,19 +1,20 @@
 /** Serves gRPC on node/src/http2: the table of methods, and the start and stop of the host. */
 import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
-import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../primitives/index.ts";
-import type { CallPort, ErrorLog, GrpcHost, ServedMethod } from "../calls/index.ts";
+import type { CallPort, ErrorLog, ServedMethod } from "../calls/index.ts";
 import type { WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
 import { ClosureLog } from "./closure-log.ts";
 import { HostConnection } from "./host-connection.ts";
 import type { Http2Statistics } from "./http2-metrics.ts";
-import { libraryMethod } from "./library-method.ts";
+import { type LibraryMethod, type LibraryService, lazyMethod } from "./lazy-service.ts";
+import { libraryMethods } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
-import type { WireMethod } from "./wire-method.ts";
+import { reportBug } from "./wire-call.ts";
+import type { LoadedMethod, WireMethod } from "./wire-method.ts";
 
 export type ConnectionLog = ErrorLog & WarningLog;
 
@@ -25,7 +26,7 @@ export interface QuoinHostOptions extends CallPort {
   readonly monotonicMs: () => number;
 }
 
-export class QuoinHost implements GrpcHost, Http2Statistics {
+export class QuoinHost implements Http2Statistics {
   readonly #options: QuoinHostOptions;
   readonly #methods = new Map<string, WireMethod>();
   readonly #closeLog: ClosureLog;
@@ -40,6 +41,7 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
     return this.#server?.counters ?? null;
   }
 
+  /** Serves methods of the contract. */
   addMethods(methods: readonly ServedMethod[]): void {
     for (const { definition, needsToken, mayWait, handler } of methods) {
       const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
@@ -52,17 +54,28 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
     }
   }
 
-  addLibraryService(definition: ServiceDefinition, handlers: UntypedServiceImplementation): void {
-    for (const [name, method] of Object.entries(definition)) {
-      const handler = handlers[name] ?? handlers[method.originalName ?? name];
-      if (handler !== undefined) {
-        const { path, responseStream } = method;
-        const calls = this.#options.observer.callsOf({ path, responseStream, mayWait: responseStream });
-        this.#methods.set(path, libraryMethod(method, handler, calls));
-      }
+  /**
+   * Serves methods that a library implements for grpc-js.
+   *
+   * @param load returns the services with these methods. It is called once, with the first call of one of them.
+   */
+  addLibrary(methods: readonly LibraryMethod[], load: () => Promise<readonly LibraryService[]>): void {
+    let loading: Promise<ReadonlyMap<string, LoadedMethod>> | null = null;
+    for (const method of methods) {
+      const { path, responseStream } = method;
+      const calls = this.#options.observer.callsOf({ path, responseStream, mayWait: responseStream });
+      const loadMethod = async (): Promise<LoadedMethod> => {
+        loading ??= load().then(libraryMethods);
+        const loaded = (await loading).get(path);
+        invariant(loaded !== undefined, `the library has the method ${path}`);
+        return loaded;
+      };
+      const onError = (error: unknown) => reportBug(error, this.#options.log, path);
+      this.#methods.set(path, lazyMethod({ ...method, needsToken: false, calls }, loadMethod, onError));
     }
   }
 
+  /** Begins to serve; without `tls`, unencrypted. Call it once, after all methods were added. */
   begin(tls: ServerTls | null): void {
     const server = new Http2Server({
       limits: HOST_LIMITS,
@@ -78,10 +91,12 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
     this.#server = server;
   }
 
+  /** Serves a connection. */
   accept(socket: Socket): void {
     this.#server?.accept(socket);
   }
 
+  /** Serves no more connections, lets open calls finish, and ends the remaining ones after `graceMs` milliseconds. */
   async stop(graceMs: number): Promise<void> {
     await this.#server?.drain(graceMs);
   }

@@ -6,9 +6,15 @@
  * message in pieces may be copied a few times. Memory grows with the bytes that have arrived, not with the announced
  * length.
  */
-import { status } from "@grpc/grpc-js";
 import { beginningOf } from "../../primitives/index.ts";
-import { type CallStatus, type Inflation, plainStatus, REQUEST_BYTES_MAX, requestInflater } from "../calls/index.ts";
+import {
+  type CallStatus,
+  type Inflation,
+  plainStatus,
+  REQUEST_BYTES_MAX,
+  requestInflater,
+  status,
+} from "../calls/index.ts";
 import { ACCEPT_ENCODING } from "./answer-fields.ts";
 
 export interface RequestUser {

@@ -4,7 +4,6 @@
  * Data of the request that arrive before the headers are admitted wait; the flow control windows bound them. Answers
  * leave with the other output of their connection at the end of the turn.
  */
-import { status } from "@grpc/grpc-js";
 import type { ServerConnection, ServerStream, StreamHandler } from "../../http2/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
@@ -18,6 +17,7 @@ import {
   IncomingCall,
   malformedTimeout,
   plainStatus,
+  status,
 } from "../calls/index.ts";
 import { OK_TRAILERS, RESPONSE_FIELDS, statusFields } from "./answer-fields.ts";
 import { timeoutMsOf } from "./grpc-timeout.ts";
@@ -38,6 +38,8 @@ interface WaitingMessage {
   readonly taken: () => void;
 }
 
+/** The answer to a call whose handler has a bug. */
+export const UNKNOWN_ERROR = plainStatus(status.UNKNOWN, "Unknown error");
 /** The prefix of the message that is being sent. The connection copies it. */
 const prefix = Buffer.alloc(PREFIX_BYTES);
 /** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
@@ -276,12 +278,8 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     try {
       start();
     } catch (error) {
-      if (error instanceof InvariantViolation) {
-        endProcess(error);
-        return;
-      }
-      this.#surroundings.log.error({ err: error, method: this.method.path }, "a request failed because of a bug");
-      this.end(plainStatus(status.UNKNOWN, "Unknown error"));
+      reportBug(error, this.#surroundings.log, this.method.path);
+      this.end(UNKNOWN_ERROR);
     }
   }
 
@@ -323,4 +321,13 @@ function reportedOf(fields: readonly string[]): readonly string[] {
 
 function writePrefix(length: number): void {
   prefix.writeUInt32BE(length, 1);
+}
+
+/** Logs what a handler has thrown. A broken invariant ends the process. */
+export function reportBug(error: unknown, log: ErrorLog, method: string): void {
+  if (error instanceof InvariantViolation) {
+    endProcess(error);
+  } else {
+    log.error({ err: error, method }, "a request failed because of a bug");
+  }
 }

@@ -15,3 +15,6 @@ export interface WireMethod extends CallMethod {
   /** Called when a request begins; only for a method whose request may have many messages. */
   readonly open: ((call: AnsweredCall<unknown>) => RequestSink) | null;
 }
+
+/** What the calls of a method do. */
+export type LoadedMethod = Pick<WireMethod, "serialize" | "handler" | "open">;

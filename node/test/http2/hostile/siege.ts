@@ -17,7 +17,6 @@ import {
 import { type Experience, WellBehavedClient } from "./well-behaved-client.ts";
 
 const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
-const MEMBER_FLAGS = ["--grpc-host", "quoin"];
 const MS_PER_SECOND = 1_000;
 /** Time for the member to notice that connections are gone. */
 const QUIET_POLL_MS = 60_000;
@@ -54,7 +53,7 @@ export class Siege {
   }
 
   static async begin(directory: string): Promise<Siege> {
-    const member = new MemberUnderTest(directory, { flags: MEMBER_FLAGS });
+    const member = new MemberUnderTest(directory);
     try {
       const listening = await member.start();
       const siege = new Siege(member, listening, await member.token(listening));

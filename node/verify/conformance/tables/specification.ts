@@ -9,8 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ChannelCredentials,
   credentials,
-  type Client as GrpcClient,
+  Client as GrpcClient,
   Metadata,
+  type MethodDefinition,
   type requestCallback,
   type ServiceError,
   status,
@@ -23,13 +24,7 @@ const RETRY_DELAY_MS = 50;
 /** The last one takes half a minute, independent of the service. */
 const ATTEMPTS_MAX = 16;
 
-/** A unary method of a generated client. */
-type Method<Request, Response> = (
-  request: Request,
-  metadata: Metadata,
-  options: { readonly deadline?: number },
-  callback: requestCallback<Response>,
-) => unknown;
+const { KeyValueService: keys, LockService: locks, MemoryService: memory } = proto.serviceDefinitions;
 
 interface Options {
   readonly requestId?: string;
@@ -39,22 +34,17 @@ interface Options {
 
 /** Everything that a program needs to use the service. */
 class Client {
-  readonly keys: proto.KeyValueServiceClient;
-  readonly locks: proto.LockServiceClient;
-  readonly memory: proto.MemoryServiceClient;
+  readonly #client: GrpcClient;
   readonly #token: string;
 
   constructor(endpoint: string, security: ChannelCredentials, token: string) {
     this.#token = token;
-    this.keys = new proto.KeyValueServiceClient(endpoint, security);
-    this.locks = new proto.LockServiceClient(endpoint, security);
-    this.memory = new proto.MemoryServiceClient(endpoint, security);
+    this.#client = new GrpcClient(endpoint, security);
   }
 
   /** Calls the operation once; rejects with the error of the library. */
   call<Request, Response>(
-    client: GrpcClient,
-    method: Method<Request, Response>,
+    { path, requestSerialize, responseDeserialize }: MethodDefinition<Request, Response>,
     request: Request,
     { requestId = randomUUID(), timeoutMs, token = this.#token }: Options = {},
   ): Promise<Response> {
@@ -64,20 +54,19 @@ class Client {
     metadata.set("request-id", requestId);
     const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
     return new Promise((resolve, reject) => {
-      method.call(client, request, metadata, options, (error: ServiceError | null, response?: Response) => {
+      const answered: requestCallback<Response> = (error, response) => {
         if (error !== null) {
           reject(error);
         } else {
           resolve(response as Response);
         }
-      });
+      };
+      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, answered);
     });
   }
 
   close(): void {
-    for (const client of [this.keys, this.locks, this.memory]) {
-      client.close();
-    }
+    this.#client.close();
   }
 }
 
@@ -118,95 +107,88 @@ export const specification: Table = {
       await withClients(context, async (here, elsewhere) => {
         const namespace = context.freeNamespaceName();
         const make = proto.CreateNamespaceRequest.fromPartial({ namespace });
-        await here.call(here.keys, here.keys.createNamespace, make);
-        expect(await failure(elsewhere.call(elsewhere.keys, elsewhere.keys.createNamespace, make))).to.equal(
-          "ALREADY_EXISTS",
-        );
+        await here.call(keys.createNamespace, make);
+        expect(await failure(elsewhere.call(keys.createNamespace, make))).to.equal("ALREADY_EXISTS");
         const key = { namespace, key: "configuration" };
         const get = proto.GetKeyRequest.fromPartial(key);
-        expect(await failure(here.call(here.keys, here.keys.getKey, get))).to.equal("NOT_FOUND");
+        expect(await failure(here.call(keys.getKey, get))).to.equal("NOT_FOUND");
         const put = proto.PutKeyRequest.fromPartial({ ...key, value: Buffer.from("one") });
-        await here.call(here.keys, here.keys.putKey, put);
-        const { value } = await elsewhere.call(elsewhere.keys, elsewhere.keys.getKey, get);
+        await here.call(keys.putKey, put);
+        const { value } = await elsewhere.call(keys.getKey, get);
         expect(value, "one consistent order, at whichever member").to.deep.equal(Buffer.from("one"));
         const swap = proto.CompareAndSwapRequest.fromPartial({
           ...{ ...key, expectedValue: Buffer.from("one"), newValue: Buffer.from("two") },
         });
         const outcomes = await Promise.all([
-          here.call(here.keys, here.keys.compareAndSwap, swap),
-          elsewhere.call(elsewhere.keys, elsewhere.keys.compareAndSwap, swap),
+          here.call(keys.compareAndSwap, swap),
+          elsewhere.call(keys.compareAndSwap, swap),
         ]);
         expect(outcomes.map(({ success }) => success).sort()).to.deep.equal([false, true]);
         const list = proto.ListKeysRequest.fromPartial({ namespace });
-        const { items } = await here.call(here.keys, here.keys.listKeys, list);
+        const { items } = await here.call(keys.listKeys, list);
         expect(items.map((item) => item.key)).to.deep.equal(["configuration"]);
         const remove = proto.DeleteKeyRequest.fromPartial(key);
-        await elsewhere.call(elsewhere.keys, elsewhere.keys.deleteKey, remove);
-        expect(await failure(here.call(here.keys, here.keys.deleteKey, remove))).to.equal("NOT_FOUND");
+        await elsewhere.call(keys.deleteKey, remove);
+        expect(await failure(here.call(keys.deleteKey, remove))).to.equal("NOT_FOUND");
       });
     },
     "locks and unlocks, with a life in seconds": async (context) => {
       await withClients(context, async (here, elsewhere) => {
         const lock = { namespace: context.namespace, name: context.name(), ttlSeconds: 1n };
         const acquire = proto.AcquireLockRequest.fromPartial(lock);
-        expect(await failure(here.call(here.locks, here.locks.acquireLock, acquire))).to.equal("NOT_FOUND");
-        await here.call(here.locks, here.locks.createLock, proto.CreateLockRequest.fromPartial(lock));
+        expect(await failure(here.call(locks.acquireLock, acquire))).to.equal("NOT_FOUND");
+        await here.call(locks.createLock, proto.CreateLockRequest.fromPartial(lock));
         const again = proto.CreateLockRequest.fromPartial(lock);
-        expect(await failure(here.call(here.locks, here.locks.createLock, again))).to.equal("ALREADY_EXISTS");
-        expect((await here.call(here.locks, here.locks.acquireLock, acquire)).acquired).to.equal(true);
+        expect(await failure(here.call(locks.createLock, again))).to.equal("ALREADY_EXISTS");
+        expect((await here.call(locks.acquireLock, acquire)).acquired).to.equal(true);
         // It is not released: its life ends.
         for (;;) {
-          const { acquired } = await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireLock, acquire);
+          const { acquired } = await elsewhere.call(locks.acquireLock, acquire);
           if (acquired) {
             break;
           }
           await sleep(RETRY_DELAY_MS);
         }
         const describe = proto.DescribeLockRequest.fromPartial(lock);
-        expect((await here.call(here.locks, here.locks.describeLock, describe)).name).to.equal(lock.name);
+        expect((await here.call(locks.describeLock, describe)).name).to.equal(lock.name);
         const release = proto.ReleaseLockRequest.fromPartial(lock);
-        await elsewhere.call(elsewhere.locks, elsewhere.locks.releaseLock, release).catch(() => undefined);
-        await here.call(here.locks, here.locks.forceReleaseLock, proto.ForceReleaseLockRequest.fromPartial(lock));
+        await elsewhere.call(locks.releaseLock, release).catch(() => undefined);
+        await here.call(locks.forceReleaseLock, proto.ForceReleaseLockRequest.fromPartial(lock));
       });
     },
     "shares read-write locks": async (context) => {
       await withClients(context, async (here, elsewhere) => {
         const lock = { namespace: context.namespace, name: context.name(), ttlSeconds: 60n };
-        await here.call(here.locks, here.locks.createRwLock, proto.CreateRWLockRequest.fromPartial(lock));
+        await here.call(locks.createRwLock, proto.CreateRWLockRequest.fromPartial(lock));
         const read = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.READ });
         const write = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.WRITE });
-        const outcomes = [
-          await here.call(here.locks, here.locks.acquireRwLock, read),
-          await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireRwLock, write),
-        ];
+        const outcomes = [await here.call(locks.acquireRwLock, read), await elsewhere.call(locks.acquireRwLock, write)];
         expect(outcomes.map(({ acquired }) => acquired)).to.deep.equal([true, false]);
-        await here.call(here.locks, here.locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
-        expect((await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireRwLock, write)).acquired).to.equal(true);
+        await here.call(locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+        expect((await elsewhere.call(locks.acquireRwLock, write)).acquired).to.equal(true);
         const describe = proto.DescribeRWLockRequest.fromPartial(lock);
-        expect((await here.call(here.locks, here.locks.describeRwLock, describe)).name).to.equal(lock.name);
-        await here.call(here.locks, here.locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+        expect((await here.call(locks.describeRwLock, describe)).name).to.equal(lock.name);
+        await here.call(locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
       });
     },
     "allocates, writes, reads, resizes, lists and frees memory": async (context) => {
       await withClients(context, async (here, elsewhere) => {
         const { namespace } = context;
         const allocate = proto.AllocateMemoryRequest.fromPartial({ namespace, sizeBytes: 1_024n });
-        const { regionId } = await here.call(here.memory, here.memory.allocateMemory, allocate);
+        const { regionId } = await here.call(memory.allocateMemory, allocate);
         const region = { namespace, regionId };
         const write = proto.WriteMemoryRequest.fromPartial({ ...region, offset: 10n, data: Buffer.from("hello") });
-        await here.call(here.memory, here.memory.writeMemory, write);
+        await here.call(memory.writeMemory, write);
         const read = proto.ReadMemoryRequest.fromPartial({ ...region, offset: 10n, length: 5n });
-        const { data } = await elsewhere.call(elsewhere.memory, elsewhere.memory.readMemory, read);
+        const { data } = await elsewhere.call(memory.readMemory, read);
         expect(Buffer.from(data).toString()).to.equal("hello");
         const resize = proto.ResizeMemoryRequest.fromPartial({ ...region, sizeBytes: 2_048n });
-        await elsewhere.call(elsewhere.memory, elsewhere.memory.resizeMemory, resize);
-        await here.call(here.memory, here.memory.describeMemory, proto.DescribeMemoryRequest.fromPartial(region));
+        await elsewhere.call(memory.resizeMemory, resize);
+        await here.call(memory.describeMemory, proto.DescribeMemoryRequest.fromPartial(region));
         const list = proto.ListMemoryRegionsRequest.fromPartial({ namespace });
-        await here.call(here.memory, here.memory.listMemoryRegions, list);
-        await here.call(here.memory, here.memory.freeMemory, proto.FreeMemoryRequest.fromPartial(region));
-        expect(await failure(elsewhere.call(elsewhere.memory, elsewhere.memory.readMemory, read))).to.equal(
-          "NOT_FOUND",
-        );
+        await here.call(memory.listMemoryRegions, list);
+        await here.call(memory.freeMemory, proto.FreeMemoryRequest.fromPartial(region));
+        expect(await failure(elsewhere.call(memory.readMemory, read))).to.equal("NOT_FOUND");
       });
     },
     "retries with the same request id and backoff until it knows, and has done it once": async (context) => {
@@ -219,7 +201,7 @@ export const specification: Table = {
           try {
             // So short that the first attempts may time out before the answer.
             const options = { requestId, timeoutMs: 2 ** (attempt - 1) };
-            const { success } = await client.call(client.keys, client.keys.compareAndSwap, swap, options);
+            const { success } = await client.call(keys.compareAndSwap, swap, options);
             expect(success, "whichever attempt did it").to.equal(true);
             return;
           } catch (error) {
@@ -235,10 +217,10 @@ export const specification: Table = {
     "learns from the status what is wrong with its credential": async (context) => {
       await withClients(context, async (here) => {
         const get = proto.GetKeyRequest.fromPartial({ namespace: context.namespace, key: "k" });
-        const call = here.call(here.keys, here.keys.getKey, get, { token: "not.a.token" });
+        const call = here.call(keys.getKey, get, { token: "not.a.token" });
         expect(await failure(call)).to.equal("UNAUTHENTICATED");
         const token = context.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
-        const denied = here.call(here.keys, here.keys.getKey, get, { token });
+        const denied = here.call(keys.getKey, get, { token });
         expect(await failure(denied)).to.equal("PERMISSION_DENIED");
       });
     },

@@ -3,18 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 
 /** What clients may know about the cluster: the addresses of its members, and which member is the leader. */
 
@@ -344,34 +333,6 @@ export interface ClusterServiceServer extends UntypedServiceImplementation {
   /** Lists the members and names the leader. The read is linearizable. */
   getCluster: handleUnaryCall<GetClusterRequest, GetClusterResponse>;
 }
-
-export interface ClusterServiceClient extends Client {
-  /** Lists the members and names the leader. The read is linearizable. */
-  getCluster(
-    request: GetClusterRequest,
-    callback: (error: ServiceError | null, response: GetClusterResponse) => void,
-  ): ClientUnaryCall;
-  getCluster(
-    request: GetClusterRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: GetClusterResponse) => void,
-  ): ClientUnaryCall;
-  getCluster(
-    request: GetClusterRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: GetClusterResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const ClusterServiceClient = makeGenericClientConstructor(
-  ClusterServiceService,
-  "coordination.v1.ClusterService",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): ClusterServiceClient;
-  service: typeof ClusterServiceService;
-  serviceName: string;
-};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 

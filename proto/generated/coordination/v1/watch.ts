@@ -3,20 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { KeyValue, RWMode } from "./types.ts";
 
 /** Streams of changes of keys and locks. */
@@ -1409,54 +1396,6 @@ export interface WatchServiceServer extends UntypedServiceImplementation {
    */
   listStreams: handleUnaryCall<ListStreamsRequest, ListStreamsResponse>;
 }
-
-export interface WatchServiceClient extends Client {
-  /** Watches the keys with a prefix. */
-  watchKeys(request: WatchKeysRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchKeysResponse>;
-  watchKeys(
-    request: WatchKeysRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<WatchKeysResponse>;
-  /** Watches the locks with a prefix, both exclusive and read-write locks. */
-  watchLocks(request: WatchLocksRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchLocksResponse>;
-  watchLocks(
-    request: WatchLocksRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<WatchLocksResponse>;
-  /**
-   * Lists the open streams of one member, page by page: watches of keys and locks, and followers of event logs. It
-   * needs the access `admin` in the namespace of the request or, without a namespace, the namespaces `*`. The answering
-   * member asks the named one. The list is not a part of the replicated state: streams may begin and end between two
-   * pages. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE when the named
-   * member does not answer, or its release does not know this call.
-   */
-  listStreams(
-    request: ListStreamsRequest,
-    callback: (error: ServiceError | null, response: ListStreamsResponse) => void,
-  ): ClientUnaryCall;
-  listStreams(
-    request: ListStreamsRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: ListStreamsResponse) => void,
-  ): ClientUnaryCall;
-  listStreams(
-    request: ListStreamsRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ListStreamsResponse) => void,
-  ): ClientUnaryCall;
-}
-
-export const WatchServiceClient = makeGenericClientConstructor(
-  WatchServiceService,
-  "coordination.v1.WatchService",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): WatchServiceClient;
-  service: typeof WatchServiceService;
-  serviceName: string;
-};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 

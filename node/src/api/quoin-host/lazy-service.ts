@@ -1,0 +1,87 @@
+/**
+ * Services that libraries implement. They are loaded with the first call of one of their methods, because loading takes
+ * a tenth of the processor time of a member's start, and most members never get such a call.
+ */
+import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { AnsweredCall, CallMethod } from "../calls/index.ts";
+import { UNKNOWN_ERROR } from "./wire-call.ts";
+import type { LoadedMethod, RequestSink, WireMethod } from "./wire-method.ts";
+
+/** What a library gives to a server of grpc-js. */
+export interface LibraryService {
+  readonly definition: ServiceDefinition;
+  readonly handlers: UntypedServiceImplementation;
+}
+
+/** A method of a library, by its full name. */
+export type LibraryMethod = Pick<CallMethod, "path" | "requestStream" | "responseStream">;
+
+/**
+ * Returns a method that behaves as the loaded one does.
+ *
+ * @param load returns the loaded method; it may be called for each call.
+ * @param onError called if the library cannot be loaded, or fails.
+ */
+export function lazyMethod(
+  method: CallMethod,
+  load: () => Promise<LoadedMethod>,
+  onError: (error: unknown) => void,
+): WireMethod {
+  let serialize: WireMethod["serialize"] | undefined;
+  const withLoaded = (call: AnsweredCall<unknown>, use: (loaded: LoadedMethod) => void): void => {
+    load()
+      .then((loaded) => {
+        serialize = loaded.serialize;
+        if (!call.hasEnded) {
+          use(loaded);
+        }
+      })
+      .catch((error: unknown) => {
+        onError(error);
+        call.end(UNKNOWN_ERROR);
+      });
+  };
+  return {
+    ...method,
+    serialize: (response) => (serialize as WireMethod["serialize"])(response),
+    handler: (call: AnsweredCall<unknown>, bytes: Buffer) =>
+      withLoaded(call, ({ handler }) => handler?.(call as never, bytes)),
+    open: method.requestStream
+      ? (call) => {
+          const sink = new LazySink();
+          withLoaded(call, ({ open }) => open !== null && sink.pass(open(call)));
+          return sink;
+        }
+      : null,
+  };
+}
+
+/** Keeps messages until there is a sink for them. The limit of a client's requests in memory bounds them. */
+class LazySink implements RequestSink {
+  #sink: RequestSink | null = null;
+  #waiting: ((sink: RequestSink) => void)[] = [];
+
+  message(bytes: Buffer): void {
+    this.#do((sink) => sink.message(bytes));
+  }
+
+  end(): void {
+    this.#do((sink) => sink.end());
+  }
+
+  pass(sink: RequestSink): void {
+    this.#sink = sink;
+    for (const act of this.#waiting) {
+      act(sink);
+    }
+    this.#waiting = [];
+  }
+
+  #do(act: (sink: RequestSink) => void): void {
+    if (this.#sink === null) {
+      this.#waiting.push(act);
+    } else {
+      act(this.#sink);
+    }
+  }
+}

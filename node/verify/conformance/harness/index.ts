@@ -28,6 +28,7 @@ export {
   isWithinSeconds,
   succeeded,
 } from "./expectations.ts";
+export { follow } from "./follow.ts";
 export {
   answered,
   expectHttpRefusal,

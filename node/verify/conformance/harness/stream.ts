@@ -6,6 +6,10 @@ import { until } from "./until.ts";
 export class Stream<Response> {
   readonly messages: Response[] = [];
   readonly cancel: () => void;
+  /** Called for each message. */
+  onMessage: ((message: Response) => void) | null = null;
+  /** Called once, at the end. */
+  onEnd: ((answer: Answer<never>) => void) | null = null;
   #end: Answer<never> | null = null;
 
   /** @param cancel ends the stream from this side. */
@@ -16,11 +20,15 @@ export class Stream<Response> {
   /** Called by the connection for each message. */
   receive(message: Response): void {
     this.messages.push(message);
+    this.onMessage?.(message);
   }
 
   /** Called by the connection at the end. */
   end(answer: Answer<never>): void {
-    this.#end ??= answer;
+    if (this.#end === null) {
+      this.#end = answer;
+      this.onEnd?.(answer);
+    }
   }
 
   /**

@@ -9,6 +9,7 @@ import {
   claimsOf,
   EVENT_STREAM,
   expectHttpRefusal,
+  follow,
   followEvents,
   getCluster,
   getKey,
@@ -345,7 +346,7 @@ async function expectEnd(context: TestContext, token: string, revoke: () => Prom
   sequenceOf(await append(context.http(), path, "an event"));
   const tail = await followEvents(context, path, { http });
   const watched = { namespace: context.namespace, prefix: context.prefix };
-  const watch = connection.stream(watchKeys, watched);
+  const watch = follow(connection, watchKeys, watched);
   context.atEnd(async () => watch.cancel());
   await Promise.all([tail.first(1), watch.until("the watch to be in place", ([first]) => first)]);
   const slowest = new SlowestAnswer(context.httpElsewhere(), path);

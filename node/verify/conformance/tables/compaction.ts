@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import {
   compact,
+  follow,
   NotApplicable,
   putKey,
   type Table,
@@ -41,7 +42,7 @@ export const compaction: Table = {
     "begin at the first revision that is kept": async (context) => {
       const kept = await compacted(context);
       const { namespace, prefix } = context;
-      const watch = context.here.stream(watchKeys, { namespace, prefix, startRevision: kept });
+      const watch = follow(context.here, watchKeys, { namespace, prefix, startRevision: kept });
       try {
         const event = await watch.until("the first event", (messages) => messages.flatMap(({ events }) => events)[0]);
         expect(event.kv?.modRevision).to.equal(kept);

@@ -6,6 +6,7 @@ import {
   acquireLock,
   claimsOf,
   deleteKey,
+  follow,
   getCluster,
   getMemberCounters,
   listKeyVersions,
@@ -103,7 +104,7 @@ export const listings: readonly Table[] = [
       "show the streams of every member through this one": async (context) => {
         requireAdministrator(context);
         const { namespace, prefix } = context;
-        const watch = context.elsewhere.stream(watchKeys, { namespace, prefix });
+        const watch = follow(context.elsewhere, watchKeys, { namespace, prefix });
         try {
           await watch.until("the watch is active", ([first]) => first);
           const { members } = await context.ask(getCluster, {});

@@ -13,6 +13,7 @@ import {
   compareAndSwap,
   deleteKey,
   expectFields,
+  follow,
   isAtLeast,
   isWithinSeconds,
   putKey,
@@ -36,7 +37,7 @@ async function watching(
   fields: Partial<WatchKeysRequest>,
   use: (watch: Watch, created: WatchKeysResponse) => Promise<void>,
 ): Promise<void> {
-  const watch = connection.stream(watchKeys, fields);
+  const watch = follow(connection, watchKeys, fields);
   try {
     const created = await watch.until("the watch to be in place", ([first]) => first);
     await use(watch, created);
@@ -224,7 +225,7 @@ export const keyWatches: Table = {
     },
     "shows every change once to many watchers, and in one order": async (context) => {
       const watched = prefixOf(context);
-      const watches = [context.here, context.elsewhere, context.here].map((at) => at.stream(watchKeys, watched));
+      const watches = [context.here, context.elsewhere, context.here].map((at) => follow(at, watchKeys, watched));
       try {
         await Promise.all(watches.map((watch) => watch.until("it to be in place", (messages) => messages.length > 0)));
         const revisions = await putSome(context, watched.prefix, 20);

@@ -14,6 +14,7 @@ import {
   acquireRWLock,
   type Connection,
   expectFields,
+  follow,
   forceReleaseLock,
   isAtLeast,
   putKey,
@@ -40,7 +41,7 @@ async function watching(
   fields: Partial<WatchLocksRequest>,
   use: (watch: Watch, created: WatchLocksResponse) => Promise<void>,
 ): Promise<void> {
-  const watch = connection.stream(watchLocks, fields);
+  const watch = follow(connection, watchLocks, fields);
   try {
     const created = await watch.until("the watch to be in place", ([first]) => first);
     await use(watch, created);

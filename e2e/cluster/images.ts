@@ -161,8 +161,9 @@ export async function buildProductImage(
     await pull(base);
     const settings = { ...others, BASE_IMAGE: base.image };
     const build = { context: sources, dockerfile: join(sources, "Dockerfile"), settings };
-    // Gives the first stage a name; otherwise it would be pruned, and installed again for each build.
-    const first = { ...build, image: BUILD_STAGE_IMAGE, stage: "build", log: "image-build-stage" };
+    // Gives the last stage with packages a name; otherwise that stage and the one below it would be pruned, and installed
+    // again for each build.
+    const first = { ...build, image: BUILD_STAGE_IMAGE, stage: "bundler", log: "image-build-stage" };
     await buildImage(first, `${archive}.id`);
     await buildArchive({ ...build, ...stage, image, archive, log: "image-product" });
     await prune();

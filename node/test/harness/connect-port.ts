@@ -1,7 +1,7 @@
 /** The services of GrpcPorts on an HTTP port of 127.0.0.1, by the Connect protocol. */
 
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   closeHttpServer,
@@ -29,11 +29,19 @@ export interface ConnectAnswer {
 
 export class ConnectPort {
   readonly origin: string;
+  /** All requests, as the server has them. */
+  readonly requests: readonly IncomingMessage[];
   readonly #token: string;
   readonly #close: () => Promise<void>;
 
-  private constructor(origin: string, token: string, close: () => Promise<void>) {
+  private constructor(
+    origin: string,
+    requests: readonly IncomingMessage[],
+    token: string,
+    close: () => Promise<void>,
+  ) {
     this.origin = origin;
+    this.requests = requests;
     this.#token = token;
     this.#close = close;
   }
@@ -49,7 +57,9 @@ export class ConnectPort {
     observer: RequestObserver | null = null,
   ): Promise<ConnectPort> {
     const { httpCalls } = ports.publicServer;
+    const requests: IncomingMessage[] = [];
     const application: RequestListener = (request, response) => {
+      requests.push(request);
       if (!httpCalls.serve(request, response)) {
         response.writeHead(404).end();
       }
@@ -58,7 +68,7 @@ export class ConnectPort {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    return new ConnectPort(`http://127.0.0.1:${port}`, token, () => closeHttpServer(server, 0));
+    return new ConnectPort(`http://127.0.0.1:${port}`, requests, token, () => closeHttpServer(server, 0));
   }
 
   /** Calls a method as curl does, such as `KeyValueService/GetKey`, with JSON unless the headers say otherwise. */

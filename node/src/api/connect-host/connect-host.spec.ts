@@ -337,6 +337,8 @@ describe("the services over HTTP", () => {
           const messages = watches.watchKeys({ namespace: "default" });
           for await (const { created, events } of messages) {
             if (created) {
+              const { rawHeaders, headers } = http.requests.at(-1) ?? expect.fail("the server got the request");
+              expect([rawHeaders, headers], "headers that it still keeps").to.deep.equal([[], {}]);
               await http.call("KeyValueService/PutKey", { body: { ...greeting, valueText: "seen" } });
             }
             if (events.length > 0) {

@@ -4,6 +4,7 @@ import type { Response } from "express";
 import type { CoordinationError } from "../../state/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import { httpErrorOf } from "./http-error.ts";
+import { forgetHeaders } from "./request-observer.ts";
 import type { Answer } from "./route.ts";
 import { ASKED_CACHING, sendFile } from "./stored-file.ts";
 
@@ -40,6 +41,7 @@ function sendStream(
   if (response.req.method === "HEAD") {
     response.end();
   } else {
+    forgetHeaders(response.req);
     stream(new HttpStream(response, reportBug));
     response.flushHeaders();
   }

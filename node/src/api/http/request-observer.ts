@@ -53,6 +53,22 @@ export function requestIdOf(request: IncomingMessage): string {
   return id;
 }
 
+/** Characters of a `traceparent` that is kept; longer ones are not valid. */
+const TRACE_CHARACTERS_MAX = 256;
+
+/**
+ * Frees the headers of a request whose answer is a stream: there may be 16 KiB of them, for as long as the client wants.
+ * What the end of the stream is reported with stays.
+ */
+export function forgetHeaders(request: IncomingMessage): void {
+  requestIdOf(request);
+  const [traceparent = "", ...others] = request.headersDistinct.traceparent ?? [];
+  const isKept = traceparent !== "" && traceparent.length <= TRACE_CHARACTERS_MAX && others.length === 0;
+  request.rawHeaders = [];
+  request.headers = isKept ? { traceparent } : {};
+  request.headersDistinct = isKept ? { traceparent: [traceparent] } : {};
+}
+
 /** A request as the server passes it on: what serves it may name it for the metrics. */
 export interface ServiceRequest extends IncomingMessage {
   /** The method of a service to which the request goes, instead of a route. */

@@ -35,6 +35,8 @@ describe("the quota of streams", () => {
   let bugs: unknown[];
   let hub: EventHub;
   let answers: IncomingMessage[];
+  /** The requests as the server has them. */
+  let requests: IncomingMessage[];
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -67,6 +69,7 @@ describe("the quota of streams", () => {
     });
     bugs = [];
     answers = [];
+    requests = [];
     const application = createHttpApplication({
       ...{ access, clock: systemClock, limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock) },
       health: { live: () => [], ready: () => [] },
@@ -74,7 +77,10 @@ describe("the quota of streams", () => {
       reportBug: (error) => void bugs.push(error),
       routes: logRoutes(new EventLogMethods(member, new Executor(member), hub, systemClock), systemScheduler),
     });
-    server = createHttpServer(application).listen(0, "127.0.0.1");
+    server = createHttpServer((request, response) => {
+      requests.push(request);
+      application(request, response);
+    }).listen(0, "127.0.0.1");
     await once(server, "listening");
   }
 
@@ -155,6 +161,22 @@ describe("the quota of streams", () => {
     expect((await watch()).end?.reason).equal("QUOTA");
     watching.cancel();
     await until("the watch to be over", async () => (await get(events, TAIL)).statusCode === 200);
+  });
+
+  it("is all that a stream costs: of its request's headers, only the trace is kept", async () => {
+    const traceparent = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
+    const events = `/logs/${newLog()}/events`;
+    for (const [given, kept] of [
+      [traceparent, { traceparent }],
+      ["x".repeat(8_000), {}],
+    ] as const) {
+      const headers = { ...TAIL, traceparent: given, padding: "x".repeat(4_000) };
+      expect((await get(events, headers)).statusCode).equal(200);
+      const request = requests.at(-1) ?? expect.fail("the server got the request");
+      expect(request.rawHeaders).deep.equal([]);
+      expect(request.headers).deep.equal(kept);
+      expect(Object.keys(request.headersDistinct)).deep.equal(Object.keys(kept));
+    }
   });
 
   it("is separate for each namespace and each member", async () => {

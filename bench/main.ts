@@ -28,6 +28,7 @@ import {
   syncMsMedian,
 } from "./measuring/index.ts";
 import { FiguresError, runMicro } from "./micro/index.ts";
+import { NoisyError, runNoisy } from "./noisy/index.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
 import { runTimeline, TimelineError } from "./timeline/index.ts";
 
@@ -140,6 +141,8 @@ try {
     await runCompare(asked.options, interrupted);
   } else if (asked?.kind === "interference") {
     await runInterference(asked.options, interrupted);
+  } else if (asked?.kind === "noisy") {
+    await runNoisy(asked.options, interrupted);
   } else if (asked?.kind === "timeline") {
     await runTimeline(asked.options, interrupted);
   }
@@ -147,7 +150,12 @@ try {
   process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   if (error instanceof UsageError) {
     console.error(`npm run bench: ${error.message}\nSee npm run bench -- put --help`);
-  } else if (error instanceof BuildError || error instanceof FiguresError || error instanceof InterferenceError) {
+  } else if (
+    error instanceof BuildError ||
+    error instanceof FiguresError ||
+    error instanceof InterferenceError ||
+    error instanceof NoisyError
+  ) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
   } else if (error instanceof UnfairError) {
     console.error(`npm run bench: ${error.message}; nothing was compared`);

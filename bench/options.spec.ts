@@ -84,6 +84,17 @@ describe("options of a benchmark", () => {
     });
   });
 
+  it("of noisy have defaults, and are read from the arguments", () => {
+    const defaults = { seconds: 10, only: null, markdown: null, json: null };
+    expect(parseOptions(["noisy"])).to.deep.equal({ kind: "noisy", options: defaults });
+    const args = "noisy --seconds 2 --only ^puts --markdown m --json j";
+    expect(parseOptions(args.split(" "))).to.deep.equal({
+      kind: "noisy",
+      options: { seconds: 2, only: /^puts/, markdown: "m", json: "j" },
+    });
+    expect(() => parseOptions(["noisy", "--only", "("])).to.throw(UsageError, "--only");
+  });
+
   it("of interference have defaults, and are read from the arguments", () => {
     const counts = { rounds: 3, seconds: 20, inFlight: 16, valueBytes: 4_096, missedMib: 256, warmUpSeconds: 5 };
     expect(parseOptions(["interference"])).to.deep.equal({

@@ -6,6 +6,7 @@ import { type CompareOptions, compareCommand } from "./compare/index.ts";
 import { type InterferenceOptions, interferenceCommand } from "./interference/index.ts";
 import type { Target } from "./measuring/index.ts";
 import { type MicroOptions, microCommand } from "./micro/index.ts";
+import { type NoisyOptions, noisyCommand } from "./noisy/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
 import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
 
@@ -47,6 +48,7 @@ export type ParsedCommand =
   | { readonly kind: "compare"; readonly options: CompareOptions }
   | { readonly kind: "interference"; readonly options: InterferenceOptions }
   | { readonly kind: "micro"; readonly options: MicroOptions }
+  | { readonly kind: "noisy"; readonly options: NoisyOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
 
 /** Parses the arguments. Returns null for --help. Raises UsageError. */
@@ -78,6 +80,10 @@ export function parseOptions(args: readonly string[]): ParsedCommand | null {
     asked = { kind: "interference", options };
   });
   program.addCommand(interference.copyInheritedSettings(program));
+  const noisy = noisyCommand({ count: parseCount, pattern: parsePattern }, (options) => {
+    asked = { kind: "noisy", options };
+  });
+  program.addCommand(noisy.copyInheritedSettings(program));
   const timeline = timelineCommand(parseCount, (options) => {
     asked = { kind: "timeline", options };
   });

@@ -282,6 +282,8 @@ describe("quoinctl backup", () => {
       expect(newest.err)
         .to.include("not checked: that the state can be rebuilt")
         .and.to.include(`quoin-node backup verify store --key-file ${at("key")}`);
+      const named = await quoinctl(["verify", "store", ...key(), "--cluster", clusterId]);
+      expect(named.err, "a member has another flag for it").to.include(`verify store --cluster-id ${clusterId} --key`);
       const verified = await quoinctl(["verify", "store", ...key(), "--backup", ids[0]!.slice(0, 8), "-o", "json"]);
       expect(JSON.parse(verified.out)).to.deep.include({ index: 10, end_index: 40, objects: 4, entries: 30 });
       const shown = await quoinctl(["verify", "store", ...key()], { isTTY: true });

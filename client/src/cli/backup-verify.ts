@@ -168,7 +168,7 @@ not checked: that the state can be rebuilt with the digest of the cluster. To ch
 function rebuildCommandFor(text: string, options: VerifyOptions): string {
   const { keyFile, allowUnencrypted = false, credentialsFile, cluster } = options;
   const given = [
-    ...(cluster === undefined ? [] : ["--cluster", cluster]),
+    ...(cluster === undefined ? [] : ["--cluster-id", cluster]),
     ...(keyFile === undefined ? [] : ["--key-file", keyFile]),
     ...(allowUnencrypted ? ["--allow-unencrypted"] : []),
     ...(credentialsFile === undefined ? [] : ["--credentials-file", credentialsFile]),

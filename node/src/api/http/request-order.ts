@@ -1,7 +1,8 @@
 /**
  * The order of the requests of each connection. A client may send a request before it has the answers to earlier ones
  * (pipelining). Each request begins when the one before is answered, because it may depend on it (RFC 9112, section
- * 9.3.2). Requests behind an answer that ends the connection never begin, so a client can safely send them again.
+ * 9.3.2), and in a turn of its own. Requests behind an answer that ends the connection never begin, so a client can
+ * safely send them again.
  */
 
 import type { ServerResponse } from "node:http";
@@ -34,11 +35,8 @@ export class RequestOrder {
     } else if (responses.length > UNANSWERED_MAX) {
       socket.destroy();
     } else {
-      previous.once("close", () => {
-        if (!socket.destroyed && !socket.writableEnded) {
-          begin();
-        }
-      });
+      // In another turn: an answer that is ready at once ends in this one, and so would hundreds of others.
+      previous.once("close", () => setImmediate(beginUnlessEnded, socket, begin));
     }
   }
 
@@ -52,5 +50,11 @@ export class RequestOrder {
     return this.#responses
       .get(socket)
       ?.findLast(({ closed, headersSent, req }) => !closed && !headersSent && req.complete);
+  }
+}
+
+function beginUnlessEnded(socket: Socket, begin: () => void): void {
+  if (!socket.destroyed && !socket.writableEnded) {
+    begin();
   }
 }

@@ -217,6 +217,27 @@ describe("HTTP server", () => {
       expect(count).to.equal(1);
     });
 
+    it("take turns with other work: each begins in a turn of its own", async () => {
+      let turn = 0;
+      const begunIn = new Set<number>();
+      await serve(({ url }, response) => {
+        begunIn.add(turn);
+        response.end(url);
+      });
+      let isOver = false;
+      const count = (): void => {
+        turn++;
+        if (!isOver) {
+          setImmediate(count);
+        }
+      };
+      setImmediate(count);
+      connection.send(request("/").repeat(4) + request("/last"));
+      await connection.until(/last$/);
+      isOver = true;
+      expect(begunIn.size).to.equal(5);
+    });
+
     it("get no answer of a later request that is not HTTP", async () => {
       await serve(note);
       connection.send(`${request("/1")}nonsense\r\n\r\n`);

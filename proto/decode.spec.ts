@@ -48,9 +48,13 @@ function assertRoundTrip<Message>(codec: MessageCodec<Message>, messages: fc.Arb
   );
 }
 
-function refusal<Message>(codec: MessageCodec<Message>, encoded: Uint8Array): MalformedMessageError {
+function refusal<Message>(
+  codec: MessageCodec<Message>,
+  encoded: Uint8Array,
+  fieldsMax?: number,
+): MalformedMessageError {
   try {
-    decodeRequest(codec, encoded);
+    decodeRequest(codec, encoded, fieldsMax);
   } catch (error) {
     if (error instanceof MalformedMessageError) return error;
     throw error;
@@ -399,6 +403,26 @@ describe("decodeRequest: refusals", () => {
     expect(() => decodeRequest(PutKeyRequest, nested(100))).not.to.throw();
     expect(refusal(PutKeyRequest, nested(101)).problem).to.equal("wire");
     expect(refusal(PutKeyRequest, nested(100_000)).problem).to.equal("wire");
+  });
+
+  it("refuses more fields than it is told, known or not, at any depth, also if there is nothing in them", () => {
+    const max = 20_000;
+    const guards = Buffer.alloc(2 * max, Buffer.of(0x3a, 0));
+    expect(decodeRequest(PutKeyRequest, guards, max).guard).to.deep.equal({
+      lockName: "",
+      fencingToken: 0n,
+      rw: false,
+    });
+    const unknown = Buffer.alloc(2 * (max + 1), Buffer.of(0x78, 0));
+    // Field 7 with 20,000 fields that it does not know.
+    const within = Buffer.concat([Buffer.of(0x3a, 0xc0, 0xb8, 0x02), unknown.subarray(2)]);
+    const group = Buffer.concat([Buffer.of(0x7b), unknown.subarray(2), Buffer.of(0x7c)]);
+    for (const encoded of [Buffer.concat([guards, guards.subarray(0, 2)]), unknown, within, group]) {
+      const error = refusal(PutKeyRequest, encoded, max);
+      expect(error.message).to.equal("the message has too many fields");
+      expect([error.problem, error.field]).to.deep.equal(["fields", undefined]);
+      decodeRequest(PutKeyRequest, encoded);
+    }
   });
 
   it("turns random and damaged bytes into a message or a MalformedMessageError, never into another error", () => {

@@ -27,10 +27,15 @@ function decodeUtf8(bytes: Uint8Array): string {
  * are errors at any depth. Unknown fields are ignored. The `bytes` fields of the result are views of the input, not
  * copies.
  *
+ * @param fieldsMax how many fields the message may have, with those of the messages in it; a server bounds requests.
  * @throws MalformedMessageError naming the field, if one field is wrong.
  */
-export function decodeRequest<Message>(codec: MessageCodec<Message>, bytes: Uint8Array): Message {
-  checkWire(bytes, codec.$type);
+export function decodeRequest<Message>(
+  codec: MessageCodec<Message>,
+  bytes: Uint8Array,
+  fieldsMax = Number.POSITIVE_INFINITY,
+): Message {
+  checkWire(bytes, codec.$type, fieldsMax);
   // A plain view: from a Buffer the decoder would make Buffers, whose slice() does not copy, unlike Uint8Array.slice().
   const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return codec.decode(new BinaryReader(view, decodeUtf8));

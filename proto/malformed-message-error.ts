@@ -7,13 +7,15 @@
  * - `wire`: the bytes do not follow the protobuf encoding (cut off, an impossible length, tag or group).
  * - `utf8`: a string field is not valid UTF-8.
  * - `int64-range`: an int64 field lies outside ±(2^53 − 1) (rule S17).
+ * - `fields`: there are more fields than a request may have.
  */
-export type MalformedMessageProblem = "wire" | "utf8" | "int64-range";
+export type MalformedMessageProblem = "wire" | "utf8" | "int64-range" | "fields";
 
 const descriptions: Readonly<Record<MalformedMessageProblem, string>> = {
   wire: "is cut off or malformed",
   utf8: "is not valid UTF-8",
   "int64-range": "is outside ±(2^53 - 1)",
+  fields: "has too many fields",
 };
 
 /** Thrown by decodeRequest; the API answers it as INVALID_ARGUMENT / BAD_FIELD. */

@@ -144,10 +144,11 @@ const OF_TENANT: readonly Noise[] = [
       60_000,
     ),
   ),
-  calls("writes of 1 MiB into a region", 16, (channel, { regionId }, at) =>
+  calls("writes of 1 MiB into a region", 16, (channel, { namespace, regionId }, at) =>
     channel.ask(
       memory.writeMemory,
       proto.WriteMemoryRequest.fromPartial({
+        namespace,
         regionId,
         offset: BigInt(at * KIBIBYTE),
         data: Buffer.alloc(MEBIBYTE / 2),
@@ -157,7 +158,7 @@ const OF_TENANT: readonly Noise[] = [
   requests(
     "appends of 100 events",
     32,
-    ({ logId }) => `/logs/${logId}/append_batch`,
+    ({ logId }) => `/logs/${logId}/append_batch?delimiter=%0A`,
     (target) => ({
       method: "POST",
       headers: { ...bearer(target), "Idempotency-Key": randomUUID() },
@@ -210,14 +211,17 @@ const OF_TENANT: readonly Noise[] = [
       const path = `/logs/${target.logId}/events`;
       const tally = await repeat(100, over, async (at) => {
         const response = await answer((target.members[at % 2] as { http: string }).http, path, { headers });
+        const end = (): void => void response.destroy();
+        over.addEventListener("abort", end, { once: true });
         let bytes = 0;
         for await (const piece of response) {
           bytes += piece.length;
-          if (bytes > MEBIBYTE || over.aborted) {
+          if (bytes > MEBIBYTE) {
             break;
           }
         }
-        response.destroy();
+        over.removeEventListener("abort", end);
+        end();
         return response.statusCode === 200;
       });
       return String(tally);

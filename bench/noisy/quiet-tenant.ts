@@ -51,14 +51,7 @@ export class QuietTenant {
     // It ends when the client is closed.
     this.#follow(watch).catch(() => undefined);
     await this.#client.keyValue.put(this.#namespace, "first", "value");
-    const beginMs = performance.now();
-    let done = 0;
-    this.#timer = setInterval(() => {
-      // The timer may be late: then several are due.
-      for (; beginMs + done * INTERVAL_MS <= performance.now(); done++) {
-        this.#once(beginMs + done * INTERVAL_MS);
-      }
-    }, INTERVAL_MS);
+    this.#schedule(performance.now());
   }
 
   /** What the tenant noticed since the last call. Calls that are still open count with their age. */
@@ -77,8 +70,17 @@ export class QuietTenant {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#client.close();
+  }
+
+  /** Makes the calls that are due at this time, and all later ones; the timer may be late, and so several may be due. */
+  #schedule(dueMs: number): void {
+    let nextMs = dueMs;
+    for (; nextMs <= performance.now(); nextMs += INTERVAL_MS) {
+      this.#once(nextMs);
+    }
+    this.#timer = setTimeout(() => this.#schedule(nextMs), nextMs - performance.now());
   }
 
   #once(dueMs: number): void {

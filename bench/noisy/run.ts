@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,6 +29,8 @@ const QUIET = "quiet";
 const NOISY = "noisy";
 const NOISE_PROCESS = fileURLToPath(new URL("noise-process.ts", import.meta.url));
 const MS_PER_SECOND = 1_000;
+/** Clients run on other machines. Here they must not take processor time that members need. */
+const LOWEST_PRIORITY = 19;
 /** After a noise: connections close, debts are paid, and short-lived keys expire. */
 const REST_MS = 3_000;
 const LEADER_POLL_MS = 100;
@@ -103,21 +105,25 @@ class Site {
   static async begin(dataDirectory: string): Promise<Site> {
     const basePort = await freeBasePort();
     const cluster = await LocalCluster.start({ members: MEMBERS, basePort, dataDirectory });
-    const { grpc, http, admin, apiKey } = cluster.endpoints;
-    const owner = createClient({ endpoints: grpc, httpEndpoints: http, credentials: { apiKey, httpEndpoints: http } });
+    const { grpc, http, apiKey } = cluster.endpoints;
+    const credentials = { apiKey, httpEndpoints: http };
+    const owner = createClient({ endpoints: grpc, httpEndpoints: http, credentials });
+    const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials }));
+    let quiet: QuietTenant | null = null;
     try {
       const quietTokens = await createTenant(owner, http, dataDirectory, QUIET);
       const noisyTokens = await createTenant(owner, http, dataDirectory, NOISY);
       const target = { namespace: NOISY, token: await noisyTokens.token(), ...(await furnish(owner)) };
-      const quiet = new QuietTenant(grpc, http, quietTokens, QUIET);
+      quiet = new QuietTenant(grpc, http, quietTokens, QUIET);
       await quiet.start();
-      const admins = admin.map((endpoint) =>
-        createAdminClient({ endpoint, credentials: { apiKey, httpEndpoints: http } }),
-      );
       const version = (await (admins[0] as AdminClient).getStatus()).status.version;
       const ports = Array.from({ length: MEMBERS }, (_, at) => addressesOf(basePort, at));
       return new Site(cluster, ports, admins, version, quiet, target);
     } catch (error) {
+      quiet?.stop();
+      for (const admin of admins) {
+        admin.close();
+      }
       await cluster.stop();
       throw error;
     } finally {
@@ -133,7 +139,7 @@ class Site {
     const members = this.#ports.toSorted((one, other) => {
       return Number(other.grpc === before.grpc) - Number(one.grpc === before.grpc);
     });
-    const did = await makeNoise(noise, { ...this.#target, members, seconds });
+    const did = await makeNoise(noise, { ...this.#target, members, seconds }, () => void this.#quiet.take());
     const during = this.#quiet.take();
     await sleep(REST_MS, undefined, { signal: interrupted });
     const after = await this.#leadership();
@@ -196,14 +202,19 @@ async function furnish(owner: Client): Promise<Pick<NoiseTarget, "logId" | "regi
   return { logId, regionId };
 }
 
-async function makeNoise({ name }: Noise, target: NoiseTarget): Promise<string> {
+/** @param onBegun called when the process has started, and the noise begins. */
+async function makeNoise({ name }: Noise, target: NoiseTarget, onBegun: () => void): Promise<string> {
   const child = spawn(process.execPath, [NOISE_PROCESS, name], { stdio: ["pipe", "pipe", "inherit"] });
+  setPriority(child.pid ?? 0, LOWEST_PRIORITY);
   child.stdin.end(JSON.stringify(target));
-  const [did] = await Promise.all([text(child.stdout), once(child, "close")]);
+  const ended = once(child, "close");
+  await Promise.race([once(child.stdout, "readable"), ended]);
+  onBegun();
+  const [printed] = await Promise.all([text(child.stdout), ended]);
   if (child.exitCode !== 0) {
     throw new NoisyError(`the noise "${name}" ended with ${child.exitCode ?? child.signalCode}`);
   }
-  return did;
+  return printed.slice(printed.indexOf("\n") + 1);
 }
 
 function isAlive(pid: number): boolean {

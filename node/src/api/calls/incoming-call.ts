@@ -17,6 +17,7 @@ import type { CallMethod } from "./call-method.ts";
 import type { CallObserver, CallProtocol } from "./call-observer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { deadlineExceeded } from "./deadline.ts";
+import { REQUEST_FIELDS_MAX } from "./grpc-limits.ts";
 import { type StatusCode, status } from "./grpc-status.ts";
 import type { OpenCall } from "./open-calls.ts";
 import { type CallStatus, errorStatus } from "./status.ts";
@@ -251,11 +252,13 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 /** Decodes an encoded request strictly. Throws BAD_FIELD, with the field if one is wrong. */
 function decodeMessage<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
   try {
-    return decodeRequest(codec, bytes);
+    return decodeRequest(codec, bytes, REQUEST_FIELDS_MAX);
   } catch (error) {
     if (error instanceof MalformedMessageError) {
       const details = new Map(error.field === undefined ? [] : [["field", error.field]]);
-      throw new CoordinationError("BAD_FIELD", error.message, { details });
+      const hasTooMany = error.problem === "fields";
+      const message = hasTooMany ? `the request must have at most ${REQUEST_FIELDS_MAX} fields` : error.message;
+      throw new CoordinationError("BAD_FIELD", message, { details });
     }
     throw error;
   }

@@ -207,6 +207,13 @@ describe("unary call", () => {
       }
     });
 
+    it("refuses more fields than a client ever sends, before they are decoded", async () => {
+      const empty = Buffer.alloc(2 * 20_001, Buffer.of(0x3a, 0));
+      const answer = await owner.call(putKey, Buffer.concat([PUT_BYTES, empty]));
+      expect([answer.code, answer.reason]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+      expect(answer.message).equal("the request must have at most 20000 fields");
+    });
+
     it("ignores fields that it does not know", async () => {
       const unknown = Buffer.from([0xa2, 0x06, 0x02, 0xff, 0xff, 0xa8, 0x06, 0x01]);
       expect((await owner.call(putKey, Buffer.concat([PUT_BYTES, unknown]))).code).equal("OK");

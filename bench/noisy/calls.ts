@@ -40,7 +40,7 @@ export class Channel {
     });
   }
 
-  /** Opens a stream, whose messages nobody looks at. */
+  /** Opens a stream, and drops its messages. */
   stream<Request, Response>(
     method: MethodDefinition<Request, Response>,
     request: Request,

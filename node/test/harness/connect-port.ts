@@ -34,12 +34,7 @@ export class ConnectPort {
   readonly #token: string;
   readonly #close: () => Promise<void>;
 
-  private constructor(
-    origin: string,
-    requests: readonly IncomingMessage[],
-    token: string,
-    close: () => Promise<void>,
-  ) {
+  private constructor(origin: string, requests: readonly IncomingMessage[], token: string, close: () => Promise<void>) {
     this.origin = origin;
     this.requests = requests;
     this.#token = token;

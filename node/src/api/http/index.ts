@@ -24,7 +24,14 @@ export type { ServiceDocument } from "./openapi-document.ts";
 export type { JsonSchema } from "./parameters.ts";
 export { httpLimiters } from "./rate-limiting.ts";
 export { readReference } from "./reference.ts";
-export { forgetHeaders, REQUEST_METRICS, RequestObserver, requestIdOf, type ServiceRequest, traceOf } from "./request-observer.ts";
+export {
+  forgetHeaders,
+  REQUEST_METRICS,
+  RequestObserver,
+  requestIdOf,
+  type ServiceRequest,
+  traceOf,
+} from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 export { TrustedProxies } from "./trusted-proxies.ts";
 export { splitTarget } from "./url-encoding.ts";

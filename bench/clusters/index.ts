@@ -23,8 +23,10 @@ export type {
   StreamReport,
 } from "./measured-cluster.ts";
 export { untilLeader } from "./measured-cluster.ts";
+export { withPrefix } from "./message-splitter.ts";
 export { NatsCluster } from "./nats-cluster.ts";
 export { BuildError, buildLoad, buildPeer, type Peer } from "./peer-build.ts";
 export { sumOfMetric } from "./prometheus-text.ts";
 export { QuoinCluster } from "./quoin-cluster.ts";
+export { quoinHeaders } from "./quoin-headers.ts";
 export type { RawCall, RawCalls } from "./raw-calls.ts";

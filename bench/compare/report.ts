@@ -1,7 +1,7 @@
 /** The figures of a comparison: a row for each point, ours beside the other system's. */
 
 import type { Point, Ratio } from "../measuring/index.ts";
-import { tableOf } from "../tables/index.ts";
+import { markdownTable, tableOf } from "../tables/index.ts";
 import type { Generator } from "./options.ts";
 
 /** One point of one scenario. */
@@ -46,7 +46,6 @@ export function terminalTable(rows: readonly Row[]): string {
 /** The rows as a Markdown table, below the setup. */
 export function markdownReport(setup: Setup, rows: readonly Row[]): string {
   const [ours, theirs] = setup.systems;
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [
     `# ${ours} beside ${theirs}`,
     "",
@@ -58,9 +57,7 @@ export function markdownReport(setup: Setup, rows: readonly Row[]): string {
     ...(setup.settings.length === 0 ? [] : ["Not by default:", "", ...setup.settings.map((text) => `- ${text}`), ""]),
     `Each cell has ${ours} first, then ${theirs}. "per s" is better above 1, every other ratio below 1.`,
     "",
-    line(HEAD),
-    line(HEAD.map((_, at) => (at === 0 ? "---" : "---:"))),
-    ...rows.map((row) => line(cellsOf(row))),
+    ...markdownTable(HEAD, rows.map(cellsOf)),
     "",
   ].join("\n");
 }

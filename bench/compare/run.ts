@@ -5,7 +5,7 @@
  * figure with errors in it is worthless.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -19,6 +19,7 @@ import {
 } from "../clusters/index.ts";
 import { describeRun, isDisturbed, measurePoint, prepare, type Run, syncMsMedian } from "../measuring/index.ts";
 import { byGo } from "../scenarios/index.ts";
+import { writeReport } from "../tables/index.ts";
 import { MEMBERS, requireFair } from "./fairness.ts";
 import type { CompareOptions } from "./options.ts";
 import { jsonReport, markdownReport, type Row, type Setup, terminalTable } from "./report.ts";
@@ -64,7 +65,7 @@ export async function runCompare(asked: CompareOptions, interrupted: AbortSignal
       console.log(line);
     }
     console.log(`Disturbed: ${setup.disturbedRuns} of ${setup.runs} runs.`);
-    writeReports(options, setup, rows);
+    writeReport(options, { markdown: () => markdownReport(setup, rows), json: () => jsonReport(setup, rows) });
   } finally {
     await Promise.all(clusters.map((cluster) => cluster.stop()));
     rmSync(directory, { recursive: true, force: true });
@@ -108,13 +109,4 @@ async function measureRows(
     }
   }
   return { rows, runs: allRuns };
-}
-
-function writeReports({ markdown, json }: CompareOptions, setup: Setup, rows: readonly Row[]): void {
-  if (markdown !== null) {
-    writeFileSync(markdown, markdownReport(setup, rows));
-  }
-  if (json !== null) {
-    writeFileSync(json, jsonReport(setup, rows));
-  }
 }

@@ -1,6 +1,6 @@
 /** The table of the effect of other work on puts. */
 
-import { tableOf } from "../tables/index.ts";
+import { markdownTable, tableOf } from "../tables/index.ts";
 import type { Work } from "./episodes.ts";
 import type { InterferenceOptions } from "./options.ts";
 import type { WorkSummary } from "./summary.ts";
@@ -34,10 +34,8 @@ export function terminalReport(report: Report): string {
 }
 
 export function markdownReport(report: Report): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const rule = HEAD.map((_, at) => (at === 0 ? "---" : "---:"));
-  const rows = rowsOf(report).map(line);
-  return ["# Puts and other work of members", "", setupOf(report), "", line(HEAD), line(rule), ...rows, ""].join("\n");
+  const table = markdownTable(HEAD, rowsOf(report));
+  return ["# Puts and other work of members", "", setupOf(report), "", ...table, ""].join("\n");
 }
 
 /** All figures. */

@@ -7,7 +7,7 @@
  * two members show when.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,6 +21,7 @@ import {
 } from "../clusters/index.ts";
 import { syncMsMedian } from "../measuring/index.ts";
 import { keysOf } from "../scenarios/index.ts";
+import { writeReport } from "../tables/index.ts";
 import { type Episode, MemberEpisodes } from "./episodes.ts";
 import type { InterferenceOptions } from "./options.ts";
 import { jsonReport, markdownReport, type Report, terminalReport } from "./report.ts";
@@ -58,12 +59,7 @@ export async function runInterference(options: InterferenceOptions, interrupted:
       ...measured,
     };
     console.log(terminalReport(report));
-    if (options.markdown !== null) {
-      writeFileSync(options.markdown, markdownReport(report));
-    }
-    if (options.json !== null) {
-      writeFileSync(options.json, jsonReport(report));
-    }
+    writeReport(options, { markdown: () => markdownReport(report), json: () => jsonReport(report) });
   } finally {
     await cluster?.stop();
     rmSync(directory, { recursive: true, force: true });

@@ -1,9 +1,10 @@
 /** Calls of gRPC and requests of HTTP that a noise makes by hand. */
 
-import { randomUUID } from "node:crypto";
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { connect, type Socket } from "node:net";
 import { Client, credentials, Metadata, type MethodDefinition } from "@grpc/grpc-js";
+import { quoinHeaders } from "../clusters/index.ts";
+import { untilOver } from "./noise.ts";
 
 const DEADLINE_MS = 10_000;
 
@@ -63,11 +64,12 @@ export class Channel {
 
   #metadata(): Metadata {
     const metadata = new Metadata();
-    if (this.#token !== null) {
-      metadata.set("authorization", `Bearer ${this.#token}`);
+    for (const [name, value] of Object.entries(quoinHeaders(this.#token ?? ""))) {
+      metadata.set(name, value);
     }
-    metadata.set("api-version", "v1");
-    metadata.set("request-id", randomUUID());
+    if (this.#token === null) {
+      metadata.remove("authorization");
+    }
     return metadata;
   }
 }
@@ -130,7 +132,7 @@ export async function holdConnections(
   for (let at = 0; at < count; at++) {
     connectOne(at);
   }
-  await new Promise<void>((resolve) => over.addEventListener("abort", () => resolve(), { once: true }));
+  await untilOver(over);
   const held = open.size;
   for (const socket of open) {
     socket.destroy();

@@ -27,47 +27,34 @@ export interface Noise {
   run(target: NoiseTarget, over: AbortSignal): Promise<string>;
 }
 
-/** What was answered, and what was refused or failed. */
-export class Tally {
-  #answered = 0;
-  #refused = 0;
-
-  /** Counts an answer; `isGood` is false for a refusal and for a failure. */
-  add(isGood: boolean): void {
-    if (isGood) {
-      this.#answered++;
-    } else {
-      this.#refused++;
-    }
-  }
-
-  toString(): string {
-    return `${this.#answered} answered, ${this.#refused} refused`;
-  }
-}
-
-/** Repeats `work` with this many at once, until the signal. A `work` that throws is counted as refused. */
-export async function repeat(count: number, over: AbortSignal, work: (at: number) => Promise<boolean>): Promise<Tally> {
-  const tally = new Tally();
+/**
+ * Repeats `work` with this many at once, until the signal. A `work` that throws is counted as refused. Resolves to the
+ * numbers, in words.
+ */
+export async function repeat(
+  count: number,
+  over: AbortSignal,
+  work: (at: number) => Promise<boolean>,
+): Promise<string> {
+  let answered = 0;
+  let refused = 0;
   const worker = async (at: number): Promise<void> => {
     while (!over.aborted) {
-      let isGood = false;
-      try {
-        isGood = await work(at);
-      } catch {
-        // What a client gets that asks for too much.
+      const isGood = await work(at).catch(() => false);
+      if (over.aborted) {
+        return;
       }
-      if (!over.aborted) {
-        tally.add(isGood);
-      }
-      if (!isGood) {
+      if (isGood) {
+        answered++;
+      } else {
+        refused++;
         // A client that is refused at once must not do its worst to itself.
         await new Promise((resolve) => setImmediate(resolve));
       }
     }
   };
   await Promise.all(Array.from({ length: count }, (_, at) => worker(at)));
-  return tally;
+  return `${answered} answered, ${refused} refused`;
 }
 
 /** Resolves when the time of the noise is over. */

@@ -1,12 +1,13 @@
 /** The noises: of a tenant with a token, and of clients without one. */
 
 import { randomUUID } from "node:crypto";
-import { connect as connectHttp2 } from "node:http2";
+import { type ClientHttp2Session, connect as connectHttp2, type Settings } from "node:http2";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import * as proto from "@quoin/proto";
+import { quoinHeaders, withPrefix } from "../clusters/index.ts";
 import { answer, ask, Channel, holdConnections } from "./calls.ts";
-import { type Noise, type NoiseTarget, repeat, Tally, untilOver } from "./noise.ts";
+import { type Noise, type NoiseTarget, repeat, untilOver } from "./noise.ts";
 
 const {
   KeyValueService: keys,
@@ -17,8 +18,6 @@ const {
 const KIBIBYTE = 1_024;
 const MEBIBYTE = KIBIBYTE * KIBIBYTE;
 const HEALTH_WATCH = "/grpc.health.v1.Health/Watch";
-/** Health.Watch of the server: an empty message with its prefix. */
-const EMPTY_MESSAGE = Buffer.alloc(5);
 /** Frames of HTTP/2: the preface and empty SETTINGS. */
 const PREFACE = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
@@ -40,7 +39,7 @@ function calls(
       for (const channel of channels) {
         channel.close();
       }
-      return String(tally);
+      return tally;
     },
   };
 }
@@ -57,7 +56,7 @@ function requests(
     run: async (target, over) => {
       const work = (at: number) =>
         ask((target.members[at % 2] as { http: string }).http, path(target, at), options(target, at));
-      return String(await repeat(count, over, work));
+      return repeat(count, over, work);
     },
   };
 }
@@ -224,29 +223,17 @@ const OF_TENANT: readonly Noise[] = [
         end();
         return response.statusCode === 200;
       });
-      return String(tally);
+      return tally;
     },
   },
   {
     name: "answers that are not taken",
     run: async ({ members, token, namespace }, over) => {
-      const body = grpcMessage(
-        proto.ListKeysRequest.encode(proto.ListKeysRequest.fromPartial({ namespace, pageSize: 1_000 })),
-      );
-      const sessions = Array.from({ length: 50 }, (_, at) => {
-        const session = connectHttp2(`http://${(members[at % 2] as { grpc: string }).grpc}`, {
-          settings: { initialWindowSize: 0 },
-        });
-        session.on("error", () => undefined);
-        for (let stream = 0; stream < 50; stream++) {
-          const opened = session.request({
-            ...{ ":method": "POST", ":path": keys.listKeys.path, "content-type": "application/grpc", te: "trailers" },
-            ...{ authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() },
-          });
-          opened.on("error", () => undefined);
-          opened.end(body);
-        }
-        return session;
+      const request = proto.ListKeysRequest.fromPartial({ namespace, pageSize: 1_000 });
+      const sessions = openStreams(members, [50, 50], keys.listKeys.path, {
+        body: withPrefix(proto.ListKeysRequest.encode(request).finish()),
+        headersOf: () => quoinHeaders(token),
+        settings: { initialWindowSize: 0 },
       });
       await untilOver(over);
       const open = sessions.filter(({ closed, destroyed }) => !closed && !destroyed).length;
@@ -288,7 +275,7 @@ const WITHOUT_TOKEN: readonly Noise[] = [
     name: "the metrics",
     run: async ({ members }, over) => {
       const work = (at: number) => ask((members[at % 2] as { health: string }).health, "/metrics");
-      return String(await repeat(64, over, work));
+      return repeat(64, over, work);
     },
   },
   {
@@ -296,17 +283,14 @@ const WITHOUT_TOKEN: readonly Noise[] = [
     run: async ({ members: [leader] }, over) => {
       const [host = "", port] = (leader?.http ?? "").split(":");
       const pipelined = Buffer.from("GET /openapi.json HTTP/1.1\r\nHost: q\r\n\r\n".repeat(1_000));
-      const tally = new Tally();
-      await repeat(16, over, async () => {
+      const tally = await repeat(16, over, () => {
         const socket = connect({ host, port: Number(port) });
         const ended = new Promise<boolean>((resolve) => {
           socket.on("error", () => resolve(false)).on("close", () => resolve(true));
           over.addEventListener("abort", () => socket.destroy(), { once: true });
         });
         socket.resume().end(pipelined);
-        const isGood = await ended;
-        tally.add(isGood);
-        return isGood;
+        return ended;
       });
       return `connections: ${tally}`;
     },
@@ -318,7 +302,7 @@ const WITHOUT_TOKEN: readonly Noise[] = [
     () => ({
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ email: "nobody@quoin.test", password: randomUUID() }),
+      body: JSON.stringify({ email: "stranger@quoin.test", password: randomUUID() }),
     }),
   ),
   requests(
@@ -339,18 +323,7 @@ const WITHOUT_TOKEN: readonly Noise[] = [
   {
     name: "2,000 watches of the health",
     run: async ({ members }, over) => {
-      const sessions = Array.from({ length: 20 }, (_, at) => {
-        const session = connectHttp2(`http://${(members[at % 2] as { grpc: string }).grpc}`);
-        session.on("error", () => undefined);
-        for (let stream = 0; stream < 100; stream++) {
-          const opened = session.request({
-            ...{ ":method": "POST", ":path": HEALTH_WATCH, "content-type": "application/grpc", te: "trailers" },
-          });
-          opened.on("error", () => undefined).resume();
-          opened.end(EMPTY_MESSAGE);
-        }
-        return session;
-      });
+      const sessions = openStreams(members, [20, 100], HEALTH_WATCH, { body: withPrefix(new Uint8Array()) });
       await untilOver(over);
       for (const session of sessions) {
         session.destroy();
@@ -372,11 +345,32 @@ function held(
   };
 }
 
-function grpcMessage(writer: { finish(): Uint8Array }): Buffer {
-  const message = writer.finish();
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
+/** Opens so many connections of HTTP/2 to two members, with so many calls on each, whose answers are dropped. */
+function openStreams(
+  members: NoiseTarget["members"],
+  [connections, calls]: readonly [number, number],
+  path: string,
+  {
+    body,
+    headersOf = () => ({}),
+    settings = {},
+  }: {
+    readonly body: Buffer;
+    readonly headersOf?: () => Readonly<Record<string, string>>;
+    readonly settings?: Settings;
+  },
+): readonly ClientHttp2Session[] {
+  return Array.from({ length: connections }, (_, at) => {
+    const session = connectHttp2(`http://${(members[at % 2] as { grpc: string }).grpc}`, { settings });
+    session.on("error", () => undefined);
+    for (let call = 0; call < calls; call++) {
+      const usual = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+      const stream = session.request({ ...usual, ...headersOf() });
+      stream.on("error", () => undefined).resume();
+      stream.end(body);
+    }
+    return session;
+  });
 }
 
 /** 6 MiB of nested arrays in 6 KiB. */

@@ -54,10 +54,16 @@ export class QuietTenant {
     this.#schedule(performance.now());
   }
 
-  /** What the tenant noticed since the last call. Calls that are still open count with their age. */
+  /** What the tenant noticed since the last call. A change that is long due counts with its age, and as lost. */
   take(): Experience {
     const nowMs = performance.now();
-    const lost = [...this.#due.values()].map((dueMs) => nowMs - dueMs).filter((ms) => ms > INTERVAL_MS * 2);
+    const lost: number[] = [];
+    for (const [value, dueMs] of this.#due) {
+      if (nowMs - dueMs > INTERVAL_MS * 2) {
+        lost.push(nowMs - dueMs);
+        this.#due.delete(value);
+      }
+    }
     const experience = {
       put: delaysOf(this.#put),
       get: delaysOf(this.#get),
@@ -65,7 +71,6 @@ export class QuietTenant {
       failed: this.#failed,
     };
     [this.#put, this.#get, this.#watch, this.#failed] = [[], [], [], 0];
-    this.#due.clear();
     return experience;
   }
 

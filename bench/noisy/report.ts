@@ -1,6 +1,6 @@
 /** The table of what a quiet tenant notices. */
 
-import { tableOf } from "../tables/index.ts";
+import { markdownTable, tableOf } from "../tables/index.ts";
 import type { NoisyOptions } from "./options.ts";
 import type { Delays, Experience } from "./quiet-tenant.ts";
 
@@ -12,7 +12,7 @@ export interface NoisyRow {
   readonly before: Experience;
   readonly during: Experience;
   readonly leaderChanges: number;
-  /** Members that ended. */
+  /** Members that have ended so far. */
   readonly ended: number;
 }
 
@@ -46,10 +46,7 @@ export function terminalReport(report: NoisyReport): string {
 }
 
 export function markdownReport(report: NoisyReport): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const rule = HEAD.map((_, at) => (at === 0 ? "---" : "---:"));
-  const rows = rowsOf(report).map(line);
-  const table = [line(HEAD), line(rule), ...rows];
+  const table = markdownTable(HEAD, rowsOf(report));
   return ["# A quiet tenant beside a noisy one", "", setupOf(report), "", ...table, "", verdictOf(report), ""].join(
     "\n",
   );

@@ -5,7 +5,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { type AdminClient, type Client, createAdminClient, createClient } from "@quoin/client";
 import { freeBasePort, LOCAL_HOST, LocalCluster, portsOf } from "@quoin/node/local";
 import { syncMsMedian } from "../measuring/index.ts";
+import { writeReport } from "../tables/index.ts";
 import type { Noise, NoiseTarget, TargetPorts } from "./noise.ts";
 import { NOISES } from "./noises.ts";
 import type { NoisyOptions } from "./options.ts";
@@ -63,14 +64,17 @@ export async function runNoisy(options: NoisyOptions, interrupted: AbortSignal):
       console.log(`${noise.name}: ${row.did}`);
     }
     const { version } = site;
-    const report: NoisyReport = { startedAt, version, cpus: availableParallelism(), options, syncMs, rows };
+    const { seconds } = options;
+    const report: NoisyReport = {
+      startedAt,
+      version,
+      cpus: availableParallelism(),
+      options: { seconds },
+      syncMs,
+      rows,
+    };
     console.log(terminalReport(report));
-    if (options.markdown !== null) {
-      writeFileSync(options.markdown, markdownReport(report));
-    }
-    if (options.json !== null) {
-      writeFileSync(options.json, jsonReport(report));
-    }
+    writeReport(options, { markdown: () => markdownReport(report), json: () => jsonReport(report) });
   } finally {
     await site?.end();
     rmSync(directory, { recursive: true, force: true });
@@ -85,6 +89,8 @@ class Site {
   readonly #admins: readonly AdminClient[];
   readonly #quiet: QuietTenant;
   readonly #target: Omit<NoiseTarget, "members" | "seconds">;
+  /** Members that have ended so far. */
+  #ended = 0;
 
   private constructor(
     cluster: LocalCluster,
@@ -100,6 +106,8 @@ class Site {
     this.version = version;
     this.#quiet = quiet;
     this.#target = target;
+    // It settles only for a cluster of one.
+    void cluster.untilFailed(() => void this.#ended++);
   }
 
   static async begin(dataDirectory: string): Promise<Site> {
@@ -143,8 +151,8 @@ class Site {
     const during = this.#quiet.take();
     await sleep(REST_MS, undefined, { signal: interrupted });
     const after = await this.#leadership();
-    const ended = this.#cluster.memberPids.filter((pid) => !isAlive(pid)).length;
-    return { noise: noise.name, did, before: alone, during, leaderChanges: after.term - before.term, ended };
+    const leaderChanges = after.term - before.term;
+    return { noise: noise.name, did, before: alone, during, leaderChanges, ended: this.#ended };
   }
 
   async end(): Promise<void> {
@@ -174,15 +182,8 @@ class Site {
 }
 
 function addressesOf(basePort: number, at: number): TargetPorts {
-  const { grpc, http, peer, admin, health } = portsOf(basePort, at);
-  const address = (port: number): string => `${LOCAL_HOST}:${port}`;
-  return {
-    grpc: address(grpc),
-    http: address(http),
-    peer: address(peer),
-    admin: address(admin),
-    health: address(health),
-  };
+  const ports = Object.entries(portsOf(basePort, at));
+  return Object.fromEntries(ports.map(([use, port]) => [use, `${LOCAL_HOST}:${port}`])) as unknown as TargetPorts;
 }
 
 /** Gives the noisy tenant keys, versions, locks, a log and a region. */
@@ -215,13 +216,4 @@ async function makeNoise({ name }: Noise, target: NoiseTarget, onBegun: () => vo
     throw new NoisyError(`the noise "${name}" ended with ${child.exitCode ?? child.signalCode}`);
   }
   return printed.slice(printed.indexOf("\n") + 1);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

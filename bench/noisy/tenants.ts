@@ -1,4 +1,4 @@
-/** Two tenants of a local cluster, each with a namespace, and a user who is a member there and nowhere else. */
+/** Tenants of a local cluster. Each has a namespace, and a user with the role member in only that namespace. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,1 +1,3 @@
+export { markdownTable } from "./markdown.ts";
+export { type ReportFiles, writeReport } from "./report-files.ts";
 export { tableOf } from "./table.ts";

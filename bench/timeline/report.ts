@@ -1,6 +1,6 @@
 /** The timelines of many puts as tables: the steps of each case, and the kinds of its time. */
 
-import { tableOf } from "../tables/index.ts";
+import { markdownTable, tableOf } from "../tables/index.ts";
 import type { Kind } from "./join.ts";
 import type { CaseSummary, Percentiles } from "./summary.ts";
 
@@ -55,13 +55,11 @@ export function terminalReport(report: Report): string {
 }
 
 export function markdownReport(report: Report): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const isNumber = (name: string): boolean => name.includes("µs") || name === "share";
   const parts = partsOf(report).flatMap(({ text, head, rows }) => [
     text,
     "",
-    line(head),
-    line(head.map((name) => (name.includes("µs") || name === "share" ? "---:" : "---"))),
-    ...rows.map(line),
+    ...markdownTable(head, rows, isNumber),
     "",
   ]);
   return ["# The timeline of one put", "", setupOf(report), "", ...parts].join("\n");

@@ -6,11 +6,12 @@
  * time. A missing stamp or an election ends the measurement.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { QuoinCluster, untilLeader } from "../clusters/index.ts";
 import { syncMsMedian } from "../measuring/index.ts";
+import { writeReport } from "../tables/index.ts";
 import { idsOf, joinPut, type Put, type StampedCluster, type StampedMember, type Timeline } from "./join.ts";
 import type { TimelineOptions } from "./options.ts";
 import { PutClient } from "./puts.ts";
@@ -58,12 +59,7 @@ export async function runTimeline(options: TimelineOptions, interrupted: AbortSi
       unstamped: unstampedTimes(without),
     };
     console.log(terminalReport(report));
-    if (options.markdown !== null) {
-      writeFileSync(options.markdown, markdownReport(report));
-    }
-    if (options.json !== null) {
-      writeFileSync(options.json, jsonReport(report));
-    }
+    writeReport(options, { markdown: () => markdownReport(report), json: () => jsonReport(report) });
   } finally {
     await Promise.all([...running].map((cluster) => cluster.stop()));
     rmSync(directory, { recursive: true, force: true });

@@ -14,6 +14,7 @@ import type { CryptoKey } from "jose";
 import { invariant } from "../primitives/index.ts";
 import type { Clock } from "../replica/index.ts";
 import {
+  badField,
   CoordinationError,
   includesAccess,
   includesNamespace,
@@ -27,7 +28,6 @@ import {
 } from "../state/index.ts";
 import { apiKeyPrefix, matchesApiKey } from "./api-key.ts";
 import { bearerToken } from "./authorization-header.ts";
-import { badField } from "./bad-field.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import { claimsOf, isExpired } from "./claims.ts";
 import { type ReplicatedState, readBarrier } from "./replicated-state.ts";

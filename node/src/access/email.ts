@@ -1,6 +1,6 @@
 /** Checks the form of e-mail addresses. Only a mail can show whether an address exists. */
 
-import { badField } from "./bad-field.ts";
+import { badField } from "../state/index.ts";
 
 /** RFC 5321 §4.5.3.1.3, without the angle brackets. */
 const BYTES_MAX = 254;

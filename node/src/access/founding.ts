@@ -5,9 +5,8 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
-import { CLUSTER_VERSION, type Founding, INCARNATION_BYTES, type MemberAddress } from "../state/index.ts";
+import { badField, CLUSTER_VERSION, type Founding, INCARNATION_BYTES, type MemberAddress } from "../state/index.ts";
 import { apiKeyPrefix, apiKeySha256 } from "./api-key.ts";
-import { badField } from "./bad-field.ts";
 import { requireEmail } from "./email.ts";
 import { type Derive, hashPassword, requirePassword } from "./password.ts";
 import { generateSigningKey } from "./signing-ring.ts";

@@ -7,8 +7,7 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../replica/index.ts";
-import { addressInAnyCase, readUser, readUserByEmail, type User } from "../state/index.ts";
-import { badField } from "./bad-field.ts";
+import { addressInAnyCase, badField, readUser, readUserByEmail, type User } from "../state/index.ts";
 import type { HashJob } from "./hash-queue.ts";
 import { KnownClients } from "./known-clients.ts";
 import { verifyPassword } from "./password.ts";

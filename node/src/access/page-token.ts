@@ -12,8 +12,7 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
-import { type CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
-import { badField } from "./bad-field.ts";
+import { badField, type CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
 
 /** The listing that a page token belongs to. */
 export interface Listing {

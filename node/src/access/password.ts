@@ -5,7 +5,7 @@
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
-import { badField } from "./bad-field.ts";
+import { badField } from "../state/index.ts";
 
 const PASSWORD_BYTES_MIN = 8;
 const PASSWORD_BYTES_MAX = 1024;

@@ -81,6 +81,7 @@ export {
   type ApiKey,
   type AppendEventsResult,
   answerRange,
+  badField,
   type Change,
   type Checkpoint,
   Checkpoints,

@@ -62,7 +62,7 @@ const TRACE_CHARACTERS_MAX = 256;
  */
 export function forgetHeaders(request: IncomingMessage): void {
   requestIdOf(request);
-  const [traceparent = "", ...others] = request.headersDistinct.traceparent ?? [];
+  const [traceparent = "", ...others] = headersOf(request).values("traceparent");
   const isKept = traceparent !== "" && traceparent.length <= TRACE_CHARACTERS_MAX && others.length === 0;
   request.rawHeaders = [];
   request.headers = isKept ? { traceparent } : {};

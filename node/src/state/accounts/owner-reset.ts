@@ -11,7 +11,7 @@ import { equalBytes } from "../../bytes/index.ts";
 import {
   type ApiKey,
   type ApplyContext,
-  CoordinationError,
+  badField,
   type ResetOwnerResult,
   type User,
   verificationRow,
@@ -56,8 +56,7 @@ function newApiKey(context: ApplyContext, { userId }: User, { apiKey }: ResetOwn
   if (present !== undefined) {
     const isSame = present.userId === userId && equalBytes(present.sha256, apiKey.sha256);
     if (!isSame || present.revokedAtMs !== 0 || (present.expiresAtMs !== 0 && present.expiresAtMs <= wallMs)) {
-      const details = new Map([["field", "owner.api_key"]]);
-      throw new CoordinationError("BAD_FIELD", "owner.api_key was revoked or belongs to another user", { details });
+      throw badField("owner.api_key", "was revoked or belongs to another user");
     }
     return null;
   }

@@ -13,6 +13,7 @@ import { equalBytes } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
+  badField,
   CoordinationError,
   type DeleteUserResult,
   type Principal,
@@ -222,8 +223,4 @@ function requireRemainingOwner(reader: StateReader, before: User, after: User | 
   if (isActiveOwner(before) && !isActiveOwner(after) && !hasOtherActiveOwner(reader, before.userId)) {
     throw new CoordinationError("LAST_OWNER", "the last active owner can be neither demoted, disabled nor deleted");
   }
-}
-
-function badField(field: string, problem: string): CoordinationError {
-  return new CoordinationError("BAD_FIELD", `${field} ${problem}`, { details: new Map([["field", field]]) });
 }

@@ -12,6 +12,7 @@ import { invariant } from "../../primitives/index.ts";
 import { type ChangeRefusal, type Configuration, members as membersOf, type ProposedChange } from "../../raft/index.ts";
 import {
   type ApplyContext,
+  badField,
   type ClaimSlotResult,
   type Cluster,
   type ClusterMember,
@@ -214,9 +215,7 @@ export function refusalOfChange(
     case "unknown-member":
       return new CoordinationError("MEMBER_NOT_FOUND", "one of the ids is not that of a member");
     case "contradictory":
-      return new CoordinationError("BAD_FIELD", "ids must not name a member twice", {
-        details: new Map([["field", "ids"]]),
-      });
+      return badField("ids", "must not name a member twice");
     case "not-founded":
       return new CoordinationError("NO_LEADER", "the cluster is not founded");
     case "is-leader":

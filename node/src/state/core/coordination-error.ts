@@ -165,6 +165,11 @@ export class CoordinationError extends Error {
   }
 }
 
+/** The refusal of a field; `problem` is a predicate such as "must be an e-mail address". */
+export function badField(field: string, problem: string): CoordinationError {
+  return new CoordinationError("BAD_FIELD", `${field} ${problem}`, { details: new Map([["field", field]]) });
+}
+
 /** Whether the text is a reason; checks texts from stored rows. */
 export function isReason(text: string): text is Reason {
   return Object.hasOwn(CODES, text);

@@ -20,7 +20,7 @@ export {
   writeAddress,
   writeCluster,
 } from "./cluster.ts";
-export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export { badField, type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export type { FilterSeed } from "./deduplication-filters.ts";
 export {
   type AnswerSlot,

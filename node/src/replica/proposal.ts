@@ -27,6 +27,8 @@ export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | 
 export interface Proposal {
   readonly type: EntryType;
   readonly payload: Uint8Array;
+  /** Who asks, for fair turns; empty = the cluster itself, a member, or an administrator. */
+  readonly subject: string;
   /** The key under which its answer is stored when it is executed; null if no answer is stored. */
   readonly stored: StoredUnder | null;
   /** The client and the rights that its request needs; only for requests of clients. */
@@ -40,13 +42,15 @@ export interface Proposal {
 /** The proposal for a client's request. */
 export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
   if (asked.request === null) {
-    return { type: EntryType.Command, payload: encodeCommand(asked), stored: null };
+    const { subject } = asked.principal;
+    return { type: EntryType.Command, payload: encodeCommand(asked), subject, stored: null };
   }
   const { principal, operation } = asked;
   const { payload, request } = encodeRequest(asked, sha256);
-  const stored = { subject: principal.subject, request };
+  const { subject } = principal;
+  const stored = { subject, request };
   const asking = { principal, need: requiredAccessOf(operation) };
-  const proposal = { type: EntryType.Command, payload, stored, asking };
+  const proposal = { type: EntryType.Command, payload, subject, stored, asking };
   // Renewing a hold, or changing its mode, adds no hold that would have to be released.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
@@ -61,7 +65,7 @@ export function clusterProposalOf(operation: ClusterOperation): Proposal {
   const payload = encodeCommand({ principal: null, request: null, operation });
   const isRecognisable = "request" in operation && operation.request !== null;
   const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
-  return { type: EntryType.Command, payload, stored };
+  return { type: EntryType.Command, payload, subject: "", stored };
 }
 
 /** The proposal for a change of the membership. */
@@ -69,7 +73,7 @@ export function membershipProposalOf(entry: MembershipEntry): Proposal {
   const { subject, request, operation } = entry;
   const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
   const stored = request === null ? null : { subject, request };
-  return { type, payload: encodeMembershipEntry(entry), stored };
+  return { type, payload: encodeMembershipEntry(entry), subject: "", stored };
 }
 
 export interface StoredUnder {

@@ -42,7 +42,7 @@ describe("Proposals", () => {
     holds = 0;
   });
 
-  function over(core: RaftCore, limits: { perTurn?: number; bytesPerTurn?: number } = {}): Proposals {
+  function over(core: RaftCore, limits: { perTurn?: number; bytesMax?: number } = {}): Proposals {
     const context = {
       statistics: new ReplicaStatistics(),
       timeline: null,
@@ -55,7 +55,7 @@ describe("Proposals", () => {
       tick: new ClusterTick(time, applied.tickMs),
       limits: {
         proposalsPerTurn: limits.perTurn ?? 100,
-        proposalBytesPerTurn: limits.bytesPerTurn ?? 1e6,
+        proposalBytesMax: limits.bytesMax ?? 1e6,
         state: { replayWindowMs: WINDOW_MS },
       },
       arm: () => undefined,
@@ -80,9 +80,9 @@ describe("Proposals", () => {
     return answer instanceof CoordinationError ? answer.reason : (answer?.kind ?? "none");
   }
 
-  function putting(request: RequestIdentity, key = "k"): Proposal {
+  function putting(request: RequestIdentity, key = "k", { subject } = OWNER): Proposal {
     const payload = encodeCommand({ principal: OWNER, request, operation: putOf(key, "v") });
-    return { type: EntryType.Command, payload, stored: { subject: OWNER.subject, request } };
+    return { type: EntryType.Command, payload, subject, stored: { subject: OWNER.subject, request } };
   }
 
   /** The key under which the answer of a proposal is stored. */
@@ -93,7 +93,7 @@ describe("Proposals", () => {
   function changing(operation: MembershipOperation): Proposal {
     const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
     const payload = encodeMembershipEntry({ subject: "spec", request: null, expectIndex: 0, operation });
-    return { type, payload, stored: null };
+    return { type, payload, subject: "", stored: null };
   }
 
   /** Attempts that were forwarded since the last look. */
@@ -121,17 +121,53 @@ describe("Proposals", () => {
       expect(forwarded()).to.deep.equal([{ term: 5, seqs: [1, 2] }]);
     });
 
-    it("hands out no more than a turn may, in order, and one that is larger alone", () => {
-      const proposals = over(followingCore(), { perTurn: 2, bytesPerTurn: 300 });
-      for (let at = 1; at <= 3; at++) {
+    it("hands out no more calls than a turn may, in order", () => {
+      const proposals = over(followingCore(), { perTurn: 2 });
+      for (let at = 1; at <= 5; at++) {
         add(proposals, `${at}`, putting(requestOf(at)));
       }
-      add(proposals, "large", putting(requestOf(4), "k".repeat(400)));
-      add(proposals, "last", putting(requestOf(5)));
-      for (let turns = 0; turns < 5; turns++) {
+      for (let turns = 0; turns < 4; turns++) {
         proposals.handOut();
       }
-      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[1, 2], [3], [4], [5]]);
+      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[1, 2], [3, 4], [5]]);
+    });
+
+    it("lets a principal's bytes wait for the outcomes of its earlier ones, and others pass", () => {
+      const proposals = over(followingCore(), { bytesMax: 1_000 });
+      for (let at = 1; at <= 3; at++) {
+        add(proposals, `${at}`, putting(requestOf(at), "k".repeat(300)));
+      }
+      add(proposals, "of Anna", putting(requestOf(4), "k", ANNA));
+      proposals.handOut();
+      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[1, 4]]);
+      proposals.answer(1, null);
+      proposals.handOut();
+      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[2]]);
+    });
+
+    it("counts the bytes of a caller that is gone until their outcome, or until the connection ends", () => {
+      const proposals = over(followingCore(), { bytesMax: 1_000 });
+      const leave = proposals.add(putting(requestOf(1), "k".repeat(300)), 10_000, () => undefined);
+      add(proposals, "2", putting(requestOf(2), "k".repeat(300)));
+      proposals.handOut();
+      leave();
+      proposals.handOut();
+      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[1]]);
+      proposals.onUnreachable(2);
+      proposals.handOut();
+      expect(forwarded(), "it is not the leader").to.deep.equal([]);
+      proposals.onUnreachable(1);
+      proposals.handOut();
+      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[2]]);
+    });
+
+    it("S36: refuses as overloaded what waited for the bytes of others in vain", () => {
+      const proposals = over(followingCore(), { bytesMax: 1_000 });
+      add(proposals, "out", putting(requestOf(1), "k".repeat(300)), 60_000);
+      add(proposals, "late", putting(requestOf(2), "k".repeat(300)), 60_000);
+      proposals.handOut();
+      proposals.expire(time.monotonicMs() + 3_000, time.monotonicMs() + 3_100, noLeader);
+      expect(answers).to.deep.equal(["late: OVERLOADED not-executed"]);
     });
 
     it("S36: holds what no connection takes, and what has no leader, and hands it out later under the same number", () => {
@@ -607,7 +643,7 @@ describe("Proposals", () => {
       const proposals = over(core);
       add(proposals, "grows", putting(requestOf(1)));
       const tick = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
-      add(proposals, "tick", { type: EntryType.Command, payload: tick, stored: null });
+      add(proposals, "tick", { type: EntryType.Command, payload: tick, subject: "", stored: null });
       const last = core.lastIndex;
       proposals.handOut();
       expect(answers).to.deep.equal(["grows: STORAGE_FULL not-executed"]);

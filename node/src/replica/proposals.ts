@@ -50,6 +50,7 @@ import {
 } from "../state/index.ts";
 import type { RequestTrace } from "../tracing/index.ts";
 import type { AppliedEntry } from "./apply-loop.ts";
+import { HeldCalls } from "./held-calls.ts";
 import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
 import { RefusalResendBuffer } from "./refusal-resend-buffer.ts";
 import type { ReplicaContext } from "./replica-context.ts";
@@ -70,7 +71,7 @@ export type ProposalsContext = Pick<
   "memberId" | "boot" | "core" | "transport" | "clock" | "tick" | "statistics" | "timeline" | "arm"
 > & {
   readonly state: StateReader;
-  readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalBytesPerTurn"> & {
+  readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalBytesMax"> & {
     readonly state: Pick<StateLimits, "replayWindowMs">;
   };
 };
@@ -93,9 +94,8 @@ type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unk
 export class Proposals {
   readonly #context: ProposalsContext;
   readonly #options: ProposalsOptions;
-  readonly #waiters = new Waiters();
-  /** All held calls, in the order of their arrival; others may be among them until the next turn. */
-  #held: Waiter[] = [];
+  readonly #held: HeldCalls;
+  readonly #waiters: Waiters;
   /** Applied changes of the membership that are joint, or that a majority may still forget. */
   #provisional: Provisional[] = [];
   /** Recent refusals that this member has sent to others. */
@@ -104,6 +104,8 @@ export class Proposals {
   constructor(context: ProposalsContext, options: ProposalsOptions) {
     this.#context = context;
     this.#options = options;
+    this.#held = new HeldCalls(context.limits.proposalBytesMax, context.arm);
+    this.#waiters = new Waiters(this.#held);
   }
 
   /** Waiting calls, without those that may wait for a lock. */
@@ -124,7 +126,6 @@ export class Proposals {
     if (trace !== null) {
       trace.queuedMs = nowMs;
     }
-    this.#held.push(waiter);
     stamp("proposal.queued", waiter.seq);
     this.#context.arm();
     return () => this.#abandon(waiter);
@@ -297,17 +298,20 @@ export class Proposals {
 
   /** Refuses calls that have waited too long; `nextMs` is when this is called again. */
   expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): void {
-    for (const { waiter, done } of this.#waiters.expire(nowMs, nextMs, waitReason)) {
+    const reasonOf = (call: Held): CoordinationError => {
+      return this.#held.hasRoom(call) ? waitReason() : new CoordinationError("OVERLOADED", TOO_MANY_WRITES);
+    };
+    for (const { waiter, done } of this.#waiters.expire(nowMs, nextMs, reasonOf)) {
       this.#abandon(waiter);
       done(deadlineError(), null);
     }
-    this.#held = this.#held.filter(isHeld);
+    this.#held.forgetEnded();
   }
 
   /** Ends all waiting: this process stops. */
   refuseAll(): void {
-    this.#held = [];
     this.#waiters.refuseAll();
+    this.#held.forgetEnded();
     for (const waiter of this.#provisional.splice(0)) {
       const message = "this member is shutting down while the change is in progress";
       this.#waiters.refuse(waiter, new CoordinationError("SHUTTING_DOWN", message, { outcome: "unknown" }));
@@ -359,13 +363,11 @@ export class Proposals {
   /** Hands out waiting calls, within the limits of one turn. */
   handOut(): void {
     const { leader, role, term } = this.#context.core;
-    if (this.#held.length === 0 || (role !== "leader" && (role !== "follower" || leader === 0))) {
+    if (role !== "leader" && (role !== "follower" || leader === 0)) {
       return;
     }
-    const nowMs = this.#context.clock.monotonicMs();
-    const isReady = (waiter: Waiter): waiter is Held =>
-      isHeld(waiter) && (waiter.notBeforeMs === null || waiter.notBeforeMs <= nowMs);
-    const batch = this.#nextBatch(isReady);
+    const { proposalsPerTurn } = this.#context.limits;
+    const batch = this.#held.take(this.#context.clock.monotonicMs(), proposalsPerTurn);
     if (batch.length === 0) {
       return;
     }
@@ -374,29 +376,10 @@ export class Proposals {
     } else {
       this.#forward(batch, leader, term);
     }
-    this.#held = this.#held.filter(isHeld);
-    if (this.#held.some(isReady)) {
+    this.#held.putBack(batch);
+    if (batch.length === proposalsPerTurn) {
       this.#context.arm();
     }
-  }
-
-  /** The oldest ready calls that fit into one turn. */
-  #nextBatch(isReady: (waiter: Waiter) => waiter is Held): Held[] {
-    const { proposalsPerTurn, proposalBytesPerTurn } = this.#context.limits;
-    const batch: Held[] = [];
-    let bytes = 0;
-    for (const waiter of this.#held) {
-      const { payload } = waiter.proposal;
-      const isFull = batch.length > 0 && bytes + payload.length > proposalBytesPerTurn;
-      if (batch.length === proposalsPerTurn || isFull) {
-        break;
-      }
-      if (isReady(waiter)) {
-        batch.push(waiter);
-        bytes += payload.length;
-      }
-    }
-    return batch;
   }
 
   #proposeHere(batch: readonly Held[]): void {
@@ -488,6 +471,13 @@ export class Proposals {
   }
 
   // ---- Frames about attempts ----
+
+  /** Frames to the peer were dropped, or the connection that carried them has ended. */
+  onUnreachable(peer: number): void {
+    if (peer === this.#context.core.leader) {
+      this.#waiters.closeAll();
+    }
+  }
 
   /** Frames that the transport took and certainly never sent: their attempts can never be executed. */
   onUnsent(frames: readonly Frame[]): void {
@@ -655,15 +645,12 @@ export class Proposals {
       return null;
     }
     const held = this.#waiters.renew(waiter);
-    this.#held.push(held);
     this.#context.arm();
     return held;
   }
 }
 
-function isHeld(waiter: Waiter): waiter is Held {
-  return waiter.state === "held";
-}
+const TOO_MANY_WRITES = "this member has many bytes of writes that are not in the log yet; try again later";
 
 /** Deadline of one proposal to undo an acquisition, in milliseconds; another one follows. */
 const CANCEL_DEADLINE_MS = 60_000;

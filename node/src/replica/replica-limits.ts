@@ -38,7 +38,8 @@ export interface ReplicaLimits extends ApplyLimits {
   readonly waitersMax: number;
   /** Calls that may wait for a lock. They have their own limit, because they last long. */
   readonly queuedWaitsMax: number;
-  /** Commands, and their bytes, that one turn hands to the core. */
+  /** Commands that one turn hands out. */
   readonly proposalsPerTurn: number;
-  readonly proposalBytesPerTurn: number;
+  /** Bytes of commands that are handed out and have no outcome yet. A principal alone has half of them. */
+  readonly proposalBytesMax: number;
 }

@@ -318,6 +318,7 @@ export class Replica {
   onUnreachable(peer: number): void {
     this.#core.peerUnreachable(peer);
     this.#leaderCalls.onUnreachable(peer);
+    this.#proposals.onUnreachable(peer);
     this.memberCalls.onUnreachable(peer);
     this.#arm();
   }

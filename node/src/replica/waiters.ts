@@ -27,6 +27,7 @@
 import { RecentTable } from "../collections/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
 import type { RequestTrace } from "../tracing/index.ts";
+import type { HeldCalls, Lane } from "./held-calls.ts";
 import type { Proposal, ProposalDone } from "./proposal.ts";
 
 /** What a call has in every state. */
@@ -39,6 +40,11 @@ interface Call {
   readonly seq: number;
   /** The stamps of its request; null = none are taken. */
   readonly trace: RequestTrace | null;
+  /** The lane of its principal, and its place there; only `HeldCalls` changes these. */
+  readonly lane: Lane;
+  next: Held | null;
+  /** Whether its bytes count as handed out without an outcome; only `HeldCalls` changes this. */
+  isOpen: boolean;
 }
 
 export interface Held extends Call {
@@ -127,6 +133,9 @@ interface StoredWaiter {
   readonly deadlineMs: number;
   readonly waitUntilMs: number;
   readonly trace: RequestTrace | null;
+  readonly lane: Lane;
+  next: Held | null;
+  isOpen: boolean;
   state: Waiter["state"];
   seq: number;
   done: ProposalDone | null;
@@ -139,6 +148,7 @@ interface StoredWaiter {
 }
 
 export class Waiters {
+  readonly #held: HeldCalls;
   /** Open waiters. */
   readonly #bySeq = new RecentTable<OpenWaiter>();
   /** Those with a known index. */
@@ -148,6 +158,11 @@ export class Waiters {
   #queueing = 0;
   /** Term of the last entry that was applied here. */
   #appliedTerm = 0;
+
+  /** @param held gets the calls that wait to be handed out. */
+  constructor(held: HeldCalls) {
+    this.#held = held;
+  }
 
   /** Number of open waiters, without those that may wait for a lock. */
   get size(): number {
@@ -179,6 +194,9 @@ export class Waiters {
       deadlineMs,
       waitUntilMs: leaderWaitUntil(nowMs, deadlineMs),
       trace,
+      lane: this.#held.enter(proposal.subject),
+      next: null,
+      isOpen: false,
       state: "held",
       seq: this.#seq,
       done,
@@ -191,6 +209,7 @@ export class Waiters {
     };
     const waiter = stored as Held;
     this.#remember(waiter);
+    this.#held.add(waiter);
     return waiter;
   }
 
@@ -264,12 +283,14 @@ export class Waiters {
     stored.index = 0;
     const held = waiter as Waiter as Held;
     this.#remember(held);
+    this.#held.add(held);
     return held;
   }
 
   /** The attempt was applied and waits for a lock: another entry will answer it. */
   queue(waiter: AttemptedWaiter): void {
     (waiter as StoredWaiter).state = "queued";
+    this.#held.close(waiter);
   }
 
   /** The attempt has changed the membership. The caller of this must end the waiter once that is final. */
@@ -292,6 +313,13 @@ export class Waiters {
 
   refuse(waiter: Waiter, error: CoordinationError): void {
     this.#end(waiter)?.(error, null);
+  }
+
+  /** Attempts that were handed out may be lost: they do not keep others waiting any more. */
+  closeAll(): void {
+    for (const waiter of this.#bySeq.values()) {
+      this.#held.close(waiter);
+    }
   }
 
   /** Ends the call without an answer. */
@@ -321,12 +349,12 @@ export class Waiters {
    * then is refused now. `waitReason` is the refusal for calls that have none of their own. Returns the late requests
    * for a lock: they stay here, because the effect of their attempts has to be undone.
    */
-  expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): readonly LateWaiter[] {
+  expire(nowMs: number, nextMs: number, waitReason: (call: Held) => CoordinationError): readonly LateWaiter[] {
     const late: LateWaiter[] = [];
     for (const waiter of this.#bySeq.values()) {
       if (waiter.state === "held") {
         if (waiter.waitUntilMs < nextMs) {
-          this.refuse(waiter, waiter.refusal ?? waitReason());
+          this.refuse(waiter, waiter.refusal ?? waitReason(waiter));
         }
       } else if (waiter.deadlineMs <= nowMs) {
         if (waiter.proposal.acquisition === undefined) {
@@ -356,8 +384,11 @@ export class Waiters {
   #end(waiter: Waiter): ProposalDone | null {
     const stored = waiter as StoredWaiter;
     const { done } = stored;
-    if (waiter.state !== "ended" && waiter.state !== "provisional") {
-      this.#forget(waiter);
+    if (waiter.state !== "ended") {
+      waiter.lane.calls--;
+      if (waiter.state !== "provisional") {
+        this.#forget(waiter);
+      }
     }
     stored.state = "ended";
     stored.done = null;
@@ -370,6 +401,7 @@ export class Waiters {
   }
 
   #forget(waiter: OpenWaiter): void {
+    this.#held.close(waiter);
     this.#bySeq.delete(waiter.seq);
     this.#queueing -= waiter.proposal.mayQueue === true ? 1 : 0;
     if (waiter.state !== "held" && waiter.index !== 0 && this.#byIndex.get(waiter.index) === waiter) {

@@ -8,7 +8,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     pitfall: "P52",
     file: "replica/waiters.ts",
     find: "        this.refuse(waiter, deadlineError(waiter.proposal.stored !== null));",
-    replace: "        this.refuse(waiter, waitReason());",
+    replace: "        this.refuse(waiter, waitReason(waiter as never));",
   },
   {
     name: "shutdown-says-not-executed",
@@ -286,6 +286,36 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     file: "replica/incoming-frames.ts",
     find: `      this.#control = this.#control.filter((frame) => frame.peer !== peer);
       this.#log = this.#log.filter((frame) => frame.peer !== peer);`,
+    replace: "",
+  },
+  {
+    name: "principals-take-no-turns",
+    pitfall: "limits",
+    file: "replica/held-calls.ts",
+    find: `    this.#turns.remove(lane);
+    this.#turns.push(lane);
+  }`,
+    replace: "  }",
+  },
+  {
+    name: "open-bytes-not-shared",
+    pitfall: "limits",
+    file: "replica/held-calls.ts",
+    find: "lane.openBytes + proposal.payload.length < this.#openBytesMax - this.#openBytes;",
+    replace: "proposal.payload.length < this.#openBytesMax - this.#openBytes;",
+  },
+  {
+    name: "large-command-passed-for-ever",
+    pitfall: "limits",
+    file: "replica/held-calls.ts",
+    find: "lane.openBytes > 0 && passed < this.#turnCount",
+    replace: "passed < this.#turnCount",
+  },
+  {
+    name: "lost-frames-keep-their-room",
+    pitfall: "limits",
+    file: "replica/proposals.ts",
+    find: "    if (peer === this.#context.core.leader) {\n      this.#waiters.closeAll();\n    }",
     replace: "",
   },
   {

@@ -1,0 +1,231 @@
+/**
+ * Calls that wait to be handed out, and the turns in which they are: one of each principal after the other.
+ *
+ * The cluster has one log, so what one principal has put into it stands before whatever others send. Therefore the
+ * bytes of commands that a member has handed out, and whose outcomes are open, are bounded. A principal may have as many
+ * of them as are left for the others: one alone has half of the bound. A command of any size may be the only one.
+ */
+
+import { LinkedQueue, Links } from "../collections/index.ts";
+import type { Held, Waiter } from "./waiters.ts";
+
+/** The calls of one principal at this member. */
+export class Lane {
+  readonly links = new Links<Lane>();
+  /** The call that waits for longest; null = none waits. The others follow by `next`. */
+  first: Held | null = null;
+  last: Held | null = null;
+  /** Bytes of its commands that are handed out, without an outcome. */
+  openBytes = 0;
+  /** Number of its calls that have not ended. */
+  calls = 0;
+}
+
+/** Number of lanes to keep, even if they have no calls: a principal that has sent a call will probably send another. */
+const LANES_MIN = 1_000;
+
+export class HeldCalls {
+  readonly #openBytesMax: number;
+  readonly #onRoom: () => void;
+  readonly #lanes = new Map<string, Lane>();
+  #lanesMax = LANES_MIN;
+  /** Lanes with calls that wait, in the order of their turns, and their number. */
+  readonly #turns = new LinkedQueue<Lane>();
+  #turnCount = 0;
+  /** Calls that wait until a time of their own. */
+  #resting: Held[] = [];
+  #openBytes = 0;
+
+  /**
+   * @param openBytesMax bound of the bytes that are handed out, without an outcome.
+   * @param onRoom is called when fewer bytes are, while calls wait.
+   */
+  constructor(openBytesMax: number, onRoom: () => void) {
+    this.#openBytesMax = openBytesMax;
+    this.#onRoom = onRoom;
+  }
+
+  /** Finds the lane for one more call of a principal. The call must leave it once. */
+  enter(subject: string): Lane {
+    let lane = this.#lanes.get(subject);
+    if (lane === undefined) {
+      if (this.#lanes.size >= this.#lanesMax) {
+        this.#forgetLanes();
+      }
+      lane = new Lane();
+      this.#lanes.set(subject, lane);
+    }
+    lane.calls++;
+    return lane;
+  }
+
+  /** Adds a call behind the others of its principal. */
+  add(call: Held): void {
+    const { lane } = call;
+    call.next = null;
+    if (lane.last === null) {
+      lane.first = call;
+      this.#join(lane);
+    } else {
+      lane.last.next = call;
+    }
+    lane.last = call;
+  }
+
+  /** Whether the command of a call that waits may be handed out now. */
+  hasRoom({ lane, proposal }: Held): boolean {
+    return this.#openBytes === 0 || lane.openBytes + proposal.payload.length < this.#openBytesMax - this.#openBytes;
+  }
+
+  /**
+   * Takes calls that are to be handed out now, and counts their bytes as open.
+   *
+   * @param max number of calls.
+   */
+  take(nowMs: number, max: number): Held[] {
+    if (this.#resting.length > 0) {
+      for (const call of this.#resting.splice(0)) {
+        this.add(call);
+      }
+    }
+    const batch: Held[] = [];
+    let passed = 0;
+    for (let lane = this.#turns.first; lane !== null && batch.length < max; lane = this.#turns.first) {
+      const call = this.#firstReady(lane, nowMs);
+      if (call === null) {
+        this.#quit(lane);
+      } else if (this.hasRoom(call)) {
+        this.#shift(lane);
+        this.#open(call);
+        batch.push(call);
+        if (lane.first === null) {
+          this.#quit(lane);
+        } else {
+          this.#giveTurn(lane);
+        }
+        passed = 0;
+      } else if (lane.openBytes > 0 && passed < this.#turnCount) {
+        passed++;
+        this.#giveTurn(lane);
+      } else {
+        // Nobody passes a lane that has nothing in the log: so a large command gets its room.
+        break;
+      }
+    }
+    return batch;
+  }
+
+  /** Puts back, at their old places, those of a batch that were not handed out and still wait. */
+  putBack(batch: readonly Held[]): void {
+    for (let at = batch.length - 1; at >= 0; at--) {
+      const call = batch[at] as Held;
+      if (isHeld(call)) {
+        const { lane } = call;
+        this.close(call);
+        call.next = lane.first;
+        lane.first = call;
+        if (lane.last === null) {
+          lane.last = call;
+          this.#join(lane);
+        }
+      }
+    }
+  }
+
+  /** The outcome of a command is known, or does not count any more. Does nothing if it does not count now. */
+  close(call: Pick<Held, "isOpen" | "lane" | "proposal">): void {
+    if (call.isOpen) {
+      call.isOpen = false;
+      const bytes = call.proposal.payload.length;
+      call.lane.openBytes -= bytes;
+      this.#openBytes -= bytes;
+      if (this.#turnCount > 0) {
+        this.#onRoom();
+      }
+    }
+  }
+
+  /** Forgets calls that have ended while they waited. */
+  forgetEnded(): void {
+    this.#resting = this.#resting.filter(isHeld);
+    for (let lane = this.#turns.first; lane !== null; ) {
+      const { next } = lane.links;
+      let last: Held | null = null;
+      for (let call = lane.first; call !== null; call = call.next) {
+        if (isHeld(call)) {
+          last = call;
+        } else if (last === null) {
+          lane.first = call.next;
+        } else {
+          last.next = call.next;
+        }
+      }
+      lane.last = last;
+      if (last === null) {
+        this.#quit(lane);
+      }
+      lane = next;
+    }
+  }
+
+  /** The first call of the lane that still waits, and may be handed out at this time. Later ones rest on their own. */
+  #firstReady(lane: Lane, nowMs: number): Held | null {
+    for (let call = lane.first; call !== null; call = lane.first) {
+      if (isHeld(call)) {
+        if (call.notBeforeMs === null || call.notBeforeMs <= nowMs) {
+          return call;
+        }
+        this.#resting.push(call);
+      }
+      this.#shift(lane);
+    }
+    return null;
+  }
+
+  #shift(lane: Lane): void {
+    const call = lane.first as Held;
+    lane.first = call.next;
+    call.next = null;
+    if (lane.first === null) {
+      lane.last = null;
+    }
+  }
+
+  #open(call: Held): void {
+    const bytes = call.proposal.payload.length;
+    call.isOpen = true;
+    call.lane.openBytes += bytes;
+    this.#openBytes += bytes;
+  }
+
+  #join(lane: Lane): void {
+    this.#turns.push(lane);
+    this.#turnCount++;
+  }
+
+  #quit(lane: Lane): void {
+    this.#turns.remove(lane);
+    this.#turnCount--;
+  }
+
+  /** The lane has had its turn. */
+  #giveTurn(lane: Lane): void {
+    this.#turns.remove(lane);
+    this.#turns.push(lane);
+  }
+
+  #forgetLanes(): void {
+    for (const [subject, lane] of this.#lanes) {
+      if (lane.calls === 0) {
+        this.#lanes.delete(subject);
+      }
+    }
+    // Twice the number in use, so that the search is rare.
+    this.#lanesMax = Math.max(LANES_MIN, 2 * this.#lanes.size);
+  }
+}
+
+/** A call that waits may end at any time, and stays in its place until it is looked at. */
+function isHeld(call: { readonly state: Waiter["state"] }): boolean {
+  return call.state === "held";
+}

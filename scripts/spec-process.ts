@@ -1,9 +1,10 @@
 /**
  * The process that runs a batch of spec files, one after the other. The test runner starts it; see `test.ts`.
  *
- * It prints a line per file, and writes events to the file named by `--events`. Besides failing tests it reports three
- * problems: a file without any test; a process or a temporary file that outlives its spec file; a batch that does not
- * end by itself because it left something open.
+ * It prints a line per file, and writes events to the file named by `--events`. Besides failing tests it reports four
+ * problems: a file without any test; with `QUOIN_TOOLS=all`, which says that this machine has every tool that a test
+ * needs, a file that skips all of its tests; a process or a temporary file that outlives its spec file; a batch that
+ * does not end by itself because it left something open.
  */
 import { rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -26,6 +27,7 @@ const { values, positionals: files } = parseArgs({
 const events = required(values.events, "--events");
 const timeoutMs = Number(required(values.timeout, "--timeout"));
 const run = required(process.env[RUN_VARIABLE], RUN_VARIABLE);
+const hasAllTools = process.env.QUOIN_TOOLS === "all";
 
 fc.configureGlobal({ seed: testSeed() });
 
@@ -98,6 +100,10 @@ async function runFile(file: string): Promise<FileCounts> {
         reportFailure(file, test.fullTitle(), describeError(error));
       });
   });
+  if (hasAllTools && counts.passed + counts.failed === 0 && counts.skipped > 0) {
+    counts.failed += 1;
+    reportFailure(file, "ran no test", "It skipped all of them, though this machine has every tool (QUOIN_TOOLS=all).");
+  }
   mocha.dispose(); // Removes its listeners for uncaught errors, which would otherwise accumulate from file to file.
   counts.failed += reportLeftovers(file);
   return counts;

@@ -179,12 +179,15 @@ describe("the test runner", function () {
       .and.to.match(/\+\s+"right": 2/);
   });
 
-  it("counts skipped tests apart", async () => {
-    const { lastLine, exitCode } = await run(beside(`it("skips", function () {\n  this.skip();\n});\n`));
-    expect({ lastLine, exitCode }).to.deep.equal({
-      lastLine: "1 passed, 0 failed, 1 skipped",
-      exitCode: 0,
-    });
+  it("counts skipped tests apart, and fails a file of them where every tool is", async () => {
+    const skips = `it("skips", function () {\n  this.skip();\n});\n`;
+    const { lastLine, exitCode } = await run(beside(skips));
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "1 passed, 0 failed, 1 skipped", exitCode: 0 });
+    const complete = await run(beside(skips), TWO_LAYERS, { QUOIN_TOOLS: "all" });
+    expect(complete.lastLine).to.equal("1 passed, 1 failed, 1 skipped");
+    expect(complete.output).to.contain("FAILED node/test/a.spec.ts: ran no test");
+    const some = await run(beside(skips + good), TWO_LAYERS, { QUOIN_TOOLS: "all" });
+    expect(some.lastLine).to.equal("2 passed, 0 failed, 1 skipped");
   });
 
   it("fails a layer without files, and a file without tests", async () => {

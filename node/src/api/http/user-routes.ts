@@ -39,7 +39,10 @@ const UpdateUserRequest = z.strictObject({
     .describe("The present password: required to change your own, ignored otherwise"),
   role: RoleSchema.nullish(),
   namespaces: NamespacesSchema.nullish(),
-  status: z.enum(["active", "disabled"]).nullish().describe("Only for a user whose e-mail address is verified"),
+  status: z
+    .enum(["active", "disabled"])
+    .nullish()
+    .describe("Before the e-mail address is verified, only disabled; active then means unverified again"),
 });
 
 const ListUsersResponse: z.ZodType<UsersBody> = z.object({

@@ -13,6 +13,8 @@ import {
   API_KEYS_PER_USER_MAX,
   type ApiKey,
   activeOwnerRow,
+  addressClaimPrefix,
+  addressClaimRow,
   apiKeyByUserPrefix,
   apiKeyByUserRow,
   apiKeyKey,
@@ -20,6 +22,8 @@ import {
   apiKeyRow,
   CoordinationError,
   emailRow,
+  hasRulesOf,
+  namespaceUsersRow,
   type Principal,
   prefixEnd,
   RecordReader,
@@ -53,6 +57,8 @@ const LEVELS: readonly Access[] = ["read", "write", "admin"];
 const READ = LEVELS.slice(0, 1);
 const READ_AND_WRITE = LEVELS.slice(0, 2);
 const ALL_NAMESPACES = "*";
+/** The cluster version since which users of different namespaces do not see each other's addresses, and have shares. */
+export const VERSION_WITH_SHARES = 5;
 export const SHA256_BYTES = 32;
 /** Rows that one page of a listing reads. */
 const VISITED_MAX = 2_000;
@@ -185,7 +191,10 @@ export function addressInAnyCase(email: string): string {
   return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** The user with this e-mail address, in any case. */
+/**
+ * The user with this e-mail address, in any case: the one who has verified it, else the first who is to verify it.
+ * Others may be about to verify it too: a user of one namespace cannot keep an address from those of another.
+ */
 export function readUserByEmail(reader: StateReader, email: string): User | undefined {
   const bytes = reader.get(emailRow(addressInAnyCase(email)));
   if (bytes === undefined) {
@@ -224,10 +233,43 @@ export function readApiKeyByPrefix(reader: StateReader, prefix: string): ApiKey 
   return bytes === undefined ? undefined : readApiKey(reader, new RecordReader(bytes).text());
 }
 
+/** The other users who are to verify this address, in the order of their ids. */
+export function readClaimants(reader: StateReader, email: string): User[] {
+  const prefix = addressClaimPrefix(addressInAnyCase(email));
+  const users: User[] = [];
+  reader.scan(prefix, prefixEnd(prefix) as Uint8Array, ({ value }) => {
+    const user = readUser(reader, new RecordReader(value).text());
+    invariant(user !== undefined, "users who are to verify an address exist");
+    users.push(user);
+    return true;
+  });
+  return users;
+}
+
+/** Whether mail to the user's address has reached them. */
+export function isVerified(reader: StateReader, { userId }: User): boolean {
+  return reader.get(verificationRow(userId)) === undefined;
+}
+
 /** How many users there are. */
 export function countUsers(reader: StateReader): number {
-  const bytes = reader.get(USER_COUNT_ROW);
-  return bytes === undefined ? 0 : new RecordReader(bytes).uint53();
+  return countAt(reader, USER_COUNT_ROW) ?? 0;
+}
+
+/** How many users have this namespace by its name. Users with all namespaces do not count. */
+export function countUsersOf(reader: StateReader, namespace: string): number {
+  const counted = countAt(reader, namespaceUsersRow(namespace));
+  if (counted !== undefined) {
+    return counted;
+  }
+  // Once for each namespace, in a cluster that is older than these rows.
+  let count = 0;
+  const { from, to } = tableRange("user");
+  reader.scan(from, to, ({ value }) => {
+    count += decodeUser(value).namespaces.includes(namespace) ? 1 : 0;
+    return true;
+  });
+  return count;
 }
 
 /** Whether there is another active user of the role owner. */
@@ -301,8 +343,12 @@ export function apiKeysOf(reader: StateReader, userId: string): readonly ApiKey[
   return listApiKeysOf(reader, userId, null, API_KEYS_PER_USER_MAX, true).items;
 }
 
-/** Writes the user, and the rows that find it by its address and that list active owners. */
-export function writeUser(transaction: Transaction, user: User): void {
+/**
+ * Writes the user, and the rows that find it by its address, count users and list active owners.
+ *
+ * @param isVerified whether mail to the user's address has reached them.
+ */
+export function writeUser(transaction: Transaction, user: User, isVerified = true): void {
   const writer = new RecordWriter().text(user.userId).text(user.email).uint8(ROLES.indexOf(user.role));
   writer.uint32(user.namespaces.length);
   for (const namespace of user.namespaces) {
@@ -310,11 +356,13 @@ export function writeUser(transaction: Transaction, user: User): void {
   }
   writer.uint8(STATUSES.indexOf(user.status)).text(user.passwordHash);
   writer.uint53(user.passwordVersion).uint53(user.createdAtMs);
-  if (transaction.get(userRow(user.userId)) === undefined) {
+  const before = readUser(transaction, user.userId);
+  if (before === undefined) {
     countUser(transaction, 1);
   }
+  countNamespaces(transaction, before?.namespaces ?? [], user.namespaces);
   transaction.put(userRow(user.userId), writer.finish());
-  transaction.put(emailRow(addressInAnyCase(user.email)), new RecordWriter().text(user.userId).finish());
+  claimAddress(transaction, user, isVerified);
   const ownerRow = activeOwnerRow(user.userId);
   if (user.role === "owner" && user.status === "active") {
     transaction.put(ownerRow, NOTHING);
@@ -325,8 +373,9 @@ export function writeUser(transaction: Transaction, user: User): void {
 
 /** Deletes all rows of the user except the API keys. */
 export function removeUser(transaction: Transaction, user: User): void {
+  countNamespaces(transaction, user.namespaces, []);
   transaction.delete(userRow(user.userId));
-  transaction.delete(emailRow(addressInAnyCase(user.email)));
+  releaseAddress(transaction, user);
   transaction.delete(activeOwnerRow(user.userId));
   transaction.delete(verificationRow(user.userId));
   countUser(transaction, -1);
@@ -356,6 +405,60 @@ export function removeApiKey(transaction: Transaction, apiKey: ApiKey): void {
 
 function countUser(transaction: Transaction, change: 1 | -1): void {
   transaction.put(USER_COUNT_ROW, new RecordWriter().uint53(countUsers(transaction) + change).finish());
+}
+
+/** The user's namespaces are about to change. */
+function countNamespaces(transaction: Transaction, before: readonly string[], after: readonly string[]): void {
+  if (!hasRulesOf(VERSION_WITH_SHARES, transaction)) {
+    return;
+  }
+  for (const namespace of new Set([...before, ...after])) {
+    const change = Number(after.includes(namespace)) - Number(before.includes(namespace));
+    if (change !== 0 && namespace !== ALL_NAMESPACES) {
+      const count = countUsersOf(transaction, namespace) + change;
+      transaction.put(namespaceUsersRow(namespace), new RecordWriter().uint53(count).finish());
+    }
+  }
+}
+
+function countAt(reader: StateReader, key: Uint8Array): number | undefined {
+  const bytes = reader.get(key);
+  return bytes === undefined ? undefined : new RecordReader(bytes).uint53();
+}
+
+/** Makes the address that of the user, unless another has it and this one has not verified it. */
+function claimAddress(transaction: Transaction, user: User, isVerified: boolean): void {
+  const address = addressInAnyCase(user.email);
+  const holder = readUserByEmail(transaction, address);
+  const claim = addressClaimRow(address, user.userId);
+  if (holder !== undefined && holder.userId !== user.userId) {
+    if (!isVerified) {
+      transaction.put(claim, new RecordWriter().text(user.userId).finish());
+      return;
+    }
+    transaction.put(addressClaimRow(address, holder.userId), new RecordWriter().text(holder.userId).finish());
+  }
+  transaction.put(emailRow(address), new RecordWriter().text(user.userId).finish());
+  if (transaction.get(claim) !== undefined) {
+    transaction.delete(claim);
+  }
+}
+
+/** The address is that of the next user who is to verify it, if this one had it. */
+function releaseAddress(transaction: Transaction, user: User): void {
+  const address = addressInAnyCase(user.email);
+  const claim = addressClaimRow(address, user.userId);
+  if (transaction.get(claim) !== undefined) {
+    transaction.delete(claim);
+    return;
+  }
+  const [next] = readClaimants(transaction, address);
+  if (next === undefined) {
+    transaction.delete(emailRow(address));
+  } else {
+    transaction.delete(addressClaimRow(address, next.userId));
+    transaction.put(emailRow(address), new RecordWriter().text(next.userId).finish());
+  }
 }
 
 function apiKeysRange(userId: string): { readonly from: Uint8Array; readonly to: Uint8Array } {

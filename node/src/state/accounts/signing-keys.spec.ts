@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { AppliedLog, FOUNDING, MemoryStateStore, requestOf } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { PAGE_TOKEN_KEY_ROW, signingKeyRow, Transaction } from "../core/index.ts";
+import { DEFAULT_STATE_LIMITS, PAGE_TOKEN_KEY_ROW, signingKeyRow, Transaction } from "../core/index.ts";
 import {
   endedSigningKeys,
   readPageTokenKey,
@@ -128,7 +128,25 @@ describe("rotating the signing key", () => {
     expect(kids(), "the signing key stays").to.deep.equal(["a"]);
   });
 
-  it("is refused while the ring is full, until keys have ended", () => {
+  it("is refused for hours once many keys are in the ring, so that it is never full", () => {
+    for (let count = 1; count < 8; count++) {
+      expect(rotate(`k${count}`)).to.include({ kid: `k${count}` });
+    }
+    const refusal = rotate("more");
+    expect(refusal).to.have.property("reason", "QUOTA");
+    expect(refusal).to.have.property("message", "the signing key was replaced too often; try again in 215 minutes");
+    let most = 0;
+    for (let hours = 0; hours < 100; hours++) {
+      log.wallMs += HOUR_MS;
+      rotate(`at ${hours}`);
+      most = Math.max(most, kids().length);
+    }
+    expect(most).to.be.within(8, 15);
+    expect(kids()[0], "it was replaced in the last four hours").to.be.oneOf(["at 96", "at 97", "at 98", "at 99"]);
+  });
+
+  it("is refused while the ring is full, until keys have ended, in a cluster of version 4", () => {
+    log = new AppliedLog(DEFAULT_STATE_LIMITS, { ...FOUNDING, clusterVersion: 4 });
     for (let count = 1; count < 16; count++) {
       expect(rotate(`k${count}`)).to.include({ kid: `k${count}` });
     }

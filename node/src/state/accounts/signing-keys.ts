@@ -10,6 +10,7 @@ import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
   CoordinationError,
+  hasRulesOf,
   PAGE_TOKEN_KEY_ROW,
   RecordReader,
   RecordWriter,
@@ -20,6 +21,7 @@ import {
   tableRange,
 } from "../core/index.ts";
 import { type RotateSigningKey, SIGNING_KEY_BYTES } from "./account-commands.ts";
+import { VERSION_WITH_SHARES } from "./principals.ts";
 
 /** An Ed25519 key pair (RFC 8037): raw public key and seed, 32 bytes each. */
 export interface SigningKey {
@@ -36,6 +38,12 @@ export const TOKEN_LIFETIME_MS_MAX = 86_400_000;
 const LATE_SIGNATURE_MS = 3_600_000;
 /** The most keys in the ring. The age of the tokens decides when a key leaves it. */
 const KEYS_MAX = 16;
+/**
+ * With more keys than this, one may replace another only so long after the last that the ring is never full: else a key
+ * that leaked later could not be replaced for a day.
+ */
+const QUICK_KEYS_MAX = KEYS_MAX / 2;
+const SLOW_ROTATION_MS = Math.ceil((TOKEN_LIFETIME_MS_MAX + LATE_SIGNATURE_MS) / (KEYS_MAX - QUICK_KEYS_MAX - 1));
 
 /** All keys of the ring, newest first. */
 export function readSigningKeys(reader: StateReader): SigningKey[] {
@@ -84,6 +92,11 @@ export function applyRotateSigningKey(context: ApplyContext, command: RotateSign
   invariant(newest !== undefined, "a founded cluster has a signing key");
   if (ifKid !== "" && ifKid !== newest.kid) {
     return { kind: "rotate-signing-key", kid: newest.kid, revision };
+  }
+  const waitMs = newest.createdAtMs + SLOW_ROTATION_MS - wallMs;
+  if (keys.length >= QUICK_KEYS_MAX && waitMs > 0 && hasRulesOf(VERSION_WITH_SHARES, transaction)) {
+    const minutes = Math.ceil(waitMs / 60_000);
+    throw new CoordinationError("QUOTA", `the signing key was replaced too often; try again in ${minutes} minutes`);
   }
   if (keys.length >= KEYS_MAX) {
     throw new CoordinationError("QUOTA", `there are ${KEYS_MAX} signing keys with tokens that may still be good`);

@@ -3,17 +3,28 @@ import {
   AppliedLog,
   createApiKey,
   createUser,
+  FOUNDING,
   OWNER,
   TOKEN_LIFETIME_MS,
   TOKEN_SHA256,
   updateUser,
 } from "../../../test/index.ts";
-import { CoordinationError, type Principal, type Role } from "../core/index.ts";
+import {
+  CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  namespaceUsersRow,
+  type Principal,
+  RecordWriter,
+  type Role,
+  USER_COUNT_ROW,
+} from "../core/index.ts";
 import {
   countUsers,
+  countUsersOf,
   listApiKeys,
   listUsers,
   readApiKeyByPrefix,
+  readClaimants,
   readUser,
   readUserByEmail,
   refusalOf,
@@ -49,9 +60,10 @@ describe("users", () => {
     return as(userId);
   }
 
-  /** All rows except the progress and the usage. */
+  /** All rows except the progress, the usage, and the numbers of users of namespaces. */
   function records(): string[] {
-    return log.dump().filter((row) => !row.startsWith("a = ") && !row.startsWith("U"));
+    const others = ["a = ", "U", "I\u0003"];
+    return log.dump().filter((row) => !others.some((beginning) => row.startsWith(beginning)));
   }
 
   function fieldOf(answer: unknown): string | undefined {
@@ -116,6 +128,103 @@ describe("users", () => {
         expect([verdict(answer), fieldOf(answer)]).deep.equal(["BAD_FIELD", "namespaces"]);
       }
       expect(verdict(log.ask(createUser("ada", { role: "owner", namespaces: ["*"] })))).equal("ok");
+    });
+  });
+
+  describe("of different namespaces", () => {
+    const EMAIL = "shared@quoin.local";
+    let one: Principal;
+    let two: Principal;
+    beforeEach(() => {
+      one = user("one", "admin", ["a"]);
+      two = user("two", "admin", ["b"]);
+    });
+
+    function create(userId: string, namespace: string, by: Principal): string {
+      return verdict(log.ask(createUser(userId, { email: EMAIL, namespaces: [namespace] }), by));
+    }
+
+    const holder = () => readUserByEmail(log.store, EMAIL)?.userId;
+
+    it("do not learn of each other's addresses, and keep none from each other", () => {
+      expect(create("of one", "a", one)).equal("ok");
+      expect(create("of two", "b", two)).equal("ok");
+      expect([create("again", "a", one), create("again", "b", two)]).deep.equal(["USER_EXISTS", "USER_EXISTS"]);
+      expect(create("again", "a", OWNER), "who sees both").equal("USER_EXISTS");
+      expect(holder(), "the first").equal("of one");
+      expect(verify("of two"), "who gets the mail decides").equal("ok");
+      expect(holder()).equal("of two");
+      expect(create("again", "a", one)).equal("USER_EXISTS");
+      expect(verify("of one"), "the address is another user's").equal("BAD_FIELD");
+      expect(readUser(log.store, "of one")?.status).equal("unverified");
+      expect(create("third", "c", user("three", "admin", ["c"])), "also once it is verified").equal("ok");
+      expect(holder()).equal("of two");
+    });
+
+    it("hand an address on when its user is deleted", () => {
+      for (const [userId, namespace, by] of [
+        ["of one", "a", one],
+        ["of two", "b", two],
+      ] as const) {
+        create(userId, namespace, by);
+      }
+      log.ask({ kind: "delete-user", userId: "of one" });
+      expect(holder()).equal("of two");
+      expect(create("again", "a", one)).equal("ok");
+      log.ask({ kind: "delete-user", userId: "again" });
+      expect([holder(), readClaimants(log.store, EMAIL)]).deep.equal(["of two", []]);
+      expect(verify("of two")).equal("ok");
+      log.ask({ kind: "delete-user", userId: "of two" });
+      expect(holder()).equal(undefined);
+    });
+
+    it("keep an address from each other in a cluster of version 4", () => {
+      log = new AppliedLog(DEFAULT_STATE_LIMITS, { ...FOUNDING, clusterVersion: 4 });
+      one = user("one", "admin", ["a"]);
+      two = user("two", "admin", ["b"]);
+      expect([create("of one", "a", one), create("of two", "b", two)]).deep.equal(["ok", "USER_EXISTS"]);
+      log.lead({ kind: "set-cluster-version", version: 5 });
+      expect(create("of two", "b", two)).equal("ok");
+      expect(verify("of one")).equal("ok");
+      expect(verify("of two")).equal("BAD_FIELD");
+    });
+
+    it("have as many users as are left for others", () => {
+      /** Lets the cluster have this many users, of which the namespace has some. */
+      const letThereBe = (users: number, ofNamespace: number): void => {
+        const count = (value: number): Uint8Array => new RecordWriter().uint53(value).finish();
+        log.store.write([
+          { key: USER_COUNT_ROW, value: count(users) },
+          { key: namespaceUsersRow("a"), value: count(ofNamespace) },
+        ]);
+        log.restart();
+      };
+      letThereBe(60_000, 39_999);
+      expect(create("last", "a", one)).equal("ok");
+      expect(countUsersOf(log.store, "a")).equal(40_000);
+      const refusal = log.ask(createUser("more", { namespaces: ["b", "a"] }));
+      expect(verdict(refusal)).equal("QUOTA");
+      expect(String(refusal)).include('the namespace "a" has as many of the 100000 users');
+      expect(verdict(log.ask(updateUser("two", { namespaces: ["b", "a"] })))).equal("QUOTA");
+      expect(verdict(log.ask(createUser("other", { namespaces: ["b"] })))).equal("ok");
+      log.ask(updateUser("last", { namespaces: ["b"] }));
+      log.ask({ kind: "delete-user", userId: "one" });
+      expect([countUsersOf(log.store, "a"), countUsersOf(log.store, "b")]).deep.equal([39_998, 3]);
+    });
+
+    it("are counted when the cluster becomes of version 5", () => {
+      log = new AppliedLog(DEFAULT_STATE_LIMITS, { ...FOUNDING, clusterVersion: 4 });
+      for (const [userId, namespaces] of [
+        ["u1", ["a"]],
+        ["u2", ["a", "b"]],
+        ["u3", ["*"]],
+      ] as const) {
+        user(userId, "member", namespaces);
+      }
+      log.lead({ kind: "set-cluster-version", version: 5 });
+      user("u4", "member", ["a"]);
+      log.ask({ kind: "delete-user", userId: "u2" });
+      expect([countUsersOf(log.store, "a"), countUsersOf(log.store, "b")]).deep.equal([2, 0]);
     });
   });
 
@@ -202,10 +311,25 @@ describe("users", () => {
 
     it("cannot replace a verification", () => {
       log.ask(createUser("ada"));
-      for (const status of ["active", "disabled"] as const) {
-        expect(fieldOf(log.ask(updateUser("ada", { status })))).equal("status");
-      }
+      expect(fieldOf(log.ask(updateUser("ada", { status: "active" })))).equal("status");
       expect(readUser(log.store, "ada")?.status).equal("unverified");
+    });
+
+    it("disables an unverified user, who has to be verified after that", () => {
+      log.ask(createUser("ada"));
+      expect(verdict(log.ask(updateUser("ada", { status: "disabled" })))).equal("ok");
+      expect(verify("ada")).equal("BAD_FIELD");
+      expect(verdict(log.ask(updateUser("ada", { status: "disabled" })))).equal("ok");
+      expect(log.ask(updateUser("ada", { status: "active" }))).to.have.nested.property("user.status", "unverified");
+      expect(refusalOf(log.store, as("ada"), null, log.wallMs)?.reason).equal("TOKEN_REVOKED");
+      expect(verify("ada")).equal("ok");
+      expect(readUser(log.store, "ada")?.status).equal("active");
+    });
+
+    it("disables no unverified user in a cluster of version 4", () => {
+      log = new AppliedLog(DEFAULT_STATE_LIMITS, { ...FOUNDING, clusterVersion: 4 });
+      log.ask(createUser("ada"));
+      expect(fieldOf(log.ask(updateUser("ada", { status: "disabled" })))).equal("status");
     });
 
     it("gives a new owner all namespaces", () => {

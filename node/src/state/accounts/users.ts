@@ -16,6 +16,7 @@ import {
   badField,
   CoordinationError,
   type DeleteUserResult,
+  hasRulesOf,
   type Principal,
   RecordReader,
   RecordWriter,
@@ -29,15 +30,19 @@ import type { CreateUser, DeleteUser, UpdateUser, VerifyUser } from "./account-c
 import {
   apiKeysOf,
   countUsers,
+  countUsersOf,
   hasOtherActiveOwner,
   includesNamespace,
   includesRole,
+  isVerified,
   mayManage,
+  readClaimants,
   readUser,
   readUserByEmail,
   removeApiKey,
   removeUser,
   SHA256_BYTES,
+  VERSION_WITH_SHARES,
   writeUser,
 } from "./principals.ts";
 
@@ -68,9 +73,10 @@ export function readVerification(reader: StateReader, userId: string): Verificat
 export function applyCreateUser(context: ApplyContext, principal: Principal, command: CreateUser): UserResult {
   const { transaction, wallMs } = context;
   const { userId, email, role, namespaces, passwordHash } = command;
-  requireGrantable(requireActor(transaction, principal), role, namespaces);
+  const actor = requireActor(transaction, principal);
+  requireGrantable(actor, role, namespaces);
   requireOwnerNamespaces(role, namespaces);
-  if (readUserByEmail(transaction, email) !== undefined) {
+  if (isKnownAddress(transaction, actor, email)) {
     throw new CoordinationError("USER_EXISTS", "a user with this e-mail address exists already");
   }
   if (transaction.get(userRow(userId)) !== undefined) {
@@ -79,6 +85,7 @@ export function applyCreateUser(context: ApplyContext, principal: Principal, com
   if (countUsers(transaction) >= USERS_MAX) {
     throw new CoordinationError("QUOTA", `a cluster has at most ${USERS_MAX} users`);
   }
+  requireShares(transaction, namespaces);
   const user: User = {
     userId,
     email,
@@ -89,7 +96,7 @@ export function applyCreateUser(context: ApplyContext, principal: Principal, com
     passwordVersion: 0,
     createdAtMs: wallMs,
   };
-  writeUser(transaction, user);
+  writeUser(transaction, user, false);
   const expiresAtMs = wallMs + command.tokenLifetimeMs;
   const row = new RecordWriter().fixed(command.tokenSha256, SHA256_BYTES).uint53(expiresAtMs).finish();
   transaction.put(verificationRow(userId), row);
@@ -108,7 +115,7 @@ export function applyUpdateUser(context: ApplyContext, principal: Principal, com
     ...before,
     role,
     namespaces,
-    status: command.status ?? before.status,
+    status: statusAfter(transaction, before, command.status),
     passwordHash: command.passwordHash ?? before.passwordHash,
     passwordVersion: before.passwordVersion + (command.passwordHash === null ? 0 : 1),
   };
@@ -118,12 +125,48 @@ export function applyUpdateUser(context: ApplyContext, principal: Principal, com
   const added = namespaces.filter((namespace) => !before.namespaces.includes(namespace));
   requireGrantable(actor, role, added);
   requireOwnerNamespaces(role, namespaces);
-  if (before.status === "unverified" && user.status !== "unverified") {
-    throw badField("status", "can change only after the e-mail address was verified");
-  }
+  requireShares(transaction, added);
   requireRemainingOwner(transaction, before, user);
-  writeUser(transaction, user);
+  writeUser(transaction, user, isVerified(transaction, before));
   return { kind: "update-user", user, revision: context.revision };
+}
+
+/** A user who was disabled before they were verified has to be verified when they are not disabled any more. */
+function statusAfter(reader: StateReader, before: User, asked: UpdateUser["status"]): User["status"] {
+  if (asked === null || asked === before.status || isVerified(reader, before)) {
+    return asked ?? before.status;
+  }
+  const mayDisable = hasRulesOf(VERSION_WITH_SHARES, reader);
+  if (asked === "active" && before.status === "disabled") {
+    return "unverified";
+  }
+  if (asked !== "disabled" || !mayDisable) {
+    throw badField("status", "can become active only after the e-mail address was verified");
+  }
+  return asked;
+}
+
+/** Whether the address has a user of whom the actor may know. Users of other namespaces keep nobody out. */
+function isKnownAddress(reader: StateReader, actor: User, email: string): boolean {
+  const holder = readUserByEmail(reader, email);
+  if (holder === undefined || !hasRulesOf(VERSION_WITH_SHARES, reader)) {
+    return holder !== undefined;
+  }
+  return [holder, ...readClaimants(reader, email)].some((user) => mayManage(actor, user));
+}
+
+/** Requires that each of the namespaces has fewer users than are left for the others. */
+function requireShares(reader: StateReader, namespaces: readonly string[]): void {
+  if (!hasRulesOf(VERSION_WITH_SHARES, reader)) {
+    return;
+  }
+  const left = USERS_MAX - countUsers(reader);
+  for (const namespace of namespaces) {
+    if (countUsersOf(reader, namespace) >= left) {
+      const message = `has as many of the ${USERS_MAX} users of the cluster as are left for other namespaces`;
+      throw new CoordinationError("QUOTA", `the namespace "${namespace}" ${message}`);
+    }
+  }
 }
 
 /** Whether a user only changes their own password, which needs no access level. */
@@ -161,6 +204,10 @@ export function applyVerifyUser(context: ApplyContext, command: VerifyUser): Use
   }
   if (passwordHash === "" && before.passwordHash === "") {
     throw badField("password", "is required, because none is set");
+  }
+  const holder = readUserByEmail(transaction, before.email);
+  if (holder !== undefined && holder.userId !== userId && isVerified(transaction, holder)) {
+    throw badField("token", "is for an e-mail address that is another user's");
   }
   transaction.delete(verificationRow(userId));
   const user: User = { ...before, status: "active", passwordHash: passwordHash || before.passwordHash };

@@ -48,9 +48,10 @@ export interface Cluster {
 /**
  * The newest cluster version that this release can run; new clusters start with it. Version 1 had neither event logs
  * nor usage, and counted less. Version 2 had event logs without namespaces, no namespace quotas, no password versions,
- * and hashed the raw bytes of requests. Version 3 could not be raised by an entry.
+ * and hashed the raw bytes of requests. Version 3 could not be raised by an entry. In version 4 an address had one user, of
+ * any namespace, unverified users could not be disabled, and neither users nor signing keys had a share.
  */
-export const CLUSTER_VERSION = 4;
+export const CLUSTER_VERSION = 5;
 /** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 
@@ -93,6 +94,12 @@ export function findClusterVersion(reader: StateReader): VersionFinding | undefi
   fields.text();
   fields.text();
   return { kind: "version", version: fields.uint32() };
+}
+
+/** Whether the rules that came with this cluster version are in force. */
+export function hasRulesOf(version: number, reader: StateReader): boolean {
+  const found = findClusterVersion(reader);
+  return found?.kind === "version" && found.version >= version;
 }
 
 /** The record, or undefined before the founding entry is applied. */

@@ -216,6 +216,21 @@ export function activeOwnerRow(userId: string): Uint8Array {
 /** Prefix of the rows of the active owners. */
 export const ACTIVE_OWNER_PREFIX = row("accountIndex").uint8(1).finish();
 
+/** Rows of users who have not verified this address, while another user has it. */
+export function addressClaimRow(email: string, userId: string): Uint8Array {
+  return row("accountIndex").uint8(2).plainText(email).uint8(0).plainText(userId).finish();
+}
+
+/** Prefix of these rows of one address. */
+export function addressClaimPrefix(email: string): Uint8Array {
+  return row("accountIndex").uint8(2).plainText(email).uint8(0).finish();
+}
+
+/** How many users have this namespace; absent = not counted yet. */
+export function namespaceUsersRow(namespace: string): Uint8Array {
+  return row("accountIndex").uint8(3).plainText(namespace).finish();
+}
+
 /** Rows of open verifications, at most one for each user. */
 export function verificationRow(userId: string): Uint8Array {
   return row("verification").plainText(userId).finish();

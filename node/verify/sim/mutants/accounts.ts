@@ -4,6 +4,48 @@ import type { Mutant } from "./mutant.ts";
 
 export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
+    name: "addresses-of-other-namespaces-told",
+    pitfall: "S43",
+    file: "state/accounts/users.ts",
+    find: "  if (holder === undefined || !hasRulesOf(VERSION_WITH_SHARES, reader)) {",
+    replace: "  if (holder === undefined || hasRulesOf(VERSION_WITH_SHARES, reader)) {",
+  },
+  {
+    name: "address-verified-by-two",
+    pitfall: "S42",
+    file: "state/accounts/users.ts",
+    find: "if (holder !== undefined && holder.userId !== userId && isVerified(transaction, holder)) {",
+    replace: "if (holder !== undefined && holder.userId === userId && isVerified(transaction, holder)) {",
+  },
+  {
+    name: "unverified-user-takes-the-address",
+    pitfall: "S42",
+    file: "state/accounts/principals.ts",
+    find: "    if (!isVerified) {",
+    replace: '    if (user.status === "disabled") {',
+  },
+  {
+    name: "disabled-user-needs-no-verification",
+    pitfall: "S42",
+    file: "state/accounts/users.ts",
+    find: 'if (asked === "active" && before.status === "disabled") {\n    return "unverified";',
+    replace: 'if (asked === "active" && before.status === "disabled") {\n    return "active";',
+  },
+  {
+    name: "namespace-takes-all-users",
+    pitfall: "limits",
+    file: "state/accounts/users.ts",
+    find: "if (countUsersOf(reader, namespace) >= left) {",
+    replace: "if (left <= 0) {",
+  },
+  {
+    name: "ring-of-keys-filled-at-once",
+    pitfall: "limits",
+    file: "state/accounts/signing-keys.ts",
+    find: "keys.length >= QUICK_KEYS_MAX && waitMs > 0",
+    replace: "keys.length > KEYS_MAX && waitMs > 0",
+  },
+  {
     name: "live-streams-are-never-looked-at-again",
     pitfall: "S39",
     file: "watch/watch-hub.ts",

@@ -5408,7 +5408,10 @@ export const ClusterAdminServiceService = {
     responseSerialize: (value: PutSettingsResponse): Buffer => Buffer.from(PutSettingsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PutSettingsResponse => PutSettingsResponse.decode(value),
   },
-  /** Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. */
+  /**
+   * Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. Errors:
+   * RESOURCE_EXHAUSTED / QUOTA when the key was replaced many times within a day; the message says when it can be again.
+   */
   rotateKeys: {
     path: "/coordination.v1.ClusterAdminService/RotateKeys" as const,
     requestStream: false as const,
@@ -5569,7 +5572,10 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
    * unknown name or a bad value; FAILED_PRECONDITION when the revision of the settings is not `if_settings_revision`.
    */
   putSettings: handleUnaryCall<PutSettingsRequest, PutSettingsResponse>;
-  /** Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. */
+  /**
+   * Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. Errors:
+   * RESOURCE_EXHAUSTED / QUOTA when the key was replaced many times within a day; the message says when it can be again.
+   */
   rotateKeys: handleUnaryCall<RotateKeysRequest, RotateKeysResponse>;
   /**
    * Lets an owner of the cluster log in again. The user with the e-mail address becomes active, with the role owner,

@@ -128,7 +128,7 @@ export class TestService {
         observer: new CallObserver(requestLog, monotonicMs),
         leaderEndpoint: () => null,
       },
-      ...{ log: logger, portName: "test", monotonicMs },
+      ...{ log: logger, portName: "test", monotonicMs, onCut: nothing },
     });
     const handlers = HANDLERS as unknown as UntypedServiceImplementation;
     this.#host.addLibrary(Object.values(DEFINITION), async () => [{ definition: DEFINITION, handlers }]);

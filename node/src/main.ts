@@ -171,7 +171,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs, tracer);
-  const clients = clientAddresses(configuration, proxies, logger);
+  const clients = clientAddresses(configuration, proxies, logger, (address) =>
+    connectionLimiters.http.slowDown(address),
+  );
   const requests = new RequestObserver(requestLog, monotonicMs, clients, tracer);
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
@@ -407,10 +409,15 @@ function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logg
 }
 
 /** The addresses of HTTP clients, as their connections or trusted proxies report them. */
-function clientAddresses({ proxies }: Configuration, trusted: TrustedProxies, logger: Logger): ClientAddresses {
+function clientAddresses(
+  { proxies }: Configuration,
+  trusted: TrustedProxies,
+  logger: Logger,
+  onCut: (remoteAddress: string) => void,
+): ClientAddresses {
   let linesUntilMs = Number.NEGATIVE_INFINITY;
   return new ClientAddresses({
-    trusted,
+    ...{ trusted, onCut },
     speaksProxyProtocol: proxies.speakProxyProtocol,
     onRefused: (proxy) => {
       const nowMs = systemClock.monotonicMs();

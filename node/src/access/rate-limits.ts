@@ -16,6 +16,8 @@ export interface RateLimits {
   /** Requests of one user on the HTTP port, and calls on the gRPC port. */
   readonly http: RateLimit;
   readonly grpc: RateLimit;
+  /** Requests of one address on the HTTP port for what needs no token and has no limit of its own. */
+  readonly openRequests: RateLimit;
   /** Requests of one address to POST /auth/token, and requests of one address with a key that gives no token. */
   readonly tokenRequests: RateLimit;
   readonly tokenFailures: RateLimit;
@@ -31,6 +33,7 @@ const BUSY_SERVICE: RateLimit = { requests: 1_200_000, windowSecs: WINDOW_SECS, 
 export const DEFAULT_RATE_LIMITS: RateLimits = {
   http: BUSY_SERVICE,
   grpc: BUSY_SERVICE,
+  openRequests: { requests: 6_000, windowSecs: WINDOW_SECS, burst: 1_000 },
   tokenRequests: { requests: 1_200, windowSecs: WINDOW_SECS, burst: 1_200 },
   tokenFailures: { requests: 60, windowSecs: WINDOW_SECS, burst: 60 },
   loginRequests: { requests: 300, windowSecs: WINDOW_SECS, burst: 300 },

@@ -17,6 +17,7 @@ interface StateSource {
 const REFRESH_INTERVAL_MS = 1_000;
 
 export class ReplicatedRateLimits implements RateLimits {
+  readonly openRequests: RateLimit;
   readonly tokenRequests: RateLimit;
   readonly tokenFailures: RateLimit;
   readonly loginRequests: RateLimit;
@@ -33,6 +34,7 @@ export class ReplicatedRateLimits implements RateLimits {
    * @param nowMs monotonic clock in milliseconds
    */
   constructor(unset: RateLimits, source: StateSource, nowMs: () => number) {
+    this.openRequests = unset.openRequests;
     this.tokenRequests = unset.tokenRequests;
     this.tokenFailures = unset.tokenFailures;
     this.loginRequests = unset.loginRequests;

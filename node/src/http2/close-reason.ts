@@ -63,6 +63,11 @@ export const FLOOD_REASONS: Readonly<Record<FloodKind, CloseReason>> = {
   ignoredFrames: "too-many-ignored-frames",
 };
 
+/** Whether a connection with this reason ended because its client did something too often or too much. */
+export function isFlood(reason: CloseReason): boolean {
+  return (FLOODS as readonly CloseReason[]).includes(reason);
+}
+
 /** How a connection ended. */
 export interface CloseResult {
   readonly reason: CloseReason;

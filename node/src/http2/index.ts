@@ -7,7 +7,7 @@
  */
 
 export { BufferPool } from "./buffer-pool.ts";
-export type { CloseReason, CloseResult, StreamRefusal } from "./close-reason.ts";
+export { type CloseReason, type CloseResult, isFlood, type StreamRefusal } from "./close-reason.ts";
 export { createCounters, type Http2Counters } from "./counters.ts";
 export { ErrorCode } from "./error-code.ts";
 export { Http2Server, type Http2ServerOptions } from "./http2-server.ts";

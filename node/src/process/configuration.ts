@@ -173,6 +173,7 @@ const PORT_MAX = 65_535;
 const RATE_LIMIT_NAMES: ReadonlyMap<string, keyof RateLimits> = new Map([
   ["http", "http"],
   ["grpc", "grpc"],
+  ["open-requests", "openRequests"],
   ["token-requests", "tokenRequests"],
   ["token-failures", "tokenFailures"],
   ["login-requests", "loginRequests"],

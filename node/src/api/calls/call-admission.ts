@@ -51,8 +51,6 @@ export interface CallStatistics {
 
 /** On a connection with a verified token, single calls are refused; beyond this multiple of the limit, it is closed. */
 const VERIFIED_FACTOR = 2;
-/** Refusals after which a connection without a verified token is closed: a refusal costs more than its call. */
-const UNVERIFIED_REFUSALS_MAX = 100;
 /** Interval of the search for late requests, in milliseconds. */
 const CHECK_INTERVAL_MS = 500;
 
@@ -121,18 +119,12 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
 
   refuse(call: IncomingCall, error: Error): void {
     this.#refuse(call, error);
-    this.#noteRefusal(call.connection);
+    call.connection.noteRefusal();
   }
 
   refuseRequest(connection: ClientConnection): void {
     this.#open.countOtherRequest();
-    this.#noteRefusal(connection);
-  }
-
-  #noteRefusal(connection: ClientConnection): void {
-    if (++connection.refusals > UNVERIFIED_REFUSALS_MAX && !connection.isVerified) {
-      connection.disconnect();
-    }
+    connection.noteRefusal();
   }
 
   complete(call: IncomingCall): void {

@@ -6,14 +6,12 @@
  * answers.
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { ServerResponse } from "node:http";
 import { beginningOf, invariant } from "../../primitives/index.ts";
 import {
   type CallHandler,
   type CallPort,
   type CallStatus,
-  ClientConnection,
   type ErrorLog,
   plainStatus,
   type ServedMethod,
@@ -43,12 +41,6 @@ export interface ConnectHostOptions extends CallPort {
   readonly pathPrefix: string;
 }
 
-/** The client of a connection, with the address that its last request came from. */
-interface KnownConnection {
-  readonly address: string;
-  readonly connection: ClientConnection;
-}
-
 const METHOD_NOT_ALLOWED = 405;
 const UNSUPPORTED_MEDIA_TYPE = 415;
 
@@ -56,7 +48,6 @@ export class ConnectHost implements ServiceCalls {
   readonly #options: ConnectHostOptions;
   readonly #surroundings: CallSurroundings;
   readonly #methods = new Map<string, ConnectMethod>();
-  readonly #connections = new WeakMap<Socket, KnownConnection>();
 
   constructor(options: ConnectHostOptions) {
     this.#options = options;
@@ -136,20 +127,8 @@ export class ConnectHost implements ServiceCalls {
     }
     request.isLogged = true;
     const ConnectCall = responseStream ? StreamConnectCall : UnaryConnectCall;
-    new ConnectCall(this.#surroundings, method, this.#connectionOf(request), type, request, response).begin();
-  }
-
-  /** A proxy may send the requests of several clients on one connection. */
-  #connectionOf(request: IncomingMessage): ClientConnection {
-    const { socket } = request;
-    const address = this.#options.clients.of(request);
-    const known = this.#connections.get(socket);
-    if (known?.address === address) {
-      return known.connection;
-    }
-    const connection = new ClientConnection(address, () => socket.destroy());
-    this.#connections.set(socket, { address, connection });
-    return connection;
+    const connection = this.#options.clients.connectionOf(request);
+    new ConnectCall(this.#surroundings, method, connection, type, request, response).begin();
   }
 }
 

@@ -83,7 +83,7 @@ describe("ConnectionLimiter", () => {
     for (const from of [HERE, HERE, ELSEWHERE, ELSEWHERE, HERE]) {
       await arrive(from);
     }
-    expect(gate.refused).to.deep.equal({ member: 1, address: 1, descriptors: 0 });
+    expect(gate.refused).to.deep.equal({ member: 1, address: 1, descriptors: 0, rate: 0 });
   });
 
   it("closes connections above the limit of an address, and admits other addresses", async () => {
@@ -92,7 +92,7 @@ describe("ConnectionLimiter", () => {
     const refused = await arrive(HERE);
     await until("the end", () => refused.destroyed);
     await arrive(ELSEWHERE);
-    expect(gate.refused).to.deep.equal({ member: 0, address: 1, descriptors: 0 });
+    expect(gate.refused).to.deep.equal({ member: 0, address: 1, descriptors: 0, rate: 0 });
     expect(served).to.have.length(3);
     first?.destroy();
     await until("room", () => gate.open === 2);
@@ -100,12 +100,43 @@ describe("ConnectionLimiter", () => {
     expect(gate.refused.address).to.equal(1);
   });
 
+  it("admits few new connections of an address after one of them was cut, for ten seconds", async () => {
+    await guard({ member: 10, address: 10 });
+    gate.slowDown("::ffff:127.0.0.1");
+    await arrive(HERE);
+    const refused = await arrive(HERE);
+    await until("the end", () => refused.destroyed);
+    await arrive(ELSEWHERE);
+    expect(gate.refused).to.deep.equal({ member: 0, address: 0, descriptors: 0, rate: 1 });
+    nowMs = 99;
+    await arrive(HERE);
+    expect(gate.refused.rate).to.equal(2);
+    nowMs = 100;
+    await arrive(HERE);
+    gate.slowDown(HERE);
+    await arrive(HERE);
+    expect(gate.refused.rate, "another cut gives no connection").to.equal(3);
+    nowMs = 10_100;
+    await arrive(HERE);
+    await arrive(HERE);
+    expect([gate.refused.rate, gate.open]).to.deep.equal([3, 5]);
+    expect(lines[0]).to.deep.include({ reason: "127.0.0.1 opens connections too fast after one was cut" });
+  });
+
+  it("slows no proxy down", async () => {
+    await guard({ member: 10, address: 1 }, null, (address) => address === HERE);
+    gate.slowDown(HERE);
+    await arrive(HERE);
+    await arrive(HERE);
+    expect(gate.refused.rate).to.equal(0);
+  });
+
   it("closes connections above the limit of the port, or of file descriptors", async () => {
     await guard({ member: 2, address: 2 }, new DescriptorBudget(1_000));
     for (const from of [HERE, ELSEWHERE, "127.0.0.3"]) {
       await arrive(from);
     }
-    expect(gate.refused).to.deep.equal({ member: 1, address: 0, descriptors: 0 });
+    expect(gate.refused).to.deep.equal({ member: 1, address: 0, descriptors: 0, rate: 0 });
   });
 
   it("gives another address the place of the newest connection of the one that has the most", async () => {
@@ -151,7 +182,7 @@ describe("ConnectionLimiter", () => {
     expect(share.acquire(), "by another port").to.equal(true);
     const first = await arrive(HERE);
     await arrive(HERE);
-    expect(gate.refused).to.deep.equal({ member: 0, address: 0, descriptors: 1 });
+    expect(gate.refused).to.deep.equal({ member: 0, address: 0, descriptors: 1, rate: 0 });
     first.destroy();
     await until("room", () => gate.open === 0);
     await arrive(HERE);

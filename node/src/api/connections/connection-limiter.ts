@@ -7,6 +7,9 @@
  *
  * A few addresses cannot keep others out. If a port is full, or no file descriptor is left, a connection of another
  * address takes the place of the newest one of the address that has the most, unless it would then have as many itself.
+ *
+ * A connection that was cut because its client misbehaved would only be opened again. So for a while its address may
+ * open few new ones.
  */
 
 import type { Server, Socket } from "node:net";
@@ -34,16 +37,28 @@ export interface ConnectionLimiterOptions {
 }
 
 /** The limit that refused a connection. */
-type Refusal = "member" | "address" | "descriptors";
+type Refusal = "member" | "address" | "descriptors" | "rate";
 
 /** Minimum time between two log lines about refused connections, in milliseconds. */
 const LOG_INTERVAL_MS = 10_000;
+/** How long an address stays slow after a connection of it was cut, and the milliseconds between its connections. */
+const SLOW_MS = 10_000;
+const SLOW_INTERVAL_MS = 100;
+/** Slow addresses; if there are more, the one that is slow for longest is forgotten. */
+const SLOW_MAX = 10_000;
+
+interface SlowAddress {
+  /** On the monotonic clock, in milliseconds. */
+  untilMs: number;
+  nextMs: number;
+}
 
 export class ConnectionLimiter {
   readonly port: string;
-  readonly refused: Record<Refusal, number> = { member: 0, address: 0, descriptors: 0 };
+  readonly refused: Record<Refusal, number> = { member: 0, address: 0, descriptors: 0, rate: 0 };
   readonly #options: ConnectionLimiterOptions;
   readonly #shares = new Shares<Socket>();
+  readonly #slow = new Map<string, SlowAddress>();
   #taken = 0;
   readonly #warnings: SparseLog;
 
@@ -82,6 +97,23 @@ export class ConnectionLimiter {
     return true;
   }
 
+  /** A connection of the client at this address was cut because the client misbehaved. */
+  slowDown(remoteAddress: string): void {
+    const { isProxy, monotonicMs } = this.#options;
+    if (isProxy?.(remoteAddress) === true) {
+      return;
+    }
+    const address = clientOf(remoteAddress);
+    const nowMs = monotonicMs();
+    const nextMs = this.#slow.get(address)?.nextMs ?? nowMs;
+    this.#slow.delete(address);
+    this.#slow.set(address, { untilMs: nowMs + SLOW_MS, nextMs });
+    const [oldest] = this.#slow.keys();
+    if (this.#slow.size > SLOW_MAX && oldest !== undefined) {
+      this.#slow.delete(oldest);
+    }
+  }
+
   /** Passes only admitted connections to the listeners that the server has now. */
   guard(server: Server): void {
     const accept = server.listeners("connection");
@@ -105,6 +137,9 @@ export class ConnectionLimiter {
     const { limits, descriptorBudget, isProxy } = this.#options;
     const address = clientOf(socket.remoteAddress ?? "");
     const isOfProxy = isProxy?.(socket.remoteAddress ?? "") === true;
+    if (this.#slow.size > 0 && !isOfProxy && !this.#isDue(address)) {
+      return this.#refuse(socket, "rate", `${address} opens connections too fast after one was cut`);
+    }
     const ofAddress = this.#shares.countOf(address);
     if (ofAddress >= limits.address && !isOfProxy) {
       return this.#refuse(socket, "address", `${address} has ${limits.address} connections`);
@@ -121,6 +156,24 @@ export class ConnectionLimiter {
     }
     const held = this.#shares.add(address, socket, !isOfProxy);
     socket.once("close", () => this.#release(held));
+    return true;
+  }
+
+  /** Whether a slow address may open a connection now. */
+  #isDue(address: string): boolean {
+    const slow = this.#slow.get(address);
+    if (slow === undefined) {
+      return true;
+    }
+    const nowMs = this.#options.monotonicMs();
+    if (slow.untilMs <= nowMs) {
+      this.#slow.delete(address);
+      return true;
+    }
+    if (slow.nextMs > nowMs) {
+      return false;
+    }
+    slow.nextMs = nowMs + SLOW_INTERVAL_MS;
     return true;
   }
 
@@ -157,7 +210,7 @@ export const CONNECTION_METRICS: readonly Metric<readonly ConnectionLimiter[]>[]
   }),
   counter({
     name: "quoin_connections_refused_total",
-    help: "Connections that were closed on arrival, by port and by limit: of the member, of one address, or of file descriptors.",
+    help: "Connections that were closed on arrival, by port and by limit: of the member, of one address, of file descriptors, or of the rate after one was cut.",
     labels: ["port", "limit"],
     read: (gates) =>
       gates.flatMap(({ port, refused }) => Object.entries(refused).map(([limit, count]) => [[port, limit], count])),

@@ -109,7 +109,10 @@ export class PublicServer {
     };
     const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
     const { monotonicMs } = observer;
-    const host = new QuoinHost({ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs });
+    const host = new QuoinHost({
+      ...{ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs },
+      onCut: (address) => connectionLimiter.slowDown(address),
+    });
     this.http2 = host;
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);

@@ -408,6 +408,22 @@ describe("HTTP interface", () => {
 
     it("returns metrics without a token, for GET and HEAD only", () => expectMetrics());
 
+    it("limits what an address may ask for without a token, by one limit for all of it", async () => {
+      for (let requests = 0; requests < DEFAULT_RATE_LIMITS.openRequests.burst - 3; requests++) {
+        limiters.openRequests.take("127.0.0.1");
+      }
+      expect((await call("/metrics")).headers.get("RateLimit")).to.equal('"address";r=2;t=10');
+      await expectError(await call("/nothing"), 404, "not_found");
+      await call("/openapi.json");
+      for (const path of ["/metrics", "/openapi.json", "/docs", "/console", "/nothing"]) {
+        const refused = await call(path);
+        await expectError(refused, 429, "rate_limited");
+        expect(refused.headers.get("Retry-After"), path).to.equal("1");
+      }
+      expect((await call("/livez")).status, "a load balancer is told the truth").to.equal(200);
+      await expectError(await exchange({ api_key: "qk_wrong" }), 401, "invalid_api_key");
+    });
+
     it("repeats only the beginning of a long path", async () => {
       const message = await expectError(await call(`/${"x".repeat(5_000)}`), 404, "not_found");
       expect(message).to.have.length.below(200);

@@ -6,8 +6,8 @@
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import express, { type Express, type NextFunction, type Request, type Response, type Router } from "express";
-import type { Access } from "../../access/index.ts";
+import express, { type Express, type NextFunction, type Request, type Response, Router } from "express";
+import type { Access, RateLimiter } from "../../access/index.ts";
 import { beginningOf } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
@@ -21,7 +21,7 @@ import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoutes } from "./openapi.ts";
 import type { ServiceDocument } from "./openapi-document.ts";
-import type { HttpLimiters } from "./rate-limiting.ts";
+import { type HttpLimiters, takeOne } from "./rate-limiting.ts";
 import { requestIdOf, type ServiceRequest, traceIdOf } from "./request-observer.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
@@ -85,19 +85,37 @@ export function createHttpApplication({
   ...options
 }: HttpApplicationOptions): RequestListener {
   const { access, clock, limiters, health, metrics } = options;
+  const { openRequests } = limiters;
+  const { clients = new ClientAddresses() } = options;
+  const limited = (routes: readonly Route[]) => routes.map((route) => limitedIfOpen(route, openRequests));
   const served = [
-    tokenExchangeRoute(access, limiters),
-    ...routes,
+    ...limited([tokenExchangeRoute(access, limiters), ...routes]),
+    // Load balancers share the addresses of others, and must never take a healthy member for a sick one.
     ...healthRoutes(health),
-    metricsRoute(metrics, clock),
+    ...limited([metricsRoute(metrics, clock)]),
   ];
-  const pages = consoleFiles === undefined ? [] : [consoleRouter(consoleFiles)];
-  const application = createApplication(options, [...served, ...openApiRoutes(served, calls)], pages);
+  const pages = Router().use((request, response, next) => {
+    takeOne(response, "address", openRequests, clients.of(request));
+    next();
+  });
+  if (consoleFiles !== undefined) {
+    pages.use(consoleRouter(consoleFiles));
+  }
+  const application = createApplication(
+    { ...options, clients },
+    [...served, ...limited(openApiRoutes(served, calls))],
+    [pages],
+  );
   return (request, response) => {
     if (!crossOrigin.serve(request, response) && calls?.serve(request, response) !== true) {
       application(request, response);
     }
   };
+}
+
+/** A route that needs no token, and has no limit of its own, gets this one. */
+function limitedIfOpen(route: Route, openRequests: RateLimiter): Route {
+  return route.access === "none" ? { addressLimiter: openRequests, ...route } : route;
 }
 
 /** Everything that the health port serves: the health checks and the metrics. */

@@ -1,14 +1,15 @@
 /**
  * Finds the client address of a request, for limits and logs: the address of its connection or, behind trusted proxies,
- * the address that they report.
+ * the address that they report. And keeps, for each connection, what its client has shown so far.
  *
  * A proxy reports it in the header X-Forwarded-For, or by the PROXY protocol at the beginning of each connection. With
  * both, X-Forwarded-For is read starting from the address of the PROXY protocol.
  */
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import { type Scheduler, systemScheduler } from "../../replica/index.ts";
+import { ClientConnection } from "../calls/index.ts";
 import { parseProxyHeader } from "./proxy-header.ts";
 import { canonicalAddress, plainAddress, TrustedProxies } from "./trusted-proxies.ts";
 
@@ -18,11 +19,21 @@ export interface ProxyOptions {
   readonly speaksProxyProtocol: boolean;
   /** Called when a connection from this proxy was closed because it did not begin with the header. */
   readonly onRefused?: (proxy: string) => void;
+  /** Called when a connection from this address was closed because its client misbehaved. */
+  readonly onCut?: (remoteAddress: string) => void;
   readonly scheduler?: Scheduler;
 }
 
 /** A proxy sends its header at once. */
 const HEADER_MS = 5_000;
+/** The first status code of a refusal. */
+const REFUSAL = 400;
+
+/** The client of a connection, with the address that its last request came from. */
+interface KnownConnection {
+  readonly address: string;
+  readonly connection: ClientConnection;
+}
 
 export class ClientAddresses {
   readonly #options: ProxyOptions;
@@ -33,6 +44,7 @@ export class ClientAddresses {
   readonly #fromProxies = new Map<string, string>();
   /** Lengths of the headers of the PROXY protocol. */
   readonly #headerBytes = new WeakMap<Socket, number>();
+  readonly #connections = new WeakMap<Socket, KnownConnection>();
 
   constructor(options: ProxyOptions = { trusted: new TrustedProxies([]), speaksProxyProtocol: false }) {
     this.#options = options;
@@ -48,6 +60,35 @@ export class ClientAddresses {
       (this.#fromProxies.size === 0 ? undefined : this.#fromProxies.get(endsOf(socket))) ?? socket.remoteAddress ?? "";
     const forwardedFor = trusted.includes(peer) ? request.headersDistinct["x-forwarded-for"] : undefined;
     return plainAddress(forwardedFor === undefined ? peer : trusted.clientAddress(peer, forwardedFor));
+  }
+
+  /** Returns what the client of the request has shown. A proxy may send requests of several clients on one connection. */
+  connectionOf(request: IncomingMessage): ClientConnection {
+    const { socket } = request;
+    const address = this.of(request);
+    const known = this.#connections.get(socket);
+    if (known?.address === address) {
+      return known.connection;
+    }
+    const connection = new ClientConnection(address, () => this.cut(socket));
+    this.#connections.set(socket, { address, connection });
+    return connection;
+  }
+
+  /** Notes how a request was answered that was no call: see `ClientConnection.noteRefusal`. */
+  noteAnswer(request: IncomingMessage, { statusCode }: ServerResponse): void {
+    if (statusCode >= REFUSAL && !request.socket.destroyed) {
+      this.connectionOf(request).noteRefusal();
+    }
+  }
+
+  /** Closes a connection whose client misbehaves. */
+  cut(socket: Socket): void {
+    if (!socket.destroyed) {
+      const { remoteAddress = "" } = socket;
+      socket.destroy();
+      this.#options.onCut?.(remoteAddress);
+    }
   }
 
   /** Returns the number of bytes from the client itself on this connection. */

@@ -14,6 +14,7 @@ export function httpLimiters(limits: RateLimits, clock: Clock): HttpLimiters {
   const nowMs = () => clock.monotonicMs();
   return {
     http: new RateLimiter(() => limits.http, nowMs),
+    openRequests: new RateLimiter(() => limits.openRequests, nowMs),
     tokenRequests: new RateLimiter(() => limits.tokenRequests, nowMs),
     tokenFailures: new RateLimiter(() => limits.tokenFailures, nowMs),
     loginRequests: new RateLimiter(() => limits.loginRequests, nowMs),

@@ -14,6 +14,12 @@ const UNANSWERED_MAX = 256;
 export class RequestOrder {
   /** The responses of each connection, in the order of their requests: the unanswered ones, and the latest one. */
   readonly #responses = new WeakMap<Socket, ServerResponse[]>();
+  readonly #cut: (socket: Socket) => void;
+
+  /** @param cut closes a connection with too many unanswered requests. */
+  constructor(cut: (socket: Socket) => void) {
+    this.#cut = cut;
+  }
 
   /**
    * Calls `begin` when all earlier requests of the connection are answered; never if the connection ends before. Ends a
@@ -33,7 +39,7 @@ export class RequestOrder {
     if (previous === undefined) {
       begin();
     } else if (responses.length > UNANSWERED_MAX) {
-      socket.destroy();
+      this.#cut(socket);
     } else {
       // In another turn: an answer that is ready at once ends in this one, and so would hundreds of others.
       previous.once("close", () => setImmediate(beginUnlessEnded, socket, begin));

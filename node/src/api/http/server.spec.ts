@@ -4,7 +4,9 @@ import type { AddressInfo, Socket } from "node:net";
 import { expect } from "chai";
 import { pause, until } from "../../../test/harness/index.ts";
 import { RawConnection } from "../../../test/index.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 /** Short if the spec waits for the timeout, long if it must not occur. */
@@ -18,8 +20,17 @@ const PATIENT: HttpTimeouts = {
 describe("HTTP server", () => {
   let server: Server;
   let connection: RawConnection;
+  /** What connections have shown; and the addresses of those that were cut. */
+  let clients: ClientAddresses;
+  let cut: string[];
   /** The server's end of the connection. */
   let accepted: Socket;
+
+  beforeEach(() => {
+    cut = [];
+    const trusted = new TrustedProxies([]);
+    clients = new ClientAddresses({ trusted, speaksProxyProtocol: false, onCut: (address) => cut.push(address) });
+  });
 
   afterEach(async () => {
     connection.destroy();
@@ -27,7 +38,7 @@ describe("HTTP server", () => {
   });
 
   async function serve(application: RequestListener, timeouts: HttpTimeouts = PATIENT): Promise<void> {
-    server = createHttpServer(application, { timeouts }).listen(0, "127.0.0.1");
+    server = createHttpServer(application, { timeouts, clients }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const connected = once(server, "connection");
     connection = await RawConnection.open((server.address() as AddressInfo).port);
@@ -91,6 +102,48 @@ describe("HTTP server", () => {
       const first = await connection.until(/hello$/);
       connection.send("nonsense\r\n\r\n");
       expectRefusal((await connection.untilClosed()).slice(first.length), "the request is not valid HTTP");
+    });
+  });
+
+  describe("cuts a connection", () => {
+    const refuse: RequestListener = (request, response) => {
+      if (request.url === "/good") {
+        clients.connectionOf(request).subject = "anna";
+      }
+      response.writeHead(request.url === "/bad" ? 404 : 200).end(".");
+    };
+
+    /** Sends a request after each answer. */
+    async function send(target: string, times: number): Promise<void> {
+      for (let sent = 0; sent < times; sent++) {
+        const answers = connection.received.split("HTTP/1.1").length;
+        connection.send(GET.replace("/", target));
+        await until("the answer", () => connection.received.split("HTTP/1.1").length > answers || connection.closed);
+      }
+    }
+
+    it("after a hundred refusals without a good token, and reports its address", async () => {
+      await serve(refuse);
+      await send("/fine", 3);
+      await send("/bad", 100);
+      expect([connection.closed, cut]).to.deep.equal([false, []]);
+      await send("/bad", 1);
+      await connection.untilClosed();
+      expect(cut).to.deep.equal(["127.0.0.1"]);
+    });
+
+    it("never for refusals if it has shown a good token", async () => {
+      await serve(refuse);
+      await send("/good", 1);
+      await send("/bad", 150);
+      expect([connection.closed, cut]).to.deep.equal([false, []]);
+    });
+
+    it("with too many requests ahead of their answers, and reports its address", async () => {
+      await serve(() => undefined);
+      connection.send(GET.repeat(257));
+      await connection.untilClosed();
+      expect(cut).to.deep.equal(["127.0.0.1"]);
     });
   });
 

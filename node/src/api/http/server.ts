@@ -20,9 +20,10 @@ import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { BODY_IDLE_MS } from "./body.ts";
-import type { ClientAddresses } from "./client-addresses.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
 import { HttpError } from "./http-error.ts";
+import type { ServiceRequest } from "./request-observer.ts";
 import { RequestOrder } from "./request-order.ts";
 import { errorBody } from "./send-error.ts";
 
@@ -70,7 +71,7 @@ export interface HttpServerOptions {
 /** Returns a server for the application, which does not listen yet. */
 export function createHttpServer(
   application: RequestListener,
-  { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, clients }: HttpServerOptions = {},
+  { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, clients = new ClientAddresses() }: HttpServerOptions = {},
 ): Server | TlsServer {
   const server = newServer(tls, {
     headersTimeout: timeouts.headersMs,
@@ -84,11 +85,16 @@ export function createHttpServer(
   // Node silently drops headers above a count; the application refuses the request instead.
   server.maxHeadersCount = 0;
   const bodies = new IdleBodies(server, timeouts.bodyIdleMs);
-  const order = new RequestOrder();
+  const order = new RequestOrder((socket) => clients.cut(socket));
   const broken = new WeakSet<Duplex>();
   server.on("request", (request, response) => {
     bodies.watch(request);
-    response.once("close", () => closeIfDraining(server));
+    response.once("close", () => {
+      closeIfDraining(server);
+      if ((request as ServiceRequest).isLogged !== true) {
+        clients.noteAnswer(request, response);
+      }
+    });
     endWithin(response, timeouts.answerMs);
     order.add(request.socket, response, () => application(request, response));
   });
@@ -101,7 +107,7 @@ export function createHttpServer(
     if (broken.has(socket)) {
       return;
     }
-    const hasBegun = (clients?.bytesFromClient(socket) ?? socket.bytesRead) > 0;
+    const hasBegun = clients.bytesFromClient(socket) > 0;
     if (!hasBegun) {
       // A client that begins a request just now would mistake an answer for the one to its request.
       socket.destroy();
@@ -116,7 +122,7 @@ export function createHttpServer(
       earlier.once("close", () => refuse(error, socket, order.latest(socket)));
     }
   });
-  clients?.readHeaders(server);
+  clients.readHeaders(server);
   return server;
 }
 

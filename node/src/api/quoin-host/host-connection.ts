@@ -4,6 +4,7 @@ import {
   type CloseResult,
   type ConnectionHandler,
   ErrorCode,
+  isFlood,
   type ServerConnection,
   type ServerStream,
   type StreamHandler,
@@ -23,6 +24,7 @@ export interface HostConnectionOptions {
   readonly methods: ReadonlyMap<string, WireMethod>;
   readonly log: ErrorLog;
   readonly closeLog: ClosureLog;
+  readonly onCut: (remoteAddress: string) => void;
 }
 
 /** The content type of gRPC, also with a suffix. */
@@ -35,15 +37,19 @@ const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore
 export class HostConnection implements ConnectionHandler {
   readonly #methods: ReadonlyMap<string, WireMethod>;
   readonly #closeLog: ClosureLog;
+  readonly #onCut: (remoteAddress: string) => void;
+  readonly #address: string;
   readonly #peer: string;
   readonly #surroundings: CallSurroundings;
   #isDisconnected = false;
 
-  constructor({ connection, socket, port, methods, log, closeLog }: HostConnectionOptions) {
+  constructor({ connection, socket, port, methods, log, closeLog, onCut }: HostConnectionOptions) {
     this.#methods = methods;
     this.#closeLog = closeLog;
-    this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    const client = new ClientConnection(socket.remoteAddress ?? "", () => {
+    this.#onCut = onCut;
+    this.#address = socket.remoteAddress ?? "";
+    this.#peer = `${this.#address}:${socket.remotePort}`;
+    const client = new ClientConnection(this.#address, () => {
       this.#isDisconnected = true;
       connection.close(ErrorCode.EnhanceYourCalm);
     });
@@ -109,6 +115,9 @@ export class HostConnection implements ConnectionHandler {
   }
 
   onClosed({ reason, code }: CloseResult): void {
+    if (this.#isDisconnected || isFlood(reason)) {
+      this.#onCut(this.#address);
+    }
     if (code !== ErrorCode.NoError) {
       this.#closeLog.closed(this.#isDisconnected ? CUT : reason, this.#peer);
     }

@@ -24,6 +24,8 @@ export interface QuoinHostOptions extends CallPort {
   readonly portName: string;
   /** Monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
+  /** Called when a connection was closed because its client, at this address, misbehaved. */
+  readonly onCut: (remoteAddress: string) => void;
 }
 
 export class QuoinHost implements Http2Statistics {
@@ -84,7 +86,7 @@ export class QuoinHost implements Http2Statistics {
       onConnection: (connection, socket) =>
         new HostConnection({
           ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closeLog: this.#closeLog },
+          ...{ log: this.#options.log, closeLog: this.#closeLog, onCut: this.#options.onCut },
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

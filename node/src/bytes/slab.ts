@@ -14,6 +14,8 @@ const FREE_BYTES_MIN = 512;
 const FREE_MAX = 4;
 /** Larger byte arrays get their own memory, so that a small array never keeps a large one in memory. */
 const CUT_BYTES_MAX = 4 * 1024;
+/** A byte array takes the memory of its large slab along if at most an eighth of its length stays unused. */
+const SPARE_SHARE = 8;
 
 /** A pool of slabs with free bytes, for byte arrays of one kind. */
 export class SlabPool {
@@ -88,6 +90,11 @@ export class Slab {
   cut(to: number): Uint8Array {
     const from = this.#end;
     const length = to - from;
+    const unused = this.bytes.length - length;
+    if (this.bytes.length > SLAB_BYTES && unused <= length / SPARE_SHARE) {
+      // Nothing else is cut from a large slab.
+      return new Uint8Array(this.bytes.buffer, from, length);
+    }
     if (length > CUT_BYTES_MAX) {
       const own = new Uint8Array(length);
       own.set(this.bytes.subarray(from, to));

@@ -70,6 +70,7 @@ export function readChange(reader: RecordReader, revision: number): WatchedChang
 function writeKeyChange(writer: RecordWriter, { kind, current, previous }: KeyChange): void {
   writer.bytes(current.key).boolean(previous !== null);
   if (previous !== null) {
+    writer.reserve(previous.value.length + current.value.length);
     writer.uint53(previous.createRevision).uint53(previous.modRevision).uint53(previous.version);
     writer.uint53(previous.deadlineMs).bytes(previous.value);
   }

@@ -123,6 +123,23 @@ describe("records", () => {
     reader.end();
   });
 
+  it("take memory of their own, and little more than they need, when they are large", () => {
+    for (const length of [33_000, 100_000, 1_048_576]) {
+      const value = new Uint8Array(length).fill(7);
+      const one = new RecordWriter().uint53(1).bytes(value).uint53(2).finish();
+      const two = new RecordWriter()
+        .reserve(2 * length)
+        .bytes(value)
+        .bytes(value)
+        .finish();
+      expect(one.buffer.byteLength - one.length, `${length}`).to.be.below(2_100);
+      expect(two.buffer.byteLength - two.length, `two of ${length}`).to.be.below(2_100);
+      const reader = new RecordReader(two);
+      expect(reader.bytes()).to.deep.equal(reader.bytes());
+      reader.end();
+    }
+  });
+
   it("replace lone surrogates, which have no UTF-8", () => {
     expect(new RecordReader(new RecordWriter().text("a\ud800b").finish()).text()).to.equal("a\ufffdb");
   });

@@ -27,6 +27,9 @@ const NO_MEMORY = new Uint8Array(0);
 const SHORT_TEXT_BYTES_MAX = 64;
 /** UTF-8 needs at most three bytes for each UTF-16 code unit. */
 const UTF8_BYTES_PER_UNIT = 3;
+/** A field with more bytes than this gets room for itself and for so many bytes behind it. */
+const LARGE_BYTES = 32 * 1024;
+const SPARE_BYTES = 2 * 1024;
 
 /** The UTF-8 bytes of a text, which must not contain lone surrogates. */
 export function encodeText(text: string): Uint8Array {
@@ -132,6 +135,12 @@ export class RecordWriter {
     return record;
   }
 
+  /** Makes room for so many bytes, so that large ones are not copied when others follow them. */
+  reserve(count: number): this {
+    this.#reserve(count);
+    return this;
+  }
+
   #reserve(count: number): void {
     if (this.#end + count > this.#bytes.length) {
       this.#grow(count);
@@ -140,7 +149,9 @@ export class RecordWriter {
 
   #grow(count: number): void {
     invariant(this.#bytes.length > 0, "a finished record is not written to");
-    const larger = slabs.takeLarge(2 * (this.length + count));
+    const needed = this.length + count;
+    // What is large is mostly the value, with little behind it.
+    const larger = slabs.takeLarge(count > LARGE_BYTES ? needed + SPARE_BYTES : 2 * needed);
     larger.bytes.set(this.#bytes.subarray(this.#begin, this.#end));
     this.#end -= this.#begin;
     this.#begin = 0;

@@ -5,12 +5,12 @@ import { HeldCalls } from "./held-calls.ts";
 import { type Held, Waiters } from "./waiters.ts";
 
 describe("HeldCalls", () => {
-  let held: HeldCalls;
+  let held: HeldCalls<Held>;
   let waiters: Waiters;
   let rooms: number;
   beforeEach(() => {
     rooms = 0;
-    held = new HeldCalls(1_000, () => {
+    held = new HeldCalls<Held>(1_000, () => {
       rooms++;
     });
     waiters = new Waiters(held);
@@ -93,7 +93,7 @@ describe("HeldCalls", () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        held = new HeldCalls(1_000, () => undefined);
+        held = new HeldCalls<Held>(1_000, () => undefined);
         waiters = new Waiters(held);
         const waiting: Held[] = [];
         const open: Held[] = [];

@@ -7,14 +7,28 @@
  */
 
 import { LinkedQueue, Links } from "../collections/index.ts";
-import type { Held, Waiter } from "./waiters.ts";
+import type { Proposal } from "./proposal.ts";
+
+/** What this part knows of a call. */
+export interface HeldCall<Call> {
+  readonly proposal: Proposal;
+  /** `held` = it waits to be handed out. A call may end at any time, and stays in its place until it is looked at. */
+  readonly state: string;
+  /** The earliest time at which it may be handed out; null = at once. */
+  readonly notBeforeMs: number | null;
+  /** The lane of its principal, and its place there; only this file changes these. */
+  readonly lane: Lane<Call>;
+  next: Call | null;
+  /** Whether its bytes count as handed out without an outcome; only this file changes this. */
+  isOpen: boolean;
+}
 
 /** The calls of one principal at this member. */
-export class Lane {
-  readonly links = new Links<Lane>();
+export class Lane<Call> {
+  readonly links = new Links<Lane<Call>>();
   /** The call that waits for longest; null = none waits. The others follow by `next`. */
-  first: Held | null = null;
-  last: Held | null = null;
+  first: Call | null = null;
+  last: Call | null = null;
   /** Bytes of its commands that are handed out, without an outcome. */
   openBytes = 0;
   /** Number of its calls that have not ended. */
@@ -24,16 +38,16 @@ export class Lane {
 /** Number of lanes to keep, even if they have no calls: a principal that has sent a call will probably send another. */
 const LANES_MIN = 1_000;
 
-export class HeldCalls {
+export class HeldCalls<Call extends HeldCall<Call>> {
   readonly #openBytesMax: number;
   readonly #onRoom: () => void;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, Lane<Call>>();
   #lanesMax = LANES_MIN;
   /** Lanes with calls that wait, in the order of their turns, and their number. */
-  readonly #turns = new LinkedQueue<Lane>();
+  readonly #turns = new LinkedQueue<Lane<Call>>();
   #turnCount = 0;
   /** Calls that wait until a time of their own. */
-  #resting: Held[] = [];
+  #resting: Call[] = [];
   #openBytes = 0;
 
   /**
@@ -46,13 +60,13 @@ export class HeldCalls {
   }
 
   /** Finds the lane for one more call of a principal. The call must leave it once. */
-  enter(subject: string): Lane {
+  enter(subject: string): Lane<Call> {
     let lane = this.#lanes.get(subject);
     if (lane === undefined) {
       if (this.#lanes.size >= this.#lanesMax) {
         this.#forgetLanes();
       }
-      lane = new Lane();
+      lane = new Lane<Call>();
       this.#lanes.set(subject, lane);
     }
     lane.calls++;
@@ -60,7 +74,7 @@ export class HeldCalls {
   }
 
   /** Adds a call behind the others of its principal. */
-  add(call: Held): void {
+  add(call: Call): void {
     const { lane } = call;
     call.next = null;
     if (lane.last === null) {
@@ -73,7 +87,7 @@ export class HeldCalls {
   }
 
   /** Whether the command of a call that waits may be handed out now. */
-  hasRoom({ lane, proposal }: Held): boolean {
+  hasRoom({ lane, proposal }: Call): boolean {
     return this.#openBytes === 0 || lane.openBytes + proposal.payload.length < this.#openBytesMax - this.#openBytes;
   }
 
@@ -82,13 +96,13 @@ export class HeldCalls {
    *
    * @param max number of calls.
    */
-  take(nowMs: number, max: number): Held[] {
+  take(nowMs: number, max: number): Call[] {
     if (this.#resting.length > 0) {
       for (const call of this.#resting.splice(0)) {
         this.add(call);
       }
     }
-    const batch: Held[] = [];
+    const batch: Call[] = [];
     let passed = 0;
     for (let lane = this.#turns.first; lane !== null && batch.length < max; lane = this.#turns.first) {
       const call = this.#firstReady(lane, nowMs);
@@ -108,7 +122,7 @@ export class HeldCalls {
         passed++;
         this.#giveTurn(lane);
       } else {
-        // Nobody passes a lane that has nothing in the log: so a large command gets its room.
+        // No other passes a lane that has nothing in the log. So a large command gets its room.
         break;
       }
     }
@@ -116,9 +130,9 @@ export class HeldCalls {
   }
 
   /** Puts back, at their old places, those of a batch that were not handed out and still wait. */
-  putBack(batch: readonly Held[]): void {
+  putBack(batch: readonly Call[]): void {
     for (let at = batch.length - 1; at >= 0; at--) {
-      const call = batch[at] as Held;
+      const call = batch[at] as Call;
       if (isHeld(call)) {
         const { lane } = call;
         this.close(call);
@@ -133,7 +147,7 @@ export class HeldCalls {
   }
 
   /** The outcome of a command is known, or does not count any more. Does nothing if it does not count now. */
-  close(call: Pick<Held, "isOpen" | "lane" | "proposal">): void {
+  close(call: Pick<HeldCall<Call>, "isOpen" | "lane" | "proposal">): void {
     if (call.isOpen) {
       call.isOpen = false;
       const bytes = call.proposal.payload.length;
@@ -150,7 +164,7 @@ export class HeldCalls {
     this.#resting = this.#resting.filter(isHeld);
     for (let lane = this.#turns.first; lane !== null; ) {
       const { next } = lane.links;
-      let last: Held | null = null;
+      let last: Call | null = null;
       for (let call = lane.first; call !== null; call = call.next) {
         if (isHeld(call)) {
           last = call;
@@ -169,7 +183,7 @@ export class HeldCalls {
   }
 
   /** The first call of the lane that still waits, and may be handed out at this time. Later ones rest on their own. */
-  #firstReady(lane: Lane, nowMs: number): Held | null {
+  #firstReady(lane: Lane<Call>, nowMs: number): Call | null {
     for (let call = lane.first; call !== null; call = lane.first) {
       if (isHeld(call)) {
         if (call.notBeforeMs === null || call.notBeforeMs <= nowMs) {
@@ -182,8 +196,8 @@ export class HeldCalls {
     return null;
   }
 
-  #shift(lane: Lane): void {
-    const call = lane.first as Held;
+  #shift(lane: Lane<Call>): void {
+    const call = lane.first as Call;
     lane.first = call.next;
     call.next = null;
     if (lane.first === null) {
@@ -191,25 +205,25 @@ export class HeldCalls {
     }
   }
 
-  #open(call: Held): void {
+  #open(call: Call): void {
     const bytes = call.proposal.payload.length;
     call.isOpen = true;
     call.lane.openBytes += bytes;
     this.#openBytes += bytes;
   }
 
-  #join(lane: Lane): void {
+  #join(lane: Lane<Call>): void {
     this.#turns.push(lane);
     this.#turnCount++;
   }
 
-  #quit(lane: Lane): void {
+  #quit(lane: Lane<Call>): void {
     this.#turns.remove(lane);
     this.#turnCount--;
   }
 
   /** The lane has had its turn. */
-  #giveTurn(lane: Lane): void {
+  #giveTurn(lane: Lane<Call>): void {
     this.#turns.remove(lane);
     this.#turns.push(lane);
   }
@@ -225,7 +239,6 @@ export class HeldCalls {
   }
 }
 
-/** A call that waits may end at any time, and stays in its place until it is looked at. */
-function isHeld(call: { readonly state: Waiter["state"] }): boolean {
-  return call.state === "held";
+function isHeld({ state }: { readonly state: string }): boolean {
+  return state === "held";
 }

@@ -94,7 +94,7 @@ type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unk
 export class Proposals {
   readonly #context: ProposalsContext;
   readonly #options: ProposalsOptions;
-  readonly #held: HeldCalls;
+  readonly #held: HeldCalls<Held>;
   readonly #waiters: Waiters;
   /** Applied changes of the membership that are joint, or that a majority may still forget. */
   #provisional: Provisional[] = [];
@@ -104,7 +104,7 @@ export class Proposals {
   constructor(context: ProposalsContext, options: ProposalsOptions) {
     this.#context = context;
     this.#options = options;
-    this.#held = new HeldCalls(context.limits.proposalBytesMax, context.arm);
+    this.#held = new HeldCalls<Held>(context.limits.proposalBytesMax, context.arm);
     this.#waiters = new Waiters(this.#held);
   }
 

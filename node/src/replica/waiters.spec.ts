@@ -4,7 +4,7 @@ import { EntryType } from "../raft/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
 import { HeldCalls } from "./held-calls.ts";
 import type { Proposal } from "./proposal.ts";
-import { deadlineError, type HandedOut, leaderWaitUntil, type Waiter, Waiters } from "./waiters.ts";
+import { deadlineError, type HandedOut, type Held, leaderWaitUntil, type Waiter, Waiters } from "./waiters.ts";
 
 const OUTCOME: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
 const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), subject: "", stored: null };
@@ -14,7 +14,7 @@ describe("waiters", () => {
   let waiters: Waiters;
   let answers: string[];
   beforeEach(() => {
-    waiters = new Waiters(new HeldCalls(1_000, () => undefined));
+    waiters = new Waiters(new HeldCalls<Held>(1_000, () => undefined));
     answers = [];
   });
 
@@ -257,7 +257,7 @@ describe("waiters", () => {
     const tickMs = 50;
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 49 }), fc.integer({ min: 1, max: 10_000 }), (offset, timeoutMs) => {
-        const held = new Waiters(new HeldCalls(1_000, () => undefined));
+        const held = new Waiters(new HeldCalls<Held>(1_000, () => undefined));
         let refusedMs = Number.POSITIVE_INFINITY;
         let nowMs = 0;
         held.add(0, timeoutMs, PROPOSAL, () => {

@@ -40,10 +40,9 @@ interface Call {
   readonly seq: number;
   /** The stamps of its request; null = none are taken. */
   readonly trace: RequestTrace | null;
-  /** The lane of its principal, and its place there; only `HeldCalls` changes these. */
-  readonly lane: Lane;
+  /** For `HeldCalls`. */
+  readonly lane: Lane<Held>;
   next: Held | null;
-  /** Whether its bytes count as handed out without an outcome; only `HeldCalls` changes this. */
   isOpen: boolean;
 }
 
@@ -133,7 +132,7 @@ interface StoredWaiter {
   readonly deadlineMs: number;
   readonly waitUntilMs: number;
   readonly trace: RequestTrace | null;
-  readonly lane: Lane;
+  readonly lane: Lane<Held>;
   next: Held | null;
   isOpen: boolean;
   state: Waiter["state"];
@@ -148,7 +147,7 @@ interface StoredWaiter {
 }
 
 export class Waiters {
-  readonly #held: HeldCalls;
+  readonly #held: HeldCalls<Held>;
   /** Open waiters. */
   readonly #bySeq = new RecentTable<OpenWaiter>();
   /** Those with a known index. */
@@ -160,7 +159,7 @@ export class Waiters {
   #appliedTerm = 0;
 
   /** @param held gets the calls that wait to be handed out. */
-  constructor(held: HeldCalls) {
+  constructor(held: HeldCalls<Held>) {
     this.#held = held;
   }
 

@@ -32,7 +32,9 @@ const PAGE_SIZE_DEFAULT = 100;
 const STREAMS_PAGE_MAX = 100;
 /** Waits of one lock in a listing of locks. */
 const LISTED_WAITS_MAX = 100;
-/** Bytes of keys and values in a page: far below the 4 MiB of a message that clients allow by default. */
+/** Bytes of keys and values in a page of a listing: what one slice of a few milliseconds can read and encode. */
+export const LISTING_BYTES_MAX = 256 * 1024;
+/** Bytes of events in a page: far below the 4 MiB of a message that clients allow by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
 /** Interval of a watch's progress messages in milliseconds: minimum, maximum and default. */

@@ -32,9 +32,9 @@ import type { Executor, Query } from "./executor.ts";
 import {
   consistencyField,
   keyField,
+  LISTING_BYTES_MAX,
   namespaceField,
   namespacePrefixField,
-  PAGE_BYTES_MAX,
   pageSizeField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
@@ -181,7 +181,7 @@ function versionsQuery(request: ListKeyVersionsRequest, state: StateReader): Ver
 
 function versionPage({ state, revision, tickMs }: HostReplica, query: VersionsQuery): ListKeyVersionsResponse {
   const { listing, entriesMax, keysOnly, before } = query;
-  const bounds = { entriesMax, bytesMax: PAGE_BYTES_MAX, keysOnly };
+  const bounds = { entriesMax, bytesMax: LISTING_BYTES_MAX, keysOnly };
   const page = listKeyVersions(state, query, revision, before, bounds);
   const cursor = encodeText(String(page.searchedRevision));
   return {

@@ -435,15 +435,15 @@ describe("KeyValueService", () => {
       }
     });
 
-    it("pages by bytes: 1 MiB of keys and values, but at least one entry", async () => {
-      await putAll(["a", "b", "c", "d", "e"], Buffer.alloc(400 * 1024));
+    it("pages by bytes: 256 KiB of keys and values, but at least one entry", async () => {
+      await putAll(["a", "b", "c", "d", "e"], Buffer.alloc(100 * 1024));
       await putAll(["f"], Buffer.alloc(1_048_576));
       const all = await pages({});
       expect(all.map(({ items }) => items.map(({ key }) => key))).deep.equal([["a", "b"], ["c", "d"], ["e"], ["f"]]);
       const named = await pages({ keysOnly: true });
       expect(
         named.map(({ items }) => items.map(({ key }) => key)),
-        "2 MiB of values that are read and left out",
+        "512 KiB of values that are read and left out",
       ).deep.equal([["a", "b", "c", "d", "e"], ["f"]]);
     });
 

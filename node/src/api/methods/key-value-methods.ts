@@ -29,8 +29,8 @@ import {
   expectedModRevisionField,
   guardField,
   keyField,
+  LISTING_BYTES_MAX,
   namespaceField,
-  PAGE_BYTES_MAX,
   pageSizeField,
   prefixField,
   ttlField,
@@ -216,7 +216,7 @@ function listQuery(request: ListKeysRequest, state: StateReader): ListQuery {
 
 function listPage(replica: HostReplica, query: ListQuery): ListKeysResponse {
   const { listing, after, entriesMax, keysOnly } = query;
-  const bounds = { entriesMax, bytesMax: PAGE_BYTES_MAX, keysOnly };
+  const bounds = { entriesMax, bytesMax: LISTING_BYTES_MAX, keysOnly };
   const page = listKeys(replica.state, listing.namespace, listing.prefix, after, bounds);
   const last = page.keys.at(-1);
   return {

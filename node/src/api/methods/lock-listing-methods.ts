@@ -13,10 +13,10 @@ import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import {
   consistencyField,
+  LISTING_BYTES_MAX,
   lockNameField,
   lockPrefixField,
   namespaceField,
-  PAGE_BYTES_MAX,
   pageSizeField,
   waitsMaxField,
 } from "./field-rules.ts";
@@ -82,7 +82,7 @@ function listingQuery(request: ListLocksRequest, state: StateReader): ListingQue
       ...{ namespace, prefix: namePrefix, inUseOnly, namesOnly },
       entriesMax: pageSizeField(request.pageSize),
       waitsMax: waitsMaxField(request.waitsMax),
-      bytesMax: PAGE_BYTES_MAX,
+      bytesMax: LISTING_BYTES_MAX,
     },
     after: pageToken === "" ? null : verifyPageToken(state, listing, pageToken),
     consistency: consistencyField(request.consistency),

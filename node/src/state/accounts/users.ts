@@ -146,7 +146,7 @@ function statusAfter(reader: StateReader, before: User, asked: UpdateUser["statu
   return asked;
 }
 
-/** Whether the address has a user of whom the actor may know. Users of other namespaces keep nobody out. */
+/** Whether the address has a user that the actor may see. Users of other namespaces keep no address from it. */
 function isKnownAddress(reader: StateReader, actor: User, email: string): boolean {
   const holder = readUserByEmail(reader, email);
   if (holder === undefined || !hasRulesOf(VERSION_WITH_SHARES, reader)) {

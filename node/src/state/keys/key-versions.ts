@@ -48,15 +48,15 @@ export interface KeyName {
 }
 
 /** Bytes of the history that one page reads; a single revision may have more. */
-const READ_BYTES_MAX = 2 * 1024 * 1024;
+const READ_BYTES_MAX = 1024 * 1024;
 /** Revisions with changes that one page reads. */
-const READ_REVISIONS_MAX = 500;
+const READ_REVISIONS_MAX = 250;
 /** Parts of the history that one page searches, each by one scan. */
 const PARTS_MAX = 8;
 /** Revisions of the first part; a part with few changes is followed by one of twice its size. */
 const PART_REVISIONS = 64;
 /** Bytes of a part; a part with more is read again as a smaller one. */
-const PART_BYTES_MAX = 512 * 1024;
+const PART_BYTES_MAX = 256 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
 /**

@@ -36,7 +36,7 @@ import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-comman
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
 /** Bytes of rows that one page reads: some milliseconds, all in one turn of the event loop (S44). */
-const SCANNED_BYTES_MAX = 2 * 1024 * 1024;
+const SCANNED_BYTES_MAX = 512 * 1024;
 
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);

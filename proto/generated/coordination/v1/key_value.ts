@@ -193,7 +193,7 @@ export interface ListKeysRequest {
   namespace: string;
   /** Prefix of the keys, at most 1,024 bytes; empty = all keys of the namespace. */
   prefix: string;
-  /** Maximum number of keys in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB. */
+  /** Maximum number of keys in the page, 1 to 1,000; 0 = 100. A page also ends at about 256 KiB. */
   pageSize: number;
   /**
    * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
@@ -270,7 +270,7 @@ export interface ListKeyVersionsRequest {
   namespace: string;
   /** The key, 1 to 1,024 bytes. */
   key: string;
-  /** Maximum number of versions in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB of values. */
+  /** Maximum number of versions in the page, 1 to 1,000; 0 = 100. A page also ends at about 256 KiB of values. */
   pageSize: number;
   /**
    * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the

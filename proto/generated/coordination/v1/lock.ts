@@ -392,7 +392,7 @@ export interface ListLocksRequest {
   namespace: string;
   /** Prefix of the names, at most 256 bytes; empty = all locks of the namespace. */
   namePrefix: string;
-  /** Maximum number of locks in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB. */
+  /** Maximum number of locks in the page, 1 to 1,000; 0 = 100. A page also ends at about 256 KiB. */
   pageSize: number;
   /**
    * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the

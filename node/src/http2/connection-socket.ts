@@ -4,7 +4,7 @@
  *
  * A client that sends as fast as it can must not delay other clients. The system delivers up to 32 buffers of one
  * socket in a turn of the event loop, which are 20,000 small requests. So other connections get their turn after each
- * 64 KiB.
+ * 64 KiB, and when the requests of this one have taken a few milliseconds: the rest of its bytes waits.
  *
  * After the end of the connection, its last bytes are written and the socket is ended. If the socket were destroyed
  * with unread bytes, the client could lose these last bytes. So arriving data are discarded for a while.
@@ -19,6 +19,10 @@ export const LINGER_MS = 1_000;
 
 /** Bytes to receive from one client before other clients get their turn. */
 const TURN_BYTES = 64 * 1024;
+/** Milliseconds for the requests of one client before that, and the bytes after which the clock is read again. */
+const TURN_MS = 4;
+const PIECE_BYTES = 2 * 1024;
+const NO_BYTES = new Uint8Array(0);
 
 export interface ConnectionSocketOptions extends Omit<ServerConnectionOptions, "onOutput" | "nowMs"> {
   readonly writes: TurnWrites;
@@ -36,6 +40,9 @@ export class ConnectionSocket implements TurnWriter {
   /** Whether reading is paused until other clients had their turn. */
   #isYielding = false;
   #bytesOfTurn = 0;
+  /** Received bytes that wait for the next turn, from `#restFrom` on. */
+  #rest: Uint8Array = NO_BYTES;
+  #restFrom = 0;
   #isEnded = false;
   #endedMs: number | null = null;
   readonly #onWritten = (): void => {
@@ -87,15 +94,42 @@ export class ConnectionSocket implements TurnWriter {
   }
 
   #receive(bytes: Buffer): void {
+    this.#rest = bytes;
+    this.#restFrom = 0;
+    this.#bytesOfTurn += bytes.length;
+    this.#readRest();
+    if (this.#bytesOfTurn >= TURN_BYTES) {
+      this.#yield();
+    }
+  }
+
+  /** Reads received bytes for as long as a turn may take, and while the client reads. */
+  #readRest(): void {
     const { connection } = this;
-    connection.receive(bytes, 0, bytes.length, performance.now());
+    const bytes = this.#rest;
+    let nowMs = performance.now();
+    const endMs = nowMs + TURN_MS;
+    while (this.#restFrom < bytes.length && connection.closeResult === null) {
+      if (!connection.isReading) {
+        this.#isPaused = true;
+        this.#socket.pause();
+        return;
+      }
+      if (nowMs >= endMs) {
+        this.#yield();
+        return;
+      }
+      const to = Math.min(this.#restFrom + PIECE_BYTES, bytes.length);
+      const from = this.#restFrom;
+      this.#restFrom = to;
+      connection.receive(bytes, from, to, nowMs);
+      nowMs = performance.now();
+    }
+    this.#rest = NO_BYTES;
+    this.#restFrom = 0;
     if (!connection.isReading && connection.closeResult === null) {
       this.#isPaused = true;
       this.#socket.pause();
-    }
-    this.#bytesOfTurn += bytes.length;
-    if (this.#bytesOfTurn >= TURN_BYTES) {
-      this.#yield();
     }
   }
 
@@ -112,6 +146,9 @@ export class ConnectionSocket implements TurnWriter {
   }
 
   #resume(): void {
+    if (!this.#isPaused && !this.#isYielding && this.#rest.length > 0) {
+      this.#readRest();
+    }
     if (!this.#isPaused && !this.#isYielding) {
       this.#socket.resume();
     }

@@ -146,6 +146,37 @@ describe("an HTTP/2 server", () => {
     expect(bytesOfTurnMax).to.be.at.most(TURN_BYTES_MAX);
   });
 
+  it("lets other clients have their turn while the requests of one client take long", async () => {
+    let requestsOfTurn = 0;
+    let most = 0;
+    let seen = 0;
+    const server = await start({
+      onRequest: () => {
+        requestsOfTurn++;
+        seen++;
+        for (const endMs = performance.now() + 1; performance.now() < endMs; );
+      },
+    });
+    const client = await connected(RawClient.open(server.port));
+    await client.frame(({ type }) => type === FrameType.Settings);
+    const look = (): void => {
+      most = Math.max(most, requestsOfTurn);
+      requestsOfTurn = 0;
+      turn = setImmediate(look);
+    };
+    let turn = setImmediate(look);
+    const requests = Array.from({ length: 300 }, (_, at) => [
+      client.encoder.headers(1 + 2 * at, GRPC_REQUEST),
+      data(1 + 2 * at, "x".repeat(50), Flag.EndStream),
+    ]);
+    client.send(Buffer.concat(requests.flat()));
+    await until("all requests", () => seen === 300);
+    clearImmediate(turn);
+    // Each takes a millisecond, and 2 KiB of them begin together.
+    expect(most).to.be.within(1, 60);
+    await client.frame(({ type, streamId }) => type === FrameType.Data && streamId === 599);
+  });
+
   it("writes all answers of a turn at once", async () => {
     const server = await start({ holds: true });
     const client = await connected(RawClient.open(server.port));

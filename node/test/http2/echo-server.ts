@@ -31,6 +31,8 @@ export interface EchoOptions {
   readonly owners?: readonly string[];
   /** Whether answers wait until `release` is called. */
   readonly holds?: boolean;
+  /** Called when a request begins. */
+  readonly onRequest?: () => void;
 }
 
 export class EchoServer {
@@ -41,11 +43,14 @@ export class EchoServer {
   readonly resets: number[] = [];
   readonly #listener: Server;
   readonly #holds: boolean;
+  readonly #onRequest: () => void;
   readonly #owners: string[];
   #held: (() => void)[] = [];
 
-  private constructor({ limits = {}, queuedBytesOfAll, tls = null, owners = [], holds = false }: EchoOptions) {
+  private constructor(options: EchoOptions) {
+    const { limits = {}, queuedBytesOfAll, tls = null, owners = [], holds = false } = options;
     this.#holds = holds;
+    this.#onRequest = options.onRequest ?? (() => undefined);
     this.#owners = [...owners];
     this.http2 = new Http2Server({
       limits: { ...DEFAULT_HTTP2_LIMITS, ...limits },
@@ -89,7 +94,10 @@ export class EchoServer {
     const owner = this.#owners.shift();
     return {
       ...(owner === undefined ? {} : { owner }),
-      onRequest: (_stream, fields) => new EchoCall(connection, fields, this),
+      onRequest: (_stream, fields) => {
+        this.#onRequest();
+        return new EchoCall(connection, fields, this);
+      },
       onClosed: (closure) => this.closures.push(closure),
     };
   }

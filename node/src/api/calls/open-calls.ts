@@ -8,7 +8,7 @@
  *
  * Neither can a few clients use up what all of them have together: an address or a user may have at most as much as is
  * left for the others, unless its own limit is that of the whole port. So one has half of it at most, two have two
- * thirds, and something is left for the next.
+ * thirds, and something is left for the next. The users of one address share what that address may have in the same way.
  */
 
 import { CoordinationError } from "../../state/index.ts";
@@ -64,6 +64,8 @@ export class OpenCalls {
   readonly #member = new OpenCounts();
   readonly #addresses = new OpenCountsByName();
   readonly #users = new OpenCountsByName();
+  /** By address and user. */
+  readonly #usersAt = new OpenCountsByName();
 
   constructor(limits: ClientLimits) {
     this.limits = limits;
@@ -71,12 +73,17 @@ export class OpenCalls {
 
   /** Begins to count a call from this address, as unverified. */
   arrive(address: string): OpenCall {
-    return new OpenCall(this, this.#member, this.#addresses.of(address));
+    return new OpenCall(this, this.#member, address, this.#addresses.of(address));
   }
 
   /** Returns the counts of a user. */
   user(subject: string): OpenCounts {
     return this.#users.of(subject);
+  }
+
+  /** Returns the counts of a user at one address. */
+  userAt(address: string, subject: string): OpenCounts {
+    return this.#usersAt.of(`${address} ${subject}`);
   }
 
   /** Counts the refusal of a call, and returns it. */
@@ -114,14 +121,17 @@ export class OpenCalls {
 export class OpenCall {
   readonly #calls: OpenCalls;
   readonly #member: OpenCounts;
+  readonly #address: string;
   readonly #ofAddress: OpenCounts;
   #ofUser: OpenCounts | null = null;
+  #ofUserHere: OpenCounts | null = null;
   #kind: Kind = "unverifiedCalls";
   #bytes = 0;
 
-  constructor(calls: OpenCalls, member: OpenCounts, ofAddress: OpenCounts) {
+  constructor(calls: OpenCalls, member: OpenCounts, address: string, ofAddress: OpenCounts) {
     this.#calls = calls;
     this.#member = member;
+    this.#address = address;
     this.#ofAddress = ofAddress;
     this.#count(1);
   }
@@ -160,16 +170,22 @@ export class OpenCall {
 
   /** Counts the call as one of the user. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admit(kind: "calls" | "streams", subject: string): void {
-    const { address, user } = this.#calls.limits[kind];
+    const { member, address, user } = this.#calls.limits[kind];
     this.#requireRoom(kind);
     this.#requireShare(kind, "address", this.#ofAddress, address);
     const ofUser = this.#calls.user(subject);
     this.#requireShare(kind, "user", ofUser, user);
+    const ofUserHere = this.#calls.userAt(this.#address, subject);
+    if (address < member && ofUserHere[kind] >= address - this.#ofAddress[kind]) {
+      throw this.#calls.refusal(kind, "user", ofUserHere[kind]);
+    }
     this.#count(-1);
     this.#kind = kind;
     this.#ofUser = ofUser;
+    this.#ofUserHere = ofUserHere;
     this.#count(1);
     ofUser.requestBytes += this.#bytes;
+    ofUserHere.requestBytes += this.#bytes;
   }
 
   /** Counts a piece of the request. Throws OVERLOADED if it exceeds a limit. */
@@ -185,6 +201,10 @@ export class OpenCall {
     const ofUser = shareOf(user, member, used);
     if (this.#ofUser !== null && this.#ofUser.requestBytes > ofUser) {
       throw this.#calls.refusal("requestBytes", "user", ofUser);
+    }
+    const ofUserHere = address - this.#ofAddress.requestBytes;
+    if (address < member && this.#ofUserHere !== null && this.#ofUserHere.requestBytes > ofUserHere) {
+      throw this.#calls.refusal("requestBytes", "user", ofUserHere);
     }
     const ofAddress = shareOf(address, member, used);
     if (this.#ofAddress.requestBytes > ofAddress) {
@@ -225,16 +245,18 @@ export class OpenCall {
   #count(change: 1 | -1): void {
     this.#member[this.#kind] += change;
     this.#ofAddress[this.#kind] += change;
-    if (this.#ofUser !== null) {
+    if (this.#ofUser !== null && this.#ofUserHere !== null) {
       this.#ofUser[this.#kind] += change;
+      this.#ofUserHere[this.#kind] += change;
     }
   }
 
   #countBytes(change: number): void {
     this.#member.requestBytes += change;
     this.#ofAddress.requestBytes += change;
-    if (this.#ofUser !== null) {
+    if (this.#ofUser !== null && this.#ofUserHere !== null) {
       this.#ofUser.requestBytes += change;
+      this.#ofUserHere.requestBytes += change;
     }
   }
 }

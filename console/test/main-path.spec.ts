@@ -100,4 +100,26 @@ describe("the main path of the console", () => {
     await submit(page, { Confirmation: "notes/today" }, "Delete");
     await main(page).getByText("The key does not exist.").waitFor();
   });
+
+  it("stores JSON as typed, and shows and edits it without a change of its numbers and names", async () => {
+    const typed = '{"id":9007199254740993,"price":1.10,"a":1,"a":2}';
+    const page = await open();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await page.evaluate(`location.hash = "#/keys/${NAMESPACE}"`);
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByRole("dialog").getByText("JSON", { exact: true }).click();
+    await submit(page, { Key: "exact", Value: typed }, "Create");
+    await main(page).getByText('"id": 9007199254740993').waitFor();
+    expect(await storedText("exact")).to.equal(typed);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const field = main(page).getByLabel("Value", { exact: true });
+    expect(await field.inputValue()).to.equal(typed);
+    await page.getByRole("button", { name: "Indent" }).click();
+    const indented = '{\n  "id": 9007199254740993,\n  "price": 1.10,\n  "a": 1,\n  "a": 2\n}';
+    expect(await field.inputValue()).to.equal(indented);
+    await page.getByRole("button", { name: "Save over revision" }).click();
+    await page.getByRole("button", { name: "Edit" }).waitFor();
+    expect(await storedText("exact")).to.equal(indented);
+  });
 });

@@ -15,7 +15,9 @@ export {
 } from "./quantities.ts";
 export {
   bestForm,
+  editableValue,
   formattedValue,
+  indentedJson,
   parsedValue,
   possibleForms,
   type ValueForm,

@@ -8,7 +8,8 @@ import {
   base64OfBytes,
   bestForm,
   bytesOfBase64,
-  formattedValue,
+  editableValue,
+  indentedJson,
   parsedValue,
   possibleForms,
   type ValueForm,
@@ -40,7 +41,7 @@ export function ValueEditor({ namespace, name, current, onSaved, onCancel }: Val
   const seen = useRef(current);
   const bytes = bytesOfBase64(seen.current.value);
   const form = useSignal<ValueForm>(possibleForms(bytes).find((one) => one === bestForm(bytes)) ?? "hex");
-  const text = useSignal(formattedValue(bytes, form.value));
+  const text = useSignal(editableValue(bytes, form.value));
   const ttl = useSignal(ttlText(seen.current));
   const isChangedBelow = current.modRevision !== seen.current.modRevision;
 
@@ -62,23 +63,36 @@ export function ValueEditor({ namespace, name, current, onSaved, onCancel }: Val
     seen.current = current;
     const fresh = bytesOfBase64(current.value);
     form.value = possibleForms(fresh).find((one) => one === form.value) ?? "hex";
-    text.value = formattedValue(fresh, form.value);
+    text.value = editableValue(fresh, form.value);
     ttl.value = ttlText(current);
     problem.value = undefined;
   };
-  const changeForm = (next: ValueForm): void => {
+  const edit = (change: () => void): void => {
     try {
-      text.value = formattedValue(parsedValue(text.value, form.value), next);
-      form.value = next;
+      change();
       problem.value = undefined;
     } catch (error) {
       problem.value = error instanceof Error ? error.message : String(error);
     }
   };
+  const changeForm = (next: ValueForm): void =>
+    edit(() => {
+      text.value = editableValue(parsedValue(text.value, form.value), next);
+      form.value = next;
+    });
+  const indent = (): void =>
+    edit(() => {
+      text.value = indentedJson(text.value);
+    });
   return (
     <form class="form" onSubmit={onSubmit}>
       <Choice label="Form of the value" options={VALUE_FORMS} value={form.value} onInput={changeForm} />
       <TextArea label="Value" rows={14} value={text} />
+      {form.value === "json" && (
+        <div class="actions">
+          <Button onClick={indent}>Indent</Button>
+        </div>
+      )}
       <TextField label="Time to live in seconds" type="number" min={1} hint={TTL_HINT} value={ttl} />
       <Problem
         message={

@@ -39,6 +39,7 @@ export type {
 } from "./http/index.ts";
 export type { MalformedMessageProblem } from "./malformed-message-error.ts";
 export { MalformedMessageError } from "./malformed-message-error.ts";
+export { nearestName } from "./nearest-name.ts";
 export type { RawServiceDefinition } from "./raw-methods.ts";
 export { rawMethods } from "./raw-methods.ts";
 export type { ServiceName } from "./services.ts";

@@ -6,7 +6,7 @@
  * A check looks each given option up once, and allocates nothing.
  */
 
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "@quoin/proto";
 import type { QuoinError } from "./quoin-error.ts";
 import { badField, int32Field, kindOf, textField, timeoutField, wholeNumber } from "./request-field.ts";
 

@@ -65,7 +65,8 @@ const HTTP_RULES = `## What all other requests over HTTP have in common
 A request has the header \`Authorization: Bearer TOKEN\`, unless its page says that it needs no token. Every answer has the
 header \`API-Version: v1\`. The body of every error is JSON with two fields: \`error\`, for people, and \`code\`, for programs.
 Statuses 429 and 503 come with \`Retry-After\` in seconds. Unknown paths get 404, and other methods 405. A request with an
-unknown field in its body, or an unknown parameter in its query, is refused with the name: it may be a misspelt one.
+unknown field in its body, or an unknown parameter in its query, is refused: it may be a misspelt one. The error names it,
+and the known name that is near.
 `;
 
 export function overviewPage(files: readonly ContractFile[], { paths }: OpenApiDocument): string {

@@ -130,13 +130,17 @@ describe("HTTP interface", () => {
       expect(await response.json()).to.include({ expires_in: 90 });
     });
 
-    for (const name of ["__proto__", "constructor", "expiresInSecs"]) {
+    for (const [name, hint] of [
+      ["__proto__", ": the body has api_key, expires_in_secs"],
+      ["constructor", ": the body has api_key, expires_in_secs"],
+      ["expiresInSecs", "; did you mean expires_in_secs?"],
+    ] as const) {
       it(`refuses fields that it does not know, such as ${name}`, async () => {
         const response = await exchange(
           `{"api_key":${JSON.stringify(secrets.apiKey)},"${name}":{"expires_in_secs":5}}`,
         );
         const message = await expectError(response, 400, "invalid_request");
-        expect(message).to.include(`${name} is unknown: the body has api_key, expires_in_secs`);
+        expect(message).to.include(`${name} is unknown${hint}`);
       });
     }
 

@@ -10,10 +10,10 @@
 import { MIMEType } from "node:util";
 import type { Request, Response } from "express";
 import { z } from "zod";
+import { beginningOf } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
-import { parseBounded } from "../json/index.ts";
+import { parseBounded, unknownName } from "../json/index.ts";
 import { HttpError } from "./http-error.ts";
-import { unknownName } from "./unknown-name.ts";
 
 const JSON_TYPE = "application/json";
 /** Memory for the first bytes; it doubles as more arrive. */
@@ -138,7 +138,10 @@ export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value
   }
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
-    throw new HttpError("invalid_request", problemOf(parsed.error.issues[0], schema));
+    const { issues } = parsed.error;
+    // An unknown field may be a misspelt one that is missing.
+    const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
+    throw new HttpError("invalid_request", problemOf(issue, schema));
   }
   return parsed.data;
 }
@@ -203,7 +206,8 @@ function problemOf(issue: z.core.$ZodIssue | undefined, schema: z.ZodType): stri
   }
   if (issue.code === "unrecognized_keys") {
     const [name = ""] = issue.keys;
-    return unknownName(path === "" ? name : `${path}.${name}`, field, namesAt(schema, issue.path));
+    const shown = beginningOf(path === "" ? name : `${path}.${name}`);
+    return `${shown} ${unknownName(name, field, namesAt(schema, issue.path))}`;
   }
   if (issue.code === "invalid_type") {
     return issue.message.endsWith("received undefined") ? `${field} is required` : `${field} must be ${issue.expected}`;

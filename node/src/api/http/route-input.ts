@@ -1,13 +1,15 @@
 /**
  * Reads the parameters of a request by the declaration of its route: first the path, then headers, then the query. The
- * first bad parameter is refused by name, and so is one in the query that is not declared. Other headers are ignored.
+ * first bad parameter is refused by name. In the query, one that is not declared comes first: it may be a misspelt one
+ * that is missing. Other headers are ignored.
  */
 
 import type { Request } from "express";
+import { beginningOf } from "../../primitives/index.ts";
+import { unknownName } from "../json/index.ts";
 import { HttpError, type HttpErrorCode } from "./http-error.ts";
 import { type Parameter, ParameterProblem, type Parameters } from "./parameters.ts";
 import type { Route, RouteInput } from "./route.ts";
-import { unknownName } from "./unknown-name.ts";
 import { decodePercent, parseQuery, splitTarget } from "./url-encoding.ts";
 
 const JSON_TYPE = "application/json";
@@ -34,13 +36,13 @@ function mediaTypeOf({ success: { schema, types = [] } }: Route, request: Reques
 
 function readQuery(declared: Parameters, request: Request): Readonly<Record<string, unknown>> {
   const values = parseQuery(splitTarget(request).query);
-  const read = readAll(declared, "invalid_request", (name) => values.get(name) ?? []);
   for (const name of values.keys()) {
     if (!Object.hasOwn(declared, name)) {
-      throw new HttpError("invalid_request", unknownName(name, "the query", Object.keys(declared)));
+      const problem = unknownName(name, "the query", Object.keys(declared));
+      throw new HttpError("invalid_request", `${beginningOf(name)} ${problem}`);
     }
   }
-  return read;
+  return readAll(declared, "invalid_request", (name) => values.get(name) ?? []);
 }
 
 /** All values of a header, so that a repeated header is recognised even if Node would join or drop values. */

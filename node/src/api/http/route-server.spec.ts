@@ -322,8 +322,10 @@ describe("declared routes", () => {
     }
 
     for (const [query, message] of [
-      ["limt=7", "limt is unknown: the query has limit, verbose"],
-      ["Limit=7", "Limit is unknown"],
+      ["limt=7", "limt is unknown; did you mean limit?"],
+      ["limit=many&limt=7", "limt is unknown; did you mean limit?"],
+      ["Limit=7", "Limit is unknown; did you mean limit?"],
+      ["dry_run=1", "dry_run is unknown: the query has limit, verbose"],
       ["%GG", "%GG is unknown"],
       ["limit=7&__proto__=1", "__proto__ is unknown"],
       [`limit=7&${"x".repeat(1_000)}`, `${"x".repeat(100)}... is unknown`],
@@ -405,7 +407,10 @@ describe("declared routes", () => {
       await expectError(await json({ size: 1 }), 400, "invalid_request", "name is required");
       await expectError(await json({ name: "" }), 400, "invalid_request", "name");
       const unknown = await json({ name: "x", Size: "secret" });
-      await expectError(unknown, 400, "invalid_request", "Size is unknown: the body has name, size");
+      await expectError(unknown, 400, "invalid_request", "Size is unknown; did you mean size?");
+      await expectError(await json({ nme: "x" }), 400, "invalid_request", "nme is unknown; did you mean name?");
+      const far = await json({ name: "x", color: "secret" });
+      await expectError(far, 400, "invalid_request", "color is unknown: the body has name, size");
       const within = await json({ name: "x", maker: { city: "y", town: "secret" } });
       await expectError(within, 400, "invalid_request", "maker.town is unknown: maker has city");
       const below = await json({ name: "x", parts: [{ name: "y", size: "secret" }] });

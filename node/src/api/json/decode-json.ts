@@ -11,6 +11,7 @@ import { beginningOf } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
 import { parseBounded } from "./parse-bounded.ts";
+import { unknownName } from "./unknown-name.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -59,7 +60,7 @@ function decodeMessage(plan: MessagePlan, json: unknown, path: string): unknown 
     const ofText = field === undefined ? plan.byTextName.get(name) : undefined;
     const known = field ?? ofText;
     if (known === undefined) {
-      throw unknownField(plan, joined(path, name));
+      throw unknownField(plan, name, joined(path, name));
     }
     const fieldPath = joined(path, known.name);
     if (given.has(known)) {
@@ -209,13 +210,12 @@ function givenTwice(field: FieldPlan): string {
     : `is given twice, as ${field.name} and as ${field.jsonName}`;
 }
 
-function unknownField({ typeName, byTextName, fields }: MessagePlan, path: string): CoordinationError {
+function unknownField({ typeName, byTextName, fields }: MessagePlan, name: string, path: string): CoordinationError {
   const message = typeName.slice(typeName.lastIndexOf(".") + 1);
   const names = fields.flatMap((field) =>
-    [field.jsonName, textName(field)].filter((name) => name === field.jsonName || byTextName.has(name)),
+    [field.jsonName, textName(field)].filter((known) => known === field.jsonName || byTextName.has(known)),
   );
-  const known = names.length === 0 ? "no fields" : `the fields ${names.join(", ")}`;
-  return badField(path, `is unknown: ${message} has ${known}`);
+  return badField(path, unknownName(name, message, names));
 }
 
 function badField(path: string, rule: string): CoordinationError {

@@ -182,7 +182,7 @@ const listing: Table = {
         ["include_revoked=maybe", "include_revoked"],
         ["user_id=1", "user_id"],
         ["all=2", "all"],
-        ["include_revokd=true", "include_revokd is unknown: the query has .*include_revoked"],
+        ["include_revokd=true", "include_revokd is unknown; did you mean include_revoked"],
         ["limit=1&other=%FF&other=2", "other"],
       ]) {
         const answer = await connection.call("GET", `/keys?${query}`);

@@ -66,7 +66,7 @@ A request has the header \`Authorization: Bearer TOKEN\`, unless its page says t
 header \`API-Version: v1\`. The body of every error is JSON with two fields: \`error\`, for people, and \`code\`, for programs.
 Statuses 429 and 503 come with \`Retry-After\` in seconds. Unknown paths get 404, and other methods 405. A request with an
 unknown field in its body, or an unknown parameter in its query, is refused: it may be a misspelt one. The error names it,
-and the known name that is near.
+and the known name that is near. A field or a parameter that is given twice is refused as well.
 `;
 
 export function overviewPage(files: readonly ContractFile[], { paths }: OpenApiDocument): string {

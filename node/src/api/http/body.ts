@@ -132,7 +132,8 @@ export function readBytes(
  * with contents of the body, which may be secret.
  */
 export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value {
-  const value = parseBounded(bytes, (problem) => new HttpError("invalid_request", `the body ${problem}`));
+  const refusal = (problem: string, field = "the body") => new HttpError("invalid_request", `${field} ${problem}`);
+  const value = parseBounded(bytes, refusal);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new HttpError("invalid_request", "the body must be a JSON object");
   }

@@ -415,6 +415,10 @@ describe("declared routes", () => {
       await expectError(within, 400, "invalid_request", "maker.town is unknown: maker has city");
       const below = await json({ name: "x", parts: [{ name: "y", size: "secret" }] });
       await expectError(below, 400, "invalid_request", "parts.0.size is unknown");
+      const headers = { "Content-Type": "application/json" };
+      const body = '{"name":"x","maker":{"city":"y","city":"secret"}}';
+      const twice = await call("/things", { method: "POST", headers, body });
+      await expectError(twice, 400, "invalid_request", "maker.city is given twice");
       const message = await (await json({ name: "x", size: "secret" })).text();
       expect(message).not.to.include("secret");
     });

@@ -4,7 +4,7 @@
  * A field may have its name in lower camel case or its protobuf name. A 64-bit integer may be a number or a string. It
  * must lie within ±(2^53 − 1) and is never rounded (S17). `null` is the default value. Bytes are base64 or, under the
  * name of the field with `Text` appended, UTF-8 text. An unknown field is refused, because it may be a misspelt
- * condition of a write. Every refusal is BAD_FIELD, names the field, and contains no value.
+ * condition of a write, and so is a field that is given twice. Every refusal is BAD_FIELD, names the field, and contains no value.
  */
 
 import { beginningOf } from "../../primitives/index.ts";
@@ -43,7 +43,9 @@ export function fromJsonObject(typeName: string, json: unknown): unknown {
 }
 
 function parse(bytes: Uint8Array): unknown {
-  return parseBounded(bytes, (problem) => new CoordinationError("BAD_FIELD", `the request ${problem}`));
+  return parseBounded(bytes, (problem, field) =>
+    field === undefined ? new CoordinationError("BAD_FIELD", `the request ${problem}`) : badField(field, problem),
+  );
 }
 
 function decodeMessage(plan: MessagePlan, json: unknown, path: string): unknown {

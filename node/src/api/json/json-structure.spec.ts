@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import { structureProblem } from "./json-structure.ts";
+import { structureOf } from "./json-structure.ts";
+import { namesIn } from "./repeated-name.ts";
 
 function problemOf(text: string): string | null {
-  return structureProblem(Buffer.from(text));
+  return structureOf(Buffer.from(text)).problem;
 }
 
 describe("the structure of a JSON text", () => {
@@ -22,6 +23,17 @@ describe("the structure of a JSON text", () => {
     expect(problemOf(`[${"0,".repeat(19_998)}0]`)).to.equal(null);
     for (const text of ["0,".repeat(20_000), '"",'.repeat(10_000), "[],".repeat(10_000), `"a":0,`.repeat(10_000)]) {
       expect(problemOf(`[${text}0]`), text.slice(0, 9)).to.equal("must have at most 20000 names and values");
+    }
+  });
+
+  it("has a number of names, whatever its strings contain", () => {
+    for (const [text, names] of [
+      ["[1]", 0],
+      ['{"a":":","b":[{"c":{}}]}', 3],
+      ['{"\\":\\\\" : 1, "":""}', 2],
+    ] as const) {
+      expect(structureOf(Buffer.from(text)).names, text).to.equal(names);
+      expect(namesIn(JSON.parse(text)), text).to.equal(names);
     }
   });
 

@@ -9,16 +9,24 @@ const DEPTH_MAX = 32;
 const VALUES_MAX = 20_000;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** What the text has too much of, as a predicate; null = nothing. */
-export function structureProblem(bytes: Uint8Array): string | null {
+export interface JsonStructure {
+  /** What the text has too much of, as a predicate; null = nothing. */
+  readonly problem: string | null;
+  /** The number of names in all objects, if the text is JSON, and has not too much of anything. */
+  readonly names: number;
+}
+
+export function structureOf(bytes: Uint8Array): JsonStructure {
   let depth = 0;
   let values = 0;
+  let names = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case QUOTE:
@@ -37,16 +45,19 @@ export function structureProblem(bytes: Uint8Array): string | null {
       case COMMA:
         values++;
         break;
+      case COLON:
+        names++;
+        break;
       default:
     }
     if (depth > DEPTH_MAX) {
-      return `must not be nested deeper than ${DEPTH_MAX} levels`;
+      return { problem: `must not be nested deeper than ${DEPTH_MAX} levels`, names };
     }
     if (values > VALUES_MAX) {
-      return `must have at most ${VALUES_MAX} names and values`;
+      return { problem: `must have at most ${VALUES_MAX} names and values`, names };
     }
   }
-  return null;
+  return { problem: null, names };
 }
 
 /** The place of the quotation mark that ends a string; the end of the text if there is none. */

@@ -80,6 +80,28 @@ export const http: Table = {
         expect([answer.status, JSON.parse(answer.body.toString()).message]).to.deep.equal([400, `field ${problem}`]);
       }
     },
+    "refuses fields of a body that are given twice, in any spelling": async (context) => {
+      const headers = { "Content-Type": "application/json" };
+      for (const [target, body, problem] of [
+        ["/keys", '{"name":"x","expires_in_days":5,"expires_in_days":null}', "expires_in_days is given twice"],
+        [
+          "/logs",
+          '{"name":"x","settings":{"retention.max_bytes":5,"retention.max_bytes":6}}',
+          "settings.retention.max_bytes is given twice",
+        ],
+      ] as const) {
+        const answer = await context.http().call("POST", target, { headers, body });
+        expect(expectHttpRefusal(answer, "invalid_request")).to.equal(problem);
+      }
+      for (const [body, problem] of [
+        ['{"valueText":"a","value\\u0054ext":"b"}', "field valueText is given twice"],
+        ['{"guard":{"rw":true,"rw":false}}', "field guard.rw is given twice"],
+        ['{"ttlSeconds":1,"ttl_seconds":2}', "field ttl_seconds is given twice, as ttl_seconds and as ttlSeconds"],
+      ] as const) {
+        const answer = await context.http().call("POST", "/coordination.v1.KeyValueService/PutKey", { headers, body });
+        expect([answer.status, JSON.parse(answer.body.toString()).message]).to.deep.equal([400, problem]);
+      }
+    },
     "answers HEAD as GET, without a body": async (context) => {
       const { status, headers, body } = await context.http(null).call("HEAD", "/openapi.json");
       expect([status, headers["api-version"], body.length]).to.deep.equal([200, "v1", 0]);

@@ -169,6 +169,7 @@ const listing: Table = {
     },
     "refuses what is no query, by its name": async (context) => {
       const connection = context.http();
+      await make(connection);
       const { next_cursor: cursor } = await list(connection, "?limit=1&all=true");
       for (const [query, name] of [
         ["limit=0", "limit"],

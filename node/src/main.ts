@@ -289,7 +289,11 @@ async function start(configuration: Configuration, version: string, logger: Logg
 }
 
 /** The traces of this process; null if it keeps none. */
-function tracingOf({ tracing, name, clusterName }: Configuration, version: string, logger: Logger): Tracing | null {
+function tracingOf(configuration: Configuration, version: string, logger: Logger): Tracing | null {
+  const { tracing, tracingProblem, name, clusterName } = configuration;
+  if (tracingProblem !== null) {
+    logger.warn({ problem: tracingProblem }, "no traces: the environment asks for what this member cannot do");
+  }
   const clocks = { ...systemClock, originMs: performance.timeOrigin };
   return tracing === null
     ? null

@@ -37,3 +37,4 @@ export { soleVoter } from "./sole-voter.ts";
 export { StoreWithTombstones } from "./store-with-tombstones.ts";
 export { StoredLog } from "./stored-log.ts";
 export { unqueuedHashing } from "./unqueued-hashing.ts";
+export { withEnvironment } from "./with-environment.ts";

@@ -9,12 +9,14 @@ import { type Command, CommanderError } from "commander";
 export class UsageError extends Error {}
 
 /**
- * Parses the arguments into the options of the program.
+ * Parses the arguments, and the variables of the environment that the options name, into the options of the program. An
+ * empty variable counts as unset.
  *
  * @returns false if the arguments only request help or the version, which commander then prints.
- * @throws UsageError if an argument is wrong.
+ * @throws UsageError if an argument or a variable is wrong.
  */
 export function parseArguments(program: Command, args: readonly string[]): boolean {
+  removeEmptyVariables(program);
   program
     .allowExcessArguments(false)
     .exitOverride()
@@ -30,5 +32,14 @@ export function parseArguments(program: Command, args: readonly string[]): boole
       return false;
     }
     throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
+  }
+}
+
+/** Commander would take an empty text as the value. */
+function removeEmptyVariables({ options }: Command): void {
+  for (const { envVar } of options) {
+    if (envVar !== undefined && process.env[envVar]?.trim() === "") {
+      delete process.env[envVar];
+    }
   }
 }

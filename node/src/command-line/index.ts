@@ -1,2 +1,2 @@
 export { parseArguments, UsageError } from "./arguments.ts";
-export { parseCount, parseTime } from "./values.ts";
+export { parseBoolean, parseCount, parseTime } from "./values.ts";

@@ -5,6 +5,21 @@ import { InvalidArgumentError } from "commander";
 /** The date-time format of RFC 3339. */
 const TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
+/** The words for both values, in any case. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...["true", "1", "yes", "on"].map((word) => [word, true] as const),
+  ...["false", "0", "no", "off"].map((word) => [word, false] as const),
+]);
+
+/** The value of a flag that is on or off. Its variable in the environment has the same words. */
+export function parseBoolean(text: string): boolean {
+  const value = BOOLEANS.get(text.toLowerCase());
+  if (value === undefined) {
+    throw new InvalidArgumentError("It must be true, 1, yes or on, or false, 0, no or off.");
+  }
+  return value;
+}
+
 /** A whole number from 0 to 2^53 - 1. */
 export function parseCount(text: string): number {
   const count = Number(text);

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { withEnvironment } from "../../test/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { parseConfiguration } from "./configuration.ts";
 
@@ -36,6 +37,28 @@ describe("flags for backups", () => {
       "s3://",
     );
     expect(() => backupOf("--backup-store", "s3://name:password@bucket/prefix")).to.throw(UsageError, "credentials");
+  });
+
+  it("read the archive's variable as a boolean, and an empty variable as none", () => {
+    const archives = (value: string, ...flags: string[]) => {
+      const variables = { QUOIN_BACKUP_STORE: "/backups", QUOIN_BACKUP_ARCHIVE: value, QUOIN_BACKUP_RETENTION: "" };
+      return withEnvironment(variables, () => backupOf(...flags)?.archives);
+    };
+    for (const on of ["true", "1", "yes", "on", "TRUE", "On"]) {
+      expect(archives(on), on).to.equal(true);
+    }
+    for (const off of ["false", "0", "no", "off", "False", "OFF", "", " "]) {
+      expect(archives(off), off).to.equal(false);
+    }
+    expect(archives("false", "--backup-archive")).to.equal(true);
+    expect(archives("true", "--backup-archive=false")).to.equal(false);
+    for (const value of ["maybe", "2", "y", "truefalse", "__proto__"]) {
+      expect(() => archives(value), value).to.throw(
+        UsageError,
+        /QUOIN_BACKUP_ARCHIVE' is invalid\. It must be true, 1, yes or on, or false, 0, no or off\.$/,
+      );
+    }
+    expect(withEnvironment({ QUOIN_BACKUP_STORE: "" }, () => backupOf())).to.equal(null);
   });
 
   it("refuse invalid durations and retention rules", () => {

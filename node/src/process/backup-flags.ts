@@ -3,7 +3,7 @@
 import { BackupError, parseLocation, type RetentionPolicy, type StoreLocation } from "@quoin/backup";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { BackupConfiguration } from "../archive/index.ts";
-import { UsageError } from "../command-line/index.ts";
+import { parseBoolean, UsageError } from "../command-line/index.ts";
 
 /** Flags as given, before checks of flags that depend on each other. */
 export interface BackupFlags {
@@ -44,8 +44,13 @@ export function addBackupOptions(program: Command): Command {
       ),
     )
     .addOption(
-      new Option("--backup-archive", "archive every write continuously; one member of the cluster archives at a time")
+      new Option(
+        "--backup-archive [boolean]",
+        "archive every write continuously; one member of the cluster archives at a time",
+      )
         .env("QUOIN_BACKUP_ARCHIVE")
+        .argParser(parseBoolean)
+        .preset("true")
         .default(false),
     )
     .addOption(

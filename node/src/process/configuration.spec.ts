@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { withEnvironment } from "../../test/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../access/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../api/connections/index.ts";
 import { UsageError } from "../command-line/index.ts";
@@ -92,20 +93,27 @@ describe("parseConfiguration", () => {
     }
   });
 
+  it("takes an empty variable of the environment as none", () => {
+    const names = ["TRUSTED_PROXIES", "CORS_ORIGINS", "SMTP_URL_FILE", "MAIL_FROM", "STATE_CACHE_MIB"];
+    const more = ["LOG_CATCH_UP_MIB", "TRACE_SLOW_MS", "BACKUP_INTERVAL", "BACKUP_RETENTION", "BACKUP_KEY_FILE"];
+    const empty = Object.fromEntries([...names, ...more].map((name) => [`QUOIN_${name}`, ""]));
+    expect(withEnvironment(empty, () => parse())).to.deep.equal(parse());
+  });
+
   it("takes trusted proxies, from flags or the environment", () => {
     const flags = ["--trusted-proxies", "10.0.0.0/8, 2001:db8::7", "--proxy-protocol", "on"];
     const proxies = { trusted: ["10.0.0.0/8", "2001:db8::7"], speakProxyProtocol: true };
     expect(parse(...flags)?.proxies).to.deep.equal(proxies);
-    process.env.QUOIN_TRUSTED_PROXIES = "10.0.0.0/8,2001:db8::7";
-    process.env.QUOIN_PROXY_PROTOCOL = "on";
-    try {
-      expect(parse()?.proxies).to.deep.equal(proxies);
-      process.env.QUOIN_PROXY_PROTOCOL = "yes";
-      expect(problem(REQUIRED)).to.include("QUOIN_PROXY_PROTOCOL");
-    } finally {
-      delete process.env.QUOIN_TRUSTED_PROXIES;
-      delete process.env.QUOIN_PROXY_PROTOCOL;
+    const trusting = { QUOIN_TRUSTED_PROXIES: "10.0.0.0/8,2001:db8::7" };
+    for (const [value, speakProxyProtocol] of [
+      ...[["on", true] as const, ["yes", true] as const, ["TRUE", true] as const],
+      ...[["off", false] as const, ["0", false] as const, ["", false] as const],
+    ]) {
+      const variables = { ...trusting, QUOIN_PROXY_PROTOCOL: value };
+      expect(withEnvironment(variables, () => parse()?.proxies)).to.deep.equal({ ...proxies, speakProxyProtocol });
     }
+    const wrong = { ...trusting, QUOIN_PROXY_PROTOCOL: "v2" };
+    expect(withEnvironment(wrong, () => problem(REQUIRED))).to.include("QUOIN_PROXY_PROTOCOL");
     expect(parse("--trusted-proxies", "")?.proxies.trusted).to.deep.equal([]);
     const named = problem([...REQUIRED, "--trusted-proxies", "10.0.0.0/8,ingress"]);
     expect(named).to.include("--trusted-proxies").and.to.include('"ingress"');

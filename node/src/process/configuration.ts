@@ -10,7 +10,7 @@ import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } fr
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "../api/connections/index.ts";
 import { problemOfOrigin, TrustedProxies } from "../api/http/index.ts";
 import type { BackupConfiguration } from "../archive/index.ts";
-import { parseArguments, UsageError } from "../command-line/index.ts";
+import { parseArguments, parseBoolean, UsageError } from "../command-line/index.ts";
 import { EVERY_ADDRESS, type ServerTlsFilePaths } from "../peers/index.ts";
 import { LOG_LEVELS, type LogLevel } from "../telemetry/index.ts";
 import type { TracingConfiguration } from "../tracing/index.ts";
@@ -85,6 +85,8 @@ export interface Configuration {
   readonly slowRequestMs: number;
   /** Which traces the member keeps, and where it exports them; null = none. */
   readonly tracing: TracingConfiguration | null;
+  /** Why the member keeps no traces although its environment names a collector; null = it does not, or all is well. */
+  readonly tracingProblem: string | null;
 }
 
 export interface ProxyConfiguration {
@@ -150,7 +152,7 @@ interface Flags extends BackupFlags, RestoreFlags, TraceFlags {
   readonly logCatchUpMib: number;
   readonly rateLimit: RateLimits;
   readonly trustedProxies: readonly string[];
-  readonly proxyProtocol: "on" | "off";
+  readonly proxyProtocol: boolean;
   readonly corsOrigins: readonly string[];
   readonly clientLimit: ClientLimits;
   readonly smtpUrlFile?: string;
@@ -282,8 +284,8 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addOption(
       new Option("--proxy-protocol <on|off>", "whether trusted proxies begin HTTP connections with a PROXY header")
         .env("QUOIN_PROXY_PROTOCOL")
-        .choices(["on", "off"])
-        .default("off"),
+        .argParser(parseBoolean)
+        .default(false, "off"),
     )
     .addOption(
       new Option("--cors-origins <origins>", "comma-separated origins whose pages may call the HTTP port")
@@ -364,15 +366,15 @@ function configurationOf(flags: Flags): Configuration {
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
     slowRequestMs: flags.slowRequestMs,
-    tracing: tracingConfigurationOf(flags, process.env),
+    ...tracingConfigurationOf(flags, process.env),
   };
 }
 
 function proxiesOf({ trustedProxies: trusted, proxyProtocol }: Flags): ProxyConfiguration {
-  if (proxyProtocol === "on" && trusted.length === 0) {
+  if (proxyProtocol && trusted.length === 0) {
     throw new UsageError("--proxy-protocol on needs --trusted-proxies: the member trusts no other PROXY header");
   }
-  return { trusted, speakProxyProtocol: proxyProtocol === "on" };
+  return { trusted, speakProxyProtocol: proxyProtocol };
 }
 
 function mailOf({ smtpUrlFile: urlFile, mailFrom: from, mailToLog }: Flags): MailConfiguration | null {

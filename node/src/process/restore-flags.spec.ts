@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { withEnvironment } from "../../test/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { parseConfiguration } from "./configuration.ts";
 
@@ -61,18 +62,28 @@ describe("flags for founding from a backup", () => {
       ...{ QUOIN_RESTORE_KEY_FILE: "k", QUOIN_RESTORE_TO_REVISION: "7", QUOIN_RESTORE_REVISION_JUMP: "2000000" },
       QUOIN_RESTORE_ALLOW_UNENCRYPTED: "true",
     };
-    try {
-      Object.assign(process.env, environment);
-      expect(restoreOf("--restore-to-revision", "8")).to.deep.equal({
-        ...{ location: { kind: "directory", directory: "/b" }, keyFile: "k", clusterId: CLUSTER },
-        ...{ snapshotId: "a".repeat(32), point: { kind: "revision", revision: 8 } },
-        ...{ revisionJump: 2_000_000, keepsSigningKeys: false, allowsUnencrypted: true },
-      });
-    } finally {
-      for (const name of Object.keys(environment)) {
-        delete process.env[name];
-      }
-    }
+    expect(withEnvironment(environment, () => restoreOf("--restore-to-revision", "8"))).to.deep.equal({
+      ...{ location: { kind: "directory", directory: "/b" }, keyFile: "k", clusterId: CLUSTER },
+      ...{ snapshotId: "a".repeat(32), point: { kind: "revision", revision: 8 } },
+      ...{ revisionJump: 2_000_000, keepsSigningKeys: false, allowsUnencrypted: true },
+    });
+  });
+
+  it("read their variables as booleans, and empty variables as none", () => {
+    const restored = (keep: string, allow: string) =>
+      withEnvironment(
+        {
+          ...{ QUOIN_RESTORE_FROM: "/b", QUOIN_RESTORE_SNAPSHOT: "", QUOIN_RESTORE_TO_REVISION: "" },
+          ...{ QUOIN_RESTORE_KEEP_SIGNING_KEYS: keep, QUOIN_RESTORE_ALLOW_UNENCRYPTED: allow },
+        },
+        () => restoreOf(),
+      );
+    expect(restored("false", "0")).to.include({ keepsSigningKeys: false, allowsUnencrypted: false, snapshotId: null });
+    expect(restored("", "off")).to.include({ keepsSigningKeys: false, allowsUnencrypted: false });
+    expect(restored("1", "On")).to.include({ keepsSigningKeys: true, allowsUnencrypted: true });
+    expect(() => restored("never", "")).to.throw(UsageError, "QUOIN_RESTORE_KEEP_SIGNING_KEYS");
+    expect(() => restored("", "never")).to.throw(UsageError, "QUOIN_RESTORE_ALLOW_UNENCRYPTED");
+    expect(withEnvironment({ QUOIN_RESTORE_FROM: "" }, () => restoreOf())).to.equal(null);
   });
 
   it("read times of RFC 3339", () => {

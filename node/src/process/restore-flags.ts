@@ -5,7 +5,7 @@
 
 import { isObjectId, type RestorePoint, type StoreLocation } from "@quoin/backup";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseCount, parseTime, UsageError } from "../command-line/index.ts";
+import { parseBoolean, parseCount, parseTime, UsageError } from "../command-line/index.ts";
 import { REVISION_JUMP_DEFAULT, revisionJumpObjection } from "../state/index.ts";
 import { isClusterId } from "../storage/index.ts";
 import { type BackupFlags, parseStore, withCredentials } from "./backup-flags.ts";
@@ -126,8 +126,10 @@ export function addRestoreOptions(program: Command): Command {
       ).env("QUOIN_RESTORE_KEY_FILE"),
     )
     .addOption(
-      new Option("--restore-allow-unencrypted", "with keys, read also what is not encrypted")
+      new Option("--restore-allow-unencrypted [boolean]", "with keys, read also what is not encrypted")
         .env("QUOIN_RESTORE_ALLOW_UNENCRYPTED")
+        .argParser(parseBoolean)
+        .preset("true")
         .default(false),
     )
     .addOption(
@@ -155,8 +157,13 @@ export function addRestoreOptions(program: Command): Command {
         .argParser(parseRevisionJump),
     )
     .addOption(
-      new Option("--restore-keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid")
+      new Option(
+        "--restore-keep-signing-keys [boolean]",
+        "keep the keys that sign tokens, so that existing logins stay valid",
+      )
         .env("QUOIN_RESTORE_KEEP_SIGNING_KEYS")
+        .argParser(parseBoolean)
+        .preset("true")
         .default(false),
     );
 }

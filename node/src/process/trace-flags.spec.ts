@@ -9,7 +9,7 @@ const ENDPOINT = ["--trace-endpoint", "http://collector:4318"];
 function tracingOf(flags: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const program = addTraceOptions(new Command()).exitOverride();
   program.parse(flags, { from: "user" });
-  return tracingConfigurationOf(program.opts<TraceFlags>(), environment);
+  return tracingConfigurationOf(program.opts<TraceFlags>(), environment).tracing;
 }
 
 describe("flags for traces", () => {
@@ -71,6 +71,29 @@ describe("flags for traces", () => {
     for (const [name, value] of invalid) {
       expect(() => tracingOf(ENDPOINT, { [name]: value }), `${name}=${value}`).to.throw(UsageError, name);
     }
+  });
+
+  it("do not refuse what the environment alone asks for, but keep no traces", () => {
+    const shared = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4317" };
+    for (const [name, value] of [
+      ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+      ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"],
+      ["OTEL_TRACES_SAMPLER", "jaeger_remote"],
+      ["OTEL_TRACES_SAMPLER_ARG", "endpoint=http://collector:14250"],
+    ] as const) {
+      const { tracing, tracingProblem } = tracingConfigurationOf({ traceSlowMs: 0 }, { ...shared, [name]: value });
+      expect(tracing, name).to.equal(null);
+      expect(tracingProblem, name).to.include(`${name} must be`).and.to.include(value);
+      expect(() => tracingOf(["--trace-ratio", "1"], { ...shared, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })).to.throw(
+        UsageError,
+        "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf, http/json, not grpc",
+      );
+    }
+    const grpc = { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" };
+    expect(tracingOf(ENDPOINT, { ...grpc, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json" })).to.include({
+      protocol: "http/json",
+    });
+    expect(tracingConfigurationOf({ traceSlowMs: 0 }, grpc)).to.deep.equal({ tracing: null, tracingProblem: null });
   });
 
   it("refuse invalid addresses, ratios and times", () => {

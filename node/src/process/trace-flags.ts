@@ -1,6 +1,9 @@
 /**
  * The flags for traces, and the environment variables of OpenTelemetry that mean the same: where to export traces, and
  * which ones. Without an address the member keeps no traces.
+ *
+ * Variables of OpenTelemetry are often set for every program of a namespace or a machine. If they ask for what this
+ * member cannot do, and no flag asks for traces, the member starts without traces.
  */
 
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -51,8 +54,26 @@ export function addTraceOptions(program: Command): Command {
     );
 }
 
-/** Returns null without an address for traces. Raises UsageError. */
-export function tracingConfigurationOf(flags: TraceFlags, environment: Environment): TracingConfiguration | null {
+/** The traces of a member; see the fields of the same names in its configuration. */
+interface TracingChoice {
+  readonly tracing: TracingConfiguration | null;
+  readonly tracingProblem: string | null;
+}
+
+/** Without an address there are no traces. Raises UsageError, for the environment only if a flag asks for traces. */
+export function tracingConfigurationOf(flags: TraceFlags, environment: Environment): TracingChoice {
+  try {
+    return { tracing: chosenTracing(flags, environment), tracingProblem: null };
+  } catch (error) {
+    const isAskedFor = flags.traceEndpoint !== undefined || flags.traceRatio !== undefined;
+    if (isAskedFor || !(error instanceof UsageError)) {
+      throw error;
+    }
+    return { tracing: null, tracingProblem: error.message };
+  }
+}
+
+function chosenTracing(flags: TraceFlags, environment: Environment): TracingConfiguration | null {
   const url = flags.traceEndpoint === undefined ? null : tracesUrl(flags.traceEndpoint);
   const isInEnvironment =
     isSet(environment, "OTEL_EXPORTER_OTLP_ENDPOINT") || isSet(environment, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");

@@ -33,7 +33,12 @@ describe("the program of a member", function () {
   });
 
   function run(...args: string[]): TestProcess {
-    const child = new TestProcess(MAIN, args);
+    return runWith({}, ...args);
+  }
+
+  /** With more variables in the environment. */
+  function runWith(variables: Readonly<Record<string, string>>, ...args: string[]): TestProcess {
+    const child = new TestProcess(MAIN, args, { env: { ...process.env, ...variables } });
     running.push(child);
     return child;
   }
@@ -158,6 +163,26 @@ describe("the program of a member", function () {
     const wrong = run(...flags, "--join-token-file", tokens, ...certificate);
     expect((await wrong.ended).code).to.equal(76);
     expect(wrong.stderr).to.include("certificate").and.to.not.include("secret");
+  });
+
+  it("starts without traces, and names the variable, where the environment asks for a protocol that it does not speak", async () => {
+    const directory = directories.make();
+    writeFileSync(join(directory, "holiday.jpg"), "a picture");
+    const variables = {
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4317", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
+      ...{ QUOIN_BACKUP_STORE: "", QUOIN_BACKUP_ARCHIVE: "false", QUOIN_RESTORE_KEEP_SIGNING_KEYS: "0" },
+    };
+    const flags = ["--name", "q-0", "--data-dir", directory, ...ANY_PORTS];
+    // The data is refused: the process ends before it listens anywhere.
+    const child = runWith(variables, ...flags);
+    expect(await child.ended, child.stderr).to.deep.equal({ code: 73, signal: null });
+    expect(child.stdout).to.include("OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf, http/json, not grpc");
+    const asked = runWith(variables, ...flags, "--trace-endpoint", "http://127.0.0.1:4318");
+    expect(await asked.ended).to.deep.equal({ code: 76, signal: null });
+    expect(asked.stderr).to.include("OTEL_EXPORTER_OTLP_PROTOCOL");
+    const wrong = runWith({ ...variables, QUOIN_BACKUP_ARCHIVE: "nope" }, ...flags);
+    expect(await wrong.ended).to.deep.equal({ code: 76, signal: null });
+    expect(wrong.stderr).to.include("QUOIN_BACKUP_ARCHIVE").and.to.include("It must be true, 1, yes or on");
   });
 
   it("warns when members would talk in plain text over a network, and not on this machine alone", async () => {

@@ -39,6 +39,15 @@ function restart() {
     process.exitCode = 1;
     return;
   }
+  if (process.argv.some((argument) => argument.includes("\ufffd"))) {
+    // That Node could not see which bytes this one has replaced.
+    console.error(
+      `quoinctl: on Node ${process.versions.node}, an argument must not have the character U+FFFD, which may stand for ` +
+        `bytes that are not UTF-8\nhint: use Node ${MINIMUM_NODE_MAJOR} or newer`,
+    );
+    process.exitCode = 2;
+    return;
+  }
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: "inherit",
     env: { ...process.env, [RESTARTED]: "1" },

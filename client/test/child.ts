@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** The launcher that npm installs as `quoinctl`. */
-const launcher = fileURLToPath(new URL("../bin/quoinctl.js", import.meta.url));
+export const launcher = fileURLToPath(new URL("../bin/quoinctl.js", import.meta.url));
 
 /** A hanging child is killed after this time: 20 times the usual time on a busy machine. */
 const limitMs = 20_000;
@@ -43,18 +43,20 @@ export interface RunningChild {
 
 /** Starts quoinctl. The caller stops it. */
 export function startQuoinctl(parameters: readonly string[], options: ChildOptions): RunningChild {
-  const child = spawn(
-    process.execPath,
-    [...(options.nodeArguments ?? []), options.launcher ?? launcher, ...parameters],
-    {
-      cwd: options.directory,
-      env: { PATH: process.env.PATH, HOME: options.directory, ...options.environment },
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: true,
-      timeout: limitMs,
-      killSignal: "SIGKILL",
-    },
-  );
+  const words = [...(options.nodeArguments ?? []), options.launcher ?? launcher, ...parameters];
+  return startProgram(process.execPath, words, options);
+}
+
+/** Starts any program in the same way. The caller stops it. */
+export function startProgram(program: string, parameters: readonly string[], options: ChildOptions): RunningChild {
+  const child = spawn(program, parameters, {
+    cwd: options.directory,
+    env: { PATH: process.env.PATH, HOME: options.directory, ...options.environment },
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
+    timeout: limitMs,
+    killSignal: "SIGKILL",
+  });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));

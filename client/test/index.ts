@@ -3,7 +3,7 @@
  * children.
  */
 
-export { type ChildResult, type RunningChild, runQuoinctl, startQuoinctl } from "./child.ts";
+export { type ChildResult, launcher, type RunningChild, runQuoinctl, startProgram, startQuoinctl } from "./child.ts";
 export { FakeRuntime } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
 export {

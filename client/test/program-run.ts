@@ -47,6 +47,7 @@ type Program = (
     stdin: Readable;
     stdout: Writable & { isTTY: boolean };
     stderr: Writable & { isTTY: boolean };
+    readCommandLine: () => Uint8Array | null;
     environment: Record<string, string>;
     workingDirectory: string;
     homeDirectory: string;
@@ -76,6 +77,7 @@ export async function runProgram(
     stdin: input === "" ? new PassThrough() : Readable.from([Buffer.from(input)]),
     stdout,
     stderr,
+    readCommandLine: () => Buffer.from([...parameters, ""].join("\0")),
     environment,
     workingDirectory: directory,
     homeDirectory: "/nonexistent",

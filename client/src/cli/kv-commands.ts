@@ -13,7 +13,7 @@ import { entryDocument, historyDocument, previousDocument } from "./key-document
 import type { TableContent } from "./output.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
-import { readFileValue, readValue } from "./value-argument.ts";
+import { readFileValue, readValue, textOption } from "./value-argument.ts";
 
 /** Characters of a value that a table shows: with the other columns, they fit a usual terminal. */
 const shownCharacters = 60;
@@ -39,6 +39,7 @@ export function addKeyValueCommands(kv: Command, session: Session): void {
 
 interface PutOptions extends GuardOptions {
   readonly file?: string;
+  readonly text?: string;
   readonly ttl?: number;
   readonly ifRevision?: number;
   readonly prev?: boolean;
@@ -48,6 +49,7 @@ function addPut(kv: Command, session: Session): void {
   kv.command("put <NAMESPACE/KEY> [VALUE]")
     .description("write a key; without VALUE, or with -, the value is the standard input")
     .option("--file <FILE>", "take the value from a file")
+    .addOption(textOption("the value"))
     .addOption(ttlOption())
     .addOption(guardOption())
     .addOption(rwGuardOption())
@@ -55,7 +57,7 @@ function addPut(kv: Command, session: Session): void {
     .option("--prev", "also print the previous value")
     .action(async (target: string, argument: string | undefined, options: PutOptions) => {
       const { namespace, key } = parseKeyArgument(target);
-      const value = await readValue(session.terminal, { argument, file: options.file });
+      const value = await readValue(session.terminal, { argument, text: options.text, file: options.file });
       const result = await session.withClient((client) =>
         client.keyValue.put(namespace, key, value, {
           ttlSeconds: options.ttl,
@@ -112,7 +114,7 @@ function addDelete(kv: Command, session: Session): void {
     .addOption(rwGuardOption())
     .addOption(ifRevisionOption("remove only if the key has this revision"))
     .option("--prev", "also print the last value")
-    .action(async (target: string, options: Omit<PutOptions, "file" | "ttl">) => {
+    .action(async (target: string, options: Omit<PutOptions, "file" | "text" | "ttl">) => {
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) =>
         client.keyValue.delete(namespace, key, {
@@ -201,6 +203,7 @@ function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent 
 
 interface CompareAndSwapOptions extends GuardOptions {
   readonly file?: string;
+  readonly text?: string;
   readonly expect?: string;
   readonly expectFile?: string;
   readonly ifRevision?: number;
@@ -210,12 +213,15 @@ interface CompareAndSwapOptions extends GuardOptions {
 
 function addCompareAndSwap(kv: Command, session: Session): void {
   kv.command("cas <NAMESPACE/KEY> [NEW]")
-    .description("write a key if it is as expected, else print its value and end with exit code 4")
+    .description(
+      "write a key if it is as expected, else print its value and end with exit code 4; without NEW, or with -, the new value is the standard input",
+    )
     .addOption(new Option("--expect <VALUE>", "the key must have this value").conflicts(["expectFile", "absent"]))
     .addOption(new Option("--expect-file <FILE>", "the key must have the value in this file").conflicts("absent"))
     .addOption(ifRevisionOption("the key must have this revision; 0 = it must not exist").conflicts("absent"))
     .option("--absent", "the key must not exist")
     .option("--file <FILE>", "take the new value from a file")
+    .addOption(textOption("the new value"))
     .addOption(ttlOption())
     .addOption(guardOption())
     .addOption(rwGuardOption())
@@ -226,7 +232,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
         throw new UsageError("name the expectation: --expect, --expect-file, --if-revision or --absent");
       }
       const expectedValue = expectFile === undefined ? expect : await readFileValue(expectFile);
-      const newValue = await readValue(session.terminal, { argument, file: options.file });
+      const newValue = await readValue(session.terminal, { argument, text: options.text, file: options.file });
       const result = await session.withClient((client) =>
         client.keyValue.compareAndSwap(namespace, key, newValue, {
           expectedValue,

@@ -5,7 +5,7 @@ import type { Client } from "../index.ts";
 import { parseCount } from "./count.ts";
 import { type LogGuardOptions, logGuardOf, logGuardOptions } from "./log-guard-option.ts";
 import type { Session } from "./session.ts";
-import { readValue } from "./value-argument.ts";
+import { readValue, textOption } from "./value-argument.ts";
 
 /** The id of a log, given by its id or its name. */
 type FindLogId = (client: Client, text: string) => Promise<string>;
@@ -17,6 +17,7 @@ interface AppendCommandOptions extends LogGuardOptions {
   readonly idempotencyKey?: string;
   readonly ifSequence?: number;
   readonly file?: string;
+  readonly text?: string;
 }
 
 /** Adds the commands to `quoinctl log`. */
@@ -29,12 +30,13 @@ function addAppend(log: Command, session: Session, findLogId: FindLogId): void {
   const command = log
     .command("append <LOG> [DATA]")
     .description("append an event; without DATA, or with -, it is the standard input")
-    .option("--file <FILE>", "the event is in this file");
+    .option("--file <FILE>", "the event is in this file")
+    .addOption(textOption("the event"));
   addConditions(
     command,
     "key of the event, at most 1,024 bytes: an event with a remembered key is not stored again",
   ).action(async (text: string, argument: string | undefined, options: AppendCommandOptions) => {
-    const payload = await readValue(session.terminal, { argument, file: options.file });
+    const payload = await readValue(session.terminal, { argument, text: options.text, file: options.file });
     const { sequence, replayed } = await session.withClient(async (client) =>
       client.logs.append(await findLogId(client, text), payload, conditionsOf(options)),
     );
@@ -50,6 +52,7 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
     .command("append-batch <LOG> [DATA]")
     .description("append all events or none; without DATA, or with -, they are the standard input")
     .option("--file <FILE>", "the events are in this file")
+    .addOption(textOption("the events"))
     .addOption(
       new Option("--delimiter <TEXT>", "what separates the events (default: a line break)").argParser(parseDelimiter),
     );
@@ -59,8 +62,11 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
       argument: string | undefined,
       options: AppendCommandOptions & { readonly delimiter?: string },
     ) => {
-      const { file, delimiter = newline } = options;
-      const payloads = split(await readValue(session.terminal, { argument, file }, maxBatchBytes), delimiter);
+      const { text: given, file, delimiter = newline } = options;
+      const payloads = split(
+        await readValue(session.terminal, { argument, text: given, file }, maxBatchBytes),
+        delimiter,
+      );
       const { sequences, lastSequence, replayed } = await session.withClient(async (client) =>
         client.logs.appendBatch(await findLogId(client, text), payloads, conditionsOf(options)),
       );

@@ -7,11 +7,13 @@ import { expect } from "chai";
 import { BlackHole } from "../../../testing/index.ts";
 import {
   type ChildResult,
+  launcher,
   type RunningChild,
   refuse,
   runQuoinctl,
   ScriptedMember,
   ScriptedTokenEndpoint,
+  startProgram,
   startQuoinctl,
   until,
   withTemporaryDirectory,
@@ -75,6 +77,16 @@ describe("quoinctl, the process", function () {
     return child;
   }
 
+  /** Starts a command of a shell, which can make arguments of any bytes. */
+  function startShell(command: string, directory: string): RunningChild {
+    const child = startProgram("sh", ["-c", command], {
+      directory,
+      environment: { NODE: process.execPath, QUOINCTL: launcher },
+    });
+    children.push(child);
+    return child;
+  }
+
   function assertSucceeded(result: ChildResult): void {
     expect(result, result.stderr).to.include({ code: 0, signal: null, stderr: "" });
   }
@@ -119,6 +131,46 @@ describe("quoinctl, the process", function () {
         "Bearer token-3",
       ]);
       expect(tokens.bodies).to.deep.equal(Array.from({ length: 3 }, () => ({ api_key: apiKey })));
+    }));
+
+  it("refuses an argument that is not UTF-8, by its number, and takes U+FFFD that is", () =>
+    withLocalCluster(async (directory) => {
+      const given = async (command: string, nodeArguments: readonly string[] = []) => {
+        const child = startShell(
+          `exec "$NODE" ${nodeArguments.map((word) => `'${word}'`).join(" ")} "$QUOINCTL" ${command}`,
+          directory,
+        );
+        return await child.ended;
+      };
+      for (const bytes of ["\\376", "\\377", "\\355\\240\\200"]) {
+        const result = await given(`kv put "$(printf 'default/x${bytes}')" value`);
+        const shown = bytes.replaceAll(
+          /\\([0-7]{3})/g,
+          (_, octal: string) => `\\x${Number.parseInt(octal, 8).toString(16)}`,
+        );
+        expect(result).to.include({ code: 2 });
+        expect(result.stderr).to.include(`quoinctl: argument 3 of quoinctl is not UTF-8: default/x${shown}\n`);
+      }
+      expect((await given(`lock run default/l -- echo "$(printf '\\200')"`)).stderr).to.include(
+        "argument 6 of quoinctl",
+      );
+      expect(stored.size).to.equal(0);
+      const replaced = "\\357\\277\\275";
+      assertSucceeded(await given(`kv put "$(printf 'default/x${replaced}')" "$(printf '${replaced}')"`));
+      expect(Buffer.from(stored.get("default/x\ufffd")!.value).toString()).to.equal("\ufffd");
+      const old = await given(`kv put default/old "$(printf '\\376')"`, asOldNode);
+      expect(old.code).to.equal(2);
+      expect(old.stderr).to.include("must not have the character U+FFFD");
+      expect(stored.size).to.equal(1);
+    }));
+
+  it("writes - as a value with --text", () =>
+    withLocalCluster(async (directory) => {
+      assertSucceeded(await runQuoinctl(["kv", "put", "n/dash", "--text", "-"], { directory, input: "unread" }));
+      expect(Buffer.from(stored.get("n/dash")!.value).toString()).to.equal("-");
+      const both = await runQuoinctl(["kv", "put", "n/both", "-", "--text", "-"], { directory, input: "unread" });
+      expect(both.code).to.equal(2);
+      expect(both.stderr).to.include("a value, --text and --file exclude each other");
     }));
 
   it("carries every byte from the standard input, a file and - to the standard output", () =>

@@ -1,5 +1,6 @@
 /** The process of quoinctl: connects the command line with its surroundings and with the shell's exit code. */
 
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { run } from "./program.ts";
@@ -26,6 +27,7 @@ export async function main(): Promise<void> {
     },
     stdout: process.stdout,
     stderr: process.stderr,
+    readCommandLine,
     environment: process.env,
     workingDirectory: process.cwd(),
     homeDirectory: homedir(),
@@ -38,6 +40,16 @@ export async function main(): Promise<void> {
   // minutes.
   await Promise.all([process.stdout, process.stderr].map(written));
   process.exit(code);
+}
+
+/** Linux has it in a file. */
+function readCommandLine(): Uint8Array | null {
+  try {
+    return readFileSync("/proc/self/cmdline");
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return null;
+    throw error;
+  }
 }
 
 /** Resolves when everything written has been flushed, or cannot be. */

@@ -15,7 +15,7 @@ import type { Session } from "./session.ts";
 import { withTransferProgress } from "./transfer-progress.ts";
 import { UsageError } from "./usage-error.ts";
 import { isUuid } from "./uuid.ts";
-import { readValue } from "./value-argument.ts";
+import { readValue, textOption } from "./value-argument.ts";
 
 /** The largest page of the service. */
 const pageSize = 1_000;
@@ -130,6 +130,7 @@ function addWrite(memory: Command, session: Session): void {
     .description("overwrite bytes of a region; without DATA, or with -, they are the standard input")
     .addOption(offsetOption())
     .option("--file <FILE>", "take the bytes from a file")
+    .addOption(textOption("the bytes"))
     .addOption(ifVersionOption())
     .addOption(guardOption())
     .addOption(rwGuardOption())
@@ -137,11 +138,11 @@ function addWrite(memory: Command, session: Session): void {
       async (
         text: string,
         argument: string | undefined,
-        options: ChangeOptions & { readonly offset: number; readonly file?: string },
+        options: ChangeOptions & { readonly offset: number; readonly text?: string; readonly file?: string },
       ) => {
         const { namespace, name } = parseRegion(text);
-        const { offset, file } = options;
-        const data = await readValue(session.terminal, { argument, file }, maxRegionBytes);
+        const { offset, text: given, file } = options;
+        const data = await readValue(session.terminal, { argument, text: given, file }, maxRegionBytes);
         const { regionId, version } = await session.withClient(async (client) => {
           const id = await findRegionId(client, namespace, name);
           const written = await withTransferProgress(session.terminal, "writing", (onProgress) =>

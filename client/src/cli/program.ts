@@ -2,6 +2,7 @@
 
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
+import { requireUtf8 } from "./argument-bytes.ts";
 import { commandGroups } from "./command-groups.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { parseDurationMs } from "./duration.ts";
@@ -47,6 +48,7 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   const program: Command = new Command("quoinctl");
   const session = new Session(terminal, () => program.opts<GlobalOptions>());
   try {
+    requireUtf8(parameters, terminal.readCommandLine);
     addGlobalOptions(program, session);
     if (parameters[0] === completionCommand) {
       const { answerShell } = await import("./completion-command.ts");

@@ -6,6 +6,7 @@
 import type { EventEmitter } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Runtime } from "../index.ts";
+import type { ReadCommandLine } from "./argument-bytes.ts";
 
 /** Standard input: bytes, from a person or from a file or pipe. */
 export type Input = Readable & { readonly isTTY?: boolean };
@@ -15,6 +16,8 @@ export interface Terminal {
   readonly stdin: Input;
   readonly stdout: Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  /** The bytes of the arguments. */
+  readonly readCommandLine: ReadCommandLine;
   /** Environment variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingDirectory: string;

@@ -20,7 +20,7 @@ async function assertUsageError(work: Promise<unknown>, message: RegExp): Promis
 }
 
 describe("readValue", () => {
-  const given: ValueArgument = { argument: undefined, file: undefined };
+  const given: ValueArgument = { argument: undefined, text: undefined, file: undefined };
 
   it("takes the argument, as UTF-8, and does not read the standard input", async () => {
     const stdin = input(Buffer.from("unread"));
@@ -50,10 +50,20 @@ describe("readValue", () => {
       await writeFile(file, Uint8Array.of(0xff, 0));
       const stdin = input(Buffer.from("unread"));
       expect([...(await readValue({ stdin }, { ...given, file }))]).to.deep.equal([0xff, 0]);
-      await assertUsageError(readValue({ stdin }, { argument: "v", file }), /exclude each other/);
+      await assertUsageError(readValue({ stdin }, { ...given, argument: "v", file }), /exclude each other/);
       await assertUsageError(readFileValue(path.join(directory, "absent")), /cannot be read: ENOENT/);
       await assertUsageError(readFileValue(directory), /cannot be read: EISDIR/);
     });
+  });
+
+  it("takes a text as it is, and no other value with it", async () => {
+    const stdin = input(Buffer.from("unread"));
+    for (const text of ["-", "--", "-x", "", "plain"]) {
+      expect(Buffer.from(await readValue({ stdin }, { ...given, text })).toString()).to.equal(text);
+    }
+    await assertUsageError(readValue({ stdin }, { ...given, argument: "v", text: "w" }), /--text and --file exclude/);
+    await assertUsageError(readValue({ stdin }, { ...given, file: "f", text: "w" }), /exclude each other/);
+    expect(stdin.readableDidRead).to.equal(false);
   });
 
   it("takes 1 MiB and not a byte more", async () => {

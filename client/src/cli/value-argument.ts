@@ -1,7 +1,8 @@
-/** Values from the command line: an argument, a file, or the standard input. Bytes are unchanged. */
+/** Values from the command line: an argument, a text, a file, or the standard input. Bytes are unchanged. */
 
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
+import { Option } from "commander";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -12,12 +13,19 @@ const maxValueBytes = 1_024 * 1_024;
 export interface ValueArgument {
   /** The value itself; `-` = the standard input. */
   readonly argument: string | undefined;
+  /** The value itself, whatever it is. */
+  readonly text: string | undefined;
   /** Path of a file with the value. */
   readonly file: string | undefined;
 }
 
+/** For commands with a value: what they do not have to take from the standard input, even if it is `-`. */
+export function textOption(what: string): Option {
+  return new Option("--text <TEXT>", `take ${what} from this text, even if it is - or begins with it`);
+}
+
 /**
- * Reads a value. Without an argument and a file it is the standard input, unless that is a terminal.
+ * Reads a value. Without an argument, a text and a file it is the standard input, unless that is a terminal.
  *
  * @param maxBytes the largest allowed value; default: that of a key, 1 MiB.
  * @throws UsageError if there is no value, more than one, or one that is too large or cannot be read.
@@ -27,13 +35,18 @@ export async function readValue(
   value: ValueArgument,
   maxBytes = maxValueBytes,
 ): Promise<Uint8Array> {
-  if (value.file !== undefined) {
-    if (value.argument !== undefined) throw new UsageError("a value and --file exclude each other");
-    return readFileValue(value.file, maxBytes);
+  const { argument, text, file } = value;
+  if ([argument, text, file].filter((given) => given !== undefined).length > 1) {
+    throw new UsageError("a value, --text and --file exclude each other");
   }
-  if (value.argument !== undefined && value.argument !== "-") return Buffer.from(value.argument);
-  if (value.argument === undefined && terminal.stdin.isTTY === true) {
-    throw new UsageError("there is no value", "give it as an argument, with --file, or on the standard input");
+  if (file !== undefined) return readFileValue(file, maxBytes);
+  const given = text ?? (argument === "-" ? undefined : argument);
+  if (given !== undefined) return Buffer.from(given);
+  if (argument === undefined && terminal.stdin.isTTY === true) {
+    throw new UsageError(
+      "there is no value",
+      "give it as an argument, with --text or --file, or on the standard input",
+    );
   }
   return readAll(terminal.stdin, "the standard input", maxBytes);
 }

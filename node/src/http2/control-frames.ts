@@ -23,6 +23,8 @@ export class ControlFrames {
   #isAcknowledged = false;
   /** Small updates that requests and DATA frames have paid for. */
   #paidUpdates = 0;
+  /** Frames for ended streams that requests and DATA frames have paid for. */
+  #paidLateFrames = 0;
 
   /** @param onAcknowledged called when the client has acknowledged the server's SETTINGS */
   constructor(parts: ConnectionParts, enforcement: ProtocolEnforcement, onAcknowledged: () => void) {
@@ -48,11 +50,14 @@ export class ControlFrames {
     if (stream !== undefined) {
       counters.resetsReceived++;
       this.#parts.owner.onPeerReset(stream, code);
-      this.#enforcement.allows("resets");
+      // Only a reset ends a stream of answers. A client that waited for the first one has begun no work and left it.
+      if (!stream.hasResponded) {
+        this.#enforcement.allows("resets");
+      }
       // The bytes that the stream had queued are free for other streams.
       this.#parts.sender.pump();
     } else {
-      this.#enforcement.ignoreUnlessIdle(streamId);
+      this.#ignoreUnlessIdle(streamId);
     }
   }
 
@@ -65,7 +70,7 @@ export class ControlFrames {
     if (streamId === 0) {
       this.#widenConnection(increment);
     } else if (stream === undefined) {
-      this.#enforcement.ignoreUnlessIdle(streamId);
+      this.#ignoreUnlessIdle(streamId);
     } else if (increment === 0) {
       this.#enforcement.refuseOpen(stream, "wrong-window-update");
     } else if (sender.widenStream(stream, increment)) {
@@ -93,6 +98,22 @@ export class ControlFrames {
       return true;
     }
     return this.#enforcement.allows("smallWindowUpdates");
+  }
+
+  /**
+   * Handles a frame for a stream that is not open: it is ignored for an ended stream, and an error for an idle one
+   * (§5.1). A client sends one frame for each stream that ends at its deadline on both sides, and may return the bytes
+   * of each DATA frame after the end. These are paid for as small updates are.
+   */
+  #ignoreUnlessIdle(streamId: number): void {
+    const { sender, streams } = this.#parts;
+    if (streams.closedStateOf(streamId) === "idle") {
+      this.#enforcement.fail("wrong-stream", ErrorCode.ProtocolError);
+    } else if (this.#paidLateFrames < streams.begun + sender.dataFrames) {
+      this.#paidLateFrames++;
+    } else {
+      this.#enforcement.allows("ignoredFrames");
+    }
   }
 
   onSettings(flags: number, bytes: Uint8Array, from: number, to: number): void {

@@ -24,9 +24,9 @@ import { ErrorCode } from "./error-code.ts";
 import { DEFAULT_HTTP2_LIMITS, type FloodKind } from "./limits.ts";
 
 const KIBIBYTE = 1024;
-const SMALL_UPDATES_OF_A_STREAM = "of small WINDOW_UPDATEs for a stream";
 const FIELDS = Object.freeze([":status", "200"]);
 const TRAILERS = Object.freeze(["grpc-status", "0"]);
+const MISSED_DEADLINE = Object.freeze([":status", "200", "grpc-status", "4"]);
 const NOTHING = Buffer.alloc(0);
 
 /** Sends parts until the connection ends. Returns how many it took, including the last one. */
@@ -47,6 +47,8 @@ describe("a flood", () => {
     /** The repeated action of the client. */
     readonly part: (link: LinkedConnection, at: number) => Buffer;
     readonly options?: LinkOptions;
+    /** How many parts the first one pays for, as it has a request; 0 by default. */
+    readonly paid?: number;
   }
   const stream = (at: number) => 2 * at + 1;
   const request = (link: LinkedConnection, at: number, flags = 0) =>
@@ -92,9 +94,10 @@ describe("a flood", () => {
       ...({ kind: "smallWindowUpdates", reason: "too-many-small-window-updates" } as const),
       part: () => windowUpdate(0, 1),
     },
-    [SMALL_UPDATES_OF_A_STREAM]: {
+    "of small WINDOW_UPDATEs for a stream": {
       ...({ kind: "smallWindowUpdates", reason: "too-many-small-window-updates" } as const),
       part: (link, at) => Buffer.concat([at === 0 ? request(link, 0) : NOTHING, windowUpdate(1, 1_023)]),
+      paid: 2,
     },
     "of PRIORITY": { kind: "ignoredFrames", reason: "too-many-ignored-frames", part: () => priority(1, 3) },
     "of unknown frames": { kind: "ignoredFrames", reason: "too-many-ignored-frames", part: () => frame(77, 0, 0) },
@@ -106,9 +109,10 @@ describe("a flood", () => {
       ...({ kind: "ignoredFrames", reason: "too-many-ignored-frames" } as const),
       part: (link, at) =>
         Buffer.concat([at === 0 ? request(link, 0) : rstStream(1, 0), at === 0 ? rstStream(1, 0) : NOTHING]),
+      paid: 1,
     },
   };
-  for (const [title, { kind, reason, part, options = {} }] of Object.entries(floods)) {
+  for (const [title, { kind, reason, part, options = {}, paid = 0 }] of Object.entries(floods)) {
     it(`${title} ends the connection when its burst is over`, () => {
       const burst = 20;
       const link = LinkedConnection.established({
@@ -118,8 +122,6 @@ describe("a flood", () => {
           floods: { ...DEFAULT_HTTP2_LIMITS.floods, [kind]: { burst, perSecond: 5 } },
         },
       });
-      // A request pays for two small updates of its stream.
-      const paid = title === SMALL_UPDATES_OF_A_STREAM ? 2 : 0;
       // The client's SETTINGS are the first of the burst, and the first part may not count yet.
       const count = sendUntilClosed(link, (at) => part(link, at), 30) - paid;
       expect(count).to.be.within(burst, burst + 2);
@@ -182,6 +184,53 @@ describe("a flood", () => {
         data(id, NOTHING, Flag.EndStream),
       );
       link.take();
+    }
+    expect(link.connection.closeResult).to.equal(null);
+  });
+
+  it("are not streams of answers that the client ends, after it got a message, as fast as it begins them", () => {
+    const link = LinkedConnection.established({
+      limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, resets: { burst: 1, perSecond: 0.001 } } },
+      onCall: (call, own) => {
+        if (call.call === "end") {
+          own.connection.respond(own.stream(call.id), FIELDS);
+          own.connection.write(own.stream(call.id), Buffer.from("created"));
+        }
+      },
+    });
+    for (let at = 0; at < 1_000; at++) {
+      link.request(stream(at), GRPC_REQUEST, Flag.EndStream);
+      link.take();
+      link.send(rstStream(stream(at), ErrorCode.Cancel));
+    }
+    expect(link.connection.closeResult).to.equal(null);
+    expect(link.counters.resetsReceived).to.equal(1_000);
+  });
+
+  it("are not calls whose deadlines pass on both sides: the client resets each stream that has just ended", () => {
+    const link = LinkedConnection.established({
+      limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, ignoredFrames: { burst: 1, perSecond: 0.001 } } },
+      onCall: (call, own) => call.call === "end" && own.connection.end(own.stream(call.id), MISSED_DEADLINE),
+    });
+    for (let at = 0; at < 1_000; at++) {
+      link.request(stream(at), GRPC_REQUEST, Flag.EndStream);
+      link.send(rstStream(stream(at), ErrorCode.Cancel));
+      link.take();
+    }
+    expect(link.connection.closeResult).to.equal(null);
+  });
+
+  it("are not the windows of streams that end before the client returns the bytes of their last DATA", () => {
+    const link = LinkedConnection.established({
+      limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, ignoredFrames: { burst: 1, perSecond: 0.001 } } },
+      onCall: (call, own) =>
+        call.call === "end" &&
+        own.connection.answer(own.stream(call.id), FIELDS, NOTHING, Buffer.alloc(30_000), TRAILERS),
+    });
+    for (let at = 0; at < 1_000; at++) {
+      link.request(stream(at), GRPC_REQUEST, Flag.EndStream);
+      link.take();
+      link.send(windowUpdate(0, 30_000), windowUpdate(stream(at), 16_384), windowUpdate(stream(at), 13_616));
     }
     expect(link.connection.closeResult).to.equal(null);
   });

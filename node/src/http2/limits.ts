@@ -11,7 +11,7 @@ export interface RateLimit {
 
 /** Limits for what a client may do only so often. */
 export interface FloodLimits {
-  /** RST_STREAM for open streams: the server has begun to work for each (rapid reset). */
+  /** RST_STREAM for open streams without an answer: the server has begun to work for each (rapid reset). */
   readonly resets: RateLimit;
   /** Streams that are refused because of a limit. */
   readonly refusedStreams: RateLimit;
@@ -23,7 +23,10 @@ export interface FloodLimits {
   readonly emptyData: RateLimit;
   /** WINDOW_UPDATE of a few bytes, beyond two for each request, and for each DATA frame that the server has sent. */
   readonly smallWindowUpdates: RateLimit;
-  /** PRIORITY, unknown frames, unnecessary acknowledgements, RST_STREAM for ended streams. */
+  /**
+   * PRIORITY, unknown frames, unnecessary acknowledgements; frames for ended streams, beyond one for each request, and
+   * for each DATA frame that the server has sent.
+   */
   readonly ignoredFrames: RateLimit;
 }
 
@@ -97,7 +100,6 @@ export const DEFAULT_HTTP2_LIMITS: Http2Limits = {
     pings: { burst: 10_000, perSecond: 5_000 },
     emptyData: { burst: 200, perSecond: 100 },
     smallWindowUpdates: { burst: 1_000, perSecond: 100 },
-    // Clients that cancel calls which have just ended send such frames.
     ignoredFrames: { burst: 10_000, perSecond: 1_000 },
   },
   handshakeMs: 10 * SECOND_MS,

@@ -23,18 +23,6 @@ export class ProtocolEnforcement {
     this.#parts.owner.fail(reason, code);
   }
 
-  /**
-   * Handles a frame for a stream that is not open: it is ignored for an ended stream, and an error for an idle one
-   * (§5.1).
-   */
-  ignoreUnlessIdle(streamId: number): void {
-    if (this.#parts.streams.closedStateOf(streamId) === "idle") {
-      this.#parts.owner.fail("wrong-stream", ErrorCode.ProtocolError);
-    } else {
-      this.allows("ignoredFrames");
-    }
-  }
-
   /** Resets a stream, open or not. */
   refuseAny(streamId: number, reason: StreamRefusal): void {
     const { streams } = this.#parts;

@@ -23,6 +23,11 @@ export class ClientConnection {
     return this.subject !== null;
   }
 
+  /** Whether one more refusal closes the connection. */
+  get isAtLimit(): boolean {
+    return this.#refusals >= UNVERIFIED_REFUSALS_MAX && !this.isVerified;
+  }
+
   /** A request on this connection was refused. Closes the connection if there are too many of them. */
   noteRefusal(): void {
     if (++this.#refusals > UNVERIFIED_REFUSALS_MAX && !this.isVerified) {

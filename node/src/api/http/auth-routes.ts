@@ -55,6 +55,7 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
     isSecret: true,
     isSafe: true,
     addressLimiter: loginRequests,
+    limitsFailures: true,
     handle: async (call, { body: { email, password } }) => {
       const { client, deadlineMs } = call;
       const account = accountName(email);
@@ -84,6 +85,7 @@ function verifyRoute({ verification, limiters: { loginRequests } }: AuthRoutesOp
     success: { status: 200, description: "The user is active", schema: VerifyResponse },
     isSecret: true,
     addressLimiter: loginRequests,
+    limitsFailures: true,
     handle: async (call, { body }) => {
       const request = { token: body.token, password: body.password ?? null };
       return { json: await verification.verify(request, call.deadlineMs) };

@@ -75,6 +75,8 @@ export interface ServiceRequest extends IncomingMessage {
   calls?: { readonly path: string; readonly mayWait: boolean };
   /** Whether the call of a service writes the log line of the request, and ends its trace. */
   isLogged?: boolean;
+  /** Whether its route limits its own refusals, such as those of wrong passwords. */
+  limitsFailures?: boolean;
   /** The stamps of the request; absent = none are taken. */
   trace?: RequestTrace;
 }

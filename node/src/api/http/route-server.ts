@@ -21,7 +21,7 @@ import { HttpCall } from "./http-call.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import type { Parameters } from "./parameters.ts";
 import { takeOne } from "./rate-limiting.ts";
-import { requestIdOf, traceIdOf } from "./request-observer.ts";
+import { requestIdOf, type ServiceRequest, traceIdOf } from "./request-observer.ts";
 import { changesNothing, type Route, type RouteInput } from "./route.ts";
 import { readInput } from "./route-input.ts";
 import { splitTarget } from "./url-encoding.ts";
@@ -72,6 +72,7 @@ export class RouteServer {
   }
 
   async #serve(route: Route, request: Request, response: Response): Promise<void> {
+    (request as ServiceRequest).limitsFailures = route.limitsFailures === true;
     const call = new HttpCall(this.#options, response, this.#nowMs() + DEADLINE_MS);
     if (route.isSecret === true) {
       response.set("Cache-Control", "no-store");

@@ -101,6 +101,8 @@ export interface RouteDeclaration<
   readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;
   /** Limits the requests of each client address, on a route without a token. */
   readonly addressLimiter?: RateLimiter;
+  /** Whether the route limits refused requests by itself, so that they do not count against the connection. */
+  readonly limitsFailures?: boolean;
   /** Finds what the handler needs, before the body is read. Throws a refusal, for example for a missing resource. */
   readonly find?: (call: HttpCall, input: RouteInput<Path, Headers, Query, undefined>) => Found | Promise<Found>;
   /** `found` is the result of `find`. */

@@ -127,8 +127,11 @@ describe("HTTP server", () => {
       await send("/fine", 3);
       await send("/bad", 100);
       expect([connection.closed, cut]).to.deep.equal([false, []]);
+      const told = connection.received.length;
       await send("/bad", 1);
-      await connection.untilClosed();
+      const last = (await connection.untilClosed()).slice(told);
+      expect(last, "the client knows").to.match(/^HTTP\/1\.1 404 Not Found\r\nConnection: close\r\n/);
+      expect(last).to.include("\r\n.\r\n");
       expect(cut).to.deep.equal(["127.0.0.1"]);
     });
 

@@ -89,9 +89,14 @@ export function createHttpServer(
   const broken = new WeakSet<Duplex>();
   server.on("request", (request, response) => {
     bodies.watch(request);
+    if (clients.connectionOf(request).isAtLimit) {
+      // So the client does not send another request on it.
+      response.setHeader("Connection", "close");
+    }
     response.once("close", () => {
       closeIfDraining(server);
-      if ((request as ServiceRequest).isLogged !== true) {
+      const { isLogged, limitsFailures } = request as ServiceRequest;
+      if (isLogged !== true && limitsFailures !== true) {
         clients.noteAnswer(request, response);
       }
     });

@@ -53,6 +53,7 @@ export function tokenExchangeRoute(
     isSecret: true,
     isSafe: true,
     addressLimiter: tokenRequests,
+    limitsFailures: true,
     handle: async (call, { body }) => {
       const issued = await access.exchangeApiKey(body.api_key, body.expires_in_secs ?? null, call.deadlineMs);
       if (issued === null) {

@@ -184,10 +184,12 @@ const others: Table = {
     },
     "does not activate a user before the address is verified": async (context) => {
       const { user_id: id } = await context.testRun.accounts.make(context.http(), { password: null });
-      for (const status of ["active", "disabled"]) {
-        const answer = await context.http().call("PATCH", `/users/${id}`, { json: { status } });
-        expect(expectHttpRefusal(answer, "invalid_request")).to.include("status");
-      }
+      const change = (status: string) => context.http().call("PATCH", `/users/${id}`, { json: { status } });
+      expect(expectHttpRefusal(await change("active"), "invalid_request")).to.include("status");
+      expect(answered(await change("disabled"))).to.include({ status: "disabled" });
+      expect(answered(await change("active")), "it is to be verified again").to.include({
+        status: "unverified",
+      });
     },
     "hides users who hold more": async (context) => {
       const { admin, adminNamespace, member } = context.users;

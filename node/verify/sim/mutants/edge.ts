@@ -137,6 +137,13 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     replace: "    if (depth > VALUES_MAX) {",
   },
   {
+    name: "repeated-names-accepted",
+    pitfall: "limits",
+    file: "api/json/parse-bounded.ts",
+    find: "names === namesIn(value) ? null : repeatedName(text)",
+    replace: "names >= namesIn(value) ? null : repeatedName(text)",
+  },
+  {
     name: "metrics-made-for-each",
     pitfall: "limits",
     file: "api/http/metrics.ts",

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 const MINIMUM_NODE_MAJOR = 24;
 /** Set for the second start: if that Node is too old as well, this is an error and not an endless chain. */
 const RESTARTED = "QUOINCTL_RESTARTED";
-const FORWARDED_SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]);
+const FORWARDED_SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]);
 
 /** @returns {string | undefined} the nearest Node that npm has installed above this file; undefined = none */
 function findInstalledNode() {

@@ -11,6 +11,9 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { createAdminClient, QuoinError } from "@quoin/client";
 
+// Without a listener, Node opens its debugger at this signal.
+process.on("SIGUSR1", () => undefined);
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const foundingTimeoutMs = 60_000;
 const exitFailed = 1;

@@ -77,6 +77,8 @@ function interruption(): AbortSignal {
  */
 export async function runLauncher(args: readonly string[], commands: LauncherCommands): Promise<void> {
   const interrupted = interruption();
+  // Without a listener, Node opens its debugger at this signal.
+  process.on("SIGUSR1", () => undefined);
   try {
     const options = parseOptions(args, commands.start);
     if (options !== null) {

@@ -13,9 +13,14 @@ const COMPILED = import.meta.filename.endsWith(".ts")
   : join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "quoin", "compiled");
 /**
  * The flags of Node, as in the image: a young generation of at most 24 MiB, and an old one that is collected when it
- * has grown by half. By default, Node would let it grow to four times its live size.
+ * has grown by half. By default, Node would let it grow to four times its live size. No signal opens the debugger, not
+ * even before the member listens to signals.
  */
-export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
+export const NODE_FLAGS: readonly string[] = [
+  "--max-semi-space-size=8",
+  "--heap-growing-percent=50",
+  "--disable-sigusr1",
+];
 /** As in the image as well: more than two arenas keep freed memory for threads that seldom allocate. */
 export const ARENAS = "2";
 

@@ -77,5 +77,7 @@ function readVersion(): string {
   return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 }
 
+// Without a listener, Node opens its debugger at this signal.
+process.on("SIGUSR1", () => undefined);
 const [command, ...args] = process.argv.slice(2);
 await run(command, args);

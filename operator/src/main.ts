@@ -7,6 +7,8 @@ import { defaultConnection, systemTiming } from "./kube/index.ts";
 import { adminEndpointOf } from "./observe/index.ts";
 import { createLogger } from "./telemetry/index.ts";
 
+// Without a listener, Node opens its debugger at this signal.
+process.on("SIGUSR1", () => undefined);
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 const configuration = parseConfiguration(process.argv.slice(2), version);
 const logger = createLogger(configuration.logLevel, configuration.instance);
@@ -23,7 +25,7 @@ const operator = new Operator({
 });
 
 let stopped = Promise.resolve();
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
   process.once(signal, () => {
     logger.info({ signal }, "stopping");
     stopped = operator.stop();

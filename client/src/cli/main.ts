@@ -18,6 +18,9 @@ const runtime: Terminal["runtime"] = {
 
 /** Runs the command line of this process to its end. */
 export async function main(): Promise<void> {
+  // Without a listener, Node opens its debugger at this signal. A flag of Node would need a newer one than 20, and would
+  // also keep the signal from the command of `lock run`.
+  process.on("SIGUSR1", () => undefined);
   process.stdout.on("error", endQuietly);
   process.stderr.on("error", endQuietly);
   const terminal: Terminal = {

@@ -229,7 +229,7 @@ describe("the program of a member", function () {
   });
 
   it("finishes its work and ends with exit code 0 on each signal to stop", async () => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
       const member = new MemberUnderTest(directories.make());
       try {
         await member.start();
@@ -239,6 +239,21 @@ describe("the program of a member", function () {
       } finally {
         await member.kill();
       }
+    }
+  });
+
+  it("opens no debugger at SIGUSR1, and serves on", async () => {
+    const member = new MemberUnderTest(directories.make());
+    try {
+      const { health } = await member.start();
+      member.process.signal("SIGUSR1");
+      // The signal arrives before the next one that the member listens to.
+      expect((await fetch(`http://${health}/livez`)).status).to.equal(200);
+      member.process.signal("SIGTERM");
+      expect(await member.process.ended).to.deep.equal({ code: 0, signal: null });
+      expect(member.process.stderr).to.not.include("Debugger");
+    } finally {
+      await member.kill();
     }
   });
 

@@ -77,7 +77,6 @@ export interface CloseResult {
 
 export const STREAM_REFUSALS = [
   "too-many-streams",
-  "too-many-queued-bytes",
   "header-list-too-large",
   "malformed-request",
   "malformed-trailers",
@@ -95,7 +94,6 @@ export type StreamRefusal = (typeof STREAM_REFUSALS)[number];
 /** The code with which a stream is reset. */
 export const REFUSAL_CODES: Readonly<Record<StreamRefusal, number>> = {
   "too-many-streams": ErrorCode.RefusedStream,
-  "too-many-queued-bytes": ErrorCode.RefusedStream,
   // gRPC maps it to RESOURCE_EXHAUSTED.
   "header-list-too-large": ErrorCode.EnhanceYourCalm,
   "malformed-request": ErrorCode.ProtocolError,

@@ -9,6 +9,7 @@ import {
   FrameType,
   frame,
   GRPC_REQUEST,
+  type HandlerCall,
   LinkedConnection,
   type LinkOptions,
   ping,
@@ -310,22 +311,44 @@ describe("a slow reader", () => {
   const limits = { concurrentStreams: 100, unwrittenBytes: 20_000, queuedBytes: 100_000, streamQueuedBytes: 30_000 };
   const BODY = Buffer.alloc(10_000);
 
-  it("with empty windows gets new streams refused, and queues at most one answer per stream", () => {
-    const link = LinkedConnection.established(
-      {
-        limits,
-        onCall: (call, own) =>
-          call.call === "end" && own.connection.answer(own.stream(call.id), FIELDS, NOTHING, BODY, TRAILERS),
-      },
-      [Setting.InitialWindowSize, 0],
-    );
+  const answerWhenAllowed = (call: HandlerCall, own: LinkedConnection) => {
+    if (call.call === "writable" || (call.call === "end" && own.connection.mayAnswer(own.stream(call.id)))) {
+      own.connection.answer(own.stream(call.id), FIELDS, NOTHING, BODY, TRAILERS);
+    }
+  };
+
+  it("with empty windows gets no further answers made, and queues at most one answer per stream", () => {
+    const link = LinkedConnection.established({ limits, onCall: answerWhenAllowed }, [Setting.InitialWindowSize, 0]);
     for (let at = 0; at < 90; at++) {
       link.request(2 * at + 1, GRPC_REQUEST, Flag.EndStream);
       link.take();
     }
     expect(link.connection.bufferedBytes.queued).to.equal(limits.queuedBytes);
-    expect(link.counters.refusedStreams["too-many-queued-bytes"]).to.equal(80);
+    expect([...link.streams.values()].filter(({ hasResponded }) => hasResponded).length).to.equal(10);
     expect(link.connection.closeResult).to.equal(null);
+  });
+
+  it("that asks for more than it takes for a while gets all answers in the end", () => {
+    const link = LinkedConnection.established({ limits, onCall: answerWhenAllowed });
+    const ids = Array.from({ length: 90 }, (_, at) => 2 * at + 1);
+    for (const id of ids) {
+      link.request(id, GRPC_REQUEST, Flag.EndStream);
+      link.take();
+    }
+    // Its windows of 64 KiB are full: the others wait.
+    expect(link.connection.streamCount).to.be.greaterThan(80);
+    let heldMax = 0;
+    for (let round = 0; link.connection.streamCount > 0 && round < 200; round++) {
+      link.send(windowUpdate(0, 10_000));
+      link.take();
+      heldMax = Math.max(heldMax, link.connection.bufferedBytes.queued);
+    }
+    const ended = link.received.frames.filter(
+      ({ type, flags }) => type === FrameType.Headers && flags & Flag.EndStream,
+    );
+    expect(ended.map(({ streamId }) => streamId)).to.have.members(ids);
+    expect(heldMax).to.be.at.most(limits.queuedBytes);
+    expect(link.counters.resetsSent).to.equal(0);
   });
 
   it("that takes nothing from its socket makes the connection stop reading, within the limits of its streams", () => {

@@ -47,7 +47,7 @@ export interface Http2Limits {
   readonly unreadBytes: number;
   /** Bytes of a stream that wait for a window or for the socket: above it `write` takes nothing. */
   readonly streamQueuedBytes: number;
-  /** The same for all streams of a connection together: above it new streams are refused as well. */
+  /** The same for all streams of a connection together: above it no further answer is made. */
   readonly queuedBytes: number;
   /** Bytes that wait for the socket: above it no DATA is sent, and nothing more is read from the client. */
   readonly unwrittenBytes: number;

@@ -51,8 +51,7 @@ export class ProtocolEnforcement {
     counters.resetsSent++;
     streams.reset(streamId);
     sender.sendReset(streamId, REFUSAL_CODES[reason]);
-    const isAboveLimit = reason === "too-many-streams" || reason === "too-many-queued-bytes";
-    this.allows(isAboveLimit ? "refusedStreams" : "streamErrors");
+    this.allows(reason === "too-many-streams" ? "refusedStreams" : "streamErrors");
   }
 
   /** Returns whether the client may do this once more. If not, it ends the connection. */

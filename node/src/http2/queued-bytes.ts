@@ -1,6 +1,6 @@
 /**
  * Counts the queued bytes of answers in all connections of a server. Each connection has its own limit, but there may
- * be thousands of connections, and requests that have arrived already are answered above that limit.
+ * be thousands of connections, and requests that are executed already are answered above that limit.
  */
 
 /** Of the limit, what may be queued after connections were closed: closing them looks at all connections. */

@@ -179,12 +179,9 @@ export class RequestFrames {
 
   /** Returns why a new stream is refused; null if it is not. */
   #refusalOf(endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): StreamRefusal | null {
-    const { limits, streams, sender } = this.#parts;
+    const { limits, streams } = this.#parts;
     if (streams.size >= limits.concurrentStreams) {
       return "too-many-streams";
-    }
-    if (sender.queuedBytes >= limits.queuedBytes) {
-      return "too-many-queued-bytes";
     }
     if (decoded.isTooLarge) {
       return "header-list-too-large";

@@ -378,19 +378,43 @@ describe("the sending half of a connection", () => {
       expect(link.connection.streamCount).to.equal(0);
     });
 
-    it("except for whole answers, and then refuses new streams", () => {
-      const link = linkWith([1, 3], { limits }, [[Setting.InitialWindowSize, 0]]);
+    it("except for whole answers; further ones wait until half of the bytes are sent, and then begin in order", () => {
+      const link = linkWith([1, 3, 5, 7], { limits }, [[Setting.InitialWindowSize, 0]]);
+      const mayAnswer = (id: number) => link.connection.mayAnswer(link.stream(id));
+      expect([mayAnswer(1), mayAnswer(3)]).to.deep.equal([true, true]);
       for (const id of [1, 3]) {
         link.connection.answer(link.stream(id), FIELDS, PREFIX, Buffer.alloc(200), TRAILERS);
       }
       expect(link.connection.bufferedBytes.queued).to.equal(410);
+      expect([mayAnswer(5), mayAnswer(7)]).to.deep.equal([false, false]);
       link.take();
-      link.request(5, GRPC_REQUEST, Flag.EndStream);
-      expect(textOf(link.take())).to.deep.equal(["5 RstStream 4"]);
-      expect(link.counters.refusedStreams["too-many-queued-bytes"]).to.equal(1);
       link.send(windowUpdate(1, 1_000));
-      link.request(7, GRPC_REQUEST, Flag.EndStream);
-      expect(link.callsOf("request").at(-1)?.id).to.equal(7);
+      expect(link.connection.bufferedBytes.queued).to.equal(205);
+      expect(link.callsOf("writable")).to.deep.equal([]);
+      link.request(9, GRPC_REQUEST, Flag.EndStream);
+      // There are fewer bytes than the limit, but others were first.
+      expect(mayAnswer(9)).to.equal(false);
+      link.send(windowUpdate(3, 100));
+      expect(link.callsOf("writable").map(({ id }) => id)).to.deep.equal([5, 7, 9]);
+      expect(link.counters.resetsSent).to.equal(0);
+    });
+
+    it("and lets eight answers be made at a time after they waited, also if some end without an answer", () => {
+      const held = Array.from({ length: 20 }, (_, at) => 2 * at + 3);
+      const link = linkWith([1, ...held], { limits }, [[Setting.InitialWindowSize, 0]]);
+      link.connection.answer(link.stream(1), FIELDS, PREFIX, Buffer.alloc(300), TRAILERS);
+      expect(held.map((id) => link.connection.mayAnswer(link.stream(id)))).to.not.include(true);
+      link.send(rstStream(5, ErrorCode.Cancel));
+      const begun = () => link.callsOf("writable").map(({ id }) => id);
+      const expected = held.filter((id) => id !== 5);
+      link.send(windowUpdate(1, 1_000));
+      expect(begun()).to.deep.equal(expected.slice(0, 8));
+      link.send(rstStream(3, ErrorCode.Cancel));
+      expect(begun()).to.deep.equal(expected.slice(0, 9));
+      link.connection.end(link.stream(7), [":status", "200", "grpc-status", "4"]);
+      link.connection.answer(link.stream(9), FIELDS, PREFIX, Buffer.alloc(10), TRAILERS);
+      link.take();
+      expect(begun()).to.deep.equal(expected.slice(0, 11));
     });
   });
 

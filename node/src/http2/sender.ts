@@ -41,6 +41,8 @@ import type { ServerStream } from "./server-stream.ts";
 export type WriteOutcome = "taken" | "full" | "closed";
 
 const NO_BYTES = new Uint8Array(0);
+/** Streams that have waited until they may be answered, and whose answers are being made now. Others may have begun. */
+const RELEASED_MAX = 8;
 /** The client's maximum may be 16 MiB; with such frames the streams would not take turns. */
 const DATA_BYTES_MAX = FRAME_BYTES_INITIAL;
 
@@ -53,6 +55,10 @@ export class Sender {
   readonly #queue = new SendQueue();
   /** Streams whose users wait until they can write again. */
   readonly #waiting = new Set<ServerStream>();
+  /** Streams whose users wait until they may make an answer, in the order of their requests. */
+  readonly #held = new Set<ServerStream>();
+  /** Those that waited, and have no answer yet. */
+  readonly #released = new Set<ServerStream>();
   #window = WINDOW_BYTES_INITIAL;
   #initialWindow = WINDOW_BYTES_INITIAL;
   #frameBytesMax = FRAME_BYTES_INITIAL;
@@ -94,9 +100,22 @@ export class Sender {
     return this.#dataFrames;
   }
 
+  /**
+   * Whether a whole answer may be made now. If not, `onWritable` of the handler is called when the client has taken
+   * enough of the answers before it.
+   */
+  mayAnswer(stream: ServerStream): boolean {
+    if (this.#queuedBytes < this.#limits.queuedBytes && this.#held.size === 0) {
+      return true;
+    }
+    this.#held.add(stream);
+    return false;
+  }
+
   /** Sends the first fields of an answer. */
   respond(stream: ServerStream, fields: readonly string[]): void {
     stream.hasResponded = true;
+    this.#released.delete(stream);
     this.#appendFields(stream.id, fields, END_HEADERS);
   }
 
@@ -144,9 +163,11 @@ export class Sender {
     stream.dropQueued();
     this.#queue.remove(stream);
     this.#waiting.delete(stream);
+    this.#held.delete(stream);
+    this.#released.delete(stream);
   }
 
-  /** Sends the queued bytes that may be sent now, and calls the users that wait to write. */
+  /** Sends the queued bytes that may be sent now, and calls the users that wait to write or to answer. */
   pump(): void {
     const { unwrittenBytes } = this.#limits;
     for (let stream = this.#queue.first; stream !== null; stream = this.#queue.first) {
@@ -156,7 +177,7 @@ export class Sender {
       this.#sendQueued(stream);
     }
     // A user that is called may write, which calls this method again.
-    if (this.#waiting.size > 0 && !this.#isCallingWaiting) {
+    if ((this.#waiting.size > 0 || this.#held.size > 0) && !this.#isCallingWaiting) {
       this.#isCallingWaiting = true;
       this.#callWaiting();
       this.#isCallingWaiting = false;
@@ -358,7 +379,7 @@ export class Sender {
     output.end = to + (frames - 1) * HEAD_BYTES;
   }
 
-  /** Calls users that wait to write, as long as the limits allow. */
+  /** Calls users that wait to write or to answer, as long as the limits allow. */
   #callWaiting(): void {
     const { streamQueuedBytes, queuedBytes } = this.#limits;
     for (const stream of this.#waiting) {
@@ -370,6 +391,15 @@ export class Sender {
         this.#waiting.delete(stream);
         stream.handler.onWritable(stream);
       }
+    }
+    // The size of their answers is not known yet, so only a few are made at a time.
+    for (const stream of this.#held) {
+      if (this.#queuedBytes > queuedBytes / 2 || this.#released.size >= RELEASED_MAX) {
+        break;
+      }
+      this.#held.delete(stream);
+      this.#released.add(stream);
+      stream.handler.onWritable(stream);
     }
   }
 }

@@ -246,6 +246,14 @@ export class ServerConnection {
   }
 
   /**
+   * Whether the user may make a whole answer now: a client that does not take its answers must wait for further ones.
+   * If not, `onWritable` of the stream's handler is called later, once.
+   */
+  mayAnswer(stream: ServerStream): boolean {
+    return !canAnswer(stream) || this.#sender.mayAnswer(stream);
+  }
+
+  /**
    * Sends bytes of an answer: `head`, which is copied, and then `body`, which must not change until the stream has
    * ended. It takes all of the bytes or none.
    */
@@ -273,7 +281,7 @@ export class ServerConnection {
     this.#sender.end(stream, trailers);
   }
 
-  /** The same as `respond`, `write` and `end`, but always takes the bytes. */
+  /** The same as `respond`, `write` and `end`, but always takes the bytes. Ask `mayAnswer` before making them. */
   answer(
     stream: ServerStream,
     fields: readonly string[],

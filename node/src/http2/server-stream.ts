@@ -17,7 +17,10 @@ export interface StreamHandler {
   onEnd(stream: ServerStream, trailers: readonly string[]): void;
   /** Called when the stream ended before its answer was complete; further work for it is lost. */
   onReset(stream: ServerStream, code: number): void;
-  /** Called when the stream takes bytes again after `write` has returned "full". */
+  /**
+   * Called when the stream takes bytes again after `write` has returned "full", or when it may be answered after
+   * `mayAnswer` has returned false.
+   */
   onWritable(stream: ServerStream): void;
   /** Called when the answer is complete, including its queued bytes. It is the last call for this stream. */
   onAnswered?(stream: ServerStream): void;

@@ -14,7 +14,7 @@ export { CALL_METRICS, CallObserver, type CallProtocol, MethodCalls } from "./ca
 export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";
-export { malformedTimeout } from "./deadline.ts";
+export { allowedMs, malformedTimeout } from "./deadline.ts";
 export { endProcess } from "./end-process.ts";
 export type { ErrorLog } from "./error-log.ts";
 export {

@@ -296,6 +296,37 @@ describe("the host of Quoin", () => {
     session.close();
   });
 
+  it("lets calls wait while the client does not take the answers before them, until their deadlines", async () => {
+    const owner = ports.caller(token);
+    expect((await owner.call(putKey, { ...PUT, value: Buffer.alloc(1_000_000) })).code).to.equal("OK");
+    const session = connect(`http://127.0.0.1:${ports.publicPort}`);
+    const get = grpcFrame(GetKeyRequest.encode(GetKeyRequest.fromPartial({ namespace: "default", key: "k" })).finish());
+    const begin = (more = {}) => {
+      const stream = session.request({
+        ...{ ":method": "POST", ":path": getKey.path, "content-type": "application/grpc", te: "trailers" },
+        ...{ ...rawHeaders(), ...more },
+      });
+      stream.end(get);
+      const status = new Promise((resolve) => {
+        stream.once("response", (fields) => "grpc-status" in fields && resolve(fields["grpc-status"]));
+        stream.once("trailers", (fields) => resolve(fields["grpc-status"]));
+      });
+      return { stream, status, responded: once(stream, "response") };
+    };
+    const first = Array.from({ length: 17 }, () => begin());
+    await Promise.all(first.map(({ responded }) => responded));
+    const waiting = Array.from({ length: 20 }, () => begin());
+    const late = begin({ "grpc-timeout": "50m" });
+    expect(await late.status).to.equal("4");
+    expect(waiting.map(({ stream }) => stream.aborted || stream.destroyed)).to.not.include(true);
+    for (const { stream } of [...first, ...waiting]) {
+      stream.resume();
+    }
+    const statuses = await Promise.all([...first, ...waiting].map(({ status }) => status));
+    expect(new Set(statuses)).to.deep.equal(new Set(["0"]));
+    session.close();
+  });
+
   it("does not log connections that end normally", async () => {
     expect((await call()).grpcStatus).to.equal("0");
     await until("the end", () => ports.publicServer.http2.counters?.connectionsClosed === 1);

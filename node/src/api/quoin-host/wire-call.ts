@@ -8,6 +8,7 @@ import type { ServerConnection, ServerStream, StreamHandler } from "../../http2/
 import { InvariantViolation } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
 import {
+  allowedMs,
   type CallHandler,
   type CallPort,
   type CallStatus,
@@ -194,6 +195,10 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
   }
 
   onWritable(): void {
+    if (this.#message !== null) {
+      this.#run();
+      return;
+    }
     const messages = this.#waiting ?? [];
     this.#waiting = null;
     for (const [at, message] of messages.entries()) {
@@ -262,7 +267,17 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     }
   }
 
+  /** Passes the request to the handler, or lets it wait while the client does not take the answers before it. */
   #start(): void {
+    if (this.method.responseStream || this.#surroundings.connection.mayAnswer(this.#stream)) {
+      this.#run();
+    } else {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.end(this.missedDeadline()), allowedMs(this.deadline, Date.now()));
+    }
+  }
+
+  #run(): void {
     if (!this.method.responseStream) {
       // From now on the handler watches the deadline.
       clearTimeout(this.#timer);

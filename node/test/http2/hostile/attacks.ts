@@ -172,17 +172,12 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: "no window",
     closeReasons: ["answers-not-taken"],
-    refusal: "too-many-queued-bytes",
+    refusal: null,
     memoryMebibytesMax: withWaitingAnswers,
     run: (target) => {
-      const half = { ...target, scale: { ...target.scale, streams: Math.ceil(target.scale.streams / 2) } };
-      const begin = async (connection: HostileConnection): Promise<void> => {
-        await openStreams(half, connection, getRequest);
-        // The member answers reads in turns. Only then does it know how much this client does not take.
-        await until("half of the answers to wait", () => connection.answers.size >= half.scale.streams / 2);
-        await openStreams(half, connection, getRequest);
-      };
-      return hold(target, NO_WINDOW, begin, true);
+      // A connection has at most 16 MiB of waiting answers, so 16 of them may keep theirs.
+      const twice = { ...target, scale: { ...target.scale, connections: 2 * target.scale.connections } };
+      return hold(twice, NO_WINDOW, (connection) => openStreams(target, connection, getRequest), true);
     },
   },
   {

@@ -31,12 +31,12 @@ export function fieldsOf(path: string, token: string): readonly string[] {
   ];
 }
 
-/** A read of the large value, on a new stream. */
+/** A read of the large value, on a new stream. It waits for its answer, as a busy member reads so many slowly. */
 export function getRequest(
   connection: HostileConnection,
   token: string,
 ): { readonly id: number; readonly bytes: Buffer } {
-  return request(connection, fieldsOf(getKey.path, token), GET);
+  return request(connection, [...fieldsOf(getKey.path, token), "grpc-timeout", "1M"], GET);
 }
 
 /** A watch of all written keys, on a new stream. */

@@ -77,7 +77,8 @@ function readContract(): { readonly codes: ReadonlyMap<string, string>; readonly
   const rows = read("node/src/state/core/coordination-error.ts").matchAll(/^ {2}([A-Z_]+): "([A-Z_]+)",$/gm);
   const codes = new Map([...rows].map(([, reason = "", code = ""]) => [reason, code]));
   const values = allOf(sourcesOf("proto/coordination/v1/*.proto"), /^ +([A-Z_]+) = \d+;/gm);
-  return { codes, words: [...codes.keys(), ...codes.values(), ...values] };
+  const reasons = allOf(read("client/src/reasons.ts"), /^ {2}"([A-Z_]+)",$/gm);
+  return { codes, words: [...reasons, ...codes.keys(), ...codes.values(), ...values] };
 }
 
 describe("the documents", () => {
@@ -323,7 +324,12 @@ describe("the documents", () => {
     const rows = (pattern: RegExp): [string, string][] =>
       [...page.matchAll(pattern)].map(([, name = "", code = ""]) => [name, code]);
     const described = new Map(rows(/^\| `([A-Z_]+)` +\| `([A-Z_]+)` +\|(?:[^|]*\|)?(?:[^|]*\S[^|]*\|){2}$/gm));
-    expect([...described].sort()).to.deep.equal([...contract.codes].sort());
+    const further: readonly [string, string][] = [
+      ["INTERNAL", "INTERNAL"],
+      ["NOT_ACQUIRED", "FAILED_PRECONDITION"],
+      ["NO_TOKEN", "UNAUTHENTICATED"],
+    ];
+    expect([...described].sort()).to.deep.equal([...contract.codes, ...further].sort());
 
     const source = read("node/src/api/http/http-error.ts");
     const statuses = allOf(/const STATUSES = \{([^}]+)\}/.exec(source)?.[1] ?? "", /^ +(\w+: \d+),$/gm);

@@ -113,7 +113,7 @@ export class ApiKeyClient {
   /**
    * Revokes an API key and all of its tokens, at once and for ever. A repetition does no harm.
    *
-   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND, also for a key of another user, unless one is an administrator with
+   * @throws QuoinError NOT_FOUND / API_KEY_NOT_FOUND, also for a key of another user, unless one is an administrator with
    * that user's role and namespaces.
    */
   async revoke(apiKeyId: string, options: HttpCallOptions = {}): Promise<RevokedApiKey> {

@@ -1,10 +1,11 @@
 /**
- * Turns failures of the HTTP interface into QuoinErrors: their codes are those of gRPC, their reasons the codes of
- * HTTP.
+ * Turns failures of the HTTP interface into QuoinErrors: their codes and their reasons are those of gRPC. The detail
+ * `http_code` is the code of HTTP.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { QuoinError, type QuoinErrorCode } from "./quoin-error.ts";
+import type { QuoinReason } from "./reasons.ts";
 
 /** A complete answer. */
 export interface HttpAnswer {
@@ -20,6 +21,7 @@ const codesByStatus: ReadonlyMap<number, QuoinErrorCode> = new Map([
   [404, "NOT_FOUND"],
   [405, "UNIMPLEMENTED"],
   [409, "FAILED_PRECONDITION"],
+  [410, "OUT_OF_RANGE"],
   [413, "INVALID_ARGUMENT"],
   [415, "INVALID_ARGUMENT"],
   [429, "RESOURCE_EXHAUSTED"],
@@ -29,10 +31,24 @@ const codesByStatus: ReadonlyMap<number, QuoinErrorCode> = new Map([
   [507, "RESOURCE_EXHAUSTED"],
 ]);
 
-/** Reasons whose code the status alone does not show. */
-const codesByReason: ReadonlyMap<string, QuoinErrorCode> = new Map([
-  ["FENCED", "ABORTED"],
-  ["ALREADY_EXISTS", "ALREADY_EXISTS"],
+/** Codes of gRPC, by code of HTTP, if the status alone does not show them. */
+const codesByHttpCode: ReadonlyMap<string, QuoinErrorCode> = new Map([
+  ["fenced", "ABORTED"],
+  ["already_exists", "ALREADY_EXISTS"],
+]);
+
+/**
+ * The reasons of members up to 0.1.0, which do not send them, by code of HTTP. A code that is not here has the same word
+ * as its reason, or several reasons; it stays, in capitals.
+ */
+const reasonsByHttpCode: ReadonlyMap<string, QuoinReason> = new Map([
+  ["invalid_request", "BAD_FIELD"],
+  ["unauthorized", "TOKEN_INVALID"],
+  ["insufficient_role", "ACCESS_DENIED"],
+  ["key_not_found", "API_KEY_NOT_FOUND"],
+  ["payload_too_large", "TOO_LARGE"],
+  ["timeout", "DEADLINE"],
+  ["internal_error", "INTERNAL"],
 ]);
 
 const msPerSecond = 1_000;
@@ -41,23 +57,28 @@ const msPerSecond = 1_000;
 export function failureOf({ status, headers, body }: HttpAnswer, endpoint: string): QuoinError {
   const fields = parseObject(body);
   const error = fields.get("error");
-  const code = fields.get("code");
-  const reason = typeof code === "string" ? code.toUpperCase() : "";
-  const lastSequence = headers["last-sequence"];
+  const told = fields.get("code");
+  const httpCode = typeof told === "string" ? told : "";
+  const reason = headers["error-reason"];
+  const details = [
+    ["http_code", httpCode],
+    ["last_sequence", headers["last-sequence"]],
+    ["compact_revision", headers["compact-revision"]],
+  ].filter((detail): detail is [string, string] => typeof detail[1] === "string" && detail[1] !== "");
   const retryAfterSeconds = Number(headers["retry-after"]);
   return new QuoinError({
-    code: codesByReason.get(reason) ?? codesByStatus.get(status) ?? "UNKNOWN",
-    reason,
+    code: codesByHttpCode.get(httpCode) ?? codesByStatus.get(status) ?? "UNKNOWN",
+    reason: typeof reason === "string" ? reason : (reasonsByHttpCode.get(httpCode) ?? httpCode.toUpperCase()),
     outcome: status === 500 || status === 504 || !codesByStatus.has(status) ? "unknown" : "not-executed",
     message: typeof error === "string" ? error : `${endpoint} answered with HTTP status ${status}`,
-    ...(typeof lastSequence === "string" && { details: new Map([["last_sequence", lastSequence]]) }),
+    details: new Map(details),
     ...(retryAfterSeconds > 0 && { retryDelayMs: retryAfterSeconds * msPerSecond }),
   });
 }
 
 /** Whether a retry may get another answer. */
-export function isPassing({ code, reason }: QuoinError): boolean {
-  return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || reason === "TIMEOUT";
+export function isPassing({ code, reason, details }: QuoinError): boolean {
+  return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || details.get("http_code") === "timeout";
 }
 
 /** The fields of a JSON object; empty for anything else, as from a server that is not a member. */

@@ -139,7 +139,7 @@ export type {
   ReadWriteLockClient,
   ReleaseReadWriteLockOptions,
 } from "./read-write-locks.ts";
-export { isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";
+export { type FormerReason, isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
 export type { SnapshotOptions, SnapshotStream } from "./snapshot-stream.ts";
 export type { TlsOptions } from "./tls.ts";

@@ -166,7 +166,7 @@ export class LogClient {
   /**
    * Creates a log.
    *
-   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS if a live log of the namespace has the name; PERMISSION_DENIED /
+   * @throws QuoinError ALREADY_EXISTS / LOG_EXISTS if a live log of the namespace has the name; PERMISSION_DENIED /
    * NAMESPACE_DENIED for a namespace without access, also for `default` if none is named.
    */
   async create(name: string, options: CreateLogOptions = {}): Promise<LogInfo> {

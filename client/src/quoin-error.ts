@@ -5,7 +5,7 @@
 
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeStatusDetails, MalformedMessageError, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
-import type { QuoinReason } from "./reasons.ts";
+import type { FormerReason, QuoinReason } from "./reasons.ts";
 
 /** Name of a gRPC status code other than OK, such as `NOT_FOUND`. */
 export type QuoinErrorCode = Exclude<keyof typeof status, "OK">;
@@ -136,7 +136,8 @@ export class QuoinError extends Error {
 }
 
 /**
- * Whether something thrown is a QuoinError, also of another copy of this package, and has one of the reasons.
+ * Whether something thrown is a QuoinError, also of another copy of this package, and has one of the reasons. It also
+ * knows the words that errors over HTTP had as their reason up to 0.1.0: the code of HTTP in capitals.
  *
  * @param reasons none = any reason.
  */
@@ -145,10 +146,15 @@ export function isQuoinError<Reason extends QuoinReason>(
   thrown: unknown,
   ...reasons: readonly [Reason, ...Reason[]]
 ): thrown is QuoinError & { readonly reason: Reason };
-export function isQuoinError(thrown: unknown, ...reasons: readonly QuoinReason[]): boolean {
+export function isQuoinError(
+  thrown: unknown,
+  ...reasons: readonly (QuoinReason | FormerReason)[]
+): thrown is QuoinError;
+export function isQuoinError(thrown: unknown, ...reasons: readonly string[]): boolean {
   if (!(thrown instanceof Error) || !(brand in thrown)) return false;
-  const { reason } = thrown as QuoinError;
-  return reasons.length === 0 || (reason !== "" && reasons.includes(reason));
+  const { reason, details } = thrown as QuoinError;
+  const words = [reason, details.get("http_code")?.toUpperCase() ?? ""];
+  return reasons.length === 0 || words.some((word) => word !== "" && reasons.includes(word));
 }
 
 function isServiceError(thrown: unknown): thrown is ServiceError {

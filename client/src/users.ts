@@ -68,7 +68,7 @@ export class UserClient {
   /**
    * Creates a user, who gets a mail to verify the address, and to set a password if none is given.
    *
-   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS; PERMISSION_DENIED for a role or a namespace that the caller
+   * @throws QuoinError ALREADY_EXISTS / USER_EXISTS; PERMISSION_DENIED for a role or a namespace that the caller
    * does not have.
    */
   async create(email: string, user: NewUser, options: HttpCallOptions = {}): Promise<UserInfo> {

@@ -124,6 +124,7 @@ export {
   INCARNATION_BYTES,
   isHistoryDue,
   isHotRow,
+  isReason,
   type KeyChange,
   type KeyRange,
   type ListedNamespace,

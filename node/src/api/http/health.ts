@@ -7,6 +7,7 @@
 import { HttpError } from "./http-error.ts";
 import { flag } from "./parameters.ts";
 import { type Answer, type Route, route } from "./route.ts";
+import { REASON_HEADER } from "./send-error.ts";
 
 /** One check. */
 export interface Check {
@@ -75,7 +76,8 @@ function answer(path: string, checks: readonly Check[], verbose: boolean): Answe
   if (!verbose) {
     throw error;
   }
-  return { text: list(checks), type, status: error.status, headers: Object.fromEntries(error.headers) };
+  const headers = { ...Object.fromEntries(error.headers), [REASON_HEADER]: error.reason };
+  return { text: list(checks), type, status: error.status, headers };
 }
 
 function list(checks: readonly Check[]): string {

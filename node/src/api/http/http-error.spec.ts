@@ -36,6 +36,7 @@ describe("HTTP errors", () => {
     it(`answer ${status} ${code} to ${reason}, ${outcome}, with the refusal's own message`, () => {
       const { answer, bug } = httpErrorOf(new CoordinationError(reason, "why it is so", { outcome }));
       expect([answer.status, answer.code, answer.message, bug]).to.deep.equal([status, code, "why it is so", false]);
+      expect(answer.reason).to.equal(reason);
     });
   }
 
@@ -59,11 +60,12 @@ describe("HTTP errors", () => {
   });
 
   it("challenge for a token (RFC 6750)", () => {
-    for (const code of ["unauthorized", "token_expired", "token_revoked"] as const) {
-      expect(new HttpError(code, "").headers.get("WWW-Authenticate")).to.equal('Bearer error="invalid_token"');
+    const headersOf = (reason: Reason) => httpErrorOf(new CoordinationError(reason, "")).answer.headers;
+    for (const reason of ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED"] as const) {
+      expect(headersOf(reason).get("WWW-Authenticate")).to.equal('Bearer error="invalid_token"');
     }
     expect(new HttpError("invalid_api_key", "").headers.get("WWW-Authenticate")).to.equal("Bearer");
-    expect(new HttpError("namespace_denied", "").headers.size).to.equal(0);
+    expect(headersOf("NAMESPACE_DENIED").size).to.equal(0);
   });
 
   it("pass through, with their own headers", () => {

@@ -1,5 +1,5 @@
 /**
- * Errors in HTTP: a status, a code for programs, a message for people, and headers.
+ * Errors in HTTP: a status, a code and a reason for programs, a message for people, and headers.
  *
  * This is the only place where refusals of the service become HTTP errors. Any error that is neither a refusal nor an
  * HttpError is a bug. It becomes `internal_error` without details; the caller of `httpErrorOf` reports it.
@@ -58,17 +58,47 @@ const CHALLENGES: Partial<Record<HttpErrorCode, string>> = {
   invalid_credentials: "Bearer",
 };
 
+/** Reasons of errors that are raised here, by code. All others are those of a refusal of the service. */
+const OWN_REASONS = {
+  invalid_request: "BAD_FIELD",
+  invalid_header: "INVALID_HEADER",
+  missing_header: "MISSING_HEADER",
+  invalid_delimiter: "INVALID_DELIMITER",
+  empty_body: "EMPTY_BODY",
+  too_many_events: "TOO_MANY_EVENTS",
+  invalid_api_key: "INVALID_API_KEY",
+  invalid_credentials: "INVALID_CREDENTIALS",
+  email_not_verified: "EMAIL_NOT_VERIFIED",
+  not_found: "NOT_FOUND",
+  method_not_allowed: "METHOD_NOT_ALLOWED",
+  payload_too_large: "TOO_LARGE",
+  unsupported_media_type: "UNSUPPORTED_MEDIA_TYPE",
+  internal_error: "INTERNAL",
+  unavailable: "NO_LEADER",
+  timeout: "DEADLINE",
+} as const;
+
+/** Codes that the HTTP interface itself raises. */
+export type OwnHttpErrorCode = keyof typeof OWN_REASONS;
+/** A reason over HTTP: that of gRPC for the same error, or one of those that only HTTP has. */
+type HttpReason = Reason | (typeof OWN_REASONS)[OwnHttpErrorCode];
+type Headers = readonly (readonly [string, string])[];
+
 export class HttpError extends Error {
   readonly status: number;
   readonly code: HttpErrorCode;
+  readonly reason: HttpReason;
   readonly headers: ReadonlyMap<string, string>;
 
   /** @param headers in addition to the headers of the code */
-  constructor(code: HttpErrorCode, message: string, headers: readonly (readonly [string, string])[] = []) {
+  constructor(code: OwnHttpErrorCode, message: string, headers?: Headers);
+  constructor(code: HttpErrorCode, message: string, headers: Headers, reason: HttpReason);
+  constructor(code: HttpErrorCode, message: string, headers: Headers = [], reason?: HttpReason) {
     super(message);
     this.name = "HttpError";
     this.status = STATUSES[code];
     this.code = code;
+    this.reason = reason ?? OWN_REASONS[code as OwnHttpErrorCode];
     this.headers = new Map([...headersOf(code), ...headers]);
   }
 }
@@ -85,7 +115,7 @@ export function httpErrorOf(error: unknown): { readonly answer: HttpError; reado
   }
   const code = error instanceof CoordinationError ? codeOf(error) : null;
   if (error instanceof CoordinationError && code !== null) {
-    return { answer: new HttpError(code, error.message, headersOfDetails(error)), bug: false };
+    return { answer: new HttpError(code, error.message, headersOfDetails(error), error.reason), bug: false };
   }
   return { answer: new HttpError("internal_error", "an internal error; it was logged"), bug: true };
 }

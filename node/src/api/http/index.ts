@@ -32,6 +32,7 @@ export {
   type ServiceRequest,
   traceOf,
 } from "./request-observer.ts";
+export { route } from "./route.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 export { TrustedProxies } from "./trusted-proxies.ts";
 export { splitTarget } from "./url-encoding.ts";

@@ -10,6 +10,7 @@ import type { OpenApiDocument, ServiceDocument } from "./openapi-document.ts";
 import type { JsonSchema, Parameters } from "./parameters.ts";
 import { type OperationExample, readReference } from "./reference.ts";
 import { changesNothing, type Route, type RouteSuccess, route } from "./route.ts";
+import { REASON_HEADER } from "./send-error.ts";
 import { compressedFile, type StoredFile } from "./stored-file.ts";
 
 /** The tags of routes, each with its paths: the first that matches. */
@@ -26,6 +27,11 @@ const ErrorBody = z.object({
   error: z.string().min(1).describe("What went wrong, for people"),
   code: z.string().min(1).describe("What went wrong, for programs"),
 });
+
+const REASON_HEADER_SCHEMA: JsonSchema = {
+  description: "What went wrong, for programs, in the words of gRPC",
+  schema: { type: "string" },
+};
 
 /** Headers by status, besides those of every answer. */
 const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema])[]> = new Map([
@@ -184,7 +190,11 @@ function errors(route: Route): Record<string, JsonSchema> {
     const texts = (route.success.types ?? []).filter((type) => type === "text/plain" && status === 503);
     responses[status] = {
       description: codes.join(", "),
-      headers: { "API-Version": API_VERSION_HEADER, ...Object.fromEntries(headers) },
+      headers: {
+        "API-Version": API_VERSION_HEADER,
+        [REASON_HEADER]: REASON_HEADER_SCHEMA,
+        ...Object.fromEntries(headers),
+      },
       content: {
         "application/json": { schema: { $ref: `#/components/schemas/${ERROR_SCHEMA}` } },
         ...Object.fromEntries(texts.map((type) => [type, { schema: { type: "string" } }])),

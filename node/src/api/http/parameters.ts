@@ -7,7 +7,7 @@
  * value.
  */
 
-import type { HttpErrorCode } from "./http-error.ts";
+import type { OwnHttpErrorCode } from "./http-error.ts";
 
 /** A schema of JSON Schema 2020-12, which OpenAPI 3.1 uses. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -17,9 +17,9 @@ export interface Parameter<Value> {
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
   /** The code for a bad or repeated value. Default: the code for path, query or header. */
-  readonly badCode?: HttpErrorCode;
+  readonly badCode?: OwnHttpErrorCode;
   /** The code for a missing value. Default: the code for a bad value. */
-  readonly missingCode?: HttpErrorCode;
+  readonly missingCode?: OwnHttpErrorCode;
   /** Returns the value; `bytes` is undefined if the request has none. Throws a ParameterProblem. */
   read(bytes: Buffer | undefined): Value;
 }

@@ -7,7 +7,7 @@
 import type { Request } from "express";
 import { beginningOf } from "../../primitives/index.ts";
 import { unknownName } from "../json/index.ts";
-import { HttpError, type HttpErrorCode } from "./http-error.ts";
+import { HttpError, type OwnHttpErrorCode } from "./http-error.ts";
 import { type Parameter, ParameterProblem, type Parameters } from "./parameters.ts";
 import type { Route, RouteInput } from "./route.ts";
 import { decodePercent, parseQuery, splitTarget } from "./url-encoding.ts";
@@ -53,7 +53,7 @@ function headerValues(request: Request, name: string): Given {
 
 function readAll(
   parameters: Parameters | undefined,
-  badCode: HttpErrorCode,
+  badCode: OwnHttpErrorCode,
   given: (name: string) => Given,
 ): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
@@ -63,7 +63,7 @@ function readAll(
   return values;
 }
 
-function readOne(name: string, parameter: Parameter<unknown>, badCode: HttpErrorCode, given: Given): unknown {
+function readOne(name: string, parameter: Parameter<unknown>, badCode: OwnHttpErrorCode, given: Given): unknown {
   const [value] = given;
   if (given.length > 1) {
     throw new HttpError(badCode, `${name} is given ${given.length} times: send it once`);

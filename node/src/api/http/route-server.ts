@@ -165,7 +165,7 @@ function deadlineError(route: Route): HttpError {
 }
 
 function notAnswered(): HttpError {
-  return new HttpError("unavailable", "the request could not be answered in time");
+  return new HttpError("unavailable", "the request could not be answered in time", [], "DEADLINE");
 }
 
 function requiredAccessOf(

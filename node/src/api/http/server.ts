@@ -25,7 +25,7 @@ import { COMMON_HEADERS } from "./common-headers.ts";
 import { HttpError } from "./http-error.ts";
 import type { ServiceRequest } from "./request-observer.ts";
 import { RequestOrder } from "./request-order.ts";
-import { errorBody } from "./send-error.ts";
+import { errorBody, REASON_HEADER } from "./send-error.ts";
 
 export interface HttpTimeouts {
   /** From the first byte of a request, or from the connection, to the end of the headers. */
@@ -230,10 +230,12 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerRe
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(errorBody(new HttpError("invalid_request", problemOf(error))));
+  const answer = new HttpError("invalid_request", problemOf(error));
+  const body = JSON.stringify(errorBody(answer));
   const head = [
     "HTTP/1.1 400 Bad Request",
     ...COMMON_HEADERS.map(([name, value]) => `${name}: ${value}`),
+    `${REASON_HEADER}: ${answer.reason}`,
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",

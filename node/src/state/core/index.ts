@@ -21,7 +21,14 @@ export {
   writeAddress,
   writeCluster,
 } from "./cluster.ts";
-export { badField, type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export {
+  badField,
+  type Code,
+  CoordinationError,
+  type ErrorOutcome,
+  isReason,
+  type Reason,
+} from "./coordination-error.ts";
 export type { FilterSeed } from "./deduplication-filters.ts";
 export {
   type AnswerSlot,

@@ -29,6 +29,35 @@ describe("tidiness", () => {
     return findUntidiness(root).map((finding) => `${finding.path}: ${finding.message}`);
   }
 
+  describe("sentences", () => {
+    const broken = (line: number) => `a.md: line ${line}: a list mark in the middle of a sentence`;
+
+    for (const [what, text] of [
+      ["+ 1", "continue from the position\n+ 1. Then pause.\n"],
+      ["+ 1 in an item, as a formatter changes it", "1. continue from the position\n   - 1. Then pause.\n"],
+      ["- 1", "the revision\n- 1 is the last one\n"],
+      ["* 2", "it takes the number of members\n* 2 seconds\n"],
+      ["> x", "it fails if a count\n> the limit exists\n"],
+      ["# 1", "see the issue\n# 1 of that list\n"],
+      ["a number and a full stop", "reaches the ports 7400 and\n7401. Others are closed.\n"],
+    ] as const) {
+      it(`are not broken by a line with ${what}`, () => {
+        expect(check({ "a.md": text })).to.deep.equal([broken(2)]);
+      });
+    }
+
+    it("are not broken by an operator that has become an item after a full stop", () => {
+      expect(check({ "a.md": "First.\n\n- 1. Then pause.\n" })).to.deep.equal([broken(3)]);
+    });
+
+    it("may end at a list, and items need not be sentences", () => {
+      const lists =
+        "# Title\n- a\n- b (c):\n  - of b:\n    - d\n\nThese:\n1. one\n2. two\n\n> quoted\n> again\n\n* 7 of 9\n";
+      const code = "```text\na\n+ 1\n```\n\n    b\n    - 1. c\n";
+      expect(check({ "a.md": `${lists}\n${code}`, "b.ts": "// a\n" })).to.deep.equal([]);
+    });
+  });
+
   describe("texts", () => {
     it("refuse unfinished work, also in folders that begin with a dot", () => {
       const note = `${"TO"}${"DO"}: later`;

@@ -111,16 +111,12 @@ export class QuoinError extends Error {
    * trailers, an abort becomes CANCELLED, and anything else UNKNOWN with the original as its cause.
    */
   static from(thrown: unknown): QuoinError {
-    if (thrown instanceof QuoinError) return thrown;
-    if (isServiceError(thrown)) return fromServiceError(thrown);
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    const code = thrown instanceof Error && thrown.name === "AbortError" ? "CANCELLED" : "UNKNOWN";
-    return new QuoinError({ code, message, cause: thrown });
+    return fromAny(thrown);
   }
 
   /** The same error with some fields replaced; its stack is that of this one. */
   with(fields: Partial<QuoinErrorFields>): QuoinError {
-    const error = new QuoinError({ ...this.#fields(), ...fields });
+    const error = fromFields({ ...this.#fields(), ...fields });
     // A stack begins with the message.
     const header = `${this.name}: ${this.message}`;
     if (this.stack?.startsWith(header))
@@ -155,6 +151,20 @@ export function isQuoinError(thrown: unknown, ...reasons: readonly string[]): bo
   const { reason, details } = thrown as QuoinError;
   const words = [reason, details.get("http_code")?.toUpperCase() ?? ""];
   return reasons.length === 0 || words.some((word) => word !== "" && reasons.includes(word));
+}
+
+// A class that names itself gets another name in a bundle, and stacks show that one.
+
+function fromFields(fields: QuoinErrorFields): QuoinError {
+  return new QuoinError(fields);
+}
+
+function fromAny(thrown: unknown): QuoinError {
+  if (thrown instanceof QuoinError) return thrown;
+  if (isServiceError(thrown)) return fromServiceError(thrown);
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const code = thrown instanceof Error && thrown.name === "AbortError" ? "CANCELLED" : "UNKNOWN";
+  return new QuoinError({ code, message, cause: thrown });
 }
 
 function isServiceError(thrown: unknown): thrown is ServiceError {

@@ -112,6 +112,19 @@ describe("the published package", function () {
       expect(files.filter((file) => file.includes(".spec."))).to.deep.equal([]);
     });
 
+    it("has errors whose stacks show the name of their class", async () => {
+      writeFileSync(
+        join(project, "stack.mjs"),
+        `import { QuoinError, CompactedError } from "@quoin/client";
+        const error = new QuoinError({ code: "UNKNOWN", message: "m" });
+        console.log(QuoinError.name, CompactedError.name, QuoinError.from(error.with({ code: "ABORTED" })).stack);\n`,
+      );
+      const { stdout } = await runHere("stack.mjs");
+      expect(stdout)
+        .to.match(/^QuoinError CompactedError QuoinError: m\n/)
+        .and.not.include("_QuoinError");
+    });
+
     it("type-checks in a strict project: the examples are written against it", () => {
       writeFileSync(
         join(project, "consumer.cts"),

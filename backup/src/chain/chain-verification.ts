@@ -33,8 +33,8 @@ export interface VerifyOptions extends DecryptOptions {
 }
 
 /**
- * Returns a BackupError about the chain as the result, and never raises one. Raises a StoreFailure, except for a
- * missing object, which is a problem of the chain.
+ * Returns a BackupError about the chain as the result, and raises none but `unsupported-node`, which is not about it.
+ * Raises a StoreFailure, except for a missing object, which is a problem of the chain.
  */
 export async function verifyChain(
   store: Pick<BackupStore, "get">,
@@ -93,7 +93,7 @@ async function countOf(batches: AsyncIterable<readonly unknown[]>, onCount: (cou
 }
 
 function problemOf(error: unknown, name: string | undefined): BackupError {
-  if (error instanceof BackupError) {
+  if (error instanceof BackupError && error.code !== "unsupported-node") {
     return error.of(name);
   }
   if (error instanceof StoreFailure && error.kind === "not-found") {

@@ -46,7 +46,7 @@ export type BackupErrorCode =
   | "last-chain"
   /** An argument is not valid. */
   | "bad-argument"
-  /** This Node is too old to read or write backups. */
+  /** This Node lacks a feature that reading or writing needs. It says nothing about the backup. */
   | "unsupported-node";
 
 export class BackupError extends Error {
@@ -64,9 +64,9 @@ export class BackupError extends Error {
     this.object = options.object;
   }
 
-  /** The same error with the name of an object; unchanged if it already has one. */
+  /** The same error with the name of an object; unchanged if it already has one, or is not about an object. */
   of(object: string | undefined): BackupError {
-    if (this.object !== undefined || object === undefined) {
+    if (this.object !== undefined || object === undefined || this.code === "unsupported-node") {
       return this;
     }
     return new BackupError(this.code, this.problem, { object, cause: this });

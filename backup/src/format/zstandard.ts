@@ -1,6 +1,6 @@
 /**
  * Zstandard of Node's own library, on its threads. Node has it from 22.15 on. An older Node runs everything else of
- * this package, and raises a BackupError (unsupported-node) here.
+ * this package, and raises a BackupError (unsupported-node) here, which says nothing about the backup.
  */
 
 import { promisify } from "node:util";
@@ -42,6 +42,6 @@ export const decompress: (bytes: Uint8Array, bytesMax: number) => Promise<Buffer
 })();
 
 async function unsupported(): Promise<never> {
-  const problem = `backups need Node 22.15 or newer, and this is Node ${process.versions.node}`;
+  const problem = `the frames of backups are compressed with Zstandard, which Node has from 22.15 on, and this is Node ${process.versions.node}`;
   throw new BackupError("unsupported-node", problem);
 }

@@ -9,6 +9,7 @@ import type { ListOptions } from "./backup-list.ts";
 import type { StartOptions } from "./backup-status.ts";
 import type { BackupTargetOptions } from "./backup-target.ts";
 import type { VerifyOptions } from "./backup-verify.ts";
+import { whereMemberProgramIs } from "./member-program.ts";
 import type { Session } from "./session.ts";
 
 const onPorts = `
@@ -88,7 +89,10 @@ function addVerify(backup: Command, session: Session): void {
     .option("--allow-unencrypted", allowingUnencrypted)
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
     .option("--backup <ID>", "the backup with this id (default: the one that reaches furthest)")
-    .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. To do that, run: quoin-node backup verify`)
+    .addHelpText(
+      "after",
+      `${onStores}\n\nIt does not rebuild the state. To do that, run: quoin-node backup verify\n${whereMemberProgramIs}`,
+    )
     .action(async (target: string, options: VerifyOptions) => {
       const { verifyBackup } = await import("./backup-verify.ts");
       await verifyBackup(session, target, options);

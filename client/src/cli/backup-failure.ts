@@ -12,6 +12,10 @@ const usageHints: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
   ["key-missing", "name the file with that key: --key-file FILE"],
   ["key-unknown", "name the file with that key: --key-file FILE"],
   ["not-sealed", "if that is as it should be, pass --allow-unencrypted"],
+  [
+    "unsupported-node",
+    "run quoinctl with that Node, from its executable, or from the image; the backup was not judged",
+  ],
   ["key-wrong", "name the file with the right key: --key-file FILE"],
 ]);
 

@@ -7,6 +7,7 @@ import { type AdminClient, createAdminClient, type MemberStatus, QuoinError } fr
 import type { AdminConnection } from "./connection.ts";
 import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
+import { whereMemberProgramIs } from "./member-program.ts";
 import type { Session } from "./session.ts";
 
 /** How long a member may take to report its status: a hanging member must not delay the others. */
@@ -81,7 +82,7 @@ async function rankMembers(connection: AdminConnection, timeoutMs: number): Prom
   throw new CommandError(
     `no member serves data: ${states.join("; ")}`,
     exitCodes.unavailable,
-    "export the data of a stopped member with: quoin-node export --data-dir DIRECTORY FILE",
+    `export the data of a stopped member with: quoin-node export --data-dir DIRECTORY FILE; ${whereMemberProgramIs}`,
   );
 }
 

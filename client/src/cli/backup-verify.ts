@@ -27,6 +27,7 @@ import { type BackupReadOptions, chooseCluster, findTarget, readDecryptOptions, 
 import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { interruptible } from "./interruption.ts";
+import { whereMemberProgramIs } from "./member-program.ts";
 import type { Session } from "./session.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
 
@@ -161,7 +162,8 @@ async function print(session: Session, verified: Verified, rebuildCommand: strin
   });
   for (const note of notes) session.note(`problem: ${note}`);
   session.note(`checked: every byte; formats, encryption, hashes, counts, and that each object follows the one before
-not checked: that the state can be rebuilt with the digest of the cluster. To check that, run: ${rebuildCommand}`);
+not checked: that the state can be rebuilt with the digest of the cluster. To check that, run: ${rebuildCommand}
+${whereMemberProgramIs}`);
 }
 
 /** The command that rebuilds the state from the same backup. */

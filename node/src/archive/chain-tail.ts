@@ -15,8 +15,10 @@ import {
 } from "@quoin/backup";
 import type { OpenBackupTarget } from "./backup-target.ts";
 
-/** Errors of keys and arguments, which a new snapshot does not fix. */
-const OF_KEYS: ReadonlySet<string> = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);
+/** Errors of keys, arguments and the runtime, which a new snapshot does not fix. */
+const OF_READER: ReadonlySet<string> = new Set([
+  ...["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument", "unsupported-node"],
+]);
 
 /** The object that the next segment follows. */
 export interface ChainTail {
@@ -138,5 +140,5 @@ async function hashOf(reading: ObjectReading<unknown, unknown>): Promise<Uint8Ar
 
 /** Whether the end of the archive itself is damaged, so that only a new snapshot helps. */
 export function isDamage(error: unknown): error is BackupError {
-  return error instanceof BackupError && !OF_KEYS.has(error.code);
+  return error instanceof BackupError && !OF_READER.has(error.code);
 }

@@ -5,6 +5,9 @@ import { InvariantViolation } from "../primitives/index.ts";
 import { ExitCode, exitCodeOf } from "../process/index.ts";
 import { Refused, StoreError } from "../storage/index.ts";
 
+/** Problems with a backup that are no findings about its data. */
+const OF_CONFIGURATION: ReadonlySet<string> = new Set(["bad-argument", "bad-key", "unsupported-node"]);
+
 /** Prints the error, and returns the exit code. */
 export function reportFailure(error: unknown): number {
   process.stderr.write(`quoin-node: ${describeError(error)}\n`);
@@ -12,7 +15,7 @@ export function reportFailure(error: unknown): number {
     return error.state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused;
   }
   if (error instanceof BackupError) {
-    return error.code === "bad-argument" || error.code === "bad-key" ? ExitCode.Configuration : ExitCode.DataRefused;
+    return OF_CONFIGURATION.has(error.code) ? ExitCode.Configuration : ExitCode.DataRefused;
   }
   return error instanceof StoreFailure || isOfFileSystem(error) ? ExitCode.Store : exitCodeOf(error);
 }

@@ -8,7 +8,9 @@ import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync }
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { openStore, putSnapshot } from "@quoin/backup";
 import { expect } from "chai";
+import { rowsOf, snapshotHeader } from "../../../backup/test/index.ts";
 import { BlackHole, run } from "../../../testing/index.ts";
 import { ClusterUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import { installRuntimes, isUnreachable, npmInstall, type Runtime } from "./runtimes.ts";
@@ -280,6 +282,18 @@ describe("the published package", function () {
       expect(await output(runtimes[0]!, quoinctl, "kv", "get", "default/k")).to.equal("v\n");
     });
 
+    it("has quoinctl, which does not judge a backup that the oldest Node cannot read", async () => {
+      const directory = directories.make();
+      const store = await openStore({ kind: "directory", directory }, { create: false });
+      await putSnapshot(store, snapshotHeader(7), [rowsOf(1_000)], undefined);
+      const quoinctl = join(project, "node_modules/.bin/quoinctl");
+      const refused = await ended(runtimes[0]!, quoinctl, "backup", "verify", directory);
+      expect(refused.code).to.equal(2);
+      expect(refused.stderr).to.include("Zstandard, which Node has from 22.15 on").and.not.include("restored");
+      const read = await ended(runtimes[1]!, quoinctl, "backup", "verify", directory);
+      expect(read.code, read.stderr).to.equal(0);
+    });
+
     it("has the services for connect-web, as the example of a page uses them", async () => {
       const file = join(project, "browser.mjs");
       const services = new URL("../../../client/examples/browser/services.js", import.meta.url);
@@ -307,7 +321,14 @@ describe("the published package", function () {
     });
 
     /** The standard output of a program that ends by itself with the code 0. */
-    async function output({ program, args }: Runtime, file: string, ...parameters: readonly string[]): Promise<string> {
+    async function output(...command: Parameters<typeof ended>): Promise<string> {
+      const { code, stdout, stderr } = await ended(...command);
+      expect(code, `${stderr}\n${stdout}`).to.equal(0);
+      return stdout;
+    }
+
+    /** How a program ends. */
+    async function ended({ program, args }: Runtime, file: string, ...parameters: readonly string[]) {
       const child = spawn(program, [...args, file, ...parameters], {
         cwd: project,
         env: {
@@ -334,8 +355,7 @@ describe("the published package", function () {
         child.once("error", (error) => resolve([error.message, null]));
         child.once("close", (...end) => resolve(end));
       });
-      expect([code, signal], `${written.stderr}\n${written.stdout}`).to.deep.equal([0, null]);
-      return written.stdout;
+      return { ...written, code: code ?? signal };
     }
   });
 });

@@ -91,7 +91,7 @@ describe("the test runner", function () {
     }
     running = spawn(process.execPath, ["scripts/test.ts", ...args], {
       cwd: root,
-      env: { ...process.env, TMPDIR: temporary, CI: undefined, ...environment },
+      env: { ...process.env, TMPDIR: temporary, CI: undefined, QUOIN_TOOLS: undefined, ...environment },
     });
     return running;
   }

@@ -114,6 +114,36 @@ describe("LockHandle", function () {
     expect(handle.signal.reason).to.equal(losses[0]);
   });
 
+  it("S30: shows its loss at once to a process that was busy beyond the deadline, before any timer", async () => {
+    const looks: readonly ((signal: AbortSignal) => unknown)[] = [
+      (signal) => signal.aborted,
+      (signal) => signal.reason !== undefined,
+      (signal) => {
+        try {
+          signal.throwIfAborted();
+          return false;
+        } catch (error) {
+          return (error as QuoinError).reason === "LOCK_LOST";
+        }
+      },
+    ];
+    for (const look of looks) {
+      losses.length = 0;
+      const handle = await hold();
+      const { signal } = handle;
+      let events = 0;
+      signal.addEventListener("abort", () => events++);
+      runtime.nowMs = handle.deadlineMs - 1;
+      expect(look(signal)).to.equal(false);
+      runtime.nowMs = handle.deadlineMs;
+      expect(look(signal), String(look)).to.equal(true);
+      expect([signal.aborted, handle.isHeld, events]).to.deep.equal([true, false, 1]);
+      await until("the event", () => losses.length > 0);
+      expect(losses).to.deep.equal([signal.reason]);
+      expect(await handle.release()).to.equal(false);
+    }
+  });
+
   it("asks another member when one takes a renewal and does not answer", async () => {
     const mute = await ScriptedMember.start({ acquireLock: () => granted(7n, 3_000n) });
     const fit = await ScriptedMember.start({ acquireLock: () => granted(7n, 3_000n) });

@@ -93,6 +93,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     ({ namespace: this.namespace, name: this.name, owner: this.owner } = parts.held);
     this.#parts = parts;
     this.#grant = parts.grant;
+    watchReads(this.#loss.signal, () => {
+      if (this.remainingMs === 0) this.#lose(this.#lastFailure);
+    });
     this.#watchDeadline();
     this.#scheduleRenewal();
   }
@@ -117,7 +120,10 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     return this.remainingMs > 0;
   }
 
-  /** Aborts when the hold is lost, with the error as its reason. A release does not abort it. */
+  /**
+   * Aborts when the hold is lost, with the error as its reason. A release does not abort it. `aborted`, `reason` and
+   * `throwIfAborted` look at the clock: they do not wait for the timer of a process that was busy beyond the deadline.
+   */
   get signal(): AbortSignal {
     return this.#loss.signal;
   }
@@ -250,6 +256,24 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       cause,
     });
   }
+}
+
+/** Calls back before each time that a program looks at a signal. */
+function watchReads(signal: AbortSignal, onRead: () => void): void {
+  const read = <Name extends "aborted" | "reason">(name: Name): PropertyDescriptor => ({
+    get: () => {
+      onRead();
+      return Reflect.get(AbortSignal.prototype, name, signal);
+    },
+  });
+  const throwIfAborted = (): void => {
+    onRead();
+    AbortSignal.prototype.throwIfAborted.call(signal);
+  };
+  Object.defineProperties(signal, {
+    ...{ aborted: read("aborted"), reason: read("reason") },
+    throwIfAborted: { value: throwIfAborted },
+  });
 }
 
 /**

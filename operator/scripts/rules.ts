@@ -7,39 +7,28 @@
  */
 import { type CelInput, CelScalar, celEnv, celFunc, celMethod, isCelError, parse, plan } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
+import { amountOf } from "../src/plan/index.ts";
 import type { DefinitionSchema } from "./definition.ts";
-
-const QUANTITY = /^[+-]?[0-9]+(\.[0-9]*)?([KMGTPE]i|[numkMGTPE])?$/;
-const POWERS_OF_TWO = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-const POWERS_OF_TEN: ReadonlyMap<string, number> = new Map([
-  ["n", 1e-9],
-  ["u", 1e-6],
-  ["m", 1e-3],
-  ["k", 1e3],
-  ["M", 1e6],
-  ["G", 1e9],
-  ["T", 1e12],
-  ["P", 1e15],
-  ["E", 1e18],
-]);
 
 const env = celEnv({
   funcs: [
     ...strings,
-    celFunc("isQuantity", [CelScalar.STRING], CelScalar.BOOL, (text) => QUANTITY.test(text)),
-    celFunc("quantity", [CelScalar.STRING], CelScalar.DOUBLE, parseQuantity),
+    celFunc("isQuantity", [CelScalar.STRING], CelScalar.BOOL, isQuantity),
+    celFunc("quantity", [CelScalar.STRING], CelScalar.DOUBLE, quantity),
     celMethod("compareTo", CelScalar.DOUBLE, [CelScalar.DOUBLE], CelScalar.INT, compare),
   ],
 });
 
-function parseQuantity(text: string): number {
-  if (!QUANTITY.test(text)) {
+function isQuantity(text: string): boolean {
+  return amountOf(text.replace(/^-/, "")) !== undefined;
+}
+
+function quantity(text: string): number {
+  const amount = amountOf(text.replace(/^-/, ""));
+  if (amount === undefined) {
     throw new Error(`not a quantity: ${text}`);
   }
-  const unit = text.replace(/^[^A-Za-z]*/, "");
-  const binary = POWERS_OF_TWO.indexOf(unit);
-  const factor = binary >= 0 ? 1024 ** (binary + 1) : (POWERS_OF_TEN.get(unit) ?? 1);
-  return Number(text.slice(0, text.length - unit.length)) * factor;
+  return text.startsWith("-") ? -amount : amount;
 }
 
 function compare(this: number, other: number): bigint {

@@ -12,6 +12,8 @@ describe("difference between an object and what is wanted", () => {
     ["zero, which is not empty", {}, { a: 0 }, false],
     ["amounts in another notation", { a: "1Gi", b: "500m" }, { a: "1024Mi", b: "0.5" }, true],
     ["an amount that was written as a number", { a: "2" }, { a: 2 }, true],
+    ["other amounts below one", { a: "250m" }, { a: "500m" }, false],
+    ["the same amounts below one", { a: "700m" }, { a: 0.7 }, true],
     ["other amounts", { a: "1G" }, { a: "1Gi" }, false],
     ["objects that others have added to a list", { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 2 }] }, true],
     ["an object that is missing from a list", { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 3 }] }, false],

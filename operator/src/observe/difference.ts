@@ -3,7 +3,7 @@
  * quantities are equal if their amounts are.
  */
 import { createHash } from "node:crypto";
-import { parseQuantity } from "../plan/index.ts";
+import { amountOf } from "../plan/index.ts";
 
 /** @returns whether the object has all wanted fields */
 export function covers(live: unknown, wanted: unknown): boolean {
@@ -53,7 +53,7 @@ function isEmpty(wanted: unknown): boolean {
 
 function isSameAmount(live: unknown, wanted: unknown): boolean {
   const [a, b] = [live, wanted].map((value) =>
-    typeof value === "string" || typeof value === "number" ? parseQuantity(String(value)) : undefined,
+    typeof value === "string" || typeof value === "number" ? amountOf(String(value)) : undefined,
   );
   return a !== undefined && a === b;
 }

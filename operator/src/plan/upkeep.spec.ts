@@ -168,8 +168,10 @@ describe("upkeep", () => {
   });
 
   it("reads amounts as Kubernetes writes them", () => {
-    const amounts = ["8Gi", "1.5Ki", "2G", "100m", "3e2", "7", "0.5Ti"].map(parseQuantity);
-    expect(amounts).to.deep.equal([8 * 1024 ** 3, 1536, 2e9, 1, 300, 7, 512 * 1024 ** 3]);
+    const amounts = ["8Gi", "1.5Ki", "2G", "100m", "3e2", "7", "0.5Ti", "2e9", "1288490188800m", "+1E", "7u"].map(
+      parseQuantity,
+    );
+    expect(amounts).to.deep.equal([8 * 1024 ** 3, 1536, 2e9, 1, 300, 7, 512 * 1024 ** 3, 2e9, 1_288_490_189, 1e18, 1]);
     expect(["", "Gi", "1X", "-1", "1 Gi"].map(parseQuantity)).to.deep.equal(Array(5).fill(undefined));
   });
 });

@@ -12,6 +12,7 @@ import type {
   V1VolumeMount,
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { parseQuantity } from "../plan/index.ts";
 import {
   type BackupPlan,
   backupArguments,
@@ -254,18 +255,8 @@ function renderTracing({ spec }: CoordinationCluster): V1EnvVar[] {
 
 /** Half of the memory limit; the other half is for the stores' caches and for buffers. Undefined without a limit. */
 function heapMebibytesOf({ spec }: CoordinationCluster): number | undefined {
-  const bytes = bytesOf(String(spec.resources.limits?.memory ?? ""));
+  const bytes = parseQuantity(String(spec.resources.limits?.memory ?? ""));
   return bytes === undefined ? undefined : Math.floor(bytes / 2 / MEBIBYTE);
-}
-
-function bytesOf(quantity: string): number | undefined {
-  const match = /^([0-9]+(?:\.[0-9]*)?)([KMGTPE]i|[kMGTPE])?$/.exec(quantity);
-  if (match === null) {
-    return undefined;
-  }
-  const unit = match[2] ?? "";
-  const power = "KMGTPE".indexOf(unit.charAt(0).toUpperCase()) + 1;
-  return Number(match[1]) * (unit.endsWith("i") ? 1024 : 1000) ** (unit === "" ? 0 : power);
 }
 
 function renderMounts({ spec }: CoordinationCluster): V1VolumeMount[] {

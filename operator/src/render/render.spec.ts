@@ -221,6 +221,21 @@ describe("render", () => {
     ]);
   });
 
+  for (const [memory, mebibytes] of [
+    ["2Gi", 1024],
+    ["2e9", 953],
+    ["1288490188800m", 614],
+    ["+1.5Gi", 768],
+    [2_000_000_000, 953],
+  ] as const) {
+    it(`gives half of the memory limit ${memory} to the heap`, () => {
+      const cluster = clusterOf({ resources: { limits: { memory: memory as string } } });
+      const { spec } = renderPodTemplate(cluster, NO_STORES);
+      const options = spec?.containers[0]?.env?.find(({ name }) => name === "NODE_OPTIONS")?.value;
+      expect(options).to.equal(`--max-old-space-size=${mebibytes}`);
+    });
+  }
+
   describe("lays the overlay over the pod", () => {
     it("maps merge, named items merge, other lists replace", () => {
       const { spec } = renderPodTemplate(

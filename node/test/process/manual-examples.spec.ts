@@ -1,7 +1,9 @@
 /** The files of the manual for a cluster without Kubernetes, used as the page says, on real processes. */
 
 import { execFileSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
@@ -40,6 +42,28 @@ function wordsOf(command: string): string[] {
     .trim()
     .split(/\s+/);
 }
+
+describe("the example of certificates", () => {
+  const directories = new TemporaryDirectories();
+  after(() => directories.removeAll());
+
+  it("names hosts by their DNS names, and by addresses of both kinds", function () {
+    if (whyNoCertificates() !== null) {
+      this.skip();
+    }
+    const cwd = directories.make();
+    const hosts = ["q-0.example.com", "10.0.0.5", "fd00::5", "5.example.com"];
+    execFileSync("sh", [join(EXAMPLES, "certificates.sh"), "tls", ...hosts], { cwd, stdio: "pipe" });
+    const authority = new X509Certificate(readFileSync(join(cwd, "tls/ca.crt")));
+    for (const host of hosts) {
+      const certificate = new X509Certificate(readFileSync(join(cwd, "tls", host, "tls.crt")));
+      const isAddress = isIP(host) !== 0;
+      expect(isAddress ? certificate.checkIP(host) : certificate.checkHost(host), host).to.equal(host);
+      expect(certificate.subjectAltName, "no address as a DNS name").to.match(isAddress ? /^IP Address:/ : /^DNS:/);
+      expect(certificate.verify(authority.publicKey)).to.equal(true);
+    }
+  });
+});
 
 describe("the examples of the manual without Kubernetes", function () {
   this.timeout(180_000);

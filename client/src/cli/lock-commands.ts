@@ -18,7 +18,7 @@ import { UsageError } from "./usage-error.ts";
 /** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
 const longestWaitMs = 3_590_000;
 
-/** How long a command may take to end when the lock is lost, in milliseconds. */
+/** How long processes that must end may take, in milliseconds. */
 const defaultKillAfterMs = 10_000;
 
 /** Adds the commands of exclusive locks to their group. */
@@ -233,7 +233,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
         .default(longestWaitMs, "as long as the service allows, 59m50s"),
     )
     .addOption(
-      new Option("--kill-after <DURATION>", "when the lock is lost: from SIGTERM to SIGKILL")
+      new Option("--kill-after <DURATION>", "for processes that must end: from SIGTERM to SIGKILL")
         .argParser(parseDurationMs)
         .default(defaultKillAfterMs, "10s"),
     )
@@ -267,7 +267,8 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
 const runHelp = `
 The command has QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_TOKEN in its environment. Writes can be
 guarded with them: quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" … (for a read-write lock: --rw-guard).
-When the lock is lost, the command is terminated and the exit code is 1.`;
+When the lock is lost, the command and the processes that it has started are terminated, and the exit code is 1. After
+SIGTERM or Ctrl-C, all of them have ended before the lock is released.`;
 
 function parseLock(text: string): LockTarget {
   return parseNameArgument(text, "lock", "NAME");

@@ -1,11 +1,13 @@
 /**
- * A command that runs while a lock is held: it inherits the standard streams, has the hold in its environment, gets
- * this process's signals, and is terminated when the hold is lost.
+ * A command that runs while a lock is held: it inherits the standard streams, has the hold in its environment, and gets
+ * this process's signals. When the hold is lost, the command and the processes that it has started are terminated. After
+ * a signal to end, all of them have ended before the lock is released.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { LockHandle } from "../index.ts";
+import { type CommandProcesses, groupOf, processesWith } from "./command-processes.ts";
 import { escapeControls } from "./displayed-text.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -13,19 +15,33 @@ import type { Terminal } from "./terminal.ts";
 export interface LockedCommand {
   /** The program and its arguments. */
   readonly words: readonly string[];
-  /** After a lost hold, how long the command may take to end before it is killed, in milliseconds. */
+  /** How long processes that must end may take before they are killed, in milliseconds. */
   readonly killAfterMs: number;
 }
 
-/** Signals that end a command. A terminal also sends the first two to the command itself. */
+/** Signals that end a command with all that it has started. A terminal itself sends the first two to all of them. */
 const terminalSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
-const forwardedSignals: readonly NodeJS.Signals[] = [...terminalSignals, "SIGTERM", "SIGHUP", "SIGUSR2"];
+const endingSignals: readonly NodeJS.Signals[] = [...terminalSignals, "SIGTERM", "SIGHUP"];
+/** Signals with a meaning of their own, for the command alone: most programs would end. */
+const ownSignals: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
+
+/** Time between two looks at the processes that must end, in milliseconds. */
+const pollMs = 50;
+/** Killed processes are gone at once, unless the system keeps them: then nobody waits longer than this, in milliseconds. */
+const killedMsMax = 2_000;
 
 /** The exit codes of shells for a command that cannot be found, or cannot be run. */
 const notFoundCode = 127;
 const notRunnableCode = 126;
 /** Shells add this to the number of the signal that ended a command. */
 const signalCodeBase = 128;
+
+/** How a command ended. */
+interface End {
+  readonly exitCode: number;
+  /** False if it could not be started. */
+  readonly hasRun: boolean;
+}
 
 /**
  * Runs a command while a lock is held.
@@ -38,29 +54,76 @@ export async function runWithLock(
   { words, killAfterMs }: LockedCommand,
 ): Promise<number> {
   const [program = "", ...parameters] = words;
+  const isAtTerminal = [terminal.stdin, terminal.stdout, terminal.stderr].some(({ isTTY }) => isTTY === true);
+  const variables = holdVariables(handle);
   const child = spawn(program, parameters, {
     cwd: terminal.workingDirectory,
-    env: { ...terminal.environment, ...holdVariables(handle) },
+    env: { ...terminal.environment, ...variables },
     stdio: "inherit",
+    // In a process group of its own.
+    detached: !isAtTerminal,
   });
-  const stopForwarding = forwardSignals(terminal, child);
-  let stopKilling: () => void = () => undefined;
-  const terminate = () => {
-    terminal.stderr.write(`quoinctl: the lock is lost, and the command is terminated\n`);
-    child.kill("SIGTERM");
-    stopKilling = terminal.runtime.after(killAfterMs, () => child.kill("SIGKILL"));
-  };
-  handle.signal.addEventListener("abort", terminate, { once: true });
-  if (handle.signal.aborted) terminate();
+  const processes = isAtTerminal ? processesWith(variables, child) : groupOf(child);
+  const received = new Set<NodeJS.Signals>();
+  const stopForwarding = forwardSignals(terminal, child, (signal) => {
+    received.add(signal);
+    if (!isAtTerminal || !terminalSignals.includes(signal)) processes.signal(signal);
+  });
+  const termination = new Termination(terminal, processes, killAfterMs);
+  const onLost = () => termination.begin("the lock is lost, and the command is terminated");
+  handle.signal.addEventListener("abort", onLost, { once: true });
   try {
-    return await new Promise<number>((resolve) => {
-      child.once("error", (error) => resolve(explainFailedStart(terminal, program, error)));
-      child.once("exit", (code, signal) => resolve(exitCodeOf(code, signal)));
+    if (handle.signal.aborted) onLost();
+    const { exitCode, hasRun } = await new Promise<End>((resolve) => {
+      child.once("error", (error) =>
+        resolve({ exitCode: explainFailedStart(terminal, program, error), hasRun: false }),
+      );
+      child.once("exit", (code, signal) => resolve({ exitCode: exitCodeOf(code, signal), hasRun: true }));
     });
+    if (hasRun && isEndFor(received, exitCode) && processes.areRunning()) {
+      termination.begin("the command has ended, and the processes that it has left are terminated");
+    }
+    await termination.finished();
+    return exitCode;
   } finally {
-    handle.signal.removeEventListener("abort", terminate);
-    stopKilling();
+    handle.signal.removeEventListener("abort", onLost);
     stopForwarding();
+  }
+}
+
+/** SIGTERM, then SIGKILL, for all processes of a command. */
+class Termination {
+  readonly #terminal: Terminal;
+  readonly #processes: CommandProcesses;
+  readonly #killAfterMs: number;
+  #stopKilling: (() => void) | null = null;
+  #isKilled = false;
+
+  constructor(terminal: Terminal, processes: CommandProcesses, killAfterMs: number) {
+    this.#terminal = terminal;
+    this.#processes = processes;
+    this.#killAfterMs = killAfterMs;
+  }
+
+  /** Only the first call has an effect. */
+  begin(reason: string): void {
+    if (this.#stopKilling !== null) return;
+    this.#terminal.stderr.write(`quoinctl: ${reason}\n`);
+    this.#processes.signal("SIGTERM");
+    this.#stopKilling = this.#terminal.runtime.after(this.#killAfterMs, () => {
+      this.#isKilled = true;
+      this.#processes.signal("SIGKILL");
+    });
+  }
+
+  /** Resolves when no process is left, or at once if the termination has not begun. */
+  async finished(): Promise<void> {
+    if (this.#stopKilling === null) return;
+    for (let killedMs = 0; killedMs < killedMsMax && this.#processes.areRunning(); ) {
+      await this.#terminal.runtime.sleep(pollMs, undefined);
+      if (this.#isKilled) killedMs += pollMs;
+    }
+    this.#stopKilling();
   }
 }
 
@@ -74,18 +137,24 @@ function holdVariables({ namespace, name, token, owner }: LockHandle): Record<st
 }
 
 /** A listener keeps a signal from ending this process, which must release a lock first. */
-function forwardSignals({ signals, stdin }: Terminal, child: ChildProcess): () => void {
-  const isAtTerminal = stdin.isTTY === true;
-  const listeners = forwardedSignals.map((signal) => {
-    const listener = () => {
-      if (!isAtTerminal || !terminalSignals.includes(signal)) child.kill(signal);
-    };
-    signals.on(signal, listener);
-    return { signal, listener };
-  });
+function forwardSignals(
+  { signals }: Terminal,
+  child: ChildProcess,
+  onEndingSignal: (signal: NodeJS.Signals) => void,
+): () => void {
+  const listeners = [
+    ...endingSignals.map((signal) => ({ signal, listener: () => onEndingSignal(signal) })),
+    ...ownSignals.map((signal) => ({ signal, listener: () => child.kill(signal) })),
+  ];
+  for (const { signal, listener } of listeners) signals.on(signal, listener);
   return () => {
     for (const { signal, listener } of listeners) signals.off(signal, listener);
   };
+}
+
+/** Whether these signals mean the end of the work. Many programs go on after Ctrl-C, and end later for other reasons. */
+function isEndFor(received: ReadonlySet<NodeJS.Signals>, exitCode: number): boolean {
+  return [...received].some((signal) => !terminalSignals.includes(signal) || exitCode !== 0);
 }
 
 function explainFailedStart(terminal: Terminal, program: string, error: Error): number {

@@ -3,7 +3,14 @@ import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { Client, compressionAlgorithms, credentials, Metadata } from "@grpc/grpc-js";
-import { GetKeyRequest, PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
+import {
+  AcquireLockRequest,
+  CreateLockRequest,
+  GetKeyRequest,
+  PutKeyRequest,
+  serviceDefinitions,
+  WatchKeysRequest,
+} from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
@@ -14,6 +21,7 @@ import { WireCall } from "./wire-call.ts";
 
 const { getKey, putKey } = serviceDefinitions.KeyValueService;
 const { watchKeys } = serviceDefinitions.WatchService;
+const { acquireLock, createLock } = serviceDefinitions.LockService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k", value: Buffer.from("v") });
 const PUT_FRAME = grpcFrame(PutKeyRequest.encode(PUT).finish());
 
@@ -300,13 +308,20 @@ describe("the host of Quoin", () => {
     const owner = ports.caller(token);
     expect((await owner.call(putKey, { ...PUT, value: Buffer.alloc(1_000_000) })).code).to.equal("OK");
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
+    const lock = { namespace: "default", name: "l" };
+    expect((await owner.call(createLock, CreateLockRequest.fromPartial({ ...lock, ttlSeconds: 60n }))).code).to.equal(
+      "OK",
+    );
     const get = grpcFrame(GetKeyRequest.encode(GetKeyRequest.fromPartial({ namespace: "default", key: "k" })).finish());
-    const begin = (more = {}) => {
+    const acquire = grpcFrame(
+      AcquireLockRequest.encode(AcquireLockRequest.fromPartial({ ...lock, owner: "o" })).finish(),
+    );
+    const begin = (more = {}, path: string = getKey.path, message = get) => {
       const stream = session.request({
-        ...{ ":method": "POST", ":path": getKey.path, "content-type": "application/grpc", te: "trailers" },
+        ...{ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" },
         ...{ ...rawHeaders(), ...more },
       });
-      stream.end(get);
+      stream.end(message);
       const status = new Promise((resolve) => {
         stream.once("response", (fields) => "grpc-status" in fields && resolve(fields["grpc-status"]));
         stream.once("trailers", (fields) => resolve(fields["grpc-status"]));
@@ -318,6 +333,10 @@ describe("the host of Quoin", () => {
     const waiting = Array.from({ length: 20 }, () => begin());
     const late = begin({ "grpc-timeout": "50m" });
     expect(await late.status).to.equal("4");
+    // What may wait for a lock does not take a place of those that wait for the client.
+    const acquired = begin({}, acquireLock.path, acquire);
+    acquired.stream.resume();
+    await acquired.responded;
     expect(waiting.map(({ stream }) => stream.aborted || stream.destroyed)).to.not.include(true);
     for (const { stream } of [...first, ...waiting]) {
       stream.resume();

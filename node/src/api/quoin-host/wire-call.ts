@@ -267,9 +267,12 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     }
   }
 
-  /** Passes the request to the handler, or lets it wait while the client does not take the answers before it. */
+  /**
+   * Passes the request to the handler, or lets it wait while the client does not take the answers before it. A stream or
+   * a wait for a lock begins at once: its answer may come late, and is small, or is sent as the client takes it.
+   */
   #start(): void {
-    if (this.method.responseStream || this.#surroundings.connection.mayAnswer(this.#stream)) {
+    if (this.method.calls.mayWait || this.#surroundings.connection.mayAnswer(this.#stream)) {
       this.#run();
     } else {
       clearTimeout(this.#timer);

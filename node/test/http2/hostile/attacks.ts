@@ -175,9 +175,10 @@ export const ATTACKS: readonly Attack[] = [
     refusal: null,
     memoryMebibytesMax: withWaitingAnswers,
     run: (target) => {
-      // A connection has at most 16 MiB of waiting answers, so 16 of them may keep theirs.
-      const twice = { ...target, scale: { ...target.scale, connections: 2 * target.scale.connections } };
-      return hold(twice, NO_WINDOW, (connection) => openStreams(target, connection, getRequest), true);
+      // At most 16 MiB of waiting answers are made for each connection, so 16 connections may keep theirs.
+      const connections = Math.ceil(1.5 * target.scale.connections);
+      const more = { ...target, scale: { ...target.scale, connections, streams: Math.ceil(target.scale.streams / 2) } };
+      return hold(more, NO_WINDOW, (connection) => openStreams(more, connection, getRequest), true);
     },
   },
   {

@@ -2,7 +2,9 @@
 
 import { render } from "preact";
 import { App } from "./app/index.ts";
+import { showNamesEscaped } from "./ui/index.ts";
 
+showNamesEscaped();
 const place = document.getElementById("console");
 if (place !== null) {
   render(<App />, place);

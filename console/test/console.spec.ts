@@ -246,6 +246,24 @@ describe("the console in a browser", function () {
     await main(page).getByText(`+ ${MARKUP} changed`).waitFor();
   });
 
+  it("shows characters of names that cannot be seen, and deletes such a key", async () => {
+    const namespace = "unseen";
+    await client.keyValue.createNamespace(namespace);
+    for (const key of ["cr", "cr\r", "a\u202eb"]) {
+      await client.keyValue.put(namespace, key, "line one\nline two");
+    }
+    const page = await openAsOwner();
+    await show(page, `#/keys/${namespace}`);
+    await page.getByRole("link", { name: "cr\\r", exact: true }).click();
+    await page.getByRole("heading", { name: "cr\\r", exact: true }).waitFor();
+    expect(await page.locator("tbody th").allTextContents()).to.deep.equal(["a\\u{202e}b", "cr", "cr\\r"]);
+    expect(await page.locator("pre.value-text").textContent()).to.equal("line one\nline two");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await submit(page, { Confirmation: "cr\\r" }, "Delete");
+    await until("the deletion", async () => (await client.keyValue.list(namespace)).items.length === 2);
+    await client.keyValue.get(namespace, "cr");
+  });
+
   it("shows a change of the chosen key as it happens", async () => {
     const page = await openAsOwner();
     await client.keyValue.put(SHOP, "live", "before");

@@ -13,6 +13,7 @@ export {
   shortCountText,
   sizeText,
 } from "./quantities.ts";
+export { shownText } from "./shown-text.ts";
 export {
   bestForm,
   editableValue,

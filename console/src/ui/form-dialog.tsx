@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
+import { shownText } from "../text/index.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { TextField } from "./fields.tsx";
@@ -15,7 +16,7 @@ export interface FormDialogProps {
   /** Text of the button, such as `Create`. */
   readonly action: string;
   readonly isDanger?: boolean;
-  /** Text that the person must type before the action is possible; absent = none. */
+  /** Text that the person must type, as it is shown, before the action is possible; absent = none. */
   readonly confirmation?: string;
   /** Makes the call. */
   readonly onSubmit: () => Promise<void>;
@@ -52,7 +53,9 @@ export function FormDialog(props: FormDialogProps): JSX.Element {
           <Button
             type="submit"
             kind={isDanger ? "danger" : "primary"}
-            isDisabled={submission.isSending.value || (confirmation !== undefined && typed.value !== confirmation)}
+            isDisabled={
+              submission.isSending.value || (confirmation !== undefined && typed.value !== shownText(confirmation))
+            }
           >
             {action}
           </Button>

@@ -15,6 +15,7 @@ export { Meter } from "./meter.tsx";
 export { Problem } from "./problem.tsx";
 export { Properties } from "./properties.tsx";
 export { SearchField } from "./search-field.tsx";
+export { showNamesEscaped } from "./shown-names.ts";
 export { Sparkline } from "./sparkline.tsx";
 export { type Column, Table } from "./table.tsx";
 export { Tile } from "./tile.tsx";

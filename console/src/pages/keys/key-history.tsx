@@ -101,7 +101,7 @@ function Difference({ before, after }: { readonly before: string; readonly after
   return (
     <pre class="difference">
       {lines.map(({ kind, text }, at) => (
-        <span key={at} class={`difference-${kind}`}>
+        <span key={at} class={`difference-${kind}`} data-value>
           {`${MARKS[kind]}${text}\n`}
         </span>
       ))}

@@ -72,7 +72,7 @@ describe("API keys of the SDK", () => {
     answers = [UNKNOWN, [200, { api_key_id: ID, revoked: true, revoked_at: LISTED.last_used_at }]];
     expect(await client.keys.revoke(ID)).to.deep.equal({ apiKeyId: ID, revokedAtMs: Date.parse("2030-01-02") });
     answers = [[404, { error: "none", code: "key_not_found" }]];
-    expect(await failure(client.keys.revoke("a/b"))).to.include({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND" });
+    expect(await failure(client.keys.revoke("a/b"))).to.include({ code: "NOT_FOUND", reason: "API_KEY_NOT_FOUND" });
     expect(lines()).to.deep.equal([`DELETE /keys/${ID}`, `DELETE /keys/${ID}`, "DELETE /keys/a%2Fb"]);
   });
 

@@ -85,20 +85,20 @@ describe("exchangeApiKey", () => {
   });
 
   const refusals = [
-    [400, "invalid_request", "INVALID_ARGUMENT"],
-    [401, "invalid_api_key", "UNAUTHENTICATED"],
-    [404, "not_found", "UNIMPLEMENTED"],
-    [429, "rate_limited", "RESOURCE_EXHAUSTED"],
-    [418, "teapot", "UNKNOWN"],
+    [400, "invalid_request", "INVALID_ARGUMENT", "BAD_FIELD"],
+    [401, "invalid_api_key", "UNAUTHENTICATED", "INVALID_API_KEY"],
+    [404, "not_found", "UNIMPLEMENTED", "NOT_FOUND"],
+    [429, "rate_limited", "RESOURCE_EXHAUSTED", "RATE_LIMITED"],
+    [418, "teapot", "UNKNOWN", "TEAPOT"],
   ] as const;
-  for (const [status, code, expected] of refusals) {
+  for (const [status, code, expected, reason] of refusals) {
     it(`takes HTTP status ${status} as ${expected}, and tries no other member`, async () => {
       const first = await start(() => ({ status, body: { error: `because ${code}`, code } }));
       const second = await start();
       const error = await secretFailure(exchange([first.url, second.url]));
       expect(error).to.include({
         code: expected,
-        reason: code.toUpperCase(),
+        reason,
         message: `because ${code}`,
         outcome: "not-executed",
       });

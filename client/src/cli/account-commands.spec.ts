@@ -255,17 +255,17 @@ describe("quoinctl and accounts", () => {
   });
 
   it("prints the reason of a refusal, with the exit code", async () => {
-    for (const [status, code, exitCode] of [
-      [403, "insufficient_role", 1],
-      [404, "user_not_found", 1],
-      [409, "last_owner", 1],
-      [503, "unavailable", 3],
-      [504, "timeout", 3],
+    for (const [status, code, exitCode, reason] of [
+      [403, "insufficient_role", 1, "ACCESS_DENIED"],
+      [404, "user_not_found", 1, "USER_NOT_FOUND"],
+      [409, "last_owner", 1, "LAST_OWNER"],
+      [503, "unavailable", 3, "UNAVAILABLE"],
+      [504, "timeout", 3, "DEADLINE"],
     ] as const) {
       answers = [[status, { error: "because", code }]];
       const { code: ended, err, out } = await quoinctl(["user", "delete", ID]);
       expect([ended, out]).to.deep.equal([exitCode, ""]);
-      expect(err).to.include(`because (${code.toUpperCase()})`);
+      expect(err).to.include(`because (${reason})`);
     }
     expect((await quoinctl(["user", "create", "a@b"])).code, "without --namespaces").to.equal(2);
     expect((await quoinctl(["user", "create", "a@b", "--namespaces", "*", "--role", "root"])).code).to.equal(2);

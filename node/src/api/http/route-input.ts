@@ -1,7 +1,7 @@
 /**
  * Reads the parameters of a request by the declaration of its route: first the path, then headers, then the query. The
- * first bad parameter is refused by name. In the query, one that is not declared comes first: it may be a misspelt one
- * that is missing. Other headers are ignored.
+ * first bad parameter is refused by name. A parameter of the query that is not declared may be a misspelt one that is
+ * missing: then the refusal has the code of the missing one, and names the other. Other headers are ignored.
  */
 
 import type { Request } from "express";
@@ -36,11 +36,12 @@ function mediaTypeOf({ success: { schema, types = [] } }: Route, request: Reques
 
 function readQuery(declared: Parameters, request: Request): Readonly<Record<string, unknown>> {
   const values = parseQuery(splitTarget(request).query);
-  for (const name of values.keys()) {
-    if (!Object.hasOwn(declared, name)) {
-      const problem = unknownName(name, "the query", Object.keys(declared));
-      throw new HttpError("invalid_request", `${beginningOf(name)} ${problem}`);
-    }
+  const unknown = values.keys().find((name) => !Object.hasOwn(declared, name));
+  const missing = Object.entries(declared).find(([name, { isRequired }]) => isRequired && !values.has(name));
+  if (unknown !== undefined) {
+    const problem = unknownName(unknown, "the query", Object.keys(declared));
+    const { missingCode, badCode = "invalid_request" } = missing?.[1] ?? {};
+    throw new HttpError(missingCode ?? badCode, `${beginningOf(unknown)} ${problem}`);
   }
   return readAll(declared, "invalid_request", (name) => values.get(name) ?? []);
 }

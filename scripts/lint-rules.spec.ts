@@ -186,6 +186,7 @@ const examples: readonly Example[] = [
   allowed("operator/src/plan/a.ts", `import "../generated/a.ts";`),
   refused("operator/src/render/a.ts", `import "../plan/index.ts";`, "Imports of the operator point one way"),
   allowed("operator/src/render/a.ts", `import "node:crypto";`),
+  allowed("operator/src/render/a.ts", `import "../quantity/index.ts";`),
   allowed("operator/src/plan/b.spec.ts", `import "../../test/index.ts";`),
   refused("operator/src/plan/a.ts", `import "../../test/index.ts";`, "Imports of the operator point one way"),
   ...["plan", "render", "status"].flatMap((room) => {

@@ -7,7 +7,7 @@
  */
 import { type CelInput, CelScalar, celEnv, celFunc, celMethod, isCelError, parse, plan } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
-import { amountOf } from "../src/plan/index.ts";
+import { amountOf } from "../src/quantity/index.ts";
 import type { DefinitionSchema } from "./definition.ts";
 
 const env = celEnv({

@@ -27,7 +27,7 @@ const ownSignals: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
 
 /** Time between two looks at the processes that must end, in milliseconds. */
 const pollMs = 50;
-/** Killed processes are gone at once, unless the system keeps them: then nobody waits longer than this, in milliseconds. */
+/** Killed processes are gone at once, unless the system keeps them. Maximum wait for them, in milliseconds. */
 const killedMsMax = 2_000;
 
 /** The exit codes of shells for a command that cannot be found, or cannot be run. */

@@ -15,7 +15,8 @@ describe("names in the console", () => {
     else options.vnode = vnode;
   });
 
-  const childrenOf = ({ props }: { readonly props: object }): unknown => ("children" in props ? props.children : undefined);
+  const childrenOf = ({ props }: { readonly props: object }): unknown =>
+    "children" in props ? props.children : undefined;
 
   it("are escaped in every element, in fragments and lists", () => {
     expect(childrenOf(h("td", null, NAME))).to.equal(SHOWN);

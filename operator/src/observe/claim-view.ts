@@ -1,7 +1,8 @@
 /** A claim as the planner sees it. */
 import type { V1PersistentVolumeClaim } from "@kubernetes/client-node";
 import type { Wire } from "../kube/index.ts";
-import { type ClaimView, type CoordinationCluster, type Identity, parseQuantity } from "../plan/index.ts";
+import type { ClaimView, CoordinationCluster, Identity } from "../plan/index.ts";
+import { parseQuantity } from "../quantity/index.ts";
 import { CLUSTER_ID, MEMBER_ID } from "./annotations.ts";
 import { numberOf, timeOf } from "./pod-view.ts";
 

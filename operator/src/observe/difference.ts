@@ -3,7 +3,7 @@
  * quantities are equal if their amounts are.
  */
 import { createHash } from "node:crypto";
-import { amountOf } from "../plan/index.ts";
+import { amountOf } from "../quantity/index.ts";
 
 /** @returns whether the object has all wanted fields */
 export function covers(live: unknown, wanted: unknown): boolean {

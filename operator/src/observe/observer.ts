@@ -13,7 +13,8 @@ import {
   type Reference,
 } from "../kube/index.ts";
 import type { MemberAddress, MemberClient } from "../members/index.ts";
-import { type CoordinationCluster, type Identity, type Observed, parseQuantity, type Refusal } from "../plan/index.ts";
+import type { CoordinationCluster, Identity, Observed, Refusal } from "../plan/index.ts";
+import { parseQuantity } from "../quantity/index.ts";
 import { type Manifest, metadataOf, namesOf, namespaceOf, renderBudget, type Settings } from "../render/index.ts";
 import type { Problem, Surroundings } from "../status/index.ts";
 import { adoptionWrite, encryptionRefusal } from "./adoption.ts";

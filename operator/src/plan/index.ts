@@ -9,7 +9,6 @@ export type * from "./plan.ts";
 export type { Failure } from "./plan.ts";
 export { plan } from "./planner.ts";
 export { budgetBlocker } from "./pod-rules.ts";
-export { amountOf, parseQuantity } from "./quantity.ts";
 export { quorumOf } from "./quorum.ts";
 export { quorumLossOf } from "./quorum-loss.ts";
 export type * from "./recovery.ts";

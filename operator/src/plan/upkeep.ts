@@ -1,9 +1,10 @@
 /** Upkeep: idempotent work of every pass. It never changes the membership. */
+
 import type { ClusterSpec } from "../generated/coordination-cluster.ts";
+import { parseQuantity } from "../quantity/index.ts";
 import { type Facts, votersOf } from "./facts.ts";
 import type { ClaimView, Configuration, Drift, MemberRole, PodView } from "./observed.ts";
 import type { Blocker, Upkeep } from "./plan.ts";
-import { parseQuantity } from "./quantity.ts";
 import { minAvailableOf } from "./quorum.ts";
 import { compareVersions, isSkewed } from "./version.ts";
 import { objectOf } from "./volume-rules.ts";

@@ -12,7 +12,7 @@ import type {
   V1VolumeMount,
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
-import { parseQuantity } from "../plan/index.ts";
+import { parseQuantity } from "../quantity/index.ts";
 import {
   type BackupPlan,
   backupArguments,

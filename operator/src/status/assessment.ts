@@ -8,7 +8,6 @@ import {
   obstacleOf,
   type Plan,
   type PodView,
-  parseQuantity,
   type QuorumLoss,
   quorumLossOf,
   quorumOf,
@@ -16,6 +15,7 @@ import {
   sentenceOf,
   votersOf,
 } from "../plan/index.ts";
+import { parseQuantity } from "../quantity/index.ts";
 import type { BackupView } from "./backup.ts";
 
 /** Limit of the definition, in characters. */

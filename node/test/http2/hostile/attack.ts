@@ -45,8 +45,7 @@ export const FULL_SCALE: AttackScale = {
 /** A size that takes a few seconds. */
 export const SHORT_SCALE: AttackScale = {
   idleConnections: 400,
-  // Each may queue 16 MiB, so 16 of them fill what all together may have, and no more.
-  connections: 18,
+  connections: 16,
   streams: 200,
   resets: 30_000,
   holdMs: 500,

@@ -177,7 +177,9 @@ export const ATTACKS: readonly Attack[] = [
     run: (target) => {
       // At most 16 MiB of waiting answers are made for each connection, so 16 connections may keep theirs.
       const connections = Math.ceil(1.5 * target.scale.connections);
-      const more = { ...target, scale: { ...target.scale, connections, streams: Math.ceil(target.scale.streams / 2) } };
+      // With more reads at a time, a busy machine needs longer than the other client waits.
+      const streams = Math.min(Math.ceil(target.scale.streams / 2), 250);
+      const more = { ...target, scale: { ...target.scale, connections, streams } };
       return hold(more, NO_WINDOW, (connection) => openStreams(more, connection, getRequest), true);
     },
   },

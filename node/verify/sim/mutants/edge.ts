@@ -91,8 +91,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     name: "misspelt-parameters-ignored",
     pitfall: "limits",
     file: "api/http/route-input.ts",
-    find: "    if (!Object.hasOwn(declared, name)) {",
-    replace: '    if (name === "" && !Object.hasOwn(declared, name)) {',
+    find: "  if (unknown !== undefined) {",
+    replace: '  if (unknown === "") {',
   },
   {
     name: "tokens-of-any-length",

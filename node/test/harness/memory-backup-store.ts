@@ -62,6 +62,8 @@ export class MemoryBackupStore implements BackupStore {
   readonly #bucket: MemoryBucket;
   /** Whether every request fails. */
   isAway = false;
+  /** How often the objects were listed. */
+  listings = 0;
 
   constructor(bucket: MemoryBucket) {
     this.#bucket = bucket;
@@ -90,6 +92,7 @@ export class MemoryBackupStore implements BackupStore {
   }
 
   async *list(prefix: string): AsyncGenerator<StoredObject, void, undefined> {
+    this.listings++;
     await this.#pass("list", prefix);
     yield* this.#bucket.listing.filter(({ name }) => name.startsWith(prefix));
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -252,12 +252,14 @@ describe("a replacement of the state, on a disk", function () {
   });
 
   it("ends the member when its directory cannot be made", async () => {
-    rmSync(directory, { recursive: true });
+    // The open store may make files while a directory is removed, which then stays.
+    const away = `${directory}-away`;
+    renameSync(directory, away);
     store.beginReplacement(() => undefined);
     const [error] = await until("the failure", () => fatal.length > 0 && fatal);
+    renameSync(away, directory);
     expect([error?.kind, error?.message]).to.deep.equal(["io", error?.message]);
     expect(error?.message).to.include("the state cannot be replaced: ENOENT");
-    mkdirSync(directory);
   });
 
   it("ends the member when the pointer cannot be replaced, with the former state still live", async () => {

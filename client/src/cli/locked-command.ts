@@ -80,7 +80,9 @@ export async function runWithLock(
       );
       child.once("exit", (code, signal) => resolve({ exitCode: exitCodeOf(code, signal), hasRun: true }));
     });
-    if (hasRun && isEndFor(received, exitCode) && processes.areRunning()) {
+    // The end of the command may be seen before the signal of the terminal that ended it.
+    const isEnd = (isAtTerminal && isEndByTerminal(exitCode)) || isEndFor(received, exitCode);
+    if (hasRun && isEnd && processes.areRunning()) {
       termination.begin("the command has ended, and the processes that it has left are terminated");
     }
     await termination.finished();
@@ -150,6 +152,11 @@ function forwardSignals(
   return () => {
     for (const { signal, listener } of listeners) signals.off(signal, listener);
   };
+}
+
+/** Whether the exit code is that of a program that Ctrl-C or the like has ended. */
+function isEndByTerminal(exitCode: number): boolean {
+  return terminalSignals.some((signal) => exitCode === signalCodeBase + constants.signals[signal]);
 }
 
 /** Whether these signals mean the end of the work. Many programs go on after Ctrl-C, and end later for other reasons. */

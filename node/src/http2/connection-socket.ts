@@ -109,27 +109,22 @@ export class ConnectionSocket implements TurnWriter {
     const bytes = this.#rest;
     let nowMs = performance.now();
     const endMs = nowMs + TURN_MS;
-    while (this.#restFrom < bytes.length && connection.closeResult === null) {
-      if (!connection.isReading) {
-        this.#isPaused = true;
-        this.#socket.pause();
-        return;
-      }
-      if (nowMs >= endMs) {
-        this.#yield();
-        return;
-      }
+    while (this.#restFrom < bytes.length && connection.isReading && nowMs < endMs) {
       const to = Math.min(this.#restFrom + PIECE_BYTES, bytes.length);
       const from = this.#restFrom;
       this.#restFrom = to;
       connection.receive(bytes, from, to, nowMs);
       nowMs = performance.now();
     }
-    this.#rest = NO_BYTES;
-    this.#restFrom = 0;
+    if (this.#restFrom === bytes.length || connection.closeResult !== null) {
+      this.#rest = NO_BYTES;
+      this.#restFrom = 0;
+    }
     if (!connection.isReading && connection.closeResult === null) {
       this.#isPaused = true;
       this.#socket.pause();
+    } else if (this.#rest.length > 0) {
+      this.#yield();
     }
   }
 

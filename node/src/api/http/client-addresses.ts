@@ -75,6 +75,12 @@ export class ClientAddresses {
     return connection;
   }
 
+  /** Whether one more refusal closes the connection of the request. */
+  isAtLimit(request: IncomingMessage): boolean {
+    // Nearly never, so the address is not found out for each request.
+    return this.#connections.get(request.socket)?.connection.isAtLimit === true && this.connectionOf(request).isAtLimit;
+  }
+
   /** Notes how a request was answered that was no call: see `ClientConnection.noteRefusal`. */
   noteAnswer(request: IncomingMessage, { statusCode }: ServerResponse): void {
     if (statusCode >= REFUSAL && !request.socket.destroyed) {

@@ -89,7 +89,7 @@ export function createHttpServer(
   const broken = new WeakSet<Duplex>();
   server.on("request", (request, response) => {
     bodies.watch(request);
-    if (clients.connectionOf(request).isAtLimit) {
+    if (clients.isAtLimit(request)) {
       // So the client does not send another request on it.
       response.setHeader("Connection", "close");
     }

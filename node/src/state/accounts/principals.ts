@@ -192,8 +192,8 @@ export function addressInAnyCase(email: string): string {
 }
 
 /**
- * The user with this e-mail address, in any case: the one who has verified it, else the first who is to verify it.
- * Others may be about to verify it too: a user of one namespace cannot keep an address from those of another.
+ * The user with this e-mail address, in any case: the user who has verified it, or the first who was asked to. Others
+ * may have been asked too: a user of one namespace cannot keep an address from those of another.
  */
 export function readUserByEmail(reader: StateReader, email: string): User | undefined {
   const bytes = reader.get(emailRow(addressInAnyCase(email)));
@@ -390,7 +390,7 @@ export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   const isNew = transaction.get(apiKeyRow(apiKeyId)) === undefined;
   transaction.put(apiKeyRow(apiKeyId), writer.finish());
   if (isNew) {
-    const found = new RecordWriter().text(apiKeyId).finish();
+    const found = idRow(apiKeyId);
     transaction.put(apiKeyPrefixRow(apiKey.prefix), found);
     transaction.put(apiKeyByUserRow(userId, createdAtMs, apiKeyId), found);
   }
@@ -421,6 +421,11 @@ function countNamespaces(transaction: Transaction, before: readonly string[], af
   }
 }
 
+/** The value of a row that finds a record by something else than its id. */
+function idRow(id: string): Uint8Array {
+  return new RecordWriter().text(id).finish();
+}
+
 function countAt(reader: StateReader, key: Uint8Array): number | undefined {
   const bytes = reader.get(key);
   return bytes === undefined ? undefined : new RecordReader(bytes).uint53();
@@ -433,18 +438,18 @@ function claimAddress(transaction: Transaction, user: User, isVerified: boolean)
   const claim = addressClaimRow(address, user.userId);
   if (holder !== undefined && holder.userId !== user.userId) {
     if (!isVerified) {
-      transaction.put(claim, new RecordWriter().text(user.userId).finish());
+      transaction.put(claim, idRow(user.userId));
       return;
     }
-    transaction.put(addressClaimRow(address, holder.userId), new RecordWriter().text(holder.userId).finish());
+    transaction.put(addressClaimRow(address, holder.userId), idRow(holder.userId));
   }
-  transaction.put(emailRow(address), new RecordWriter().text(user.userId).finish());
+  transaction.put(emailRow(address), idRow(user.userId));
   if (transaction.get(claim) !== undefined) {
     transaction.delete(claim);
   }
 }
 
-/** The address is that of the next user who is to verify it, if this one had it. */
+/** If the user had the address, the next user who was asked to verify it gets it. */
 function releaseAddress(transaction: Transaction, user: User): void {
   const address = addressInAnyCase(user.email);
   const claim = addressClaimRow(address, user.userId);
@@ -457,7 +462,7 @@ function releaseAddress(transaction: Transaction, user: User): void {
     transaction.delete(emailRow(address));
   } else {
     transaction.delete(addressClaimRow(address, next.userId));
-    transaction.put(emailRow(address), new RecordWriter().text(next.userId).finish());
+    transaction.put(emailRow(address), idRow(next.userId));
   }
 }
 

@@ -79,8 +79,8 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
   }),
   gauge({
     name: "quoin_history_compact_revision",
-    help: "The first revision at which a watch can begin.",
-    read: served(({ state }) => readHistoryBounds(state).compactRevision),
+    help: "The first revision at which a watch can begin, in every namespace.",
+    read: served(({ state }) => readHistoryBounds(state).completeRevision),
   }),
 ];
 

@@ -293,6 +293,27 @@ describe("WatchHub", () => {
       expect(now.ended?.reason).to.equal("COMPACTED");
       expect(ahead.lines).to.deep.equal(["created 8:", "changes 10: 9 10"]);
     });
+
+    it("ends those of the namespace whose changes it lacks, and tells those of others everything", () => {
+      const watched = new WatchedLog({}, { revisionsMax: 4 });
+      watched.log.result({ kind: "create-namespace", namespace: "busy" });
+      const quiet = watched.watch("a");
+      const busy = watched.watch("a", { namespace: "busy" });
+      const ahead = watched.watch("a", { namespace: "busy", startRevision: 11 });
+      watched.time.drain();
+      const first = watched.log.revision;
+      for (const namespace of ["default", ...Array.from({ length: 9 }, () => "busy"), "default"]) {
+        watched.log.result(putOf("a", "v", { namespace }));
+      }
+      watched.trim();
+      watched.time.drain();
+      expect(busy.ended?.reason).to.equal("COMPACTED");
+      expect(busy.ended?.details.get("compact_revision")).to.equal(String(first + 9));
+      expect(ahead.lines).to.deep.equal(["created 10:", "changes 13: 11 12"]);
+      expect(quiet.lines).to.deep.equal([`created ${first}:`, `changes 13: ${first + 1} 13`]);
+      expect(() => watched.watch("a", { namespace: "busy", startRevision: first })).to.throw("no longer kept");
+      expect(watched.watch("a", { startRevision: first }).ended).to.equal(null);
+    });
   });
 
   describe("ends", () => {

@@ -10,7 +10,15 @@
  */
 
 import { invariant, mark } from "../primitives/index.ts";
-import { CoordinationError, completeFrom, readHistoryBounds, scanHistory } from "../state/index.ts";
+import {
+  CoordinationError,
+  compactRevisionOf,
+  completeFrom,
+  firstCompleteOf,
+  type HistoryBounds,
+  readHistoryBounds,
+  scanHistory,
+} from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
 import type { NamespaceStreams } from "./namespace-streams.ts";
 import { type OpenStream, type StreamSelection, selectedStreams } from "./open-stream.ts";
@@ -99,7 +107,7 @@ export class WatchHub {
   open(request: WatchRequest, subscriber: Subscriber): () => void {
     const replica = this.#scheduler.requireReplica();
     const { startRevision } = request;
-    const { compactRevision } = readHistoryBounds(replica.state);
+    const compactRevision = compactRevisionOf(replica.state, request.namespace);
     if (startRevision !== 0 && startRevision < compactRevision) {
       throw compacted(startRevision, compactRevision);
     }
@@ -182,16 +190,14 @@ export class WatchHub {
       invariant(revision === publishedRevision, "the revision never runs back");
       return;
     }
-    const keptFrom = completeFrom(readHistoryBounds(state));
-    if (keptFrom > publishedRevision + 1) {
-      mark("watch.skipped-by-snapshot");
-      this.#skipTo(source, keptFrom);
-      return;
+    const bounds = readHistoryBounds(state);
+    if (bounds.completeRevision > publishedRevision + 1) {
+      this.#skipMissing(source, bounds);
     }
     let revisions = 0;
     let bytes = 0;
     let readTo = revision;
-    scanHistory(state, publishedRevision + 1, revision, (read) => {
+    scanHistory(state, source.publishedRevision + 1, revision, (read) => {
       const published = shared(read);
       recent.add(published);
       this.#announce(published);
@@ -217,14 +223,23 @@ export class WatchHub {
     }
   }
 
-  /** A snapshot has brought a history that begins later. A watcher that needs the missing part ends in its turn. */
-  #skipTo(source: Source, keptFrom: number): void {
+  /**
+   * A snapshot has brought a history that begins later, or in which changes of some namespaces are missing. A watcher
+   * that needs the missing part ends in its turn.
+   */
+  #skipMissing(source: Source, bounds: HistoryBounds): void {
+    const { state } = source.replica;
     const firstMissed = source.publishedRevision + 1;
-    source.publishedRevision = keptFrom - 1;
-    source.recent = new RecentChanges(keptFrom, this.#limits.recentBytesMax);
+    const keptFrom = firstCompleteOf(bounds);
+    if (keptFrom > firstMissed) {
+      mark("watch.skipped-by-snapshot");
+      source.publishedRevision = keptFrom - 1;
+      source.recent = new RecentChanges(keptFrom, this.#limits.recentBytesMax);
+    }
     for (const watcher of this.#scheduler.streams) {
-      if (watcher.isLive && watcher.next < keptFrom) {
-        watcher.fallBehind(Math.max(firstMissed, watcher.next));
+      const from = Math.max(firstMissed, watcher.next);
+      if (watcher.isLive && from < completeFrom(state, watcher.request.namespace)) {
+        watcher.fallBehind(from);
         this.#scheduler.enqueue(watcher);
       }
     }
@@ -254,10 +269,10 @@ export class WatchHub {
   /** The next changes for a watcher that is behind. If they are gone, ends the watch and returns null. */
   #read({ replica, recent, publishedRevision }: Source, watcher: Watcher): readonly SharedChange[] | null {
     const { next, request } = watcher;
-    const bounds = readHistoryBounds(replica.state);
-    if (next < completeFrom(bounds)) {
+    const { state } = replica;
+    if (next < readHistoryBounds(state).completeRevision && next < completeFrom(state, request.namespace)) {
       mark("watch.compacted");
-      this.#dismiss(watcher, compacted(next, bounds.compactRevision));
+      this.#dismiss(watcher, compacted(next, compactRevisionOf(state, request.namespace)));
       return null;
     }
     const { messageBytes, readRevisionsMax, readBytesMax } = this.#limits;
@@ -283,7 +298,7 @@ export class WatchHub {
       recent.visit(next, visit);
     } else {
       mark("watch.read-from-history");
-      scanHistory(replica.state, next, publishedRevision, (read) => visit(shared(read)));
+      scanHistory(state, next, publishedRevision, (read) => visit(shared(read)));
     }
     watcher.onRead(readTo, readTo === publishedRevision);
     return changes;

@@ -14,12 +14,12 @@ import {
 import {
   type AcquireLock,
   CoordinationError,
+  compactRevisionOf,
   DEFAULT_STATE_LIMITS,
   dueLockTimers,
   expiredKeys,
   type KeyChange,
   type LockName,
-  readHistoryBounds,
 } from "../state/index.ts";
 import type { SharedChange } from "./shared-change.ts";
 import type { WatchMessage, WatchRequest } from "./subscriber.ts";
@@ -359,7 +359,7 @@ class Comparison {
 
   #open(request: WatchRequest, isQuick: boolean): void {
     const { log } = this.#watched;
-    const { compactRevision } = readHistoryBounds(log.store);
+    const compactRevision = compactRevisionOf(log.store, request.namespace);
     const isCompacted = request.startRevision !== 0 && request.startRevision < compactRevision;
     try {
       const opened = this.#watched.watch(Buffer.from(request.prefix).toString(), request, isQuick);
@@ -397,7 +397,7 @@ class Comparison {
       }
       if (session.reader.ended !== null) {
         // Only changes that the limits allow to drop may be missing, and the error must say so.
-        const { compactRevision } = readHistoryBounds(this.#watched.log.store);
+        const compactRevision = compactRevisionOf(this.#watched.log.store, session.request.namespace);
         expect([session.reader.ended.reason, compactRevision > session.revision + 1]).to.deep.equal([
           "COMPACTED",
           true,

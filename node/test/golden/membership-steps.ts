@@ -42,7 +42,9 @@ export function writeMaintenance(log: GoldenLog): void {
   log.cluster({ kind: "check-digest", index, digest });
   log.cluster({ kind: "tick" });
   log.cluster({ kind: "set-cluster-version", version: 3 });
-  log.cluster({ kind: "set-cluster-version", version: 4 });
+  for (const version of [4, 5, 6]) {
+    log.cluster({ kind: "set-cluster-version", version });
+  }
   const compact = { kind: "compact-history", subject: "administrator" } as const;
   log.cluster({ ...compact, revision: revision - 12, request: identityOf(203) });
   log.cluster({ ...compact, revision: revision - 12, request: identityOf(203) });

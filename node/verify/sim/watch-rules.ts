@@ -3,7 +3,7 @@
  * members keep, and compare each message with them when a member sends it.
  */
 
-import { type Command, type CoordinationError, readHistoryBounds, type StateReader } from "../../src/state/index.ts";
+import { type Command, type CoordinationError, compactRevisionOf, type StateReader } from "../../src/state/index.ts";
 import type { WatchMessage, WatchRequest } from "../../src/watch/index.ts";
 import { ExpectedChanges } from "./expected-changes.ts";
 import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
@@ -26,6 +26,8 @@ export interface SentStream {
 }
 
 const FOUNDING_REVISION = 1;
+/** Every stream is of this namespace. */
+const NAMESPACE = "default";
 
 export class WatchRules implements ReplayObserver {
   readonly #expected = { key: new ExpectedChanges(), lock: new ExpectedChanges() };
@@ -76,7 +78,7 @@ export class WatchRules implements ReplayObserver {
       this.#expected.lock.add(made);
     }
     if (kind === "trim-history" || kind === "compact-history") {
-      this.#compactRevision = readHistoryBounds(state).compactRevision;
+      this.#compactRevision = compactRevisionOf(state, NAMESPACE);
     }
   }
 

@@ -155,7 +155,7 @@ describe("a succession", () => {
     expect(bounds.compactRevision).to.equal(log.revision);
     expect(bounds.oldestRevision).to.be.above(0);
     log.lead({ kind: "trim-history", countMax: 100 });
-    expect(completeFrom(readHistoryBounds(log.store))).to.equal(log.revision);
+    expect(completeFrom(log.store, "default")).to.equal(log.revision);
     put("b");
     expect(readHistoryBounds(log.store).oldestRevision).to.equal(log.revision);
   });

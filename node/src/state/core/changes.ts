@@ -66,6 +66,12 @@ export function readChange(reader: RecordReader, revision: number): WatchedChang
     : readKeyChange(reader, kind, namespace, revision);
 }
 
+/** The namespace of the change whose bytes begin here. */
+export function readNamespace(reader: RecordReader): string {
+  reader.uint8();
+  return reader.name();
+}
+
 /** Writes the value of a removed key only once. */
 function writeKeyChange(writer: RecordWriter, { kind, current, previous }: KeyChange): void {
   writer.bytes(current.key).boolean(previous !== null);

@@ -49,9 +49,10 @@ export interface Cluster {
  * The newest cluster version that this release can run; new clusters start with it. Version 1 had neither event logs
  * nor usage, and counted less. Version 2 had event logs without namespaces, no namespace quotas, no password versions,
  * and hashed the raw bytes of requests. Version 3 could not be raised by an entry. In version 4 an address had one user, of
- * any namespace, unverified users could not be disabled, and neither users nor signing keys had a share.
+ * any namespace, unverified users could not be disabled, and neither users nor signing keys had a share. In
+ * version 5 namespaces had no shares of the history.
  */
-export const CLUSTER_VERSION = 5;
+export const CLUSTER_VERSION = 6;
 /** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 

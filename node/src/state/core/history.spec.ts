@@ -3,11 +3,11 @@ import { AppliedLog, requestOf } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import type { PutKey } from "../keys/index.ts";
 import type { WatchedChange } from "./changes.ts";
-import { isHistoryDue, type RevisionChanges, scanHistory } from "./history.ts";
+import { compactRevisionOf, isHistoryDue, type RevisionChanges, scanHistory } from "./history.ts";
 import { readHistoryBounds } from "./history-ledger.ts";
 import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "./limits.ts";
 import type { RequestIdentity } from "./principal.ts";
-import { HISTORY_BOUNDS_ROW, historyRow } from "./rows.ts";
+import { HISTORY_BOUNDS_ROW, historyRow, historyShareRow } from "./rows.ts";
 
 const NO_SLACK = { revisions: 0, ageMs: 0 };
 const KEY = Buffer.from("k");
@@ -128,7 +128,10 @@ describe("the history of changes", () => {
     expect(bytesOf(historyRow(4))).to.equal(`${tick}0000000101${name}000000016b01${second}${"00".repeat(8)}00000000`);
     const bytes = [2, 3, 4].reduce((sum, revision) => sum + (log.store.get(historyRow(revision))?.length ?? 0), 0);
     const count = (value: number) => value.toString(16).padStart(16, "0");
-    expect(bytesOf(HISTORY_BOUNDS_ROW)).to.equal(`${count(0)}${count(bytes)}${count(2)}${tick}`);
+    expect(bytesOf(HISTORY_BOUNDS_ROW)).to.equal(
+      `${[0, bytes, 2].map(count).join("")}${tick}${[2, 3, 0].map(count).join("")}`,
+    );
+    expect(bytesOf(historyShareRow("default"))).to.equal([3, bytes, 0, 2].map(count).join(""));
     expect(historyRow(2).toHex()).to.equal("770000000000000002");
   });
 
@@ -160,12 +163,14 @@ describe("the history of changes", () => {
     const isDue = (log: AppliedLog, history: Partial<HistoryLimits>, slack = NO_SLACK): boolean =>
       isHistoryDue(log.store, log.revision, log.tickMs, { ...DEFAULT_STATE_LIMITS.history, ...history }, slack);
 
-    /** The rows and the bounds agree. */
-    function expectBounds(log: AppliedLog, compactRevision: number): void {
+    /** The rows and the bounds agree; a watch can start at this revision. */
+    function expectBounds(log: AppliedLog, start: number): void {
       const history = historyOf(log);
-      expect(readHistoryBounds(log.store)).to.deep.equal({
-        compactRevision,
-        bytes: history.reduce((sum, { bytes }) => sum + bytes, 0),
+      const { bytes, rows, oldestRevision, oldestTickMs } = readHistoryBounds(log.store);
+      expect({ start: compactRevisionOf(log.store, "default"), bytes, rows, oldestRevision, oldestTickMs }).deep.equal({
+        start,
+        bytes: history.reduce((sum, row) => sum + row.bytes, 0),
+        rows: history.length,
         oldestRevision: history[0]?.revision ?? 0,
         oldestTickMs: history[0]?.tickMs ?? 0,
       });
@@ -228,9 +233,9 @@ describe("the history of changes", () => {
       }
       expect(isDue(log, { bytesMax })).to.equal(true);
       trim(log);
-      const { bytes, compactRevision } = readHistoryBounds(log.store);
+      const { bytes, completeRevision } = readHistoryBounds(log.store);
       expect(bytes).to.be.within(14_800, 15_000);
-      expectBounds(log, compactRevision);
+      expectBounds(log, completeRevision);
     });
 
     it("by the decision of apply alone, whatever the leader saw", () => {
@@ -253,7 +258,6 @@ describe("the history of changes", () => {
 
     const compact = (log: AppliedLog, revision: number, request: RequestIdentity | null = null) =>
       log.lead({ kind: "compact-history", revision, subject: "admin", request });
-    const compactRevisionOf = (log: AppliedLog) => readHistoryBounds(log.store).compactRevision;
 
     it("below a revision on request of an administrator, at once for readers and step by step on disk", () => {
       const log = new AppliedLog();
@@ -263,13 +267,13 @@ describe("the history of changes", () => {
       expect(isDue(log, {})).to.equal(false);
       const answer = { kind: "compact-history", compactRevision: 7, revision: 11 };
       expect(compact(log, 7)).to.deep.equal({ answer, replayed: "no" });
-      expect(compactRevisionOf(log)).to.equal(7);
+      expect(compactRevisionOf(log.store, "default")).to.equal(7);
       expect(revisions(log), "no long turn").to.have.length(10);
       for (const left of [8, 6, 5]) {
         expect(isDue(log, {})).to.equal(true);
         trim(log, 2);
         expect(revisions(log)).to.have.length(left);
-        expect(compactRevisionOf(log)).to.equal(7);
+        expect(compactRevisionOf(log.store, "default")).to.equal(7);
       }
       expect(isDue(log, {})).to.equal(false);
       expectBounds(log, 7);
@@ -322,6 +326,9 @@ describe("the history of changes", () => {
         log.execute(put(`k${at}`, "v"));
       }
       compact(log, 5);
+      trim(log);
+      expect(revisions(log)).to.deep.equal([5, 6, 7, 8, 9, 10, 11]);
+      expect(isDue(log, { revisionsMax: 3 })).to.equal(true);
       trim(log);
       expect(revisions(log)).to.deep.equal([9, 10, 11]);
       expectBounds(log, 9);

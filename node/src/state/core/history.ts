@@ -5,7 +5,8 @@
  * writes it (P42), equally on every member, and snapshots contain it. So any member can continue a watch of another.
  * The leader proposes to drop the oldest revisions, and apply decides again: from the compact revision on, nothing is
  * missing. An administrator may raise the compact revision. Watches can then no longer start below it, and later steps
- * drop the rows.
+ * drop the rows. What is too old goes for all namespaces alike. If the history is too large, the namespace with the most
+ * of it loses its oldest changes, and only its watches can no longer start there.
  *
  * The kept part changes with every revision. While entries are applied, its bounds are in memory, and their row is
  * written once for each batch. The digest covers the changes that determine them.
@@ -13,8 +14,9 @@
 
 import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { readChange, type WatchedChange, writeChange } from "./changes.ts";
+import { readChange, readNamespace, type WatchedChange, writeChange } from "./changes.ts";
 import { type HistoryBounds, readHistoryBounds } from "./history-ledger.ts";
+import { readShareCompactRevision } from "./history-shares.ts";
 import type { HistoryLimits } from "./limits.ts";
 import type { RequestIdentity } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
@@ -23,7 +25,7 @@ import { historyRow, tableRange } from "./rows.ts";
 import { historyLimitsOf } from "./settings.ts";
 import type { StateReader } from "./store.ts";
 
-/** Drops changes beyond the limits of the history, the oldest first, for at most this many revisions. */
+/** Drops changes beyond the limits of the history, for at most this many revisions. */
 export interface TrimHistory {
   readonly kind: "trim-history";
   readonly countMax: number;
@@ -50,9 +52,10 @@ export interface RevisionChanges {
 }
 
 const NUMBER_BYTES = 8;
+const NO_ROW_LEFT: Pick<HistoryBounds, "oldestRevision" | "oldestTickMs"> = { oldestRevision: 0, oldestTickMs: 0 };
 const ROW_KEY_BYTES = 1 + NUMBER_BYTES;
-/** How many bytes one command drops at most. It reads them in one turn of the event loop (S44). */
-const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
+/** How many bytes of rows one command examines at most. It reads them in one turn of the event loop (S44). */
+const EXAMINED_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * If the history is too large, one command frees this share of its limit, so that not every write must free a little.
  */
@@ -65,15 +68,32 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
   const row = encodeChanges(tickMs, changes);
   transaction.put(historyRow(revision), row);
   context.watch(changes);
-  history.add(revision, tickMs, row.length);
+  history.add((changes[0] as WatchedChange).namespace, revision, tickMs, row.length);
 }
 
 /**
- * The first revision from which on all changes have their rows. Compacted rows that are not yet dropped count; without
- * them it is the compact revision. An open watch can continue from there.
+ * The first revision from which on all changes of the namespace have their rows. Compacted rows that are not yet dropped
+ * count; without them it is the compact revision. An open watch can continue from there.
  */
-export function completeFrom({ compactRevision, oldestRevision }: HistoryBounds): number {
+export function completeFrom(reader: StateReader, namespace: string): number {
+  const bounds = readHistoryBounds(reader);
+  return shareFrom(reader, namespace, bounds, firstCompleteOf(bounds));
+}
+
+/** The same for namespaces whose share of the history was never the largest. */
+export function firstCompleteOf({ compactRevision, oldestRevision }: HistoryBounds): number {
   return oldestRevision === 0 ? compactRevision : Math.min(compactRevision, oldestRevision);
+}
+
+/** The first revision that a new watch of the namespace can start at. */
+export function compactRevisionOf(reader: StateReader, namespace: string): number {
+  const bounds = readHistoryBounds(reader);
+  return shareFrom(reader, namespace, bounds, bounds.compactRevision);
+}
+
+/** At or above `from`, where the share of the namespace is complete. Reads no row if every share is complete there. */
+function shareFrom(reader: StateReader, namespace: string, bounds: HistoryBounds, from: number): number {
+  return bounds.completeRevision > from ? Math.max(from, readShareCompactRevision(reader, namespace)) : from;
 }
 
 /** Calls `visit` for the revisions from ≤ revision ≤ to that changed something, ascending, until it returns false. */
@@ -103,47 +123,144 @@ export function isHistoryDue(
   unset: HistoryLimits,
   slack: { readonly revisions: number; readonly ageMs: number },
 ): boolean {
-  const { compactRevision, oldestRevision, oldestTickMs, bytes } = readHistoryBounds(reader);
+  const bounds = readHistoryBounds(reader);
+  const { compactRevision, oldestRevision, oldestTickMs, bytes } = bounds;
   if (oldestRevision === 0) {
     return false;
   }
   const limits = historyLimitsOf(reader, unset);
-  const isFar = oldestRevision <= revision - limits.revisionsMax - slack.revisions;
+  const isFar = isInShare(bounds, oldestRevision)
+    ? bounds.rows > limits.revisionsMax + slack.revisions
+    : oldestRevision <= revision - limits.revisionsMax - slack.revisions;
   const isOld = oldestTickMs < tickMs - limits.ageMsMax - slack.ageMs;
   return isFar || isOld || bytes > limits.bytesMax || oldestRevision < compactRevision;
 }
 
-/** Drops the oldest revisions that are beyond a limit or compacted, at most as many as the command allows. */
+/** Drops revisions that are beyond a limit or compacted, at most as many as the command allows. */
 export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
-  const { transaction, history, tickMs, revision, limits } = context;
+  const { transaction, history, limits } = context;
   const { revisionsMax, ageMsMax, bytesMax } = historyLimitsOf(transaction, limits.history);
+  const { bytes } = history.bounds;
+  const keptBytes = bytes > bytesMax ? bytesMax - Math.floor(bytesMax / FREED_SHARE) : bytesMax;
+  const hasDropped = dropOldest(context, { revisionsMax, ageMsMax, bytesMax: keptBytes }, countMax);
+  if (!hasDropped && history.bounds.rows > 0) {
+    dropFromLargest(context, { revisionsMax, ageMsMax, bytesMax: keptBytes }, countMax);
+  }
+}
+
+/**
+ * Drops the oldest rows if they are too old or compacted. Rows that are in no share, because the version of the cluster
+ * was raised later, also if the history is too large. Returns whether it has dropped any.
+ */
+function dropOldest(context: ApplyContext, limits: HistoryLimits, countMax: number): boolean {
+  const { transaction, history, tickMs, revision } = context;
   const { bounds } = history;
-  const keptBytes = bounds.bytes > bytesMax ? bytesMax - Math.floor(bytesMax / FREED_SHARE) : bytesMax;
-  let { bytes, compactRevision } = bounds;
-  let oldest: Pick<HistoryBounds, "oldestRevision" | "oldestTickMs"> = { oldestRevision: 0, oldestTickMs: 0 };
-  const gone: Uint8Array[] = [];
-  const { from, to } = tableRange("history");
-  transaction.scan(from, to, ({ key, value }) => {
-    const rowRevision = revisionOf(key);
-    const rowTickMs = readUint53(value, 0);
-    const isBeyond = rowRevision <= revision - revisionsMax || rowTickMs < tickMs - ageMsMax || bytes > keptBytes;
-    const isGivenUp = rowRevision < bounds.compactRevision;
-    if (!(isBeyond || isGivenUp) || gone.length >= countMax || bounds.bytes - bytes >= TRIMMED_BYTES_MAX) {
-      oldest = { oldestRevision: rowRevision, oldestTickMs: rowTickMs };
+  let { bytes, compactRevision, rows } = bounds;
+  let oldest = NO_ROW_LEFT;
+  const gone: HistoryRow[] = [];
+  scanRows(transaction, bounds.oldestRevision, (row) => {
+    const isTooOld = row.tickMs < tickMs - limits.ageMsMax || row.revision < bounds.compactRevision;
+    const isTooMuch = row.revision <= revision - limits.revisionsMax || bytes > limits.bytesMax;
+    const isBeyond = isTooOld || (isTooMuch && !isInShare(bounds, row.revision));
+    if (!isBeyond || gone.length >= countMax || bounds.bytes - bytes >= EXAMINED_BYTES_MAX) {
+      oldest = boundOf(row);
       return false;
     }
-    gone.push(key);
-    bytes -= value.length;
-    compactRevision = Math.max(compactRevision, rowRevision + 1);
+    gone.push(row);
+    bytes -= row.bytes;
+    rows -= Number(isInShare(bounds, row.revision));
+    compactRevision = Math.max(compactRevision, row.revision + 1);
     return true;
   });
   if (gone.length === 0) {
+    return false;
+  }
+  deleteRows(context, gone);
+  history.change({ ...bounds, ...oldest, compactRevision, bytes, rows });
+  history.shares.forgetEmpty(compactRevision);
+  return true;
+}
+
+/** Drops the oldest rows of the namespace with the most of them, or with the most bytes, until the rest is within the limits. */
+function dropFromLargest(context: ApplyContext, limits: HistoryLimits, countMax: number): void {
+  const { transaction, history } = context;
+  const { bounds } = history;
+  let { bytes, rows } = bounds;
+  const isEnough = (): boolean => rows <= limits.revisionsMax && bytes <= limits.bytesMax;
+  if (isEnough()) {
     return;
   }
-  for (const key of gone) {
+  const { namespace, share } = history.shares.largest(rows > limits.revisionsMax ? "rows" : "bytes");
+  const gone: HistoryRow[] = [];
+  /** The first row that stays, of those that were examined. */
+  let firstLeft: HistoryRow | null = null;
+  let next = context.revision + 1;
+  let examinedRows = 0;
+  let examinedBytes = 0;
+  scanRows(transaction, share.oldestRevision, (row) => {
+    const isLast = isEnough() || examinedRows >= countMax || examinedBytes >= EXAMINED_BYTES_MAX;
+    if (isLast || row.namespace !== namespace) {
+      firstLeft ??= row;
+    }
+    if (isLast) {
+      next = row.revision;
+      return false;
+    }
+    examinedRows++;
+    examinedBytes += row.bytes;
+    if (row.namespace === namespace) {
+      gone.push(row);
+      bytes -= row.bytes;
+      rows--;
+    }
+    return true;
+  });
+  deleteRows(context, gone);
+  const { shares } = history;
+  const compactRevision = (gone.at(-1)?.revision ?? share.compactRevision - 1) + 1;
+  shares.cut(namespace, compactRevision, next);
+  const hasOldest = gone[0]?.revision === bounds.oldestRevision;
+  const oldest = hasOldest ? boundOf(firstLeft) : {};
+  const completeRevision = Math.max(bounds.completeRevision, compactRevision);
+  history.change({ ...bounds, ...oldest, bytes, rows, completeRevision });
+  shares.forgetEmpty(bounds.compactRevision);
+}
+
+/** A row without its changes. */
+interface HistoryRow {
+  readonly key: Uint8Array;
+  readonly revision: number;
+  readonly tickMs: number;
+  /** All changes of a revision are of one namespace. */
+  readonly namespace: string;
+  readonly bytes: number;
+}
+
+function scanRows(reader: StateReader, from: number, visit: (row: HistoryRow) => boolean): void {
+  reader.scan(historyRow(from), tableRange("history").to, ({ key, value }) => {
+    const fields = new RecordReader(value);
+    const tickMs = fields.uint53();
+    fields.uint32();
+    return visit({ key, revision: revisionOf(key), tickMs, namespace: readNamespace(fields), bytes: value.length });
+  });
+}
+
+/** Deletes rows that are the oldest ones of their namespaces. */
+function deleteRows({ transaction, history }: ApplyContext, gone: readonly HistoryRow[]): void {
+  for (const { key, revision, namespace, bytes } of gone) {
     transaction.delete(key);
+    if (isInShare(history.bounds, revision)) {
+      history.shares.remove(namespace, revision, bytes);
+    }
   }
-  history.change({ compactRevision, bytes, ...oldest });
+}
+
+function boundOf(row: HistoryRow | null): Pick<HistoryBounds, "oldestRevision" | "oldestTickMs"> {
+  return row === null ? NO_ROW_LEFT : { oldestRevision: row.revision, oldestTickMs: row.tickMs };
+}
+
+function isInShare({ sharedFrom }: HistoryBounds, revision: number): boolean {
+  return sharedFrom > 0 && revision >= sharedFrom;
 }
 
 /**

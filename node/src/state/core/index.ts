@@ -45,7 +45,9 @@ export {
   applyCompactHistory,
   applyTrimHistory,
   type CompactHistory,
+  compactRevisionOf,
   completeFrom,
+  firstCompleteOf,
   isHistoryDue,
   type RevisionChanges,
   readHistory,
@@ -53,7 +55,7 @@ export {
   scanHistory,
   type TrimHistory,
 } from "./history.ts";
-export { HistoryLedger, readHistoryBounds } from "./history-ledger.ts";
+export { type HistoryBounds, HistoryLedger, readHistoryBounds } from "./history-ledger.ts";
 export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
 export {
   type Hold,

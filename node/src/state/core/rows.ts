@@ -14,6 +14,7 @@ const TABLES = {
   event: 0x45, // E
   logErasure: 0x46, // F
   replayGeneration: 0x47, // G
+  historyShare: 0x48, // H
   accountIndex: 0x49, // I
   apiKeyByUser: 0x4b, // K
   log: 0x4c, // L
@@ -68,6 +69,11 @@ export const PROGRESS_ROW = row("progress").finish();
 export const CONFIGURATION_ROW = row("configuration").finish();
 /** Which part of the history of changes is kept. */
 export const HISTORY_BOUNDS_ROW = row("historyBounds").finish();
+/** Rows of what the history has of each namespace, by its name. */
+export function historyShareRow(namespace: string): Uint8Array {
+  return row("historyShare").plainText(namespace).finish();
+}
+
 /** The settings of administrators, and how often they changed. */
 export const SETTINGS_ROW = row("settings").finish();
 /** How many users there are. */

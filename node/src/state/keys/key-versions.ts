@@ -11,10 +11,10 @@
 
 import { equalBytes } from "../../bytes/index.ts";
 import {
+  compactRevisionOf,
   type KeyChange,
   type RevisionChanges,
   readHistory,
-  readHistoryBounds,
   requireNamespace,
   type StateReader,
   type StoredKey,
@@ -37,7 +37,7 @@ export interface KeyVersionPage {
   readonly searchedRevision: number;
   /** Whether nothing older is known. Otherwise the next page continues below `searchedRevision`. */
   readonly isLast: boolean;
-  /** The first revision from which the history is complete. */
+  /** The first revision from which the history of the namespace is complete. */
   readonly compactRevision: number;
 }
 
@@ -72,7 +72,7 @@ export function listKeyVersions(
   bounds: PageBounds,
 ): KeyVersionPage {
   requireNamespace(reader, keyName.namespace);
-  const { compactRevision } = readHistoryBounds(reader);
+  const compactRevision = compactRevisionOf(reader, keyName.namespace);
   const page = new PageInProgress(bounds);
   const search = new BackwardSearch(reader, keyName, Math.max(1, compactRevision));
   let searchedRevision = before ?? revision + 1;

@@ -313,7 +313,7 @@ export interface ListKeyVersionsResponse {
    * `compact_revision`, or less if the oldest version is known although the history has dropped its change.
    */
   searchedRevision: bigint;
-  /** Oldest revision from which the change history is complete; 0 = it has everything since the cluster was founded. */
+  /** Oldest revision from which the change history of the namespace is complete; 0 = it has everything since the cluster was founded. */
   compactRevision: bigint;
   /** Cluster revision at which this page is true. */
   revision: bigint;

@@ -1,0 +1,158 @@
+/**
+ * What the history has of each namespace, so that one that changes much loses its own changes and not those of others.
+ *
+ * Shares are in memory while entries are applied, and the rows of changed shares are written once for each batch. The
+ * digest covers the changes that determine them.
+ */
+
+import { invariant } from "../../primitives/index.ts";
+import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { historyShareRow, tableRange } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** What the history has of one namespace. */
+export interface HistoryShare {
+  /** Revisions with a row. */
+  readonly rows: number;
+  /** Bytes of these rows. */
+  readonly bytes: number;
+  /** From here on, nothing of the namespace was dropped because its share was the largest. */
+  readonly compactRevision: number;
+  /** The namespace has no row below this revision. */
+  readonly oldestRevision: number;
+}
+
+type OpenShare = { -readonly [Field in keyof HistoryShare]: HistoryShare[Field] };
+
+/** The shares while entries are applied. */
+export class HistoryShares {
+  readonly #transaction: Transaction;
+  readonly #changed = new Set<string>();
+  /** Shares that have lost their last row by the entry that is being applied. */
+  readonly #emptied = new Set<string>();
+  /** Null until first used. */
+  #shares: Map<string, OpenShare> | null = null;
+
+  constructor(transaction: Transaction) {
+    this.#transaction = transaction;
+  }
+
+  /** Counts a new row. */
+  add(namespace: string, revision: number, bytes: number): void {
+    const shares = this.#all();
+    let share = shares.get(namespace);
+    if (share === undefined) {
+      share = { rows: 0, bytes: 0, compactRevision: 0, oldestRevision: 0 };
+      shares.set(namespace, share);
+    }
+    if (share.rows === 0) {
+      share.oldestRevision = revision;
+    }
+    share.rows++;
+    share.bytes += bytes;
+    this.#changed.add(namespace);
+  }
+
+  /** Counts a row that is dropped: the oldest one of its namespace. */
+  remove(namespace: string, revision: number, bytes: number): void {
+    const share = this.#shareOf(namespace);
+    share.rows--;
+    share.bytes -= bytes;
+    share.oldestRevision = revision + 1;
+    invariant(share.rows >= 0 && share.bytes >= 0, "a share of the history never falls below zero", () => namespace);
+    if (share.rows === 0) {
+      this.#emptied.add(namespace);
+    }
+  }
+
+  /**
+   * Tells what the caller has dropped because the share was the largest: everything below the compact revision. The
+   * namespace has no row below the oldest revision.
+   */
+  cut(namespace: string, compactRevision: number, oldestRevision: number): void {
+    Object.assign(this.#shareOf(namespace), { compactRevision, oldestRevision });
+  }
+
+  /** The namespace with the most rows or bytes; of equal ones the first by name, so that members agree. */
+  largest(by: "rows" | "bytes"): { readonly namespace: string; readonly share: HistoryShare } {
+    let found: { readonly namespace: string; readonly share: HistoryShare } | null = null;
+    for (const [namespace, share] of this.#all()) {
+      const isMore = found === null || share[by] > found.share[by];
+      if (isMore || (share[by] === found?.share[by] && namespace < found.namespace)) {
+        found = { namespace, share };
+      }
+    }
+    invariant(found !== null, "a history with rows has a largest share");
+    return found;
+  }
+
+  /**
+   * Forgets the shares that this entry has emptied, unless they show that changes are missing. The caller must call it
+   * in each entry that removes rows, so that what is forgotten does not depend on batches.
+   *
+   * @param compactRevision where the history of all namespaces begins: rows before the last one of a share are gone
+   */
+  forgetEmpty(compactRevision: number): void {
+    for (const namespace of this.#emptied) {
+      if (this.#shareOf(namespace).compactRevision <= compactRevision) {
+        this.#all().delete(namespace);
+      }
+    }
+    this.#emptied.clear();
+  }
+
+  /** Writes the rows of the shares that have changed since the last flush into the transaction. */
+  flush(): void {
+    for (const namespace of this.#changed) {
+      const share = this.#all().get(namespace);
+      this.#transaction.carry(historyShareRow(namespace), share === undefined ? null : encodeShare(share));
+    }
+    this.#changed.clear();
+  }
+
+  #shareOf(namespace: string): OpenShare {
+    const share = this.#all().get(namespace);
+    invariant(share !== undefined, "every counted row is in a share", () => namespace);
+    this.#changed.add(namespace);
+    return share;
+  }
+
+  #all(): Map<string, OpenShare> {
+    this.#shares ??= readHistoryShares(this.#transaction);
+    return this.#shares;
+  }
+}
+
+/** All shares, as of the last batch, by namespace. */
+export function readHistoryShares(reader: StateReader): Map<string, HistoryShare> {
+  const shares = new Map<string, HistoryShare>();
+  const { from, to } = tableRange("historyShare");
+  reader.scan(from, to, ({ key, value }) => {
+    shares.set(decodeText(key.subarray(from.length)), decodeShare(value));
+    return true;
+  });
+  return shares;
+}
+
+/** The first revision from which on nothing was dropped because the share of the namespace was the largest. */
+export function readShareCompactRevision(reader: StateReader, namespace: string): number {
+  const bytes = reader.get(historyShareRow(namespace));
+  return bytes === undefined ? 0 : decodeShare(bytes).compactRevision;
+}
+
+function encodeShare({ rows, bytes, compactRevision, oldestRevision }: HistoryShare): Uint8Array {
+  return new RecordWriter().uint53(rows).uint53(bytes).uint53(compactRevision).uint53(oldestRevision).finish();
+}
+
+function decodeShare(value: Uint8Array): HistoryShare {
+  const fields = new RecordReader(value);
+  const share = {
+    rows: fields.uint53(),
+    bytes: fields.uint53(),
+    compactRevision: fields.uint53(),
+    oldestRevision: fields.uint53(),
+  };
+  fields.end();
+  return share;
+}

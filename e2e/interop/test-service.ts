@@ -128,7 +128,8 @@ export class TestService {
         observer: new CallObserver(requestLog, monotonicMs),
         leaderEndpoint: () => null,
       },
-      ...{ log: logger, portName: "test", monotonicMs, onCut: nothing },
+      ...{ log: logger, portName: "test", monotonicMs },
+      connections: { slowDown: nothing, verified: nothing },
     });
     const handlers = HANDLERS as unknown as UntypedServiceImplementation;
     this.#host.addLibrary(Object.values(DEFINITION), async () => [{ definition: DEFINITION, handlers }]);

@@ -20,7 +20,7 @@ import {
   VerificationMail,
 } from "./access/index.ts";
 import { CallObserver, type CallStatistics } from "./api/calls/index.ts";
-import { DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
+import { type ConnectionReports, DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
 import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
@@ -171,9 +171,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs, tracer);
-  const clients = clientAddresses(configuration, proxies, logger, (address) =>
-    connectionLimiters.http.slowDown(address),
-  );
+  const clients = clientAddresses(configuration, proxies, logger, connectionLimiters.http);
   const requests = new RequestObserver(requestLog, monotonicMs, clients, tracer);
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
@@ -417,11 +415,11 @@ function clientAddresses(
   { proxies }: Configuration,
   trusted: TrustedProxies,
   logger: Logger,
-  onCut: (remoteAddress: string) => void,
+  connections: ConnectionReports,
 ): ClientAddresses {
   let linesUntilMs = Number.NEGATIVE_INFINITY;
   return new ClientAddresses({
-    ...{ trusted, onCut },
+    ...{ trusted, connections },
     speaksProxyProtocol: proxies.speakProxyProtocol,
     onRefused: (proxy) => {
       const nowMs = systemClock.monotonicMs();

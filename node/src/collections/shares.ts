@@ -49,7 +49,12 @@ export class Shares<Item> {
     return this.#most;
   }
 
-  /** The first of the items of such a client; null if there is none. */
+  /** The first of the items of this client; null if it has none. */
+  oldestOf(client: string): Held<Item> | null {
+    return this.#shares.get(client)?.items.first ?? null;
+  }
+
+  /** The first of the items of a client that holds the most; null if there is none. */
   get oldestOfMost(): Held<Item> | null {
     return this.#byCount[this.#most]?.first?.items.first ?? null;
   }

@@ -137,7 +137,7 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
   }
 
   #admitCaller(call: IncomingCall, caller: Caller): undefined {
-    call.connection.subject = caller.principal.subject;
+    call.connection.verified(caller.principal.subject);
     requireApiVersion(call.values("api-version"));
     const ids = call.values("request-id");
     const id = this.#options.requestId === "required" ? requireRequestId(ids) : requestId(ids);

@@ -7,20 +7,36 @@ const UNVERIFIED_REFUSALS_MAX = 100;
 export class ClientConnection {
   /** The part that all addresses of the client share. */
   readonly address: string;
-  /** The subject of the token that was verified last on this connection; null = none was. */
-  subject: string | null = null;
   /** Closes the connection at once because its client misbehaves. */
   readonly disconnect: () => void;
+  readonly #onVerified: (subject: string) => void;
+  #subject: string | null = null;
   #refusals = 0;
 
-  constructor(remoteAddress: string, disconnect: () => void) {
+  /** @param onVerified is called with the subject of the first token that was verified on this connection */
+  constructor(remoteAddress: string, disconnect: () => void, onVerified: (subject: string) => void) {
     this.address = clientOf(remoteAddress);
     this.disconnect = disconnect;
+    this.#onVerified = onVerified;
+  }
+
+  /** The subject of the token that was verified last on this connection; null = none was. */
+  get subject(): string | null {
+    return this.#subject;
+  }
+
+  /** A token of this subject was verified on this connection. */
+  verified(subject: string): void {
+    const isFirst = this.#subject === null;
+    this.#subject = subject;
+    if (isFirst) {
+      this.#onVerified(subject);
+    }
   }
 
   /** Whether a token was verified on this connection. */
   get isVerified(): boolean {
-    return this.subject !== null;
+    return this.#subject !== null;
   }
 
   /** Whether one more refusal closes the connection. */

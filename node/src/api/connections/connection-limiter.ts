@@ -6,7 +6,11 @@
  * once, before it costs anything. A failed accept is logged and has no other effect.
  *
  * A few addresses cannot keep others out. If a port is full, or no file descriptor is left, a connection of another
- * address takes the place of the newest one of the address that has the most, unless it would then have as many itself.
+ * address takes the place of one of the address that has the most, unless it would then have as many itself.
+ *
+ * Nor can one user keep out others of its address. A part of what an address may have is for connections that have not
+ * shown a good token yet. If the address is full, the oldest of these makes room for a new one. If too many have shown
+ * one, the newest connection of the user who has the most is closed.
  *
  * A connection that was cut because its client misbehaved would only be opened again. So for a while its address may
  * open few new ones.
@@ -44,8 +48,38 @@ const LOG_INTERVAL_MS = 10_000;
 /** How long an address stays slow after a connection of it was cut, and the milliseconds between its connections. */
 const SLOW_MS = 10_000;
 const SLOW_INTERVAL_MS = 100;
+/** New connections take this much of a turn of the event loop, in milliseconds. The others wait for the next turn. */
+const SLICE_MS = 4;
 /** Slow addresses; if there are more, the one that is slow for longest is forgotten. */
 const SLOW_MAX = 10_000;
+
+/** Connections that have shown no good token are of this user. */
+const UNVERIFIED = "";
+/** This part of what an address may have is for connections that have shown no good token. */
+const UNVERIFIED_PART = 16;
+/** An address that is full gets new connections not faster than this, in milliseconds: each costs more than a refusal. */
+const REPLACE_INTERVAL_MS = 10;
+
+/** An open connection. */
+class Connection {
+  readonly socket: Socket;
+  readonly ends: string;
+  /** Its place among those of all addresses. */
+  ofAddress: Held<Connection> | null = null;
+  /** Its place among those of its address; null for a connection of a proxy, which has many users. */
+  ofUser: Held<Connection> | null = null;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.ends = endsOf(socket);
+  }
+}
+
+/** The connections of one address, by user. */
+class AddressUsers extends Shares<Connection> {
+  /** When the next connection may take the place of an unverified one, on the monotonic clock. */
+  nextMs = 0;
+}
 
 interface SlowAddress {
   /** On the monotonic clock, in milliseconds. */
@@ -53,13 +87,23 @@ interface SlowAddress {
   nextMs: number;
 }
 
+/** What those who serve connections tell of them. */
+export type ConnectionReports = Pick<ConnectionLimiter, "slowDown" | "verified">;
+
 export class ConnectionLimiter {
   readonly port: string;
   readonly refused: Record<Refusal, number> = { member: 0, address: 0, descriptors: 0, rate: 0 };
   readonly #options: ConnectionLimiterOptions;
-  readonly #shares = new Shares<Socket>();
+  readonly #shares = new Shares<Connection>();
+  readonly #users = new Map<string, AddressUsers>();
+  /** By their two ends. The socket cannot be the key: with TLS, those who serve the connection have another one. */
+  readonly #open = new Map<string, Connection>();
   readonly #slow = new Map<string, SlowAddress>();
   #taken = 0;
+  /** Admitted connections that wait to be served, of all servers. */
+  readonly #arrived: (() => void)[] = [];
+  /** When this turn has served connections for long enough; null = it has served none. */
+  #sliceEndMs: number | null = null;
   readonly #warnings: SparseLog;
 
   constructor(options: ConnectionLimiterOptions) {
@@ -74,7 +118,7 @@ export class ConnectionLimiter {
     return this.#shares.size;
   }
 
-  /** Number of connections that were closed because another address needed their place. */
+  /** Number of connections that were closed because another address or user needed their place. */
   get taken(): number {
     return this.#taken;
   }
@@ -84,17 +128,36 @@ export class ConnectionLimiter {
     return this.#shares.most;
   }
 
-  /** Closes the newest connection of that address for one with this many. Returns false if it has not enough. */
+  /** Closes a connection of that address for one with this many. Returns false if it has not enough. */
   takeOne(count: number): boolean {
     const held = this.#shares.yieldsTo(count) ? this.#shares.newestOfMost : null;
     if (held === null) {
       return false;
     }
-    this.#release(held);
-    held.item.destroy();
-    this.#taken++;
-    this.#log(`${held.share.client} has the most connections`, "a connection was closed for another address");
+    const { client } = held.share;
+    const users = this.#users.get(client);
+    this.#take((users?.oldestOf(UNVERIFIED) ?? users?.newestOfMost ?? held).item);
+    this.#log(`${client} has the most connections`, "a connection was closed for another address");
     return true;
+  }
+
+  /** The client of this connection has shown a good token of the user. */
+  verified(socket: Socket, user: string): void {
+    const connection = this.#open.get(endsOf(socket));
+    const address = connection?.ofAddress?.share.client ?? "";
+    const users = this.#users.get(address);
+    if (connection?.ofUser?.share.client !== UNVERIFIED || users === undefined) {
+      return;
+    }
+    users.remove(connection.ofUser);
+    connection.ofUser = users.add(user, connection);
+    const limit = this.#options.limits.address;
+    const isTooMany = users.size - users.countOf(UNVERIFIED) > limit - Math.floor(limit / UNVERIFIED_PART);
+    if (isTooMany && users.newestOfMost !== null) {
+      const { item, share } = users.newestOfMost;
+      this.#take(item);
+      this.#log(`${share.client} has the most connections of ${address}`, "a connection was closed for another user");
+    }
   }
 
   /** A connection of the client at this address was cut because the client misbehaved. */
@@ -120,9 +183,12 @@ export class ConnectionLimiter {
     server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
       if (this.#admit(socket)) {
-        for (const listener of accept) {
-          listener.call(server, socket);
-        }
+        this.#arrived.push(() => {
+          for (const listener of socket.destroyed ? [] : accept) {
+            listener.call(server, socket);
+          }
+        });
+        this.#serve();
       }
     });
     server.on("error", (error: NodeJS.ErrnoException) => {
@@ -133,6 +199,26 @@ export class ConnectionLimiter {
     });
   }
 
+  /** Serves those that have arrived, as long as this turn has time for them. */
+  #serve(): void {
+    const { monotonicMs } = this.#options;
+    if (this.#sliceEndMs === null) {
+      this.#sliceEndMs = monotonicMs() + SLICE_MS;
+      setImmediate(() => {
+        this.#sliceEndMs = null;
+        if (this.#arrived.length > 0) {
+          this.#serve();
+        }
+      });
+    }
+    let served = 0;
+    while (served < this.#arrived.length && monotonicMs() < this.#sliceEndMs) {
+      this.#arrived[served]?.();
+      served++;
+    }
+    this.#arrived.splice(0, served);
+  }
+
   #admit(socket: Socket): boolean {
     const { limits, descriptorBudget, isProxy } = this.#options;
     const address = clientOf(socket.remoteAddress ?? "");
@@ -140,10 +226,10 @@ export class ConnectionLimiter {
     if (this.#slow.size > 0 && !isOfProxy && !this.#isDue(address)) {
       return this.#refuse(socket, "rate", `${address} opens connections too fast after one was cut`);
     }
-    const ofAddress = this.#shares.countOf(address);
-    if (ofAddress >= limits.address && !isOfProxy) {
+    if (this.#shares.countOf(address) >= limits.address && !isOfProxy && !this.#makeRoomAt(address)) {
       return this.#refuse(socket, "address", `${address} has ${limits.address} connections`);
     }
+    const ofAddress = this.#shares.countOf(address);
     if (this.open >= limits.member && !this.takeOne(ofAddress)) {
       return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
     }
@@ -154,8 +240,33 @@ export class ConnectionLimiter {
         `clients have ${descriptorBudget.max} connections, all that ulimit -n allows`,
       );
     }
-    const held = this.#shares.add(address, socket, !isOfProxy);
-    socket.once("close", () => this.#release(held));
+    this.#add(socket, address, isOfProxy);
+    return true;
+  }
+
+  #add(socket: Socket, address: string, isOfProxy: boolean): void {
+    const connection = new Connection(socket);
+    connection.ofAddress = this.#shares.add(address, connection, !isOfProxy);
+    if (!isOfProxy) {
+      const users = this.#users.get(address) ?? new AddressUsers();
+      this.#users.set(address, users);
+      connection.ofUser = users.add(UNVERIFIED, connection, false);
+    }
+    this.#open.set(connection.ends, connection);
+    socket.once("close", () => this.#release(connection));
+  }
+
+  /** Closes the oldest unverified connection of a full address. Returns false if there is none, or if it is too early. */
+  #makeRoomAt(address: string): boolean {
+    const users = this.#users.get(address);
+    const oldest = users?.oldestOf(UNVERIFIED) ?? null;
+    const nowMs = this.#options.monotonicMs();
+    if (users === undefined || oldest === null || users.nextMs > nowMs) {
+      return false;
+    }
+    users.nextMs = nowMs + REPLACE_INTERVAL_MS;
+    this.#take(oldest.item);
+    this.#log(`${address} has ${this.#options.limits.address} connections`, "a connection was closed for a newer one");
     return true;
   }
 
@@ -177,9 +288,27 @@ export class ConnectionLimiter {
     return true;
   }
 
-  #release(held: Held<Socket>): void {
-    if (this.#shares.remove(held)) {
-      this.#options.descriptorBudget?.release();
+  /** Closes a connection so that another one has room. */
+  #take(connection: Connection): void {
+    this.#release(connection);
+    connection.socket.destroy();
+    this.#taken++;
+  }
+
+  #release(connection: Connection): void {
+    const { ends, ofAddress, ofUser } = connection;
+    if (ofAddress === null || !this.#shares.remove(ofAddress)) {
+      return;
+    }
+    this.#options.descriptorBudget?.release();
+    this.#open.delete(ends);
+    const address = ofAddress.share.client;
+    const users = ofUser === null ? undefined : this.#users.get(address);
+    if (users !== undefined && ofUser !== null) {
+      users.remove(ofUser);
+      if (users.size === 0) {
+        this.#users.delete(address);
+      }
     }
   }
 
@@ -195,6 +324,11 @@ export class ConnectionLimiter {
   }
 }
 
+/** The two ends of a connection; unique among open connections. */
+export function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}
+
 export const CONNECTION_METRICS: readonly Metric<readonly ConnectionLimiter[]>[] = [
   gauge({
     name: "quoin_connections",
@@ -204,7 +338,7 @@ export const CONNECTION_METRICS: readonly Metric<readonly ConnectionLimiter[]>[]
   }),
   counter({
     name: "quoin_connections_taken_total",
-    help: "Connections that were closed because their address had the most, and another address needed a place, by port.",
+    help: "Connections that were closed because their address or user had the most, or had shown no good token for longest, and another one needed a place, by port.",
     labels: ["port"],
     read: (gates) => gates.map(({ port, taken }) => [[port], taken]),
   }),

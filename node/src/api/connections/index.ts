@@ -5,7 +5,7 @@ export {
   REQUEST_MS,
   type ScopedLimit,
 } from "./client-limits.ts";
-export { CONNECTION_METRICS, ConnectionLimiter } from "./connection-limiter.ts";
+export { CONNECTION_METRICS, ConnectionLimiter, type ConnectionReports, endsOf } from "./connection-limiter.ts";
 export { DescriptorBudget, descriptorLimit } from "./descriptor-budget.ts";
 export { DescriptorProbe } from "./descriptor-probe.ts";
 export { SparseLog, type WarningLog } from "./sparse-log.ts";

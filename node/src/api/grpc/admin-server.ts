@@ -72,7 +72,7 @@ export class AdminServer {
       log: logger,
       portName: connectionLimiter.port,
       monotonicMs: observer.monotonicMs,
-      onCut: (remoteAddress) => connectionLimiter.slowDown(remoteAddress),
+      connections: connectionLimiter,
     });
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member);

@@ -111,7 +111,7 @@ export class PublicServer {
     const { monotonicMs } = observer;
     const host = new QuoinHost({
       ...{ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs },
-      onCut: (address) => connectionLimiter.slowDown(address),
+      connections: connectionLimiter,
     });
     this.http2 = host;
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });

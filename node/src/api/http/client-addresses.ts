@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import { type Scheduler, systemScheduler } from "../../replica/index.ts";
 import { ClientConnection } from "../calls/index.ts";
+import { type ConnectionReports, endsOf } from "../connections/index.ts";
 import { parseProxyHeader } from "./proxy-header.ts";
 import { canonicalAddress, plainAddress, TrustedProxies } from "./trusted-proxies.ts";
 
@@ -19,8 +20,7 @@ export interface ProxyOptions {
   readonly speaksProxyProtocol: boolean;
   /** Called when a connection from this proxy was closed because it did not begin with the header. */
   readonly onRefused?: (proxy: string) => void;
-  /** Called when a connection from this address was closed because its client misbehaved. */
-  readonly onCut?: (remoteAddress: string) => void;
+  readonly connections?: ConnectionReports;
   readonly scheduler?: Scheduler;
 }
 
@@ -70,7 +70,11 @@ export class ClientAddresses {
     if (known?.address === address) {
       return known.connection;
     }
-    const connection = new ClientConnection(address, () => this.cut(socket));
+    const connection = new ClientConnection(
+      address,
+      () => this.cut(socket),
+      (user) => this.#options.connections?.verified(socket, user),
+    );
     this.#connections.set(socket, { address, connection });
     return connection;
   }
@@ -93,7 +97,7 @@ export class ClientAddresses {
     if (!socket.destroyed) {
       const { remoteAddress = "" } = socket;
       socket.destroy();
-      this.#options.onCut?.(remoteAddress);
+      this.#options.connections?.slowDown(remoteAddress);
     }
   }
 
@@ -163,11 +167,6 @@ export class ClientAddresses {
     this.#fromProxies.set(ends, address);
     socket.once("close", () => this.#fromProxies.delete(ends));
   }
-}
-
-/** The two ends of a connection; unique among open connections. */
-function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 function ignoreBecauseCloseFollows(): void {}

@@ -89,7 +89,7 @@ export class RouteServer {
     const { limiter, bodies } = this.#options;
     if (route.access !== "none") {
       call.caller = await this.#bearer.authenticate(request, response);
-      this.#options.clients.connectionOf(request).subject = call.principal.subject;
+      this.#options.clients.connectionOf(request).verified(call.principal.subject);
       takeOne(response, "default", limiter, call.principal.subject);
       await call.authorize(requiredAccessOf(route, request, call));
     } else if (route.addressLimiter !== undefined) {

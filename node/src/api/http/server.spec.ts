@@ -23,13 +23,19 @@ describe("HTTP server", () => {
   /** What connections have shown; and the addresses of those that were cut. */
   let clients: ClientAddresses;
   let cut: string[];
+  let verified: string[];
   /** The server's end of the connection. */
   let accepted: Socket;
 
   beforeEach(() => {
     cut = [];
+    verified = [];
     const trusted = new TrustedProxies([]);
-    clients = new ClientAddresses({ trusted, speaksProxyProtocol: false, onCut: (address) => cut.push(address) });
+    const connections = {
+      slowDown: (address: string) => void cut.push(address),
+      verified: (socket: Socket, user: string) => void verified.push(`${socket.remotePort} ${user}`),
+    };
+    clients = new ClientAddresses({ trusted, speaksProxyProtocol: false, connections });
   });
 
   afterEach(async () => {
@@ -108,7 +114,7 @@ describe("HTTP server", () => {
   describe("cuts a connection", () => {
     const refuse: RequestListener = (request, response) => {
       if (request.url === "/good") {
-        clients.connectionOf(request).subject = "anna";
+        clients.connectionOf(request).verified("anna");
       }
       response.writeHead(request.url === "/bad" ? 404 : 200).end(".");
     };

@@ -11,6 +11,7 @@ import {
 } from "../../http2/index.ts";
 import { beginningOf } from "../../primitives/index.ts";
 import { type CallPort, ClientConnection, type ErrorLog, plainStatus, status } from "../calls/index.ts";
+import type { ConnectionReports } from "../connections/index.ts";
 import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
 import { type ClosureLog, CUT } from "./closure-log.ts";
 import { type CallSurroundings, WireCall } from "./wire-call.ts";
@@ -24,7 +25,7 @@ export interface HostConnectionOptions {
   readonly methods: ReadonlyMap<string, WireMethod>;
   readonly log: ErrorLog;
   readonly closeLog: ClosureLog;
-  readonly onCut: (remoteAddress: string) => void;
+  readonly connections: ConnectionReports;
 }
 
 /** The content type of gRPC, also with a suffix. */
@@ -37,22 +38,23 @@ const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore
 export class HostConnection implements ConnectionHandler {
   readonly #methods: ReadonlyMap<string, WireMethod>;
   readonly #closeLog: ClosureLog;
-  readonly #onCut: (remoteAddress: string) => void;
+  readonly #connections: ConnectionReports;
   readonly #address: string;
   readonly #peer: string;
   readonly #surroundings: CallSurroundings;
   #isDisconnected = false;
 
-  constructor({ connection, socket, port, methods, log, closeLog, onCut }: HostConnectionOptions) {
+  constructor({ connection, socket, port, methods, log, closeLog, connections }: HostConnectionOptions) {
     this.#methods = methods;
     this.#closeLog = closeLog;
-    this.#onCut = onCut;
+    this.#connections = connections;
     this.#address = socket.remoteAddress ?? "";
     this.#peer = `${this.#address}:${socket.remotePort}`;
-    const client = new ClientConnection(this.#address, () => {
+    const disconnect = (): void => {
       this.#isDisconnected = true;
       connection.close(ErrorCode.EnhanceYourCalm);
-    });
+    };
+    const client = new ClientConnection(this.#address, disconnect, (user) => connections.verified(socket, user));
     this.#surroundings = { port, client, connection, log };
   }
 
@@ -116,7 +118,7 @@ export class HostConnection implements ConnectionHandler {
 
   onClosed({ reason, code }: CloseResult): void {
     if (this.#isDisconnected || isFlood(reason)) {
-      this.#onCut(this.#address);
+      this.#connections.slowDown(this.#address);
     }
     if (code !== ErrorCode.NoError) {
       this.#closeLog.closed(this.#isDisconnected ? CUT : reason, this.#peer);

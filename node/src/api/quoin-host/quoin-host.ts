@@ -5,7 +5,7 @@ import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { CallPort, ErrorLog, ServedMethod } from "../calls/index.ts";
-import type { WarningLog } from "../connections/index.ts";
+import type { ConnectionReports, WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
 import { ClosureLog } from "./closure-log.ts";
 import { HostConnection } from "./host-connection.ts";
@@ -24,8 +24,7 @@ export interface QuoinHostOptions extends CallPort {
   readonly portName: string;
   /** Monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
-  /** Called when a connection was closed because its client, at this address, misbehaved. */
-  readonly onCut: (remoteAddress: string) => void;
+  readonly connections: ConnectionReports;
 }
 
 export class QuoinHost implements Http2Statistics {
@@ -86,7 +85,7 @@ export class QuoinHost implements Http2Statistics {
       onConnection: (connection, socket) =>
         new HostConnection({
           ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closeLog: this.#closeLog, onCut: this.#options.onCut },
+          ...{ log: this.#options.log, closeLog: this.#closeLog, connections: this.#options.connections },
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

@@ -116,6 +116,20 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     replace: "idleMs",
   },
   {
+    name: "users-of-an-address-share-no-connections",
+    pitfall: "S45",
+    file: "api/connections/connection-limiter.ts",
+    find: "> limit - Math.floor(limit / UNVERIFIED_PART);",
+    replace: "> limit;",
+  },
+  {
+    name: "known-clients-make-room",
+    pitfall: "S45",
+    file: "api/connections/connection-limiter.ts",
+    find: "(users?.oldestOf(UNVERIFIED) ?? users?.newestOfMost ?? held)",
+    replace: "held",
+  },
+  {
     name: "shares-taken-in-turns",
     pitfall: "limits",
     file: "collections/shares.ts",

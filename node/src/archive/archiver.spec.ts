@@ -215,6 +215,31 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots[1]?.index).to.be.at.least(foreign);
   });
 
+  it("writes few segments while the log has only ticks, and the next change as soon as ever", async () => {
+    /** In steps, so that segments can be stored meanwhile. */
+    const pass = async (seconds: number): Promise<void> => {
+      for (let left = seconds; left > 0; left -= 15) {
+        archived.cluster.advance(14_000);
+        await archived.pass(1);
+      }
+    };
+    begin({});
+    await archived.untilArchived(archived.write(3));
+    await archived.pass(2);
+    const { length } = archived.catalog.segments;
+    const before = archived.applied;
+    await pass(120);
+    expect(archived.applied, "ticks").to.be.at.least(before + 4);
+    expect(archived.catalog.segments.length, "segments").to.equal(length);
+    expect(archived.backups.get(2)?.archiver?.lagMs).to.equal(0);
+    const last = archived.write(1);
+    await archived.pass(2);
+    expect(archived.archived).to.be.at.least(last);
+    await pass(330);
+    expect(archived.archived, "the ticks").to.be.above(last);
+    expect(archived.breaks).to.equal(0);
+  });
+
   it("ends each segment where the state is known", async () => {
     begin({});
     await archived.untilArchived();

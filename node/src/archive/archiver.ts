@@ -1,6 +1,7 @@
 /**
  * Archives the committed entries of this member's own log while it has the lease. If there are entries, it writes a
- * segment every ten seconds, or as soon as a segment is full. It takes a snapshot at the start of a chain, and at
+ * segment every ten seconds, or as soon as a segment is full. Entries that change nothing, such as ticks, wait longer:
+ * an idle cluster writes few segments. It takes a snapshot at the start of a chain, and at
  * intervals.
  *
  * Nothing waits for it. It reads the entries that this member has applied, in short turns, and keeps one segment in
@@ -111,10 +112,10 @@ export class Archiver {
     };
   }
 
-  /** Age of the oldest entry that this member has applied and that is not archived, in milliseconds. */
+  /** Age of the oldest change that this member has applied and that is not archived, in milliseconds. */
   get lagMs(): number {
-    const beyondMs = this.#draft.beyondMs(this.report.index);
-    return beyondMs === undefined ? 0 : Math.max(0, this.#options.clock.monotonicMs() - beyondMs);
+    const changedMs = this.#draft.changedMs(this.report.index);
+    return changedMs === undefined ? 0 : Math.max(0, this.#options.clock.monotonicMs() - changedMs);
   }
 
   /** The caller must call this a few times a second. */
@@ -183,7 +184,7 @@ export class Archiver {
       return;
     }
     await this.#collect(this.#tail, nowMs);
-    while (this.#tail !== null && this.isArchiving && this.#isDue()) {
+    while (this.#tail !== null && this.isArchiving && this.#isDue(this.#tail)) {
       this.#segment ??= this.#draft.take(this.#originOf(this.#tail), this.#tail);
       await this.#write(this.#segment);
       this.#segment = null;
@@ -192,8 +193,10 @@ export class Archiver {
     this.#takeSnapshotIfDue();
   }
 
-  #isDue(): boolean {
-    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= this.#options.limits.segmentMs;
+  #isDue({ index }: ChainTail): boolean {
+    const { segmentMs, idleSegmentMs } = this.#options.limits;
+    const waitMs = this.#draft.changedMs(index) === undefined ? idleSegmentMs : segmentMs;
+    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= waitMs;
     return this.#segment !== null || this.#draft.isFull || (!this.#draft.isEmpty && isOld);
   }
 

@@ -62,7 +62,7 @@ export const BACKUP_METRICS: readonly Metric<MemberBackups>[] = [
   }),
   gauge({
     name: "quoin_archive_lag_seconds",
-    help: "Age of the oldest applied entry that is not archived: the data loss if all volumes are lost.",
+    help: "Age of the oldest applied change that is not archived: the data loss if all volumes are lost.",
     read: ({ archiver }) => (archiver === null ? null : archiver.lagMs / MS_PER_SECOND),
   }),
   gauge({

@@ -69,8 +69,8 @@ describe("draft of a segment", () => {
     draft.mark(progressAt(4), 100);
     draft.mark(progressAt(4), 200);
     draft.mark(progressAt(8), 300);
-    expect([3, 4, 7, 8].map((index) => draft.beyondMs(index))).to.deep.equal([100, 300, 300, undefined]);
+    expect([3, 4, 7, 8].map((index) => draft.changedMs(index))).to.deep.equal([100, 300, 300, undefined]);
     draft.forget(4);
-    expect(draft.beyondMs(3)).to.equal(300);
+    expect(draft.changedMs(3)).to.equal(300);
   });
 });

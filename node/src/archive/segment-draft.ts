@@ -39,6 +39,8 @@ export class SegmentDraft {
   #rows: Uint8Array[] = [];
   #bytes = 0;
   #marks: Mark[] = [];
+  /** The digest of the state before the first mark; null = not known. */
+  #digestBefore: number | null = null;
 
   /** @param segmentBytes a segment is full at this many bytes of entries */
   constructor(segmentBytes: number) {
@@ -75,13 +77,22 @@ export class SegmentDraft {
     }
   }
 
-  /** When this member first was beyond the index; undefined if it is not. */
-  beyondMs(index: number): number | undefined {
-    return this.#marks.find(({ progress }) => progress.appliedIndex > index)?.atMs;
+  /** When an entry beyond the index first changed something; undefined if none has. */
+  changedMs(index: number): number | undefined {
+    let before = this.#digestBefore;
+    for (const { progress, atMs } of this.#marks) {
+      if (progress.appliedIndex > index && progress.digest !== before) {
+        return atMs;
+      }
+      before = progress.digest;
+    }
+    return undefined;
   }
 
   /** Forgets marks up to the index. */
   forget(index: number): void {
+    this.#digestBefore =
+      this.#marks.findLast(({ progress }) => progress.appliedIndex <= index)?.progress.digest ?? this.#digestBefore;
     this.#marks = this.#marks.filter(({ progress }) => progress.appliedIndex > index);
   }
 

@@ -450,6 +450,7 @@ function drawArchive(random: RandomStream, isSteady: boolean): ArchivePlan | nul
   return {
     limits: {
       segmentMs: random.pick([300, 1_000, 3_000]) ?? 1_000,
+      idleSegmentMs: usual.idleSegmentMs,
       segmentBytes: random.pick([1, 2_000, usual.segmentBytes]) ?? 1,
       turnBytes: random.pick([1, 1_000, usual.turnBytes]) ?? 1,
     },

@@ -1,7 +1,7 @@
 /** Connects to a member before a request is sent, within a time limit. */
 
 import { connectivityState } from "@grpc/grpc-js";
-import { noConnection } from "./connection-failure.ts";
+import { noAnswer } from "./connection-failure.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { Target } from "./target.ts";
 
@@ -64,7 +64,7 @@ function changeOfState(
         return;
       }
       if (Date.now() >= abandonAtMs) target.abandon();
-      reject(noConnection(target.endpoint, "no connection in time"));
+      reject(noAnswer(false, target.endpoint, "no connection in time"));
     });
   });
 }

@@ -8,7 +8,7 @@ import {
   untrustedCertificate,
   untrustedKey,
 } from "../test/index.ts";
-import { callFailure, noAnswer, noConnection } from "./connection-failure.ts";
+import { callFailure, noAnswer } from "./connection-failure.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { createAdminClient, type QuoinError, type TlsOptions } from "./index.ts";
 
@@ -88,7 +88,7 @@ describe("an error without a connection", () => {
     ["something else", "something else"],
   ] as const) {
     it(`explains ${JSON.stringify(text)}`, () => {
-      const error = noConnection("absent.example:7400", text);
+      const error = noAnswer(false, "absent.example:7400", text);
       expect(error.message).to.include(`no connection to absent.example:7400: ${words}`);
       expect(error).to.include({ code: "UNAVAILABLE", reason: "", outcome: "not-executed" });
     });
@@ -110,7 +110,7 @@ describe("an error without a connection", () => {
   });
 
   it("keeps it open whether a sent request was executed", () => {
-    const error = noAnswer("http://a:7401", "socket hang up");
+    const error = noAnswer(true, "http://a:7401", "socket hang up");
     expect(error).to.include({
       outcome: "unknown",
       message: "no answer from http://a:7401: the other side closed the connection (socket hang up)",

@@ -67,29 +67,17 @@ const lateText = "Deadline exceeded after";
 const withoutDetail = /^(Name resolution failed|Failed to connect|no (connection|answer) in time)/;
 
 /**
- * The error of a request that was never sent.
+ * The error of a request without an answer: it was never sent, or it may have arrived.
  *
  * @param address as the caller has written it: `host:port` or a URL.
  * @param text why, in the words of grpc-js, Node or OpenSSL.
  */
-export function noConnection(address: string, text: string, cause?: unknown): QuoinError {
+export function noAnswer(wasSent: boolean, address: string, text: string, cause?: unknown): QuoinError {
   const { problem, reason } = explain(text);
   return new QuoinError({
     code: "UNAVAILABLE",
-    outcome: "not-executed",
-    message: `no connection to ${address}: ${reason}`,
-    details: detailsOf(address, problem),
-    cause,
-  });
-}
-
-/** The error of a request that may have arrived, and has no answer; otherwise as noConnection. */
-export function noAnswer(address: string, text: string, cause?: unknown): QuoinError {
-  const { problem, reason } = explain(text);
-  return new QuoinError({
-    code: "UNAVAILABLE",
-    outcome: "unknown",
-    message: `no answer from ${address}: ${reason}`,
+    outcome: wasSent ? "unknown" : "not-executed",
+    message: `no ${wasSent ? "answer from" : "connection to"} ${address}: ${reason}`,
     details: detailsOf(address, problem),
     cause,
   });
@@ -101,7 +89,7 @@ export function callFailure(thrown: unknown, endpoint: string): QuoinError {
   // A reason, or another outcome than that of the text, comes from a member.
   const begins = (prefix: string) => error.reason === "" && error.message.startsWith(prefix);
   if (isUnreached(error) && neverSentPrefixes.some(begins)) {
-    return noConnection(endpoint, error.message, thrown);
+    return noAnswer(false, endpoint, error.message, thrown);
   }
   if (error.code === "UNAVAILABLE" && [droppedText, ...lostPrefixes].some(begins)) {
     return error.with({ message: `the connection to ${endpoint} was lost before the answer` });

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, Agent as PlainAgent } from "node:http";
 import type { Agent as TlsAgent } from "node:https";
-import { noAnswer, noConnection } from "./connection-failure.ts";
+import { noAnswer } from "./connection-failure.ts";
 import type { HttpAnswer } from "./http-failure.ts";
 import type { QuoinError } from "./quoin-error.ts";
 import { type TlsOptions, toNodeTls } from "./tls.ts";
@@ -111,7 +111,7 @@ export async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer
 
 function failed(origin: string, thrown: unknown, wasSent: boolean): QuoinError {
   const text = thrown instanceof Error ? textOf(thrown) : String(thrown);
-  return (wasSent ? noAnswer : noConnection)(origin, text, thrown);
+  return noAnswer(wasSent, origin, text, thrown);
 }
 
 /** The reason of an abort says more than the error of the request. */

@@ -147,6 +147,27 @@ describe("the archiver", function () {
     expect(archived.catalog.problems).to.deep.equal([]);
   });
 
+  it("waits for a snapshot that is being taken before it takes the one that starts a chain", async () => {
+    begin(SHORTEST_LOGS, undefined, [2]);
+    await archived.untilArchived();
+    const store = archived.stores.get(2) as MemoryBackupStore;
+    const { archiver, runs } = archived.backups.get(2) ?? expect.fail("member 2 has no backups");
+    archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qsnap"));
+    runs?.start(false);
+    await archived.until("the snapshot to be on its way", () => archived.bucket.held > 0);
+    store.isAway = true;
+    archived.write(1);
+    await archived.until("long pauses between attempts", () => (archiver?.report.failures ?? 0) >= 5);
+    const last = archived.write(10, LARGE);
+    store.isAway = false;
+    await archived.until("the chain to break", () => archived.breaks > 0);
+    await archived.pass(15);
+    expect(archiver?.lastError, "while it waits").not.to.include("is taking backup");
+    archived.bucket.release();
+    await archived.untilArchived(last);
+    expect([archived.breaks, archived.catalog.snapshots.length]).to.deep.equal([1, 3]);
+  });
+
   it("reports entries as archived only when the store has them", async () => {
     begin({});
     await archived.untilArchived();

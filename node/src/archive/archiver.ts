@@ -264,11 +264,14 @@ export class Archiver {
   }
 
   /**
-   * Takes a snapshot, which starts a chain. Returns null if the archive was empty, and another member has begun it while
-   * the snapshot waited: then that chain continues, or its end is reported.
+   * Takes a snapshot, which starts a chain. Returns null while this member takes another one, and if the archive was empty
+   * and another member has begun it while the snapshot waited: then that chain continues, or its end is reported.
    */
   async #beginChain(): Promise<ChainTail | null> {
     const { host, target, runs, clock } = this.#options;
+    if (runs.isRunning) {
+      return null;
+    }
     // The entries after the snapshot continue the chain, however long storing it takes.
     this.#beginsFrom = (host.replica?.backups.progress.appliedIndex ?? 0) + 1;
     host.replica?.backups.retainFrom(this.#beginsFrom);

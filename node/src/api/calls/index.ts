@@ -14,6 +14,7 @@ export { CALL_METRICS, CallObserver, type CallProtocol, MethodCalls } from "./ca
 export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";
+export { STREAM_HEADERS } from "./stream-headers.ts";
 export { allowedMs, malformedTimeout } from "./deadline.ts";
 export { endProcess } from "./end-process.ts";
 export type { ErrorLog } from "./error-log.ts";

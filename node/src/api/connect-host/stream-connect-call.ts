@@ -4,7 +4,7 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import type { CallStatus } from "../calls/index.ts";
+import { type CallStatus, STREAM_HEADERS } from "../calls/index.ts";
 import { forgetHeaders } from "../http/index.ts";
 import { encodeJson } from "../json/index.ts";
 import { ConnectCall, type RequestMessage } from "./connect-call.ts";
@@ -76,7 +76,7 @@ export class StreamConnectCall extends ConnectCall {
   #begin(): void {
     if (!this.response.headersSent) {
       forgetHeaders(this.request);
-      this.response.writeHead(200, { "Content-Type": answerType(this.type), "Cache-Control": "no-store" });
+      this.response.writeHead(200, { "Content-Type": answerType(this.type), ...STREAM_HEADERS });
     }
   }
 

@@ -2,6 +2,7 @@
 
 import type { Response } from "express";
 import type { CoordinationError } from "../../state/index.ts";
+import { STREAM_HEADERS } from "../calls/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import { httpErrorOf } from "./http-error.ts";
 import { forgetHeaders } from "./request-observer.ts";
@@ -37,7 +38,7 @@ function sendStream(
   reportBug: (error: unknown) => void,
 ): void {
   // Set without the framework, which would add a charset.
-  response.setHeader("Content-Type", type).setHeader("Cache-Control", "no-store");
+  response.setHeader("Content-Type", type).setHeaders(new Map(Object.entries(STREAM_HEADERS)));
   if (response.req.method === "HEAD") {
     response.end();
   } else {

@@ -23,7 +23,10 @@ export interface ServerSentEvent {
 
 /** Shorter than the silence after which proxies and clients treat a connection as dead. */
 export const HEARTBEAT_MS = 10_000;
-const BEATS_UNTAKEN_MAX = 3;
+/** A silence that has lasted for one whole check is broken at the next one. */
+const CHECK_MS = HEARTBEAT_MS / 2;
+/** Half a minute. */
+const CHECKS_UNTAKEN_MAX = 6;
 /** A comment, which clients ignore. */
 const HEARTBEAT = Buffer.from(": \n\n");
 /** How long a client waits before it reconnects, in milliseconds. It also shows that the stream is open. */
@@ -33,8 +36,9 @@ export class ServerSentEvents {
   readonly #stream: ResponseStream;
   /** Number of messages that were sent but not taken yet. */
   #untaken = 0;
-  #heartbeatsUntaken = 0;
-  #isQuiet = true;
+  #checksUntaken = 0;
+  /** Whether nothing was sent since the last check. */
+  #isQuiet = false;
 
   constructor(stream: ResponseStream) {
     this.#stream = stream;
@@ -43,7 +47,7 @@ export class ServerSentEvents {
   /** Sends the opening, and then heartbeats. */
   begin(scheduler: Pick<Scheduler, "every">): void {
     this.#send(OPENING);
-    this.#stream.onEnded(scheduler.every(HEARTBEAT_MS, () => this.#heartbeat()));
+    this.#stream.onEnded(scheduler.every(CHECK_MS, () => this.#check()));
   }
 
   /** Sends events. Calls `taken` once they have left memory; never if the stream ends before that. */
@@ -51,14 +55,15 @@ export class ServerSentEvents {
     this.#send(Buffer.from(events.map(eventText).join("")), taken);
   }
 
-  #heartbeat(): void {
+  #check(): void {
     if (this.#untaken === 0) {
-      this.#heartbeatsUntaken = 0;
+      this.#checksUntaken = 0;
       if (this.#isQuiet) {
         this.#send(HEARTBEAT);
+      } else {
+        this.#isQuiet = true;
       }
-      this.#isQuiet = true;
-    } else if (++this.#heartbeatsUntaken >= BEATS_UNTAKEN_MAX) {
+    } else if (++this.#checksUntaken >= CHECKS_UNTAKEN_MAX) {
       this.#stream.fail(new CoordinationError("OVERLOADED", "the client does not read the stream"));
     }
   }
@@ -68,7 +73,7 @@ export class ServerSentEvents {
     this.#untaken++;
     this.#stream.send(bytes, () => {
       this.#untaken--;
-      this.#heartbeatsUntaken = 0;
+      this.#checksUntaken = 0;
       taken();
     });
   }

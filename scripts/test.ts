@@ -26,6 +26,7 @@ import { describeProcess, findProcesses, killProcesses, RUN_VARIABLE } from "./l
 import { type Failure, readReport } from "./test-events.ts";
 import { divide } from "./test-fast.ts";
 import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
+import { buildTestTools } from "./test-tools.ts";
 
 const BATCHES_AT_A_TIME = 3; // By default. The suite is measured on two cores, where four take as long.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
@@ -345,6 +346,8 @@ async function main(): Promise<void> {
     }
     removeFolder();
   });
+  const specs = new Set(selection.layers.flatMap(({ files }) => files));
+  await buildTestTools(specs, (line) => process.stdout.write(`${line}\n`));
   const environment = await prepareMembers(selection, folder);
   const outcome = sum([await runLayers(selection, batches, environment)]);
   removeFolder();

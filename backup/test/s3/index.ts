@@ -10,3 +10,4 @@ export {
   type ProxyCertificate,
 } from "./fault-proxy.ts";
 export { ACCESS_KEY, type S3Server, SECRET_KEY, startMoto, startVersitygw } from "./s3-server.ts";
+export { buildVersitygw } from "./versitygw.ts";

@@ -131,7 +131,13 @@ async function setBudget(execution: PlanExecution, minAvailable: number | null):
   const reference = { ...setReference(execution.cluster), kind: "PodDisruptionBudget" } as const;
   const { budget } = execution.observation.reading;
   if (minAvailable !== null) {
-    await execution.client.apply(reference, signed(renderBudget(execution.cluster, minAvailable)));
+    const manifest = renderBudget(execution.cluster, minAvailable);
+    if (budget?.spec?.maxUnavailable === undefined) {
+      await execution.client.apply(reference, signed(manifest));
+    } else {
+      // Another writer has switched it. An apply would leave that field, and a budget may have only one of both.
+      await execution.client.replace(reference, preconditionOf(budget), [{ path: "/spec", value: manifest.spec }]);
+    }
   } else if (budget !== null) {
     await execution.client.remove(reference, preconditionOf(budget));
   }

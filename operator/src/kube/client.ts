@@ -27,6 +27,7 @@ export interface Precondition {
 export interface Part {
   /** A JSON pointer (RFC 6901). Its parent must exist. */
   readonly path: string;
+  /** Undefined = the part must be absent. */
   readonly value: unknown;
 }
 
@@ -98,7 +99,8 @@ export class KubeClient {
         ...(next && { continue: next }),
       };
       const page = await this.#request<KubeList<Item>>({ method: "GET", path: collectionPath(kind, namespace), query });
-      items.push(...page.items);
+      // The items of a list of an API server's own kinds lack these two fields.
+      items.push(...page.items.map((item) => ({ apiVersion: apiVersionOf(kind), kind, ...item })));
       next = page.metadata?.continue ?? "";
       if (next === "") {
         return { ...page, items };
@@ -174,7 +176,9 @@ export class KubeClient {
         ...(options.dryRun === true ? { dryRun: "All" } : {}),
       },
       contentType: "application/json-patch+json",
-      body: [...version, ...parts].map(({ path, value }) => ({ op: "add", path, value })),
+      body: [...version, ...parts].map(({ path, value }) =>
+        value === undefined ? { op: "remove", path } : { op: "add", path, value },
+      ),
     });
   }
 

@@ -14,7 +14,7 @@ import type { Memory } from "./memory.ts";
 
 /** Parts that may contain only what the operator wants. For a set, also fields that only its controller may write. */
 const WHOLE: Partial<Record<Kind, readonly string[]>> = {
-  Service: ["/spec/selector", "/spec/ports"],
+  Service: ["/spec/selector", "/spec/ports", "/spec/externalIPs", "/spec/publishNotReadyAddresses"],
   PodDisruptionBudget: ["/spec"],
   Role: ["/rules"],
   RoleBinding: ["/subjects"],

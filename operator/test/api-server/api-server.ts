@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Connection } from "../../src/kube/index.ts";
 import { directConnection } from "./direct-connection.ts";
-import { type Change, matches, Refused, Store, type Stored, textOf } from "./store.ts";
+import { type Change, listedTextOf, matches, Refused, Store, type Stored, textOf } from "./store.ts";
 import type { Any } from "./tree.ts";
 
 const ALWAYS_SERVED = [
@@ -205,7 +205,7 @@ export class ApiServer {
       resourceVersion: String(this.store.version),
       ...(end < all.length ? { continue: String(end) } : {}),
     };
-    const items = all.slice(from, end).map(textOf);
+    const items = all.slice(from, end).map(listedTextOf);
     return `{"kind":"List","metadata":${JSON.stringify(metadata)},"items":[${items.join()}]}`;
   }
 

@@ -122,10 +122,14 @@ export class Store {
   /** RFC 6902, as far as the operator uses it: values at paths of names, without lists. */
   replace(plural: string, object: Stored, operations: readonly Any[], dryRun: boolean): Stored {
     const change = (copy: Any): void => {
-      for (const { path, value } of operations) {
+      for (const { op, path, value } of operations) {
         const names = path.split("/").slice(1);
         const parent = names.slice(0, -1).reduce((tree: Any, name: string) => tree[name], copy);
-        parent[names.at(-1)] = copyOf(value);
+        if (op === "remove") {
+          delete parent[names.at(-1)];
+        } else {
+          parent[names.at(-1)] = copyOf(value);
+        }
       }
     };
     const changed = copyOf(object);
@@ -204,6 +208,13 @@ export class Store {
   }
 
   #write(plural: string, object: Stored, type: "ADDED" | "MODIFIED"): Stored {
+    if (
+      plural === "poddisruptionbudgets" &&
+      object.spec.minAvailable !== undefined &&
+      object.spec.maxUnavailable !== undefined
+    ) {
+      throw new Refused(422, "Invalid", "minAvailable and maxUnavailable cannot be both set");
+    }
     object.metadata.resourceVersion = String(++this.version);
     const { namespace = "", name, uid } = object.metadata;
     const objects = this.#objects.get(plural) ?? new Map<string, Stored>();
@@ -233,6 +244,21 @@ const texts = new WeakMap<Stored, string>();
 export function textOf(object: Stored): string {
   const text = texts.get(object) ?? JSON.stringify(object);
   texts.set(object, text);
+  return text;
+}
+
+const listedTexts = new WeakMap<object, string>();
+/** Kinds of definitions, whose objects an API server does not know as its own. */
+const DEFINED = /^(?:quoin\.dev|cert-manager\.io|monitoring\.coreos\.com)\//;
+
+/** The object as an item of a list: there, an object of the API server's own kinds has neither version nor kind. */
+export function listedTextOf(object: Stored): string {
+  const { apiVersion, kind, ...rest } = object;
+  if (typeof apiVersion === "string" && DEFINED.test(apiVersion)) {
+    return textOf(object);
+  }
+  const text = listedTexts.get(object) ?? JSON.stringify(rest);
+  listedTexts.set(object, text);
   return text;
 }
 

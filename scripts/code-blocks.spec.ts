@@ -16,13 +16,17 @@ import { parseAllDocuments } from "yaml";
 import { repositoryRoot } from "./command.ts";
 import { Manual } from "./site/index.ts";
 
-/** Languages of blocks, each with a check here. Text is output of programs, or a layout of files. */
-const LANGUAGES = ["sh", "ts", "json", "yaml", "text"];
+/**
+ * Languages of blocks, each with a check here. Text is output of programs, or a layout of files;
+ * `e2e/interop/proxies.spec.ts` runs what is for nginx.
+ */
+const LANGUAGES = ["sh", "ts", "json", "yaml", "text", "nginx"];
 /** Names that blocks use without a definition: the client of the first example, and what a reader has. */
 const GIVEN = `
 declare const client: import("@quoin/client").Client;
 declare const QuoinError: typeof import("@quoin/client").QuoinError;
 declare const payload: Uint8Array;
+declare const token: string;
 declare const order: { readonly id: string };
 declare function remember(position: bigint | number): Promise<void>;
 declare function stepDown(): void;

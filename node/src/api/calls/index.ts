@@ -14,7 +14,6 @@ export { CALL_METRICS, CallObserver, type CallProtocol, MethodCalls } from "./ca
 export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";
-export { STREAM_HEADERS } from "./stream-headers.ts";
 export { allowedMs, malformedTimeout } from "./deadline.ts";
 export { endProcess } from "./end-process.ts";
 export type { ErrorLog } from "./error-log.ts";
@@ -29,3 +28,4 @@ export { type CallPort, IncomingCall } from "./incoming-call.ts";
 export { type Inflation, requestInflater } from "./inflater.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
 export { type CallStatus, plainStatus, replayedField } from "./status.ts";
+export { STREAM_HEADERS } from "./stream-headers.ts";

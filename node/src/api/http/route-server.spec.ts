@@ -504,8 +504,8 @@ describe("declared routes", () => {
     handle = () => ({ type: "text/event-stream", stream: (stream) => streams.push(stream) });
     const response = await call(`/things/${THING}`);
     expect(response.headers.get("Content-Type")).to.equal("text/event-stream");
-      expect(response.headers.get("Cache-Control")).to.equal("no-store, no-transform");
-      expect(response.headers.get("X-Accel-Buffering")).to.equal("no");
+    expect(response.headers.get("Cache-Control")).to.equal("no-store, no-transform");
+    expect(response.headers.get("X-Accel-Buffering")).to.equal("no");
     const [stream] = streams as [ResponseStream];
     await new Promise<void>((resolve) => stream.send(Buffer.from("data: 1\n\n"), resolve));
     stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));

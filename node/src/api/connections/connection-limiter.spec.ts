@@ -159,6 +159,28 @@ describe("ConnectionLimiter", () => {
     expect([gate.open, gate.most]).to.deep.equal([2, 2]);
   });
 
+  it("knows a connection whose ends are those of one that is still closing", async () => {
+    await guard({ member: 40, address: 32 });
+    const ends = { remoteAddress: HERE, remotePort: 5, localAddress: HERE, localPort: 6 };
+    const [old, next] = [0, 1].map(
+      () =>
+        Object.defineProperties(
+          new Socket(),
+          Object.fromEntries(Object.entries(ends).map(([name, value]) => [name, { value }])),
+        ) as Socket,
+    ) as [Socket, Socket];
+    server.emit("connection", old);
+    server.emit("connection", next);
+    old.destroy();
+    await once(old, "close");
+    gate.verified(next, "anna");
+    for (let at = 0; at < 30; at++) {
+      await arrive(HERE);
+      show("ben", 2 + at);
+    }
+    expect(gate.taken, "thirty of ben's, and one of anna's").to.equal(1);
+  });
+
   it("admits few new connections of an address after one of them was cut, for ten seconds", async () => {
     await guard({ member: 10, address: 10 });
     gate.slowDown("::ffff:127.0.0.1");

@@ -301,7 +301,10 @@ export class ConnectionLimiter {
       return;
     }
     this.#options.descriptorBudget?.release();
-    this.#open.delete(ends);
+    // Its client may have opened another one with the same ends meanwhile.
+    if (this.#open.get(ends) === connection) {
+      this.#open.delete(ends);
+    }
     const address = ofAddress.share.client;
     const users = ofUser === null ? undefined : this.#users.get(address);
     if (users !== undefined && ofUser !== null) {

@@ -119,6 +119,29 @@ describe("reportMembers", () => {
     ]);
   });
 
+  for (const [code, reason] of [
+    ["UNAUTHENTICATED", "TOKEN_INVALID"],
+    ["RESOURCE_EXHAUSTED", "RATE_LIMITED"],
+  ] as const) {
+    it(`does not call a member unreachable that answers ${reason}`, async () => {
+      const [leader, other] = [
+        await start(),
+        await start({ getStatus: () => refuse({ code, reason, message: "no" }) }),
+      ];
+      const members = [listed("1", leader.endpoint, true), listed("2", other.endpoint), listed("3", closedEndpoint)];
+      leader.scripts = {
+        getCluster: () => ({ clusterId: "c", members }),
+        getStatus: () => ({ status: { id: "1", name: "m-1", state: 3, role: 1, clusterId: "c" } }),
+      };
+      const { members: found } = await report(leader.endpoint);
+      expect(found.map(({ id, state }) => [id, state])).to.deep.equal([
+        ["1", "RUNNING"],
+        ["2", "UNDISCLOSED"],
+        ["3", "UNREACHABLE"],
+      ]);
+    });
+  }
+
   it("reports each member's own status and the members that it knows, if there is no leader", async () => {
     const member = await start({
       getCluster: () => refuse(withoutLeader),

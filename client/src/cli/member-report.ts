@@ -197,10 +197,9 @@ function stateWithoutStatus(member: NamedMember, error: QuoinError | undefined):
   return error.code === "UNAVAILABLE" ? "NOT_SERVING" : "UNDISCLOSED";
 }
 
-/** Whether the member is there although it reported no status: only a member gives a reason for being unavailable. */
+/** Whether the member is there although it reported no status: only members give reasons, such as TOKEN_INVALID. */
 function hasAnswered(error: QuoinError): boolean {
-  if (error.code === "UNAVAILABLE") return error.reason !== "";
-  return error.code === "PERMISSION_DENIED" || error.code === "UNIMPLEMENTED";
+  return error.reason !== "" || error.code === "PERMISSION_DENIED" || error.code === "UNIMPLEMENTED";
 }
 
 /** Ids are numbers in decimal; members without one come last. */

@@ -141,11 +141,17 @@ export class ConnectionSocket implements TurnWriter {
   }
 
   #resume(): void {
-    if (!this.#isPaused && !this.#isYielding && this.#rest.length > 0) {
-      this.#readRest();
+    if (this.#isPaused || this.#isYielding) {
+      return;
     }
-    if (!this.#isPaused && !this.#isYielding) {
+    if (this.#rest.length === 0) {
       this.#socket.resume();
+      return;
+    }
+    this.#readRest();
+    if (!this.#isPaused) {
+      // What has arrived meanwhile is read in another turn.
+      this.#yield();
     }
   }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { createClient, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { createConnectTransport, createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { readDescriptorSet } from "@quoin/proto";
 import { expect } from "chai";
 import { claimedBasePort, until } from "../../node/test/harness/index.ts";
@@ -170,7 +170,7 @@ describe("behind nginx", function () {
       (request: object, options: object) => AsyncIterable<WatchedKeys>
     >;
     const request = { namespace: NAMESPACE, prefix };
-    const messages = watches.watchKeys?.(request, { headers: headers(), timeoutMs: CALL_MS });
+    const messages = watches.watchKeys?.(request, { headers: headers(), signal: AbortSignal.timeout(CALL_MS) });
     for await (const { created, events } of messages ?? expect.fail("there is no WatchKeys")) {
       if (created) {
         await write(`${prefix}a`);
@@ -189,17 +189,20 @@ describe("behind nginx", function () {
   });
 
   it("writes, reads and watches over gRPC, as the manual has it", async () => {
-    const transport = createGrpcTransport({ baseUrl: urls.grpc });
+    const sessionManager = new Http2SessionManager(urls.grpc);
+    const transport = createGrpcTransport({ baseUrl: urls.grpc, sessionManager });
     const keys = createClient(serviceOf("KeyValueService"), transport) as unknown as Record<
       string,
       (request: object, options: object) => Promise<{ readonly modRevision?: bigint }>
     >;
     const call = (method: string, request: object) =>
-      keys[method]?.(request, { headers: headers(), timeoutMs: CALL_MS }) ?? expect.fail(`there is no ${method}`);
+      keys[method]?.(request, { headers: headers(), signal: AbortSignal.timeout(CALL_MS) }) ??
+      expect.fail(`there is no ${method}`);
     const write = (key: string) => call("putKey", { namespace: NAMESPACE, key, value: Buffer.from("v") });
     await watchOver(transport, "grpc/", write);
     const error = await call("getKey", { namespace: NAMESPACE, key: "grpc/absent" }).catch((thrown) => thrown);
     expect(String(error), "trailers").to.match(/not_found/);
+    sessionManager.abort();
   });
 });
 

@@ -148,7 +148,7 @@ const following: Table = {
       const stream = await followEvents(context, path);
       const { headers, statusCode } = stream.response;
       expect([statusCode, headers["content-type"], headers["cache-control"], headers["api-version"]]).to.deep.equal([
-        ...[200, "text/event-stream", "no-store", "v1"],
+        ...[200, "text/event-stream", "no-store, no-transform", "v1"],
       ]);
       await stream.first(3);
       sequenceOf(await append(context.httpElsewhere(), path, "four"));

@@ -54,7 +54,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     pitfall: "S37",
     file: "watch/watch-hub.ts",
     find: "        watcher.fallBehind(from);",
-    replace: "        watcher.fallBehind(Math.max(from, keptFrom));",
+    replace: "        watcher.fallBehind(completeFrom(state, watcher.request.namespace));",
   },
   {
     name: "compact-revision-one-too-low",

@@ -294,6 +294,25 @@ describe("WatchHub", () => {
       expect(ahead.lines).to.deep.equal(["created 8:", "changes 10: 9 10"]);
     });
 
+    it("tells a watcher that is ahead of what a snapshot lacks each change behind that", () => {
+      const watched = new WatchedLog({}, { ageMsMax: 1_000 });
+      const now = watched.watch("a");
+      const ahead = watched.watch("a", { startRevision: 9 });
+      watched.time.drain();
+      for (let at = 0; at < 9; at++) {
+        watched.log.tickMs += at === 6 ? 2_000 : 0;
+        watched.log.result(putOf("a", "v"));
+      }
+      watched.trim();
+      watched.time.drain();
+      expect(now.ended?.reason).to.equal("COMPACTED");
+      expect(now.ended?.details.get("compact_revision")).to.equal("8");
+      expect(ahead.lines).to.deep.equal(["created 8:", "changes 10: 9 10"]);
+      const again = watched.watch("a", { startRevision: 8 });
+      watched.time.drain();
+      expect(again.lines).to.deep.equal(["created 7:", "changes 10: 8 9 10"]);
+    });
+
     it("ends those of the namespace whose changes it lacks, and tells those of others everything", () => {
       const watched = new WatchedLog({}, { revisionsMax: 4 });
       watched.log.result({ kind: "create-namespace", namespace: "busy" });

@@ -183,21 +183,23 @@ export class WatchHub {
 
   /** Reads new changes, and queues the watchers that they concern. */
   #publish(source: Source): void {
-    const { replica, recent, publishedRevision } = source;
+    const { replica } = source;
     const { readRevisionsMax, readBytesMax } = this.#limits;
     const { state, revision } = replica;
-    if (revision <= publishedRevision) {
-      invariant(revision === publishedRevision, "the revision never runs back");
+    if (revision <= source.publishedRevision) {
+      invariant(revision === source.publishedRevision, "the revision never runs back");
       return;
     }
     const bounds = readHistoryBounds(state);
-    if (bounds.completeRevision > publishedRevision + 1) {
+    if (bounds.completeRevision > source.publishedRevision + 1) {
       this.#skipMissing(source, bounds);
     }
+    // A skip replaces both.
+    const { recent, publishedRevision } = source;
     let revisions = 0;
     let bytes = 0;
     let readTo = revision;
-    scanHistory(state, source.publishedRevision + 1, revision, (read) => {
+    scanHistory(state, publishedRevision + 1, revision, (read) => {
       const published = shared(read);
       recent.add(published);
       this.#announce(published);
@@ -239,6 +241,7 @@ export class WatchHub {
     for (const watcher of this.#scheduler.streams) {
       const from = Math.max(firstMissed, watcher.next);
       if (watcher.isLive && from < completeFrom(state, watcher.request.namespace)) {
+        mark("watch.skipped-by-snapshot");
         watcher.fallBehind(from);
         this.#scheduler.enqueue(watcher);
       }

@@ -1,8 +1,7 @@
 /**
  * Archives the committed entries of this member's own log while it has the lease. If there are entries, it writes a
  * segment every ten seconds, or as soon as a segment is full. Entries that change nothing, such as ticks, wait longer:
- * an idle cluster writes few segments. It takes a snapshot at the start of a chain, and at
- * intervals.
+ * an idle cluster writes few segments. It takes a snapshot at the start of a chain, and at intervals.
  *
  * Nothing waits for it. It reads the entries that this member has applied, in short turns, and keeps one segment in
  * memory. While the store is unavailable it retries with backoff, and the log keeps the entries for as long as those

@@ -10,7 +10,7 @@
  *
  * Nor can one user keep out others of its address. A part of what an address may have is for connections that have not
  * shown a good token yet. If the address is full, the oldest of these makes room for a new one. If too many have shown
- * one, the newest connection of the user who has the most is closed.
+ * one, the user with the most connections loses the newest.
  *
  * A connection that was cut because its client misbehaved would only be opened again. So for a while its address may
  * open few new ones.

@@ -192,8 +192,9 @@ export function addressInAnyCase(email: string): string {
 }
 
 /**
- * The user with this e-mail address, in any case: the user who has verified it, or the first who was asked to. Others
- * may have been asked too: a user of one namespace cannot keep an address from those of another.
+ * Finds a user by e-mail address, without regard to upper and lower case. Returns the user who has verified it, or else
+ * the first who was asked to. A user of one namespace cannot keep an address from those of another, so others may have
+ * been asked too.
  */
 export function readUserByEmail(reader: StateReader, email: string): User | undefined {
   const bytes = reader.get(emailRow(addressInAnyCase(email)));

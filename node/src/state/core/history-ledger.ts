@@ -9,7 +9,7 @@ import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The first cluster version in which namespaces have shares of the history. */
-const VERSION_WITH_SHARES = 6;
+const VERSION_WITH_HISTORY_SHARES = 6;
 
 /** Which part of the history is kept. */
 export interface HistoryBounds {
@@ -75,7 +75,7 @@ export class HistoryLedger {
       bounds = { ...this.bounds, oldestRevision: revision, oldestTickMs: tickMs };
       this.change(bounds);
     }
-    if (bounds.sharedFrom === 0 && hasRulesOf(VERSION_WITH_SHARES, this.#transaction)) {
+    if (bounds.sharedFrom === 0 && hasRulesOf(VERSION_WITH_HISTORY_SHARES, this.#transaction)) {
       bounds = { ...this.bounds, sharedFrom: revision };
       this.change(bounds);
     }

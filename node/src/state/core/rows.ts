@@ -69,11 +69,6 @@ export const PROGRESS_ROW = row("progress").finish();
 export const CONFIGURATION_ROW = row("configuration").finish();
 /** Which part of the history of changes is kept. */
 export const HISTORY_BOUNDS_ROW = row("historyBounds").finish();
-/** Rows of what the history has of each namespace, by its name. */
-export function historyShareRow(namespace: string): Uint8Array {
-  return row("historyShare").plainText(namespace).finish();
-}
-
 /** The settings of administrators, and how often they changed. */
 export const SETTINGS_ROW = row("settings").finish();
 /** How many users there are. */
@@ -186,6 +181,11 @@ export function answerGenerationRow(generation: number): Uint8Array {
 /** Rows of changes by revision. */
 export function historyRow(revision: number): Uint8Array {
   return row("history").uint53(revision).finish();
+}
+
+/** Rows of what the history has of each namespace, by its name. */
+export function historyShareRow(namespace: string): Uint8Array {
+  return row("historyShare").plainText(namespace).finish();
 }
 
 export function userRow(userId: string): Uint8Array {

@@ -37,7 +37,9 @@ export function divide(all: readonly TestLayer[]): DividedSuite {
       .map((layer) => ({ ...layer, files: layer.files.filter((file) => isIn(layer, file)) }))
       .filter(({ files }) => files.length > 0);
   const isFast = ({ name }: TestLayer, file: string): boolean => fastFiles.get(name)?.includes(file) === true;
-  return { fast: part(isFast), rest: part((layer, file) => !isFast(layer, file)) };
+  const rest = part((layer, file) => !isFast(layer, file));
+  // Its specs are the slow ones.
+  return { fast: part(isFast), rest: rest.map((layer) => ({ ...layer, hasSlowFiles: true })) };
 }
 
 function filesOf(all: readonly TestLayer[], name: string): readonly string[] {

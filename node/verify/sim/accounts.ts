@@ -84,7 +84,7 @@ export class Accounts {
     if (this.#isReady) {
       return;
     }
-    const guest = createUser(GUEST, { role: "admin", tokenLifetimeMs: LONG_MS });
+    const guest = createUser(GUEST, { role: "admin", namespaces: ["*"], tokenLifetimeMs: LONG_MS });
     const verification = { userId: GUEST, tokenSha256: TOKEN_SHA256, passwordHash: "" };
     const commands: AccountCommand[] = [
       { principal: OWNER, request: null, operation: guest },

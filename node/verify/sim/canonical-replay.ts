@@ -19,7 +19,9 @@ import { replaysTwice, usageTwice } from "../../test/index.ts";
 import { isRevocation } from "./access-rules.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
+import { textOf } from "./key-history.ts";
 import { type Ending, KeyLifetimes } from "./key-lifetimes.ts";
+import { namespaceOf } from "./key-namespaces.ts";
 import { checkNeighbours, type MembershipRules } from "./membership-rules.ts";
 import type { Execution } from "./requests.ts";
 import { must } from "./rule-violation.ts";
@@ -138,7 +140,7 @@ function checkState(log: CanonicalLog, index: number, digest: number, store: Sta
 
 function hasKey(store: StateRows, key: Uint8Array): boolean {
   try {
-    getKey(store, "default", key);
+    getKey(store, namespaceOf(textOf(key)), key);
     return true;
   } catch (error) {
     if (error instanceof CoordinationError && error.reason === "KEY_NOT_FOUND") {

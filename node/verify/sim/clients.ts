@@ -20,6 +20,7 @@ import type { Accounts } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { foundAnswer, type KeyHistory, keyAnswerOf } from "./key-history.ts";
+import { namespaceOf, SECOND_NAMESPACE } from "./key-namespaces.ts";
 import type { Plan } from "./plan.ts";
 import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
@@ -73,11 +74,13 @@ const RUSHED_READ_SHARE = 0.85;
 const FIRST_RUSHED = 1_000;
 /** A deadline that only a fault exceeds. */
 const AMPLE_MS = 20_000;
+const AGAIN_MS = 100;
 
 export class Clients {
   readonly #options: ClientsOptions;
   readonly #requestCalls: RequestCalls;
   readonly #clients = new Map<number, Client>();
+  #isReady = false;
   #isStopped = false;
   /** Failed reads. */
   #failures = 0;
@@ -97,6 +100,31 @@ export class Clients {
   /** Calls that did not end with a result. */
   get failures(): number {
     return this.#failures + this.#requestCalls.failures;
+  }
+
+  /** Whether the second namespace exists, so that clients may begin. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Creates the second namespace, at one member after the other until one answers. */
+  begin(calls = 0): void {
+    const { heap, processes } = this.#options;
+    const running = processes();
+    const process = running[calls % running.length];
+    const again = (): void => heap.after(AGAIN_MS, () => this.begin(calls + 1));
+    if (process === undefined) {
+      again();
+      return;
+    }
+    const request = this.#requestCalls.begin({ kind: "create-namespace", namespace: SECOND_NAMESPACE }, OWNER);
+    this.#insist(process, request, 1, (isDone) => {
+      if (isDone) {
+        this.#isReady = true;
+      } else {
+        again();
+      }
+    });
   }
 
   /** The client must do something now, unless it is busy. */
@@ -139,7 +167,7 @@ export class Clients {
 
   /** Writes a new value through the process, with retries until there is an answer; false if it was refused. */
   write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
-    const operation = putOf(key, Buffer.from(value));
+    const operation = putOf(key, Buffer.from(value), { namespace: namespaceOf(key) });
     const request = this.#requestCalls.begin(operation, OWNER);
     const open = this.#options.history.begin("rest", operation);
     this.#insist(process, request, 1, (isDone) => {
@@ -259,11 +287,12 @@ export class Clients {
       const text = `c${client.id}.${client.values}`;
       return Buffer.from(text.padEnd(random.below(plan.valueBytesMax), "."));
     };
+    const namespace = namespaceOf(key);
     const share = random.next();
     if (share < 0.6) {
-      return putOf(key, value(), { ttlSeconds });
+      return putOf(key, value(), { namespace, ttlSeconds });
     }
-    const shared = { namespace: "default", key: Buffer.from(key), expectedModRevision: undefined };
+    const shared = { namespace, key: Buffer.from(key), expectedModRevision: undefined };
     if (share < 0.75) {
       return { ...shared, kind: "delete-key", returnPrevious: random.chance(0.5) };
     }
@@ -363,7 +392,7 @@ function nameOf({ id }: Client): string {
 
 function storedKey(process: Process, key: string): StoredKey | undefined {
   try {
-    return getKey(process.replica.state, "default", Buffer.from(key));
+    return getKey(process.replica.state, namespaceOf(key), Buffer.from(key));
   } catch (error) {
     if (error instanceof CoordinationError && error.reason === "KEY_NOT_FOUND") {
       return undefined;

@@ -3,6 +3,7 @@
 /** A change of a named thing. */
 export interface ExpectedChange {
   readonly revision: number;
+  readonly namespace: string;
   readonly name: string;
   readonly words: string;
 }
@@ -15,8 +16,8 @@ export class ExpectedChanges {
     this.#changes.push(...changes);
   }
 
-  /** The changes with the prefix between the two revisions, both included, in words. */
-  between(prefix: string, from: number, to: number): string[] {
+  /** The changes of the namespace with the prefix between the two revisions, both included, in words. */
+  between(namespace: string, prefix: string, from: number, to: number): string[] {
     let low = 0;
     let high = this.#changes.length;
     while (low < high) {
@@ -33,7 +34,7 @@ export class ExpectedChanges {
       if (change.revision > to) {
         break;
       }
-      if (change.name.startsWith(prefix)) {
+      if (change.namespace === namespace && change.name.startsWith(prefix)) {
         words.push(change.words);
       }
     }

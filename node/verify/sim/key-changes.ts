@@ -10,6 +10,7 @@ import {
 } from "../../src/state/index.ts";
 import type { ExpectedChange } from "./expected-changes.ts";
 import { textOf } from "./key-history.ts";
+import { namespaceOf } from "./key-namespaces.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 
 export class KeyChanges {
@@ -49,10 +50,11 @@ export function wordsOfKeyChange({ kind, current, previous }: Pick<KeyChange, "k
 
 function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey | null): ExpectedChange {
   const words = wordsOfKeyChange({ kind, current, previous });
-  return { revision: current.modRevision, name: textOf(current.key), words };
+  const name = textOf(current.key);
+  return { revision: current.modRevision, namespace: namespaceOf(name), name, words };
 }
 
-/** The keys that a command names; all are of one namespace in every run. */
+/** The keys that a command names. */
 function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
   switch (operation.kind) {
     case "put-key":
@@ -68,7 +70,7 @@ function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
 
 function keyIn(state: StateReader, key: Uint8Array): StoredKey | undefined {
   try {
-    return getKey(state, "default", key);
+    return getKey(state, namespaceOf(textOf(key)), key);
   } catch (error) {
     if (error instanceof CoordinationError) {
       return undefined;

@@ -49,9 +49,9 @@ export function lockChangesOf(
   let last = revision;
   const tell = (kind: LockChange["kind"], lock: LockName, hold: Hold, reason: HoldReason): void => {
     const { owner, mode, token } = hold;
-    const { rw, name } = lock;
+    const { namespace, rw, name } = lock;
     const words = wordsOfLockChange({ kind, rw, name, owner, mode, token, reason }, last);
-    made.push({ revision: last, name, words });
+    made.push({ revision: last, namespace, name, words });
   };
   for (const { changed: one, ended, begun, reason } of stepsOf(operation, changed)) {
     const { lock } = one.now;

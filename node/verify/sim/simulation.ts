@@ -289,9 +289,9 @@ export class Simulation {
     const { isSteady, durationMs } = plan;
     const { terms } = this.#rules;
     this.#accounts.begin();
-    if (!this.#accounts.isReady) {
-      await this.#until(GROWTH_MS, () => this.#accounts.isReady, "a healthy cluster takes a guest");
-    }
+    this.#clients.begin();
+    const areReady = (): boolean => this.#accounts.isReady && this.#clients.isReady;
+    await this.#until(GROWTH_MS, areReady, "a healthy cluster takes a guest and a namespace");
     this.#grownMs = this.#heap.nowMs;
     this.#lockClients?.begin();
     for (const item of items) {

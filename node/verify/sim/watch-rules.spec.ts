@@ -56,8 +56,8 @@ describe("the rules of watches", () => {
     return found;
   }
 
-  function opened(startRevision: number, prefix = "", floor = 0): SentStream {
-    const stream: SentStream = { member: 1, about: "key", prefix, startRevision, floor, next: 0 };
+  function opened(startRevision: number, prefix = "", floor = 0, namespace = "default"): SentStream {
+    const stream: SentStream = { member: 1, about: "key", namespace, prefix, startRevision, floor, next: 0 };
     rules.onOpen(stream);
     return stream;
   }
@@ -111,6 +111,13 @@ describe("the rules of watches", () => {
     });
   });
 
+  it("S37: send the changes of one namespace only", () => {
+    const other = opened(1, "", 0, "second");
+    rules.onMessage(other, { kind: "created", changes: [], revision: 0 });
+    broken("S37 each change is sent once, in order, and none is left out", () => tell(other, 7, changes(1, 7)));
+    tell(other, 7, []);
+  });
+
   it("S37: send nothing again, and nothing before it has happened", () => {
     const stream = created(1);
     tell(stream, 7, changes(1, 7));
@@ -137,7 +144,7 @@ describe("the rules of watches", () => {
 
   it("S37: refuse only a compacted start, and say where to resume", () => {
     log.lead({ kind: "trim-history", countMax: 2 });
-    expect(rules.compactRevision).to.equal(4);
+    expect(rules.compactRevisionOf("default")).to.equal(4);
     const compacted = (revision: number) => {
       return new CoordinationError("COMPACTED", "", { details: new Map([["compact_revision", String(revision)]]) });
     };
@@ -179,7 +186,8 @@ describe("the rules of watches", () => {
     const LAST = 11;
 
     function watched(startRevision: number, prefix = ""): SentStream {
-      const stream: SentStream = { member: 1, about: "lock", prefix, startRevision, floor: 0, next: 0 };
+      const named = { namespace: "default", prefix };
+      const stream: SentStream = { member: 1, about: "lock", ...named, startRevision, floor: 0, next: 0 };
       rules.onOpen(stream);
       rules.onMessage(stream, { kind: "created", changes: [], revision: startRevision - 1 });
       return stream;

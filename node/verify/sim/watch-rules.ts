@@ -7,6 +7,7 @@ import { type Command, type CoordinationError, compactRevisionOf, type StateRead
 import type { WatchMessage, WatchRequest } from "../../src/watch/index.ts";
 import { ExpectedChanges } from "./expected-changes.ts";
 import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
+import { NAMESPACES } from "./key-namespaces.ts";
 import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { checkKept, lockChangesOf, wordsOfLockChange } from "./lock-changes.ts";
 import type { LockRules } from "./lock-rules.ts";
@@ -16,6 +17,7 @@ import { must } from "./rule-violation.ts";
 export interface SentStream {
   readonly member: number;
   readonly about: WatchRequest["about"];
+  readonly namespace: string;
   readonly prefix: string;
   /** 0 = from its opening. */
   readonly startRevision: number;
@@ -26,8 +28,6 @@ export interface SentStream {
 }
 
 const FOUNDING_REVISION = 1;
-/** Every stream is of this namespace. */
-const NAMESPACE = "default";
 
 export class WatchRules implements ReplayObserver {
   readonly #expected = { key: new ExpectedChanges(), lock: new ExpectedChanges() };
@@ -35,7 +35,8 @@ export class WatchRules implements ReplayObserver {
   readonly #locks: Pick<LockRules, "changed">;
   /** The greatest revision that the log has made. The founding, which is no command, makes the first one. */
   #revision = FOUNDING_REVISION;
-  #compactRevision = 0;
+  /** By namespace, the first revision that is kept. */
+  #compactRevisions = new Map<string, number>();
   readonly #sentCounts = { key: 0, lock: 0 };
   #compacted = 0;
 
@@ -54,9 +55,9 @@ export class WatchRules implements ReplayObserver {
     return this.#compacted;
   }
 
-  /** Revisions below this one are not kept any more. */
-  get compactRevision(): number {
-    return this.#compactRevision;
+  /** Changes of the namespace below this revision are not kept any more. */
+  compactRevisionOf(namespace: string): number {
+    return this.#compactRevisions.get(namespace) ?? 0;
   }
 
   get revision(): number {
@@ -78,7 +79,7 @@ export class WatchRules implements ReplayObserver {
       this.#expected.lock.add(made);
     }
     if (kind === "trim-history" || kind === "compact-history") {
-      this.#compactRevision = compactRevisionOf(state, NAMESPACE);
+      this.#compactRevisions = new Map(NAMESPACES.map((name) => [name, compactRevisionOf(state, name)]));
     }
   }
 
@@ -89,8 +90,9 @@ export class WatchRules implements ReplayObserver {
 
   /** A member sends a message in a stream. */
   onMessage(stream: SentStream, { kind, revision, changes }: WatchMessage): void {
-    const { member, about, prefix, startRevision, floor, next } = stream;
-    const what = (): string => `m${member}: ${kind} up to ${revision} of ${about}s "${prefix}" from ${next}`;
+    const { member, about, namespace, prefix, startRevision, floor, next } = stream;
+    const what = (): string =>
+      `m${member}: ${kind} up to ${revision} of ${about}s "${prefix}" in ${namespace} from ${next}`;
     if (kind === "created") {
       const isFromNow = startRevision === 0 && revision >= floor && revision <= this.#revision;
       must(isFromNow || revision === startRevision - 1, "a watch begins where it was asked to", what);
@@ -101,7 +103,7 @@ export class WatchRules implements ReplayObserver {
     must(revision >= next - 1, "S37 what was sent is not sent again", what);
     const isKnown = revision <= this.#revision || (changes.length === 0 && revision === next - 1);
     must(isKnown, "S37 nothing is sent before it has happened", what);
-    const wanted = this.#expected[about].between(prefix, next, revision);
+    const wanted = this.#expected[about].between(namespace, prefix, next, revision);
     const told = changes.map((shared) => {
       must(shared.change.about === about, "a watch of keys gets keys, and a watch of locks gets locks", what);
       return wordsOf(shared);
@@ -114,12 +116,14 @@ export class WatchRules implements ReplayObserver {
   }
 
   /** A member ends a stream, or refuses it. */
-  onEnd({ member, about, prefix, startRevision, next }: SentStream, { reason, details }: CoordinationError): void {
+  onEnd(stream: SentStream, { reason, details }: CoordinationError): void {
+    const { member, about, namespace, prefix, startRevision, next } = stream;
     const from = Math.max(startRevision, next);
-    const what = (): string => `m${member}: ${reason} ${[...details]} of ${about}s "${prefix}" from ${from}`;
+    const what = (): string =>
+      `m${member}: ${reason} ${[...details]} of ${about}s "${prefix}" in ${namespace} from ${from}`;
     if (reason === "COMPACTED") {
       const compactRevision = Number(details.get("compact_revision"));
-      const isGone = from < compactRevision && compactRevision <= this.#compactRevision;
+      const isGone = from < compactRevision && compactRevision <= this.compactRevisionOf(namespace);
       must(isGone, "S37 only what is not kept is refused", what);
       this.#compacted++;
     } else if (details.has("resume_revision")) {

@@ -4,7 +4,7 @@
  * messages that arrive go into histories, with their order and times.
  */
 
-import { CoordinationError, type Principal } from "../../src/state/index.ts";
+import { CoordinationError, DEFAULT_NAMESPACE, type Principal } from "../../src/state/index.ts";
 import type { WatchMessage, WatchRequest } from "../../src/watch/index.ts";
 import { lockWatchCheck, type Watching, watchCheck } from "../history/index.ts";
 import { type AccessRules, isRevocation } from "./access-rules.ts";
@@ -12,6 +12,7 @@ import { type Accounts, recheck } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { KeyHistory } from "./key-history.ts";
+import { NAMESPACES, namespaceOf } from "./key-namespaces.ts";
 import { type LockHistory, nameOutOfHistory } from "./lock-history.ts";
 import type { WatchPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
@@ -74,6 +75,7 @@ interface Watcher {
   readonly id: number;
   readonly principal: Principal;
   readonly about: About;
+  readonly namespace: string;
   readonly prefix: string;
   readonly progressIntervalMs: number;
   /** The stream of the present decisions. */
@@ -196,13 +198,17 @@ export class Watchers {
   /** Throws a RuleViolation if no correct cluster could have sent what the watchers got. */
   check(driftShare: number): void {
     const { rules, history, lockHistory } = this.#options;
-    const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax: rules.compactRevision };
-    const ofKeys = this.#watchings("key", ({ change }) => (change.about === "key" ? [sentKeyChange(change)] : []));
+    const compactRevisionMax = Math.max(...NAMESPACES.map((namespace) => rules.compactRevisionOf(namespace)));
+    const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax };
+    const ofKeys = this.#watchings("key", ({ change }) => {
+      return change.about === "key" ? [withFullName(sentKeyChange(change))] : [];
+    }).map((watching) => ({ ...watching, prefix: `${watching.namespace}/${watching.prefix}` }));
+    const operations = history.operations.map((one) => ({ ...one, operation: withFullName(one.operation) }));
     const ofLocks = this.#watchings("lock", ({ change, revision }) => {
       return change.about === "lock" ? [sentLockChange(change, revision)] : [];
     });
     const wrong = [
-      ...watchCheck(ofKeys, history.operations, limits),
+      ...watchCheck(ofKeys, operations, limits),
       ...(ofLocks.length === 0
         ? []
         : lockWatchCheck(ofLocks, lockHistory.records, { ...limits, nameOf: nameOutOfHistory })),
@@ -214,15 +220,15 @@ export class Watchers {
   #watchings<Change>(
     about: About,
     changesOf: (shared: WatchMessage["changes"][number]) => readonly Change[],
-  ): readonly Watching<Change>[] {
+  ): readonly (Watching<Change> & { readonly namespace: string })[] {
     return [...this.#watchers.values()]
       .filter((watcher) => watcher.about === about)
-      .map(({ id, prefix, streams }) => {
+      .map(({ id, namespace, prefix, streams }) => {
         const inWords = streams.map(({ messages, ...stream }) => {
           const received = messages.map((message) => ({ ...message, changes: message.changes.flatMap(changesOf) }));
           return { ...stream, messages: received };
         });
-        return { client: `w${id}`, prefix, streams: inWords };
+        return { client: `w${id}`, namespace, prefix, streams: inWords };
       });
   }
 
@@ -243,6 +249,8 @@ export class Watchers {
       takeMs: random.between(0, 5),
       // From now on, from far back, or from a future revision.
       next: random.pick([0, 0, 1, Math.max(1, revision - 20), revision + 10]) ?? 0,
+      // Locks are in one namespace.
+      namespace: (about === "key" ? random.pick(NAMESPACES) : undefined) ?? DEFAULT_NAMESPACE,
     };
     this.#watchers.set(id, watcher);
     return watcher;
@@ -263,7 +271,7 @@ export class Watchers {
     watcher.isOpening = true;
     const floor = this.#options.requests.floor;
     const startMs = this.#options.heap.nowMs;
-    const what = `watch ${watcher.about}s "${watcher.prefix}" from ${watcher.next}`;
+    const what = `watch ${watcher.about}s "${watcher.prefix}" in ${watcher.namespace} from ${watcher.next}`;
     const admission = this.#options.accounts.beginRead(watcher.principal, what);
     calls.call<Stream | CoordinationError>(
       process,
@@ -301,7 +309,7 @@ export class Watchers {
   /** The stream, or the reason of a refusal. */
   #openAt(watcher: Watcher, process: Process, floor: number, startMs: number): Stream | CoordinationError {
     const { heap, rules, trace } = this.#options;
-    const { about, prefix, progressIntervalMs, next: startRevision } = watcher;
+    const { about, namespace, prefix, progressIntervalMs, principal, next: startRevision } = watcher;
     const received: ReceivedStream = { startRevision, startMs, messages: [] };
     const stream: Stream = {
       process,
@@ -312,13 +320,12 @@ export class Watchers {
       arrivesMs: heap.nowMs,
       close: () => undefined,
     };
-    const sent: SentStream = { member: process.memberId, about, prefix, startRevision, floor, next: 0 };
+    const sent: SentStream = { member: process.memberId, about, namespace, prefix, startRevision, floor, next: 0 };
     trace.record(process.memberId, "is watched", [watcher.id, startRevision], () => {
-      return `by w${watcher.id}: ${about}s "${prefix}" from ${startRevision}`;
+      return `by w${watcher.id}: ${about}s "${prefix}" in ${namespace} from ${startRevision}`;
     });
     rules.onOpen(sent);
-    const { principal } = watcher;
-    const asked = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs, principal };
+    const asked = { namespace, prefix: Buffer.from(prefix), startRevision, progressIntervalMs, principal };
     try {
       stream.close = process.watchHub.open(
         { about, ...asked },
@@ -408,4 +415,9 @@ export class Watchers {
       watcher.next = compactRevision;
     }
   }
+}
+
+/** With its namespace in the name of the key, as the oracle needs it, which knows no namespaces. */
+function withFullName<Named extends { readonly key: string }>(named: Named): Named {
+  return { ...named, key: `${namespaceOf(named.key)}/${named.key}` };
 }

@@ -36,6 +36,21 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     replace: "new Watcher(number, request, subscriber, next, next >= publishedRevision,",
   },
   {
+    name: "changes-behind-a-gap-are-kept-before-it",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: `    if (bounds.completeRevision > source.publishedRevision + 1) {
+      this.#skipMissing(source, bounds);
+    }
+    // A skip replaces both.
+    const { recent, publishedRevision } = source;`,
+    replace: `    const { recent } = source;
+    if (bounds.completeRevision > source.publishedRevision + 1) {
+      this.#skipMissing(source, bounds);
+    }
+    const { publishedRevision } = source;`,
+  },
+  {
     name: "progress-overtakes-changes",
     pitfall: "S37",
     file: "watch/watch-hub.ts",

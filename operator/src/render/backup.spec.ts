@@ -109,6 +109,25 @@ describe("backups of a member's pod", () => {
     expect(mounts.map(({ name, readOnly }) => [name, readOnly])).to.deep.equal(volumes.map(({ name }) => [name, true]));
   });
 
+  it("has one volume for a claim that it restores from and writes backups to, because a pod with two never starts", () => {
+    const store = { directory: { claimName: "backups", path: "past" } };
+    const restore = { restoreFrom: { storeName: "past" }, store, snapshotId: null };
+    const backup = { backup: BACKUP, store: { directory: { claimName: "backups" } } };
+    const { spec } = renderPodTemplate(clusterOf(), { backup, restore });
+    expect(spec?.volumes?.filter(({ persistentVolumeClaim: claim }) => claim !== undefined)).to.deep.equal([
+      { name: "quoin-backup", persistentVolumeClaim: { claimName: "backups" } },
+    ]);
+    const [member] = spec?.containers ?? [];
+    expect(member?.args).to.include.members(["--restore-from=/var/lib/quoin-restore/past"]);
+    expect(member?.volumeMounts?.filter(({ name }) => name === "quoin-backup")).to.deep.equal([
+      { name: "quoin-backup", mountPath: "/var/lib/quoin-backup" },
+      { name: "quoin-backup", mountPath: "/var/lib/quoin-restore", readOnly: true },
+    ]);
+    const other = { ...restore, store: { directory: { claimName: "older" } } };
+    const apart = renderPodTemplate(clusterOf(), { backup, restore: other }).spec;
+    expect(apart?.volumes?.map(({ name }) => name)).to.include.members(["quoin-backup", "quoin-restore"]);
+  });
+
   it("refuses an overlay that takes a volume or a mount of backups", () => {
     const refused = (spec: object) => () =>
       renderPodTemplate(clusterOf({ podTemplate: { spec: spec as Record<string, unknown> } }), {

@@ -41,6 +41,14 @@ export interface RestorePlan {
   readonly snapshotId: string | null;
 }
 
+/** Backup stores for a member. */
+export interface MemberStores {
+  readonly backup: BackupPlan | null;
+  readonly restore: RestorePlan | null;
+}
+
+export const NO_STORES: MemberStores = { backup: null, restore: null };
+
 export const LOCATION_FLAG = "--backup-store=";
 export const RESTORE_FLAG = "--restore-from=";
 
@@ -105,22 +113,36 @@ export function restoreLocationArgument(store: StoreSpec): string {
   return `${RESTORE_FLAG}${locationOf(store, RESTORE)}`;
 }
 
-/** @param isWritten whether the pod writes backups, or only reads them */
-export function backupMounts(store: StoreSpec, isWritten: boolean): V1VolumeMount[] {
-  return mountsOf(sourcesOf(store, BACKUP, isWritten));
+/** @returns the mounts of a pod that only reads the store */
+export function readingMounts(store: StoreSpec): V1VolumeMount[] {
+  return mountsOf(sourcesOf(store, BACKUP, false));
+}
+
+/** @returns the volumes of a pod that only reads the store */
+export function readingVolumes(store: StoreSpec): V1Volume[] {
+  return volumesOf(sourcesOf(store, BACKUP, false));
+}
+
+export function storeMounts(stores: MemberStores): V1VolumeMount[] {
+  return mountsOf(sourcesIn(stores));
 }
 
 /** Files rather than variables, so that changed keys and credentials reach a running member. */
-export function backupVolumes(store: StoreSpec): V1Volume[] {
-  return volumesOf(sourcesOf(store, BACKUP, true));
+export function storeVolumes(stores: MemberStores): V1Volume[] {
+  return volumesOf(sourcesIn(stores));
 }
 
-export function restoreMounts({ store }: RestorePlan): V1VolumeMount[] {
-  return mountsOf(sourcesOf(store, RESTORE, false));
-}
-
-export function restoreVolumes({ store }: RestorePlan): V1Volume[] {
-  return volumesOf(sourcesOf(store, RESTORE, false));
+/** The sources of both stores. If they have one claim, they share its volume: a pod with two of one claim never starts. */
+function sourcesIn({ backup, restore }: MemberStores): Source[] {
+  const ofBackup = backup === null ? [] : sourcesOf(backup.store, BACKUP, true);
+  const ofRestore = restore === null ? [] : sourcesOf(restore.store, RESTORE, false);
+  const claimName = backup?.store.directory?.claimName;
+  const shared = ofRestore.map((source) =>
+    claimName !== undefined && source.source.persistentVolumeClaim?.claimName === claimName
+      ? { ...source, name: BACKUP.name }
+      : source,
+  );
+  return [...ofBackup, ...shared];
 }
 
 function mountsOf(sources: readonly Source[]): V1VolumeMount[] {
@@ -131,7 +153,8 @@ function mountsOf(sources: readonly Source[]): V1VolumeMount[] {
 }
 
 function volumesOf(sources: readonly Source[]): V1Volume[] {
-  return sources.map(({ name, source }) => ({ name, ...source }));
+  const named = new Map(sources.map(({ name, source }) => [name, source]));
+  return [...named].map(([name, source]) => ({ name, ...source }));
 }
 
 interface Source {

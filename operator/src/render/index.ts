@@ -7,6 +7,7 @@ export {
   KEYS_FILE,
   LOCATION_FLAG,
   locationOf,
+  NO_STORES,
   RESTORE_FLAG,
   type RestorePlan,
   restoreLocationArgument,
@@ -14,7 +15,7 @@ export {
 export { dnsNamesOf } from "./certificate.ts";
 export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_LABEL, selectorOf } from "./names.ts";
 export { OverlayError } from "./overlay.ts";
-export { NO_STORES, renderPodTemplate, templateHashOf } from "./pod-template.ts";
+export { renderPodTemplate, templateHashOf } from "./pod-template.ts";
 export {
   ordinalOfRecoveryPod,
   RECOVERY_LABEL,

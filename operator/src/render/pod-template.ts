@@ -13,16 +13,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import { parseQuantity } from "../quantity/index.ts";
-import {
-  type BackupPlan,
-  backupArguments,
-  backupMounts,
-  backupVolumes,
-  type RestorePlan,
-  restoreArguments,
-  restoreMounts,
-  restoreVolumes,
-} from "./backup.ts";
+import { backupArguments, type MemberStores, restoreArguments, storeMounts, storeVolumes } from "./backup.ts";
 import { CLUSTER_LABEL, labelsOf, memberNames, namesOf, PORTS, peerDomainOf } from "./names.ts";
 import { GRACE_SECONDS, overlay } from "./overlay.ts";
 
@@ -38,14 +29,6 @@ const STARTUP_PERIOD_SECONDS = 1;
 const LINGER_MS = 2_500;
 const MEBIBYTE = 1024 ** 2;
 const RESTART = "quoin.dev/restart";
-
-/** Backup stores for a member. */
-export interface MemberStores {
-  readonly backup: BackupPlan | null;
-  readonly restore: RestorePlan | null;
-}
-
-export const NO_STORES: MemberStores = { backup: null, restore: null };
 
 /**
  * @param stores null for members that write no backups, and for those of a cluster that is not founded from a backup
@@ -114,11 +97,7 @@ function renderPod(cluster: CoordinationCluster, stores: MemberStores): V1PodSpe
     ...(image.pullSecrets === undefined ? {} : { imagePullSecrets: image.pullSecrets }),
     ...renderSpread(cluster, scheduling.spread),
     containers: [renderMember(cluster, stores)],
-    volumes: [
-      ...renderVolumes(cluster),
-      ...(stores.backup === null ? [] : backupVolumes(stores.backup.store)),
-      ...(stores.restore === null ? [] : restoreVolumes(stores.restore)),
-    ],
+    volumes: [...renderVolumes(cluster), ...storeVolumes(stores)],
   };
 }
 
@@ -144,7 +123,8 @@ function renderSpread(cluster: CoordinationCluster, spread: "Preferred" | "Requi
   return { affinity: { podAntiAffinity }, topologySpreadConstraints: [byZone] };
 }
 
-function renderMember(cluster: CoordinationCluster, { backup, restore }: MemberStores): V1Container {
+function renderMember(cluster: CoordinationCluster, stores: MemberStores): V1Container {
+  const { backup, restore } = stores;
   const { image, resources, update } = cluster.spec;
   const check = (path: string) => ({ httpGet: { path, port: "health" } });
   return {
@@ -179,11 +159,7 @@ function renderMember(cluster: CoordinationCluster, { backup, restore }: MemberS
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"] },
     },
-    volumeMounts: [
-      ...renderMounts(cluster),
-      ...(backup === null ? [] : backupMounts(backup.store, true)),
-      ...(restore === null ? [] : restoreMounts(restore)),
-    ],
+    volumeMounts: [...renderMounts(cluster), ...storeMounts(stores)],
   };
 }
 

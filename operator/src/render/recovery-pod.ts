@@ -6,9 +6,9 @@
 import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
 import type { StoreSpec } from "../generated/coordination-backup-store.ts";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
-import { backupMounts, backupVolumes, storeArguments } from "./backup.ts";
+import { NO_STORES, readingMounts, readingVolumes, storeArguments } from "./backup.ts";
 import { metadataOf, namesOf } from "./names.ts";
-import { NO_STORES, renderPodTemplate } from "./pod-template.ts";
+import { renderPodTemplate } from "./pod-template.ts";
 
 /** Its value is the name of the cluster. */
 export const RECOVERY_LABEL = "quoin.dev/recovery";
@@ -102,14 +102,14 @@ function specOf(
         terminationMessagePolicy: "File",
         volumeMounts: [
           ...volumeMounts.filter(({ name }) => OWN_MOUNTS.has(name)),
-          ...(archive === null ? [] : backupMounts(archive, false)),
+          ...(archive === null ? [] : readingMounts(archive)),
         ],
       },
     ],
     volumes: [
       { name: "data", persistentVolumeClaim: { claimName: `data-${namesOf(cluster).set}-${ordinal}` } },
       ...(rest.volumes ?? []).filter(({ name }) => name === "tmp"),
-      ...(archive === null ? [] : backupVolumes(archive)),
+      ...(archive === null ? [] : readingVolumes(archive)),
     ],
   };
 }

@@ -86,6 +86,15 @@ describe("client of the API server", () => {
     });
   }
 
+  it("tells what is wrong with a patch, without the whole object that the API server repeats before it", async () => {
+    const object = JSON.stringify(JSON.stringify({ note: 'a "quoted" word', filler: "x".repeat(5_000) }));
+    const cause = 'strict decoding error: unknown field "spec.template.spec.containers[0].volumeMount"';
+    const message = ` "" is invalid: patch: Invalid value: ${object}: ${cause}`;
+    server.before = () => ({ status: 422, body: JSON.stringify({ reason: "Invalid", message }), headers: {} });
+    const error = await errorOf(client.get(POD));
+    expect([error.kind, error.explanation]).to.deep.equal(["invalid", cause]);
+  });
+
   it("reports an unknown outcome when no answer comes", async () => {
     server.before = () => "cut";
     const error = await errorOf(client.create(POD, pod()));

@@ -98,6 +98,9 @@ function kindOf(status: number, reason: string | undefined, causes: readonly unk
   }
 }
 
+/** What the API server tells of a patch that it cannot decode: the whole object, before what is wrong with it. */
+const PATCHED_OBJECT = /^ "" is invalid: patch: Invalid value: "(?:[^"\\]|\\.)*": /;
+
 interface ParsedStatus {
   readonly reason?: string;
   readonly message: string;
@@ -118,7 +121,7 @@ function parseStatus(body: string): ParsedStatus {
       const causes: readonly ({ reason?: unknown } | null)[] = Array.isArray(details?.causes) ? details.causes : [];
       return {
         reason: typeof reason === "string" ? reason : "",
-        message: typeof message === "string" ? message : "",
+        message: typeof message === "string" ? message.replace(PATCHED_OBJECT, "") : "",
         causes: causes.map((cause) => cause?.reason),
       };
     }

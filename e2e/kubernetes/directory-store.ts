@@ -15,7 +15,7 @@ export async function makeDirectoryStore(cluster: QuoinCluster): Promise<void> {
     },
     {
       ...{ apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationBackupStore", metadata: { name: STORE } },
-      spec: { directory: { claimName: CLAIM, path: "demo" } },
+      spec: { directory: { claimName: CLAIM } },
     },
   );
 }

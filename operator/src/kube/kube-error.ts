@@ -99,7 +99,7 @@ function kindOf(status: number, reason: string | undefined, causes: readonly unk
 }
 
 /** What the API server tells of a patch that it cannot decode: the whole object, before what is wrong with it. */
-const PATCHED_OBJECT = /^ "" is invalid: patch: Invalid value: "(?:[^"\\]|\\.)*": /;
+const PATCHED_OBJECT = /^ "" is invalid: patch: Invalid value: "[^"\\]*(?:\\.[^"\\]*)*": /;
 
 interface ParsedStatus {
   readonly reason?: string;

@@ -28,6 +28,22 @@ const stubbornWorker = `trap "" TERM INT; ${worker}`;
 /** A shell that waits for its worker, which no signal to the shell alone would end. */
 const starting = (text: string) => ["sh", "-c", 'sh -c "$1" & wait', "sh", text];
 
+/** Options of Node with which quoinctl stands still for a second when it has started its command. */
+const slowStart = [
+  "--import",
+  `data:text/javascript,${encodeURIComponent(`
+    import processes from "node:child_process";
+    import { syncBuiltinESMExports } from "node:module";
+    const { spawn } = processes;
+    processes.spawn = (...words) => {
+      const child = spawn(...words);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+      return child;
+    };
+    syncBuiltinESMExports();
+  `)}`,
+];
+
 /** Whether a process runs: one that has ended may still be in the list of processes. */
 function isRunning(pid: string): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });
@@ -40,6 +56,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
 
   let member: ScriptedMember;
   let folder: string;
+  let nodeArguments: readonly string[];
   /** Whether the worker ran when the lock was released; empty without a release. */
   let runningAtRelease: boolean[];
   let stops: (() => void)[];
@@ -61,10 +78,11 @@ describe("quoinctl lock run, with a command that starts processes", function () 
     member.stop();
   });
 
-  /** Runs the test in a folder of its own. No worker outlives it. */
-  function inFolder(work: () => Promise<void>): Promise<void> {
+  /** Runs the test in a folder of its own, with these options of Node. No worker outlives it. */
+  function inFolder(work: () => Promise<void>, options: readonly string[] = []): Promise<void> {
     return withTemporaryDirectory(async (directory) => {
       folder = directory;
+      nodeArguments = options;
       try {
         await work();
       } finally {
@@ -93,7 +111,8 @@ describe("quoinctl lock run, with a command that starts processes", function () 
 
   /** Starts `lock run`, and waits for its worker. */
   async function start(...words: readonly string[]): Promise<RunningChild> {
-    const child = startQuoinctl(["lock", "run", "n/l", ...words], { directory: folder, environment: environment() });
+    const options = { directory: folder, environment: environment(), nodeArguments };
+    const child = startQuoinctl(["lock", "run", "n/l", ...words], options);
     stops.push(child.stop);
     await until("the worker", () => readWorker() !== "");
     return child;
@@ -120,6 +139,14 @@ describe("quoinctl lock run, with a command that starts processes", function () 
       expect(stderr).to.equal("quoinctl: the command has ended, and the processes that it has left are terminated\n");
       expect(runningAtRelease).to.deep.equal([false]);
     }));
+
+  it("ends all of them at a signal that comes while the command starts", () =>
+    inFolder(async () => {
+      const child = await start("--kill-after", "300ms", "--", ...starting(stubbornWorker));
+      child.process.kill("SIGTERM");
+      expect((await child.ended).code).to.equal(128 + 15);
+      expect(runningAtRelease).to.deep.equal([false]);
+    }, slowStart));
 
   it("waits as long as the command itself needs to end", () =>
     inFolder(async () => {

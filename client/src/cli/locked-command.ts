@@ -56,30 +56,34 @@ export async function runWithLock(
   const [program = "", ...parameters] = words;
   const isAtTerminal = [terminal.stdin, terminal.stdout, terminal.stderr].some(({ isTTY }) => isTTY === true);
   const variables = holdVariables(handle);
-  const child = spawn(program, parameters, {
-    cwd: terminal.workingDirectory,
-    env: { ...terminal.environment, ...variables },
-    stdio: "inherit",
-    // In a process group of its own.
-    detached: !isAtTerminal,
-  });
-  const processes = isAtTerminal ? processesWith(variables, child) : groupOf(child);
   const received = new Set<NodeJS.Signals>();
-  const stopForwarding = forwardSignals(terminal, child, (signal) => {
-    received.add(signal);
-    if (!isAtTerminal || !terminalSignals.includes(signal)) processes.signal(signal);
+  // Before the command starts: a signal that came in between would end this process alone. Until the end of this turn,
+  // listeners are not called.
+  const stopForwarding = forwardSignals(terminal, {
+    onEnding: (signal) => {
+      received.add(signal);
+      if (!isAtTerminal || !terminalSignals.includes(signal)) processes.signal(signal);
+    },
+    onOwn: (signal) => child.kill(signal),
   });
-  const termination = new Termination(terminal, processes, killAfterMs);
-  const onLost = () => termination.begin("the lock is lost, and the command is terminated");
-  handle.signal.addEventListener("abort", onLost, { once: true });
+  let stopWatching = (): void => undefined;
+  let child: ChildProcess;
+  let processes: CommandProcesses;
   try {
-    if (handle.signal.aborted) onLost();
-    const { exitCode, hasRun } = await new Promise<End>((resolve) => {
-      child.once("error", (error) =>
-        resolve({ exitCode: explainFailedStart(terminal, program, error), hasRun: false }),
-      );
-      child.once("exit", (code, signal) => resolve({ exitCode: exitCodeOf(code, signal), hasRun: true }));
+    child = spawn(program, parameters, {
+      cwd: terminal.workingDirectory,
+      env: { ...terminal.environment, ...variables },
+      stdio: "inherit",
+      // In a process group of its own.
+      detached: !isAtTerminal,
     });
+    processes = isAtTerminal ? processesWith(variables, child) : groupOf(child);
+    const termination = new Termination(terminal, processes, killAfterMs);
+    const onLost = () => termination.begin("the lock is lost, and the command is terminated");
+    handle.signal.addEventListener("abort", onLost, { once: true });
+    stopWatching = () => handle.signal.removeEventListener("abort", onLost);
+    if (handle.signal.aborted) onLost();
+    const { exitCode, hasRun } = await endOf(child, terminal, program);
     // The end of the command may be seen before the signal of the terminal that ended it.
     const isEnd = (isAtTerminal && isEndByTerminal(exitCode)) || isEndFor(received, exitCode);
     if (hasRun && isEnd && processes.areRunning()) {
@@ -88,9 +92,16 @@ export async function runWithLock(
     await termination.finished();
     return exitCode;
   } finally {
-    handle.signal.removeEventListener("abort", onLost);
+    stopWatching();
     stopForwarding();
   }
+}
+
+function endOf(child: ChildProcess, terminal: Terminal, program: string): Promise<End> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve({ exitCode: explainFailedStart(terminal, program, error), hasRun: false }));
+    child.once("exit", (code, signal) => resolve({ exitCode: exitCodeOf(code, signal), hasRun: true }));
+  });
 }
 
 /** SIGTERM, then SIGKILL, for all processes of a command. */
@@ -138,15 +149,16 @@ function holdVariables({ namespace, name, token, owner }: LockHandle): Record<st
   };
 }
 
-/** A listener keeps a signal from ending this process, which must release a lock first. */
-function forwardSignals(
-  { signals }: Terminal,
-  child: ChildProcess,
-  onEndingSignal: (signal: NodeJS.Signals) => void,
-): () => void {
+/** What a signal does instead of ending this process, which must release a lock first. */
+interface SignalActions {
+  readonly onEnding: (signal: NodeJS.Signals) => void;
+  readonly onOwn: (signal: NodeJS.Signals) => void;
+}
+
+function forwardSignals({ signals }: Terminal, { onEnding, onOwn }: SignalActions): () => void {
   const listeners = [
-    ...endingSignals.map((signal) => ({ signal, listener: () => onEndingSignal(signal) })),
-    ...ownSignals.map((signal) => ({ signal, listener: () => child.kill(signal) })),
+    ...endingSignals.map((signal) => ({ signal, listener: () => onEnding(signal) })),
+    ...ownSignals.map((signal) => ({ signal, listener: () => onOwn(signal) })),
   ];
   for (const { signal, listener } of listeners) signals.on(signal, listener);
   return () => {

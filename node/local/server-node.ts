@@ -82,11 +82,12 @@ async function runInstead(node: string, args: readonly string[], env: NodeJS.Pro
   if (process.execve !== undefined) {
     process.execve(node, [node, ...args], env);
   }
-  const child = spawn(node, args, { stdio: "inherit", env });
+  // Before the child: a signal that came in between would end this process alone.
   const forward = FORWARDED_SIGNALS.map((signal) => [signal, () => child.kill(signal)] as const);
   for (const [signal, handler] of forward) {
     process.on(signal, handler);
   }
+  const child = spawn(node, args, { stdio: "inherit", env });
   const { code, signal } = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>(
     (resolve, reject) => {
       child.once("error", reject);

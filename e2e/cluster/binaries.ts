@@ -5,6 +5,7 @@
 
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { GO_ENVIRONMENT } from "../../scripts/go/index.ts";
 import { runLogged } from "../../testing/index.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
 import { phase } from "./phases.ts";
@@ -13,8 +14,8 @@ const SOURCES = import.meta.dirname;
 const HELM_VERSION = "v3.19.4";
 /** Leaves out what only debuggers need. */
 const SMALL = "-s -w";
-/** Static programs that run in containers without any library. Builds are reproducible. */
-const GO_ENVIRONMENT = { CGO_ENABLED: "0", GOFLAGS: "-trimpath -buildvcs=false" };
+/** Builds are reproducible. */
+const ENVIRONMENT = { ...GO_ENVIRONMENT, GOFLAGS: "-trimpath -buildvcs=false" };
 
 /** Names under which the program of `kube/` acts as each of its parts. */
 const KUBE_PROGRAMS = [
@@ -89,12 +90,12 @@ async function buildKube(directory: string, log: string): Promise<void> {
 
 function buildModule(module: string, directory: string, log: string, settings: readonly string[] = []): Promise<void> {
   const flags = ["-mod=readonly", "-ldflags", [SMALL, ...settings].join(" "), "-o", join(directory, module)];
-  return runLogged("go", ["build", ...flags, "."], log, { cwd: join(SOURCES, module), env: GO_ENVIRONMENT });
+  return runLogged("go", ["build", ...flags, "."], log, { cwd: join(SOURCES, module), env: ENVIRONMENT });
 }
 
 function installHelm(directory: string, log: string): Promise<void> {
   const settings = `${SMALL} -X helm.sh/helm/v3/internal/version.version=${HELM_VERSION}`;
   return runLogged("go", ["install", "-ldflags", settings, `helm.sh/helm/v3/cmd/helm@${HELM_VERSION}`], log, {
-    env: { ...GO_ENVIRONMENT, GOBIN: directory },
+    env: { ...ENVIRONMENT, GOBIN: directory },
   });
 }

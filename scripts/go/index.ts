@@ -12,6 +12,12 @@ import { madeOnce, userCache } from "../../testing/index.ts";
 
 const HASH_LENGTH = 16;
 
+/**
+ * How each program is built: without C, so that it also runs in an image without libraries; and the compiler collects its
+ * garbage less often, which saves a seventh of its processor time for some hundred MB of memory.
+ */
+export const GO_ENVIRONMENT = { CGO_ENABLED: "0", GOGC: "400" };
+
 const execute = promisify(execFile);
 
 /** This machine has no Go, or no C compiler for a program with parts in C. The message says how to install it. */
@@ -36,25 +42,26 @@ export interface GoProgram {
 /** @returns the path of the program. Raises GoMissing, the error of the compiler with its output, or an AbortError. */
 export async function buildGoTool(program: GoProgram): Promise<string> {
   const { name, module, package: source = ".", needsC = false, signal, onBuild } = program;
-  const hash = createHash("sha256");
+  const env = { ...process.env, ...GO_ENVIRONMENT, ...(needsC ? { CGO_ENABLED: "1" } : {}) };
+  const hash = createHash("sha256").update(env.CGO_ENABLED);
   for (const file of readdirSync(module).sort()) {
     hash.update(file).update(readFileSync(path.join(module, file)));
   }
   const directory = userCache("quoin", "go", `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
   await madeOnce(directory, async (draft) => {
     onBuild?.();
-    if (needsC && (await go(module, ["env", "CGO_ENABLED"], signal)).trim() !== "1") {
+    if (needsC && (await go(module, ["env", "CGO_ENABLED"], process.env, signal)).trim() !== "1") {
       throw new GoMissing("this machine has no C compiler; on Debian and Ubuntu: apt-get install gcc libc6-dev");
     }
     const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w", "-o", path.join(draft, name)];
-    await go(module, ["build", ...flags, source], signal);
+    await go(module, ["build", ...flags, source], env, signal);
   });
   return path.join(directory, name);
 }
 
-async function go(module: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
+async function go(module: string, args: readonly string[], env: NodeJS.ProcessEnv, signal?: AbortSignal) {
   try {
-    const { stdout } = await execute("go", args, { cwd: module, ...(signal === undefined ? {} : { signal }) });
+    const { stdout } = await execute("go", args, { cwd: module, env, ...(signal === undefined ? {} : { signal }) });
     return stdout;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") {

@@ -1,5 +1,5 @@
 /**
- * A real Prometheus scrapes members and operators. All series in the rules and dashboards of both charts exist, and an
+ * A real Prometheus scrapes members and operators. All series in the rules and dashboards exist, and an
  * alert fires when a quorum is lost. The same members send traces to a collector.
  */
 
@@ -62,7 +62,7 @@ describeWithAll("Members and operators that are scraped by Prometheus", function
       ...["--timeout", `${HELM_SECONDS}s`],
       ...wanted("cluster.monitoring.podMonitor.enabled=true", "cluster.monitoring.rules.enabled=true"),
       ...wanted(`cluster.monitoring.podMonitor.interval=${SCRAPE_INTERVAL}`),
-      ...wanted("rules.enabled=true", "dashboard.enabled=true", `cluster.backup.storeName=${STORE}`),
+      ...wanted("dashboard.enabled=true", `cluster.backup.storeName=${STORE}`),
       // With --set, Helm takes a fraction for text.
       ...["--set-json", `cluster.tracing=${JSON.stringify({ endpoint: TRACES_ENDPOINT, ratio: TRACED_RATIO })}`],
     ]);
@@ -224,8 +224,8 @@ describeWithAll("Members and operators that are scraped by Prometheus", function
     const objects: KubeObject[] = (await Promise.all(lists)).flatMap(({ items }) => items);
     expect(
       objects.map(({ metadata }) => metadata.name),
-      "rules of the operator, of its chart and of that of clusters",
-    ).to.have.lengthOf(3);
+      "rules of the operator and of its chart",
+    ).to.have.lengthOf(2);
     return objects.flatMap(({ spec }) => spec.groups).flatMap(({ rules }) => rules);
   }
 

@@ -28,7 +28,6 @@ export function describeValues(definition: DefinitionSchema): string {
       name: { ...TEXT, pattern: NAME_PATTERN },
       annotations: TEXTS,
       cluster: toJsonSchema(spec),
-      rules: objectOf({ enabled: FLAG, labels: TEXTS }),
       dashboard: objectOf({ enabled: FLAG, labels: TEXTS }),
       test: objectOf({
         enabled: FLAG,

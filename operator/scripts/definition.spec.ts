@@ -183,7 +183,7 @@ describe("definition of CoordinationCluster", () => {
   }
 
   describe("refuses in the overlay of the pods all that the operator renders for a member", () => {
-    const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" };
+    const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" };
     const objects = render(clusterOf(), { replicas: 3, minAvailable: null }, settings);
     const { spec } = (objects.find(({ kind }) => kind === "StatefulSet") as V1StatefulSet).spec?.template ?? {};
     const [container] = spec?.containers ?? [];

@@ -10,6 +10,7 @@ describe("configuration of the operator", () => {
       namespace: "quoin-system",
       watchNamespaces: [],
       clusterDomain: "cluster.local",
+      manualUrl: "",
       leaseName: "quoin-operator",
       memberVersion: "1.4.0",
       memberRepository: "quoin",
@@ -22,12 +23,12 @@ describe("configuration of the operator", () => {
     const told = [
       ...["--watch-namespace", "a", "--watch-namespace", "b", "--cluster-domain", "example"],
       ...["--lease-name", "l", "--member-version", "1.3.0", "--member-image", "r.example/quoin"],
-      ...["--health", "[::1]:0", "--log-level", "debug"],
+      ...["--health", "[::1]:0", "--log-level", "debug", "--manual-url", "https://docs.example/quoin/"],
     ];
     expect(parseConfiguration([...NEEDED, ...told], "1.4.0")).to.deep.equal({
       ...{ instance: "quoin-operator-1", namespace: "quoin-system", watchNamespaces: ["a", "b"] },
       ...{ clusterDomain: "example", leaseName: "l", memberVersion: "1.3.0", memberRepository: "r.example/quoin" },
-      ...{ health: { host: "::1", port: 0 }, logLevel: "debug" },
+      ...{ health: { host: "::1", port: 0 }, logLevel: "debug", manualUrl: "https://docs.example/quoin" },
     });
   });
 });

@@ -8,6 +8,8 @@ export interface Configuration {
   /** Empty = all. */
   readonly watchNamespaces: readonly string[];
   readonly clusterDomain: string;
+  /** Where the manual is, without a slash at the end; empty = nowhere. */
+  readonly manualUrl: string;
   readonly leaseName: string;
   readonly memberVersion: string;
   readonly memberRepository: string;
@@ -20,6 +22,7 @@ interface Flags {
   readonly namespace: string;
   readonly watchNamespace?: readonly string[];
   readonly clusterDomain: string;
+  readonly manualUrl: string;
   readonly leaseName: string;
   readonly memberVersion: string;
   readonly memberImage: string;
@@ -37,6 +40,11 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
     .requiredOption("--namespace <namespace>", "namespace of this operator, and of its Lease")
     .option("--watch-namespace <namespace>", "a namespace to watch; repeatable (default: all)", collect)
     .option("--cluster-domain <domain>", "domain of the Kubernetes cluster", "cluster.local")
+    .addOption(
+      new Option("--manual-url <url>", "address of the manual, for links in alerts")
+        .argParser(parseManualUrl)
+        .default("", "no links"),
+    )
     .option("--lease-name <name>", "name of the Lease that operators of the same clusters share", "quoin-operator")
     .option("--member-version <version>", "default version of the members of a cluster", version)
     .option("--member-image <repository>", "default image of the members of a cluster, without a tag", "quoin")
@@ -52,6 +60,7 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
     namespace: flags.namespace,
     watchNamespaces: flags.watchNamespace ?? [],
     clusterDomain: flags.clusterDomain,
+    manualUrl: flags.manualUrl,
     leaseName: flags.leaseName,
     memberVersion: flags.memberVersion,
     memberRepository: flags.memberImage,
@@ -62,6 +71,13 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+function parseManualUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:\/\//i.test(text)) {
+    throw new InvalidArgumentError("must be an address that begins with https:// or http://.");
+  }
+  return text.replace(/\/+$/, "");
 }
 
 function parseListen(text: string): Configuration["health"] {

@@ -15,10 +15,10 @@ const logger = createLogger(configuration.logLevel, configuration.instance);
 logger.info({ version, node: process.version, configuration }, "starting");
 
 const connection = await defaultConnection();
-const { instance, leaseName, watchNamespaces, namespace, clusterDomain, health } = configuration;
+const { instance, leaseName, watchNamespaces, namespace, clusterDomain, manualUrl, health } = configuration;
 const operator = new Operator({
   ...{ connection, instance, leaseName, watchNamespaces, planCertificates, logger },
-  settings: { operatorNamespace: namespace, clusterDomain },
+  settings: { operatorNamespace: namespace, clusterDomain, manualUrl },
   defaults: { version: configuration.memberVersion, repository: configuration.memberRepository },
   endpointOf: adminEndpointOf,
   timing: systemTiming,

@@ -31,7 +31,7 @@ describe("operator", () => {
     const connection = await connect(configOf(drive.world.api.url));
     const operator = new Operator({
       ...{ connection, instance, leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },
-      settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" },
+      settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" },
       defaults: { version: "1.4.0", repository: "quoin" },
       planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
       endpointOf: ({ metadata }) => {

@@ -24,11 +24,11 @@ import {
 } from "../kube/index.ts";
 import { MemberClient } from "../members/index.ts";
 import { type EndpointOf, Observer } from "../observe/index.ts";
-import type { CoordinationCluster, Plan } from "../plan/index.ts";
+import type { ClusterStatus, CoordinationCluster } from "../plan/index.ts";
 import type { Settings } from "../render/index.ts";
 import { HealthServer, type Logger, OperatorMetrics } from "../telemetry/index.ts";
 import { definitionProblem } from "./definition-check.ts";
-import { type Defaults, type ReconciledState, Reconciler } from "./reconciler.ts";
+import { type Defaults, Reconciler } from "./reconciler.ts";
 
 const CLUSTER_LABEL = "quoin.dev/cluster";
 /** Changes often come together; one pass sees them all. */
@@ -178,7 +178,7 @@ export class Operator {
             { cluster: `${metadata.namespace}/${metadata.name}`, what, err: error },
             "not done",
           ),
-        onReconciled: (cluster, plan, state) => this.#updateMetrics(cluster, plan, state),
+        onStatus: (cluster, status) => this.#updateMetrics(cluster, status),
         onFailing: ({ metadata }, failures, now) => {
           const seconds = new Map<string, number>();
           for (const { action, since } of failures) {
@@ -297,13 +297,18 @@ export class Operator {
     }
   }
 
-  #updateMetrics({ metadata, status }: CoordinationCluster, { blocker }: Plan, state: ReconciledState): void {
-    const since = Date.parse(status?.blocked?.since ?? "");
+  #updateMetrics({ metadata, spec }: CoordinationCluster, status: ClusterStatus): void {
+    const { blocked, backup, conditions = [], membersSummary = "" } = status;
+    const since = Date.parse(blocked?.since ?? "");
     const seconds = Number.isNaN(since) ? 0 : Math.max(0, (Date.now() - since) / 1000);
+    const lastBackupMs = Date.parse(backup?.lastSuccessTime ?? "");
     this.#metrics.setCluster({
       cluster: `${metadata.namespace}/${metadata.name}`,
-      blocked: blocker === null ? null : { gate: blocker.gate, seconds },
-      ...state,
+      blocked: blocked === undefined ? null : { gate: blocked.gate, seconds },
+      conditions,
+      wanted: spec.replicas,
+      healthy: Number.parseInt(membersSummary, 10) || 0,
+      lastBackupMs: Number.isNaN(lastBackupMs) ? null : lastBackupMs,
     });
   }
 

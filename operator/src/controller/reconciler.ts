@@ -67,18 +67,13 @@ export interface Defaults {
   readonly repository: string;
 }
 
-/** State of a cluster after a pass, for alerts. */
-export interface ReconciledState {
-  readonly quorumLost: boolean;
-  readonly refused: boolean;
-}
-
 export interface EventSink {
   readonly event: (cluster: CoordinationCluster, content: EventContent) => void;
   readonly onAction: (kind: string) => void;
   /** Called for failures that do not end the pass. */
   readonly onFailure: (cluster: CoordinationCluster, what: string, error: unknown) => void;
-  readonly onReconciled: (cluster: CoordinationCluster, plan: Plan, state: ReconciledState) => void;
+  /** The status after each pass. The plan is null if the pass could not observe the cluster. */
+  readonly onStatus: (cluster: CoordinationCluster, status: ClusterStatus, plan: Plan | null) => void;
   /** The actions that fail now and are worth showing; called in every pass. */
   readonly onFailing: (cluster: CoordinationCluster, failures: readonly Failure[], now: number) => void;
   /** The cluster no longer exists. */
@@ -331,7 +326,9 @@ export class Reconciler {
     memory.failures.add({ ...attempt, target: cluster.metadata.name }, error, now);
     const [failure] = this.#reportFailures(cluster, memory, now);
     if (failure !== undefined) {
-      await this.#writeStatus(cluster, statusOfFailedReconcile(cluster, failure, now), memory);
+      const status = statusOfFailedReconcile(cluster, failure, now);
+      await this.#writeStatus(cluster, status, memory);
+      this.#options.sink.onStatus(cluster, status, null);
     }
   }
 
@@ -363,13 +360,11 @@ export class Reconciler {
       sink.event(cluster, blocked);
     }
     memory.lastBlockedNote = blocked?.note ?? null;
-    const quorumLost =
-      status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
     const againMs = await this.#writeStatus(cluster, status, memory);
     // An alert points to the status, so it waits for the next pass if that pass writes the status. It does not wait for
     // an API server that refuses the status.
     if (againMs !== STALE_MS) {
-      sink.onReconciled(cluster, planned, { quorumLost, refused: observed.refusal !== null });
+      sink.onStatus(cluster, status, planned);
     }
     return againMs;
   }

@@ -205,7 +205,7 @@ describe("rights of the operator, as its chart gives them", () => {
     const connection = await connect(configOf(api.url));
     const operator = new Operator({
       ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },
-      settings: { operatorNamespace: NAMESPACE, clusterDomain: "cluster.local" },
+      settings: { operatorNamespace: NAMESPACE, clusterDomain: "cluster.local", manualUrl: "" },
       defaults: { version: "1.4.0", repository: "quoin" },
       planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
       endpointOf: ({ metadata }) => {

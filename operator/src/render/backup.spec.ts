@@ -140,7 +140,7 @@ describe("backups of a member's pod", () => {
   });
 
   it("alerts of backups where there is a store, and of an archive, by its interval, where there is one", () => {
-    const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" };
+    const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" };
     const monitoring = { podMonitor: { enabled: false }, rules: { enabled: true } };
     const alertsOf = (archive: boolean | null): Map<string, string> => {
       const cluster = clusterOf({ monitoring, ...(archive === null ? {} : { backup: { ...BACKUP, archive } }) });
@@ -159,8 +159,9 @@ describe("backups of a member's pod", () => {
         .map((result) => `${verified}${series.slice(0, -1)},result="${result}"}[14d]))`)
         .join(" > "),
     );
+    const succeeded = `quoin_backup_last_success_timestamp_seconds${series}[86400s]`;
     expect(alerts.get("QuoinBackupOverdue")).to.equal(
-      `time() - max(max_over_time(quoin_backup_last_success_timestamp_seconds${series}[86400s])) > 86400`,
+      `time() - max(max_over_time(${succeeded})) > 86400 or absent_over_time(${succeeded})`,
     );
     expect([...alerts.keys()].filter((name) => !without.has(name))).to.deep.equal([
       "QuoinBackupOverdue",

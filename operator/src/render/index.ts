@@ -1,4 +1,5 @@
 /** Renders a CoordinationCluster into its objects. */
+export { type Alert, type AlertRule, ARCHIVE_ALERTS, alertRule, BACKUP_ALERTS, MEMBER_ALERTS } from "./alerts/index.ts";
 export {
   type BackupPlan,
   CA_FILE,

@@ -20,7 +20,7 @@ import {
   templateHashOf,
 } from "./index.ts";
 
-const SETTINGS = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" };
+const SETTINGS = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" };
 const PLACEMENT: Placement = { replicas: 3, minAvailable: 2 };
 const GOLDEN = path.join(import.meta.dirname, "golden");
 
@@ -87,7 +87,11 @@ describe("render", () => {
     it(`gives the same pods to ${name} whatever the operator's settings, and however many members there are`, () => {
       const templates = ([1, 3, 5, 7] as const).map((replicas) => {
         const scaled = { ...cluster, spec: { ...cluster.spec, replicas } };
-        const settings = { operatorNamespace: `elsewhere-${replicas}`, clusterDomain: `domain-${replicas}` };
+        const settings = {
+          operatorNamespace: `elsewhere-${replicas}`,
+          clusterDomain: `domain-${replicas}`,
+          manualUrl: "https://docs.example",
+        };
         const objects = render(scaled, { replicas, minAvailable: null }, settings);
         const set = find(objects, "StatefulSet", cluster.metadata.name) as { spec: { template: object } } & Manifest;
         expect(set.metadata?.annotations).to.include({ "quoin.dev/template-hash": templateHashOf(set.spec.template) });

@@ -31,6 +31,8 @@ export interface Settings {
   readonly operatorNamespace: string;
   /** Such as `cluster.local`. */
   readonly clusterDomain: string;
+  /** Where the manual is, without a slash at the end; empty = nowhere. */
+  readonly manualUrl: string;
 }
 
 export interface Placement extends LiveSet {
@@ -54,7 +56,7 @@ export function render(cluster: CoordinationCluster, placement: Placement, setti
     minAvailable === null ? null : renderBudget(cluster, minAvailable),
     renderStatefulSet(cluster, live),
     renderPodMonitor(cluster),
-    renderRules(cluster),
+    renderRules(cluster, settings.manualUrl),
   ];
   return objects.filter((object) => object !== null);
 }

@@ -13,22 +13,54 @@ export interface OperatorState {
   readonly watchAges: () => ReadonlyMap<string, number>;
 }
 
-/** A cluster's state after a pass. */
+/** What a pass has found out about a cluster. */
 export interface ClusterState {
   /** As namespace/name. */
   readonly cluster: string;
   /** The gate at which the next step waits, and for how long; null if it does not wait. */
   readonly blocked: { readonly gate: string; readonly seconds: number } | null;
-  readonly quorumLost: boolean;
-  /** Whether its present specification is refused. */
-  readonly refused: boolean;
+  readonly conditions: readonly { readonly type: string; readonly status: string }[];
+  /** Number of members in the specification. */
+  readonly wanted: number;
+  /** Number of healthy voters. */
+  readonly healthy: number;
+  /** When a backup last succeeded, in ms since 1970; null without backups, or if none has succeeded yet. */
+  readonly lastBackupMs: number | null;
 }
 
-/**
- * The series of a cluster without a failing action. Its action is empty, so that rules and dashboards always find a
- * series.
- */
+/** A gauge with several series for each cluster, which shows those that were set last. */
+class ClusterGauge {
+  readonly #gauge: Gauge;
+  /** The labels of the series of each cluster. */
+  readonly #shown = new Map<string, readonly Labels[]>();
+
+  constructor(registers: Registry[], name: string, labelNames: readonly string[], help: string) {
+    this.#gauge = new Gauge({ name, help, registers, labelNames: ["cluster", ...labelNames] });
+  }
+
+  set(cluster: string, series: readonly (readonly [labels: Labels, value: number])[]): void {
+    for (const labels of this.#shown.get(cluster) ?? []) {
+      this.#gauge.remove({ cluster, ...labels });
+    }
+    for (const [labels, value] of series) {
+      this.#gauge.set({ cluster, ...labels }, value);
+    }
+    this.#shown.set(
+      cluster,
+      series.map(([labels]) => labels),
+    );
+  }
+
+  forget(cluster: string): void {
+    this.set(cluster, []);
+    this.#shown.delete(cluster);
+  }
+}
+
+/** The series of a cluster without a failing action. */
 const NONE_FAILS: ReadonlyMap<string, number> = new Map([["", 0]]);
+
+type Labels = Readonly<Record<string, string>>;
 
 export class OperatorMetrics {
   readonly #registry = new Registry();
@@ -36,14 +68,12 @@ export class OperatorMetrics {
   readonly #passSeconds: Histogram;
   readonly #actions: Counter<"action">;
   readonly #requests: Counter<"method" | "code">;
-  readonly #blocked: Gauge<"cluster" | "gate">;
-  readonly #quorumLost: Gauge<"cluster">;
-  readonly #refused: Gauge<"cluster">;
-  readonly #failing: Gauge<"cluster" | "action">;
-  /** The gate shown for each waiting cluster. */
-  readonly #gates = new Map<string, string>();
-  /** Kinds of actions that are shown as failing, by cluster. */
-  readonly #failingActions = new Map<string, readonly string[]>();
+  readonly #blocked: ClusterGauge;
+  readonly #conditions: ClusterGauge;
+  readonly #members: ClusterGauge;
+  readonly #failing: ClusterGauge;
+  /** When a backup last succeeded, in ms since 1970, by cluster. */
+  readonly #backups = new Map<string, number>();
 
   constructor(state: OperatorState) {
     const registers = [this.#registry];
@@ -64,30 +94,28 @@ export class OperatorMetrics {
       ...{ name: `${PREFIX}api_requests_total`, help: "Requests to the API server; code 0 means no answer", registers },
       labelNames: ["method", "code"],
     });
-    this.#blocked = new Gauge({
-      ...{
-        name: `${PREFIX}cluster_blocked_seconds`,
-        help: "How long the next step of a cluster has waited",
-        registers,
-      },
-      labelNames: ["cluster", "gate"],
-    });
-    this.#quorumLost = new Gauge({
-      ...{ name: `${PREFIX}cluster_quorum_lost`, help: "Whether a cluster has lost its quorum", registers },
-      labelNames: ["cluster"],
-    });
-    this.#refused = new Gauge({
-      ...{ name: `${PREFIX}cluster_refused`, help: "Whether a cluster's specification is refused", registers },
-      labelNames: ["cluster"],
-    });
-    this.#failing = new Gauge({
-      ...{
-        name: `${PREFIX}cluster_failing_seconds`,
-        help: "How long an action on a cluster has failed",
-        registers,
-      },
-      labelNames: ["cluster", "action"],
-    });
+    const ofClusters = (name: string, labels: readonly string[], help: string) =>
+      new ClusterGauge(registers, name, labels, help);
+    this.#blocked = ofClusters(
+      `${PREFIX}cluster_blocked_seconds`,
+      ["gate"],
+      "How long the next step of a cluster has waited",
+    );
+    this.#conditions = ofClusters(
+      `${PREFIX}cluster_condition`,
+      ["type", "status"],
+      "1 for the current status of each condition of a cluster",
+    );
+    this.#members = ofClusters(
+      `${PREFIX}cluster_members`,
+      ["state"],
+      "Members that a cluster should have, and its healthy voters",
+    );
+    this.#failing = ofClusters(
+      `${PREFIX}cluster_failing_seconds`,
+      ["action"],
+      "How long an action on a cluster has failed",
+    );
     this.#addState(state, registers);
   }
 
@@ -113,49 +141,56 @@ export class OperatorMetrics {
     this.#requests.inc({ method, code: String(code) });
   }
 
-  setCluster({ cluster, blocked, quorumLost, refused }: ClusterState): void {
-    this.#clearGate(cluster);
-    if (blocked !== null) {
-      this.#gates.set(cluster, blocked.gate);
-      this.#blocked.set({ cluster, gate: blocked.gate }, blocked.seconds);
+  setCluster({ cluster, blocked, conditions, wanted, healthy, lastBackupMs }: ClusterState): void {
+    this.#blocked.set(cluster, blocked === null ? [] : [[{ gate: blocked.gate }, blocked.seconds]]);
+    this.#conditions.set(
+      cluster,
+      conditions.map(({ type, status }) => [{ type, status }, 1]),
+    );
+    this.#members.set(cluster, [
+      [{ state: "wanted" }, wanted],
+      [{ state: "healthy" }, healthy],
+    ]);
+    if (lastBackupMs === null) {
+      this.#backups.delete(cluster);
+    } else {
+      this.#backups.set(cluster, lastBackupMs);
     }
-    this.#quorumLost.set({ cluster }, quorumLost ? 1 : 0);
-    this.#refused.set({ cluster }, refused ? 1 : 0);
   }
 
   /** @param secondsByAction how long each kind of action has failed; empty if none fails */
   setFailing(cluster: string, secondsByAction: ReadonlyMap<string, number>): void {
-    this.#clearFailing(cluster);
+    // Rules and dashboards always find a series.
     const shown = secondsByAction.size === 0 ? NONE_FAILS : secondsByAction;
-    this.#failingActions.set(cluster, [...shown.keys()]);
-    for (const [action, seconds] of shown) {
-      this.#failing.set({ cluster, action }, seconds);
-    }
+    this.#failing.set(
+      cluster,
+      [...shown].map(([action, seconds]) => [{ action }, seconds]),
+    );
   }
 
   forgetCluster(cluster: string): void {
-    this.#clearGate(cluster);
-    this.#clearFailing(cluster);
-    this.#quorumLost.remove({ cluster });
-    this.#refused.remove({ cluster });
-  }
-
-  #clearFailing(cluster: string): void {
-    for (const action of this.#failingActions.get(cluster) ?? []) {
-      this.#failing.remove({ cluster, action });
+    for (const gauge of [this.#blocked, this.#conditions, this.#members, this.#failing]) {
+      gauge.forget(cluster);
     }
-    this.#failingActions.delete(cluster);
-  }
-
-  #clearGate(cluster: string): void {
-    const gate = this.#gates.get(cluster);
-    if (gate !== undefined) {
-      this.#blocked.remove({ cluster, gate });
-      this.#gates.delete(cluster);
-    }
+    this.#backups.delete(cluster);
   }
 
   #addState(state: OperatorState, registers: Registry[]): void {
+    const backups = this.#backups;
+    new Gauge({
+      ...{
+        name: `${PREFIX}cluster_backup_age_seconds`,
+        help: "Time since a backup of a cluster last succeeded",
+        registers,
+      },
+      labelNames: ["cluster"],
+      collect() {
+        this.reset();
+        for (const [cluster, succeededMs] of backups) {
+          this.set({ cluster }, (Date.now() - succeededMs) / 1000);
+        }
+      },
+    });
     new Gauge({
       ...{ name: `${PREFIX}queue_depth`, help: "Clusters in the queue for a reconcile pass", registers },
       collect() {

@@ -1,7 +1,19 @@
 import { networkInterfaces } from "node:os";
 import { expect } from "chai";
 import { EVERY_ADDRESS, HealthServer } from "./health-server.ts";
-import { OperatorMetrics } from "./metrics.ts";
+import { type ClusterState, OperatorMetrics } from "./metrics.ts";
+
+type Condition = ClusterState["conditions"][number];
+
+function condition(type: string, status: string): Condition {
+  return { type, status };
+}
+
+/** A cluster that has waited at the gate for seven seconds, if there is one. */
+function state(cluster: string, gate: string | null, conditions: readonly Condition[]): ClusterState {
+  const blocked = gate === null ? null : { gate, seconds: 7 };
+  return { cluster, blocked, conditions, wanted: 3, healthy: 3, lastBackupMs: null };
+}
 
 describe("port for probes and metrics", () => {
   let unready: string[];
@@ -60,16 +72,23 @@ describe("port for probes and metrics", () => {
     metrics.countReconcile("failed", 30);
     metrics.countAction("promote");
     metrics.countRequest("GET", 200);
-    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true, refused: true });
-    metrics.setCluster({ cluster: "a/c", blocked: null, quorumLost: false, refused: false });
-    metrics.setCluster({ cluster: "a/gone", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true, refused: true });
+    const lastBackupMs = Date.now() - 90_000;
+    const lost = [condition("QuorumLost", "True"), condition("Ready", "Unknown")];
+    metrics.setCluster({ ...state("a/b", "Roll", lost), wanted: 3, healthy: 1, lastBackupMs });
+    metrics.setCluster({ ...state("a/c", null, [condition("Ready", "True")]), wanted: 5, healthy: 5 });
+    metrics.setCluster({ ...state("a/gone", "Roll", lost), lastBackupMs });
     metrics.setFailing("a/b", new Map([["evict", 12]]));
     metrics.setFailing("a/c", new Map([["promote", 3]]));
     metrics.setFailing("a/c", new Map());
     metrics.setFailing("a/gone", new Map([["evict", 12]]));
     metrics.forgetCluster("a/gone");
     const [, text] = await get("/metrics");
-    const own = text.split("\n").filter((line) => line.startsWith("quoin_operator_") && !line.includes("_bucket"));
+    const ages = [...text.matchAll(/^quoin_operator_cluster_backup_age_seconds\{(\S+)\} (\S+)$/gm)];
+    expect(ages.map(([, cluster]) => cluster)).to.deep.equal(['cluster="a/b"']);
+    expect(Number(ages[0]?.[2])).to.be.within(90, 120);
+    const own = text
+      .split("\n")
+      .filter((line) => line.startsWith("quoin_operator_") && !/_bucket|backup_age/.test(line));
     expect(own).to.have.members([
       'quoin_operator_reconcile_total{result="done"} 1',
       'quoin_operator_reconcile_total{result="failed"} 1',
@@ -78,12 +97,15 @@ describe("port for probes and metrics", () => {
       'quoin_operator_action_total{action="promote"} 1',
       'quoin_operator_api_requests_total{method="GET",code="200"} 1',
       'quoin_operator_cluster_blocked_seconds{cluster="a/b",gate="Roll"} 7',
-      'quoin_operator_cluster_quorum_lost{cluster="a/b"} 1',
-      'quoin_operator_cluster_refused{cluster="a/b"} 1',
-      'quoin_operator_cluster_refused{cluster="a/c"} 0',
+      'quoin_operator_cluster_condition{cluster="a/b",type="QuorumLost",status="True"} 1',
+      'quoin_operator_cluster_condition{cluster="a/b",type="Ready",status="Unknown"} 1',
+      'quoin_operator_cluster_condition{cluster="a/c",type="Ready",status="True"} 1',
+      'quoin_operator_cluster_members{cluster="a/b",state="wanted"} 3',
+      'quoin_operator_cluster_members{cluster="a/b",state="healthy"} 1',
+      'quoin_operator_cluster_members{cluster="a/c",state="wanted"} 5',
+      'quoin_operator_cluster_members{cluster="a/c",state="healthy"} 5',
       'quoin_operator_cluster_failing_seconds{cluster="a/b",action="evict"} 12',
       'quoin_operator_cluster_failing_seconds{cluster="a/c",action=""} 0',
-      'quoin_operator_cluster_quorum_lost{cluster="a/c"} 0',
       "quoin_operator_queue_depth 3",
       "quoin_operator_is_leader 1",
       'quoin_operator_watch_age_seconds{kind="Pod"} 12.5',
@@ -91,12 +113,13 @@ describe("port for probes and metrics", () => {
     expect(text).to.include("process_cpu_seconds_total");
   });
 
-  it("shows a gate no more that does not hold any longer", async () => {
-    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: false, refused: false });
-    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Freeze", seconds: 1 }, quorumLost: false, refused: false });
+  it("shows a gate, a status and a backup no more that do not hold any longer", async () => {
+    metrics.setCluster({ ...state("a/b", "Roll", [condition("Ready", "False")]), lastBackupMs: Date.now() });
+    metrics.setCluster(state("a/b", "Freeze", [condition("Ready", "True")]));
     const [, text] = await get("/metrics");
-    expect(text).to.include('{cluster="a/b",gate="Freeze"} 1');
-    expect(text).to.not.include('gate="Roll"');
+    expect(text).to.include('{cluster="a/b",gate="Freeze"} 7');
+    expect(text).to.include('{cluster="a/b",type="Ready",status="True"} 1');
+    expect(text).to.not.match(/gate="Roll"|status="False"|backup_age_seconds\{/);
   });
 
   it("shows an action no more that succeeds again", async () => {

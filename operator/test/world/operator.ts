@@ -37,7 +37,7 @@ export class WorldOperator {
       observer: new Observer({
         client,
         members,
-        settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" },
+        settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" },
         planCertificates: async () => NO_CERTIFICATES,
         now: () => world.now,
         endpointOf: ({ metadata }) => {
@@ -53,9 +53,11 @@ export class WorldOperator {
         event: (_cluster, content) => this.events.push(content),
         onAction: () => {},
         onFailure: (_cluster, what, error) => this.failures.push(`${what}: ${(error as Error).message}`),
-        onReconciled: (_cluster, plan) => {
-          this.plan = plan;
-          this.reconcilesReported++;
+        onStatus: (_cluster, _status, plan) => {
+          if (plan !== null) {
+            this.plan = plan;
+            this.reconcilesReported++;
+          }
         },
         onFailing: (_cluster, failures) => {
           this.failing = failures;

@@ -5,24 +5,38 @@ import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { run } from "../../testing/index.ts";
 import { importImages } from "./cluster-node.ts";
-import { buildOtherVersion, buildProductImage, type ImageArchive } from "./images.ts";
+import { buildOtherVersion, buildProductImage, type ClusterImages, type ImageArchive } from "./images.ts";
+import { removeClusterOnSignals } from "./interruption.ts";
+import { phase } from "./phases.ts";
 import { REPOSITORY, type Site } from "./site.ts";
-import { describeCluster } from "./start.ts";
+import { describeCluster, isRunning, startCluster } from "./start.ts";
 
 const COMMIT_OF_CLUSTER_VERSION_3 = "bb7604d9a62924af87bbfe8fe4a031d26dbebf6a";
 
-/** Builds the image of this repository. */
-export async function buildProduct(site: Site, base: ImageArchive): Promise<void> {
-  mkdirSync(site.directory, { recursive: true });
-  await buildProductImage(imageOf(site, manifest.version), base);
-}
-
-/** Imports that image into all nodes. Returns its name and size, for a message. */
-export async function importProduct(site: Site): Promise<string> {
+/**
+ * Builds the image of this repository, and imports it into all nodes of the cluster. Starts the cluster first, unless it
+ * runs.
+ *
+ * @throws NoClusterHere if this machine cannot run a cluster
+ */
+export async function startWithProduct(site: Site): Promise<void> {
   const product = imageOf(site, manifest.version);
-  await importIntoNodes(site, product);
-  const megabytes = Math.round(statSync(product.archive).size / 1_000_000);
-  return `${product.image}, ${megabytes} MB unpacked`;
+  const build = ({ base }: ClusterImages): Promise<void> =>
+    phase("image of Quoin", async () => {
+      mkdirSync(site.directory, { recursive: true });
+      await buildProductImage(product, base);
+    });
+  if (isRunning(site)) {
+    console.log("The cluster runs already.");
+    await build(describeCluster(site).images);
+  } else {
+    removeClusterOnSignals();
+    await startCluster(site, build);
+  }
+  await phase("Quoin on all nodes", async (say) => {
+    await importIntoNodes(site, product);
+    say(`${product.image}, ${Math.round(statSync(product.archive).size / 1_000_000)} MB unpacked`);
+  });
 }
 
 /** Imports an image into all nodes that differs only in a newer minor version. Returns its version. */

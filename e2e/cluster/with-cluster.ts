@@ -1,12 +1,10 @@
 /** A cluster for the duration of some work. */
 
 import { succeeds } from "../../testing/index.ts";
-import type { ClusterImages } from "./images.ts";
-import { removeClusterOnSignals } from "./interruption.ts";
 import { phase } from "./phases.ts";
-import { buildProduct, importProduct } from "./product.ts";
+import { startWithProduct } from "./product.ts";
 import { Site } from "./site.ts";
-import { describeCluster, isRunning, NoClusterHere, startCluster } from "./start.ts";
+import { isRunning, NoClusterHere } from "./start.ts";
 import { keepLogs, stopCluster } from "./stop.ts";
 
 /**
@@ -24,20 +22,13 @@ export async function withCluster<T>(work: (stays: boolean) => Promise<T>): Prom
     return await work(true);
   }
   const isKept = isRunning(site);
-  const build = ({ base }: ClusterImages): Promise<void> => phase("image of Quoin", () => buildProduct(site, base));
-  if (isKept) {
-    console.log("Using the cluster that runs already.");
-    await build(describeCluster(site).images);
-  } else {
-    removeClusterOnSignals();
-    await startCluster(site, build);
-  }
   try {
-    await phase("Quoin on all nodes", async (say) => say(await importProduct(site)));
+    await startWithProduct(site);
     process.env.KUBECONFIG = site.kubeconfig;
     return await work(isKept);
   } finally {
-    if (!isKept) {
+    // Nothing is left of a cluster that could not start.
+    if (!isKept && site.exists) {
       console.log(`The logs of the cluster are in ${keepLogs(site)}.`);
       await phase("removing the cluster", () => stopCluster(site));
     }

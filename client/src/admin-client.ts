@@ -48,7 +48,7 @@ import { QuoinError } from "./quoin-error.ts";
 import { int32Field, int64Field, textField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { openSnapshot, type SnapshotOptions, type SnapshotStream } from "./snapshot-stream.ts";
-import { assertTls, type TlsOptions } from "./tls.ts";
+import { Tls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 import { unaryMethod } from "./unary-call.ts";
 
@@ -530,12 +530,12 @@ function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
   checkOptions(options, "createAdminClient");
-  const { credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
+  const { credentials, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
   // A caller that names one member means that one: another has another status, or another admin port.
   const followLeader = "endpoints" in options;
   assertEndpoints(followLeader ? "endpoints" : "endpoint", endpoints);
-  assertTls(tls);
+  const tls = options.tls === undefined ? undefined : Tls.of(options.tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
   const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);

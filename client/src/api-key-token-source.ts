@@ -6,7 +6,7 @@
 
 import { badField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
-import type { TlsOptions } from "./tls.ts";
+import type { Tls } from "./tls.ts";
 import { exchangeApiKeyOnce } from "./token-exchange.ts";
 import type { TokenSource } from "./token-source.ts";
 
@@ -21,7 +21,7 @@ export interface ApiKeyTokenSourceOptions {
   readonly apiKey: string;
   /** URLs of HTTP interfaces, at least one; each is tried in turn. */
   readonly httpEndpoints: readonly string[];
-  readonly tls: TlsOptions | undefined;
+  readonly tls: Tls | undefined;
   readonly runtime: Runtime;
   /** Ends exchanges at once, because their client is closed. */
   readonly closing?: AbortSignal | undefined;

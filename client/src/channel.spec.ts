@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { expect } from "chai";
 import {
   FakeRuntime,
@@ -53,6 +56,30 @@ describe("channels", () => {
       expect(await get(wrong)).to.include({ code: "UNAVAILABLE" });
     }
     expect(member.calls).to.have.length(3);
+  });
+
+  it("trust an authority from a file that has been replaced, with the next connection", async () => {
+    const directory = mkdtempSync(path.join(tmpdir(), "quoin-test-channel-"));
+    const caFile = path.join(directory, "ca.crt");
+    writeFileSync(caFile, untrustedCertificate);
+    member = await ScriptedMember.start(
+      { getKey: () => ({ revision: 1n }) },
+      { tls: { certificate: testCertificate, key: testKey } },
+    );
+    const client = createClient({
+      endpoints: [member.endpoint],
+      credentials: { token: "t" },
+      tls: { caFile, certificate: testCertificate, key: testKey },
+    });
+    try {
+      const early = await client.keyValue.get("n", "k", { timeoutMs: 200 }).catch(QuoinError.from);
+      expect(early).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+      writeFileSync(caFile, `${untrustedCertificate}${testCertificate}`);
+      expect((await client.keyValue.get("n", "k")).revision).to.equal(1);
+    } finally {
+      client.close();
+      rmSync(directory, { recursive: true });
+    }
   });
 
   it("refuse a member whose certificate is for another address or name, though its authority is trusted", async () => {

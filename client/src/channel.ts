@@ -4,11 +4,11 @@
 
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
-import { type ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
+import { ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
 import { Dialing } from "./dialing.ts";
 import { hostOf, isLoopback } from "./endpoint.ts";
 import { record, timeout, whole } from "./options-check.ts";
-import type { TlsOptions } from "./tls.ts";
+import type { Tls, TlsContents } from "./tls.ts";
 
 /** Settings of each connection. */
 export interface ChannelOptions {
@@ -43,9 +43,9 @@ const placeholderName = "address.invalid";
  * Creates the client of one endpoint. It connects on first use.
  *
  * @param endpoint a valid `host:port`.
- * @param tls options that assertTls accepts; undefined = not encrypted.
+ * @param tls undefined = not encrypted.
  */
-export function openChannel(endpoint: string, tls: TlsOptions | undefined, options: ChannelOptions): Client {
+export function openChannel(endpoint: string, tls: Tls | undefined, options: ChannelOptions): Client {
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
   const security =
     tls === undefined ? { credentials: credentials.createInsecure(), options: {} } : tlsSettings(endpoint, tls);
@@ -89,18 +89,64 @@ class EndingClient extends Client {
  * An IP address instead of a name needs special handling: grpc-js sends it to the server as a name, which Node refuses
  * (RFC 6066 §3). So the client sends a meaningless name, and still checks the certificate against the address.
  */
-function tlsSettings(endpoint: string, tls: TlsOptions): { credentials: ChannelCredentials; options: ClientOptions } {
+function tlsSettings(endpoint: string, tls: Tls): { credentials: ChannelCredentials; options: ClientOptions } {
   const host = hostOf(endpoint);
-  const { ca, certificate, key } = tls;
-  const create = (verify: VerifyOptions) =>
-    credentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(certificate), verify);
-  if (isIP(host) === 0) return { credentials: create({}), options: {} };
+  if (isIP(host) === 0) return { credentials: new CurrentCredentials(tls, {}), options: {} };
+  const verify: VerifyOptions = { checkServerIdentity: (_name, shown) => checkServerIdentity(host, shown) };
   return {
-    credentials: create({ checkServerIdentity: (_name, shown) => checkServerIdentity(host, shown) }),
+    credentials: new CurrentCredentials(tls, verify),
     options: { "grpc.ssl_target_name_override": placeholderName },
   };
 }
 
-function toBuffer(pem: string | Uint8Array | undefined): Buffer | null {
-  return pem === undefined ? null : Buffer.from(pem);
+type Connector = ReturnType<ChannelCredentials["_createSecureConnector"]>;
+
+/** Credentials for which each connection gets the certificates and the key as they are then. */
+class CurrentCredentials extends ChannelCredentials {
+  readonly #tls: Tls;
+  readonly #verify: VerifyOptions;
+  #used: TlsContents | undefined;
+  #credentials: ChannelCredentials | undefined;
+
+  constructor(tls: Tls, verify: VerifyOptions) {
+    super();
+    this.#tls = tls;
+    this.#verify = verify;
+  }
+
+  override _isSecure(): boolean {
+    return true;
+  }
+
+  override _equals(other: ChannelCredentials): boolean {
+    return this === other;
+  }
+
+  override _createSecureConnector(...args: Parameters<ChannelCredentials["_createSecureConnector"]>): Connector {
+    let made = this.#current();
+    let connector = made._createSecureConnector(...args);
+    return {
+      connect: (socket) => {
+        const current = this.#current();
+        if (current !== made) {
+          made = current;
+          connector = made._createSecureConnector(...args);
+        }
+        return connector.connect(socket);
+      },
+      waitForReady: () => connector.waitForReady(),
+      getCallCredentials: () => connector.getCallCredentials(),
+      destroy: () => connector.destroy(),
+    };
+  }
+
+  #current(): ChannelCredentials {
+    const now = this.#tls.current();
+    if (this.#credentials === undefined || now !== this.#used) {
+      this.#used = now;
+      const { ca = null, cert = null, key = null } = now;
+      this.#credentials = credentials.createSsl(ca, key, cert, this.#verify);
+    }
+    return this.#credentials;
+  }
 }

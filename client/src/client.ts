@@ -16,7 +16,7 @@ import { MemoryClient } from "./memory.ts";
 import { listOf, optionsCheck, text, timeout, unchecked } from "./options-check.ts";
 import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
-import { assertTls, type TlsOptions } from "./tls.ts";
+import { Tls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 import { UsageClient } from "./usage.ts";
 import { UserClient } from "./users.ts";
@@ -89,9 +89,9 @@ export const defaultTimeoutMs = 5_000;
  */
 export function createClient(options: ClientOptions): Client {
   checkOptions(options, "createClient");
-  const { endpoints, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
+  const { endpoints, credentials, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
-  assertTls(tls);
+  const tls = options.tls === undefined ? undefined : Tls.of(options.tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
   const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);

@@ -9,7 +9,7 @@ import { FileTokenSource } from "./file-token-source.ts";
 import { listOf, record, text } from "./options-check.ts";
 import { badField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
-import { assertTls, type TlsOptions } from "./tls.ts";
+import { Tls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** The credentials of a client: exactly one of these. */
@@ -30,16 +30,16 @@ export type Credentials =
  */
 export function createTokenSource(
   credentials: Credentials,
-  tls: TlsOptions | undefined,
+  tls: TlsOptions | Tls | undefined,
   runtime: Runtime = systemRuntime,
   closing?: AbortSignal,
 ): TokenSource {
   checkCredentials(credentials);
   if ("token" in credentials) return new StaticTokenSource(credentials.token);
   if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
-  assertTls(tls);
   const { apiKey, httpEndpoints } = credentials;
-  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls, runtime, closing });
+  const checked = tls === undefined ? undefined : Tls.of(tls);
+  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls: checked, runtime, closing });
 }
 
 const tokenRule = record<Credentials & { token: string }>({ token: text }, ["token"]);

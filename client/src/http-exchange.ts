@@ -8,7 +8,7 @@ import type { Agent as TlsAgent } from "node:https";
 import { noAnswer } from "./connection-failure.ts";
 import type { HttpAnswer } from "./http-failure.ts";
 import type { QuoinError } from "./quoin-error.ts";
-import { type TlsOptions, toNodeTls } from "./tls.ts";
+import { Tls, type TlsOptions } from "./tls.ts";
 
 /**
  * Node's HTTP clients. An `import` would read each of their exports, and some of these load Node's `fetch` with all that
@@ -37,12 +37,13 @@ const connectTimeoutMs = 1_000;
 
 /** Keeps connections to members, and sends requests over them. */
 export class HttpExchange {
-  readonly #tls: TlsOptions;
+  readonly #tls: Tls;
   readonly #plain: PlainAgent;
   readonly #encrypted: TlsAgent;
 
-  constructor(tls: TlsOptions | undefined) {
-    this.#tls = tls ?? {};
+  /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for options that are not checked yet, and unusable. */
+  constructor(tls: TlsOptions | Tls | undefined) {
+    this.#tls = Tls.of(tls ?? {});
     this.#plain = new http.Agent({ keepAlive: true });
     this.#encrypted = new https.Agent({ keepAlive: true });
   }
@@ -68,7 +69,7 @@ export class HttpExchange {
     return new Promise((resolve, reject) => {
       const request =
         url.protocol === "https:"
-          ? https.request(url, { ...options, ...toNodeTls(this.#tls), agent: this.#encrypted })
+          ? https.request(url, { ...options, ...this.#tls.current(), agent: this.#encrypted })
           : http.request(url, { ...options, agent: this.#plain });
       let isConnected = false;
       request.once("socket", (socket) => {

@@ -15,7 +15,7 @@ import type { CallOptions } from "./operation.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
 import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
-import type { TlsOptions } from "./tls.ts";
+import type { Tls } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 import { assertTraceparent, type OperationTrace, type TracedOperation, traceOperation } from "./tracing.ts";
 
@@ -23,7 +23,7 @@ import { assertTraceparent, type OperationTrace, type TracedOperation, traceOper
 export interface HttpContext {
   /** URLs such as `http://127.0.0.1:7401`, at least one. */
   readonly endpoints: readonly string[];
-  readonly tls: TlsOptions | undefined;
+  readonly tls: Tls | undefined;
   readonly tokens: TokenSource;
   readonly runtime: Runtime;
   /** Deadline of requests without their own, in milliseconds. */

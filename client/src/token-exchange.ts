@@ -14,7 +14,7 @@ import { listOf, optionsCheck, text, timeout, unchecked, whole } from "./options
 import { QuoinError } from "./quoin-error.ts";
 import { timeoutField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
-import type { TlsOptions } from "./tls.ts";
+import type { Tls, TlsOptions } from "./tls.ts";
 
 /** Where to exchange. */
 interface ExchangeTarget {
@@ -27,6 +27,10 @@ interface ExchangeTarget {
    */
   readonly timeoutMs?: number | undefined;
 }
+
+/** The same, with options that may have been checked. */
+type Checked<Target extends ExchangeTarget> = Omit<Target, "tls"> & { readonly tls?: TlsOptions | Tls | undefined };
+type CheckedTarget = Checked<ExchangeTarget>;
 
 /** An API key, and where to exchange it. */
 export interface ExchangeRequest extends ExchangeTarget {
@@ -109,7 +113,10 @@ export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime 
  *
  * @param closing ends it at once.
  */
-export async function exchangeApiKeyOnce(request: ExchangeRequest, closing?: AbortSignal): Promise<AccessToken> {
+export async function exchangeApiKeyOnce(
+  request: Checked<ExchangeRequest>,
+  closing?: AbortSignal,
+): Promise<AccessToken> {
   const limits = { ...timeLimitsOf(request, defaultTimeLimits), totalMs: 0, closing };
   return exchange(request, apiKeyExchange(request), limits, systemRuntime, tokenOf);
 }
@@ -133,12 +140,12 @@ export async function logIn(request: LoginRequest, runtime: Runtime = systemRunt
   });
 }
 
-function apiKeyExchange({ apiKey, expiresInSeconds }: ExchangeRequest): Exchange {
+function apiKeyExchange({ apiKey, expiresInSeconds }: Checked<ExchangeRequest>): Exchange {
   return { path: "/auth/token", body: { api_key: apiKey, expires_in_secs: expiresInSeconds } };
 }
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
-function timeLimitsOf({ timeoutMs }: ExchangeTarget, unset: TimeLimits): TimeLimits {
+function timeLimitsOf({ timeoutMs }: CheckedTarget, unset: TimeLimits): TimeLimits {
   if (timeoutMs === undefined) return unset;
   timeoutField("timeoutMs", timeoutMs);
   return { attemptMs: timeoutMs, totalMs: timeoutMs };
@@ -146,7 +153,7 @@ function timeLimitsOf({ timeoutMs }: ExchangeTarget, unset: TimeLimits): TimeLim
 
 /** @param read parses an answer; undefined = it is invalid. */
 async function exchange<Result>(
-  target: ExchangeTarget,
+  target: CheckedTarget,
   asked: Exchange,
   limits: TimeLimits,
   runtime: Runtime,
@@ -165,7 +172,7 @@ async function exchange<Result>(
 
 /** The answer of the first endpoint that does not fail. */
 async function firstDecision(
-  { httpEndpoints, tls }: ExchangeTarget,
+  { httpEndpoints, tls }: CheckedTarget,
   { path, body }: Exchange,
   { attemptMs, totalMs, closing }: TimeLimits,
   runtime: Runtime,

@@ -153,6 +153,11 @@ describe("findConnection", () => {
       const secure = await find({}, { ...environment, QUOIN_CA_PEM: testCertificate });
       expect(secure.credentials).to.deep.include({ httpEndpoints: ["https://h:7401", "https://i:7411"] });
       expect(secure.tls?.ca).to.equal(testCertificate.trim());
+      const byFile = await find({}, { ...environment, QUOIN_CA_FILE: "ca.crt" });
+      expect(byFile.credentials).to.deep.equal(secure.credentials);
+      expect(byFile.tls).to.deep.equal({ ca: undefined, caFile: "ca.crt" });
+      const both = { ...environment, QUOIN_CA_FILE: "ca.crt", QUOIN_CA_PEM: testCertificate };
+      expect((await usageError(find({}, both))).message).to.equal("give QUOIN_CA_PEM or QUOIN_CA_FILE, not both");
     }));
 
   it("prefers the local cluster of QUOIN_ENDPOINTS_FILE to a context that is not named, and endpoints to both", () =>
@@ -281,8 +286,8 @@ describe("findConnection", () => {
       expect(error.message).to.include(path.join(directory, ".config", "quoin", "config.yaml"));
     }));
 
-  it("reads the files of a context relative to it", () =>
-    withPlace(async ({ find, write }) => {
+  it("finds the files of a context relative to it", () =>
+    withPlace(async ({ find, write, directory }) => {
       await write(".config/quoin/config.yaml", context);
       await write(".config/quoin/key.txt", "qk_file\n");
       await write(".config/quoin/ca.pem", testCertificate);
@@ -290,19 +295,18 @@ describe("findConnection", () => {
       await write(".config/quoin/key.pem", testKey);
       const { credentials, tls } = await find({ context: "files" });
       expect(credentials).to.deep.equal({ apiKey: "qk_file", httpEndpoints: ["https://files:7401"] });
-      expect(tls).to.deep.equal({ ca: testCertificate, certificate: testCertificate, key: testKey });
+      const at = (name: string): string => path.join(directory, ".config", "quoin", name);
+      expect(tls).to.deep.equal({ caFile: at("ca.pem"), certificateFile: at("cert.pem"), keyFile: at("key.pem") });
     }));
 
-  it("reads certificates of options, and refuses half a pair, a missing file and two secrets", () =>
+  it("takes certificates of options, and refuses half a pair, a missing file and two secrets", () =>
     withPlace(async ({ find, write, directory }) => {
       const file = await write("pem", testCertificate);
       const key = await write("key", testKey);
       const secret = await write("secret", "s");
       const base = { endpoints: ["h:7400"], tokenFile: secret };
-      expect((await find({ ...base, ca: file, cert: file, key })).tls).to.deep.include({
-        ca: testCertificate,
-        key: testKey,
-      });
+      const tls = { caFile: file, certificateFile: file, keyFile: key };
+      expect((await find({ ...base, ca: file, cert: file, key })).tls).to.deep.equal(tls);
       for (const options of [
         { cert: file },
         { key },

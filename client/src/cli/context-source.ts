@@ -22,7 +22,7 @@ import { FieldReader } from "./document.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { notPrivate } from "./private-file.ts";
 import { readSecretFiles } from "./secret-files.ts";
-import { readTlsFiles } from "./tls-files.ts";
+import { checkTlsFiles } from "./tls-files.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The fields that are secrets themselves. */
@@ -91,7 +91,7 @@ async function toSource(fields: FieldReader, directory: string): Promise<Connect
     const file = fields.text(name);
     return file === undefined ? undefined : path.resolve(directory, file);
   };
-  const tls = await readTlsFiles({ ca: fileAt("ca"), cert: fileAt("cert"), key: fileAt("key") });
+  const tls = await checkTlsFiles({ ca: fileAt("ca"), cert: fileAt("cert"), key: fileAt("key") });
   return {
     endpoints: fields.texts("endpoints"),
     httpEndpoints: fields.texts("http_endpoints"),

@@ -1,7 +1,9 @@
 /** The connection in environment variables: QUOIN_ENDPOINTS and others. An empty variable counts as unset. */
 
+import type { TlsOptions } from "../index.ts";
 import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
 import { parseList } from "./list.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** The content of the environment. */
 export interface EnvironmentSource extends ConnectionSource {
@@ -9,9 +11,12 @@ export interface EnvironmentSource extends ConnectionSource {
   readonly endpointsFile: string | undefined;
 }
 
-/** Reads the variables; lists are separated by commas. */
+/**
+ * Reads the variables; lists are separated by commas.
+ *
+ * @throws UsageError for the same authorities as a text and as a file.
+ */
 export function readEnvironmentSource(environment: Readonly<Record<string, string | undefined>>): EnvironmentSource {
-  const caPem = variable(environment, "QUOIN_CA_PEM");
   return {
     endpoints: parseList(variable(environment, "QUOIN_ENDPOINTS")),
     httpEndpoints: parseList(
@@ -20,7 +25,7 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
     credentials: credentials(variable(environment, "QUOIN_TOKEN"), variable(environment, "QUOIN_API_KEY")),
     adminEndpoints: parseList(variable(environment, "QUOIN_ADMIN_ENDPOINTS")),
     adminCredentials: adminCredentials(variable(environment, "QUOIN_ADMIN_TOKEN")),
-    tls: caPem === undefined ? undefined : { ca: caPem },
+    tls: authorities(variable(environment, "QUOIN_CA_PEM"), variable(environment, "QUOIN_CA_FILE")),
     endpointsFile: variable(environment, "QUOIN_ENDPOINTS_FILE"),
   };
 }
@@ -29,6 +34,11 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
 function credentials(token: string | undefined, apiKey: string | undefined): SourceCredentials | undefined {
   if (token !== undefined) return { token };
   return apiKey === undefined ? undefined : { apiKey };
+}
+
+function authorities(ca: string | undefined, caFile: string | undefined): TlsOptions | undefined {
+  if (ca !== undefined && caFile !== undefined) throw new UsageError("give QUOIN_CA_PEM or QUOIN_CA_FILE, not both");
+  return ca === undefined && caFile === undefined ? undefined : { ca, caFile };
 }
 
 function adminCredentials(token: string | undefined): AdminCredentials | undefined {

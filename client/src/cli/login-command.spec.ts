@@ -192,11 +192,13 @@ describe("quoinctl login and logout", () => {
       expect(await readFile(file, "utf8")).to.not.include("qk_secret");
     }));
 
-  it("wants an e-mail address for the first login, and files instead of QUOIN_CA_PEM", () =>
+  it("wants an e-mail address for the first login, and files instead of the authorities of the environment", () =>
     withHome(async (quoinctl) => {
       expect((await quoinctl(["login", "--endpoints", "h:1"])).err).to.include("name the user: quoinctl login EMAIL");
       expect((await quoinctl([...login, "--save", "f", "--print-token"])).code).to.equal(2);
-      expect((await quoinctl(login, { QUOIN_CA_PEM: testCertificate })).err).to.include("use --ca FILE instead");
+      for (const environment of [{ QUOIN_CA_PEM: testCertificate }, { QUOIN_CA_FILE: "ca.crt" }]) {
+        expect((await quoinctl(login, environment)).err).to.include("use --ca FILE instead");
+      }
       expect(service.requests).to.have.length(0);
     }));
 });

@@ -120,8 +120,8 @@ function assertFits({ environment }: Session["terminal"], target: Target, { endp
       "name another one, which is then created: --context NAME",
     );
   }
-  if (isNew && tls !== undefined && (environment.QUOIN_CA_PEM ?? "") !== "") {
-    throw new UsageError("a context has the certificates of files, not of QUOIN_CA_PEM", "use --ca FILE instead");
+  if (isNew && tls !== undefined && (environment.QUOIN_CA_PEM || environment.QUOIN_CA_FILE)) {
+    throw new UsageError("a context has its own certificates, not those of the environment", "use --ca FILE instead");
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { ConnectionSource } from "./connection-source.ts";
 import { readSecretFiles, type SecretFiles } from "./secret-files.ts";
-import { readTlsFiles, type TlsFiles } from "./tls-files.ts";
+import { checkTlsFiles, type TlsFiles } from "./tls-files.ts";
 
 /**
  * The options of the connection. Secrets come only in files, because every user of a machine can read program
@@ -21,6 +21,6 @@ export async function readOptionSource(options: ConnectionOptions): Promise<Conn
   return {
     endpoints: options.endpoints,
     credentials: await readSecretFiles(options),
-    tls: await readTlsFiles(options),
+    tls: await checkTlsFiles(options),
   };
 }

@@ -505,6 +505,12 @@ describe("quoinctl, the program", () => {
       for (const command of [["kv", "get", "n/k"], ["status"]]) {
         expect((await quoinctl(command, { environment })).code).to.equal(2);
       }
+      const file = import.meta.filename;
+      const { code, err } = await quoinctl(["kv", "get", "n/k", "--ca", file], {
+        environment: { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" },
+      });
+      expect(code).to.equal(2);
+      expect(err, "the name of the file").to.include(`cannot be used: ${file}: `);
     });
 
     it("prints help and version on the standard output", async () => {

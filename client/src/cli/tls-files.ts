@@ -15,17 +15,14 @@ export interface TlsFiles {
 }
 
 /**
- * Reads the files.
+ * Checks that the files can be read. The SDK reads them for each connection: a command may run longer than they are valid.
  *
  * @returns undefined if no file is given.
  * @throws UsageError if one cannot be read, or a certificate has no key.
  */
-export async function readTlsFiles({ ca, cert, key }: TlsFiles): Promise<TlsOptions | undefined> {
+export async function checkTlsFiles({ ca, cert, key }: TlsFiles): Promise<TlsOptions | undefined> {
   if (ca === undefined && cert === undefined && key === undefined) return undefined;
   if ((cert === undefined) !== (key === undefined)) throw new UsageError("a certificate and its key belong together");
-  return { ca: await readIfGiven(ca), certificate: await readIfGiven(cert), key: await readIfGiven(key) };
-}
-
-async function readIfGiven(file: string | undefined): Promise<string | undefined> {
-  return file === undefined ? undefined : await readTextFile(file);
+  for (const file of [ca, cert, key].filter((given) => given !== undefined)) await readTextFile(file);
+  return { caFile: ca, certificateFile: cert, keyFile: key };
 }

@@ -31,7 +31,7 @@ export interface ProgramRun {
 }
 
 export interface ProgramInput {
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   /** Whether a person uses a terminal. */
   readonly isTTY?: boolean;
   readonly environment?: Record<string, string>;

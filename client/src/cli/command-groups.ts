@@ -63,7 +63,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     name: "settings",
-    description: "change settings of the cluster (needs admin)",
+    description: "list and change settings of the cluster (needs admin)",
     complete: async (...parts) => (await import("./settings-commands.ts")).addSettingsCommands(...parts),
   },
   {

@@ -10,6 +10,8 @@ import { NotAsExpectedError } from "./failure.ts";
 import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument, previousDocument } from "./key-document.ts";
+import { addManyKeysCommands } from "./kv-many-commands.ts";
+import { forEachOf } from "./many.ts";
 import type { TableContent } from "./output.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
@@ -25,6 +27,7 @@ Examples:
   quoinctl kv put default/config --file config.json --if-revision 0
   quoinctl kv get default/config --raw
   quoinctl kv cas default/greeting --expect hello goodbye
+  quoinctl kv delete --prefix default/user/
   quoinctl kv list 'default/user/*' --keys-only`;
 
 /** Adds the commands to their group. */
@@ -35,6 +38,7 @@ export function addKeyValueCommands(kv: Command, session: Session): void {
   addDelete(kv, session);
   addList(kv, session);
   addCompareAndSwap(kv, session);
+  addManyKeysCommands(kv, session);
 }
 
 interface PutOptions extends GuardOptions {
@@ -107,14 +111,30 @@ function addGet(kv: Command, session: Session): void {
     });
 }
 
+interface DeleteOptions extends GuardOptions {
+  readonly ifRevision?: number;
+  readonly prev?: boolean;
+  readonly prefix?: boolean;
+}
+
 function addDelete(kv: Command, session: Session): void {
   kv.command("delete <NAMESPACE/KEY>")
-    .description("remove a key")
+    .description("remove a key, or with --prefix many")
     .addOption(guardOption())
     .addOption(rwGuardOption())
     .addOption(ifRevisionOption("remove only if the key has this revision"))
-    .option("--prev", "also print the last value")
-    .action(async (target: string, options: Omit<PutOptions, "file" | "text" | "ttl">) => {
+    .addOption(new Option("--prev", "also print the last value").conflicts("prefix"))
+    .addOption(
+      new Option(
+        "--prefix",
+        "remove all keys that start with this text, one by one: others may change meanwhile",
+      ).conflicts("ifRevision"),
+    )
+    .action(async (target: string, options: DeleteOptions) => {
+      if (options.prefix === true) {
+        await deleteAll(session, target, options);
+        return;
+      }
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) =>
         client.keyValue.delete(namespace, key, {
@@ -136,7 +156,30 @@ function addDelete(kv: Command, session: Session): void {
           rows: [[escapeControls(target), String(result.deleted), String(result.revision)]],
         }),
       });
+      if (!result.deleted && /[*/]$/.test(key)) {
+        session.note(`there is no key ${escapeControls(target)}; to remove all that start with it, use --prefix`);
+      }
     });
+}
+
+async function deleteAll(session: Session, target: string, options: DeleteOptions): Promise<void> {
+  const { namespace, prefix } = parsePrefixArgument(target);
+  if (prefix === "" && !target.endsWith("/*")) {
+    throw new UsageError(`to remove all keys of ${namespace}, write '${namespace}/*'`);
+  }
+  let deleted = 0;
+  await session.withClient(async (client) => {
+    for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true })) {
+      await forEachOf(items, async ({ key }) => {
+        const result = await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
+        if (result.deleted) deleted += 1;
+      });
+    }
+  });
+  await session.print({
+    document: { namespace, prefix, deleted },
+    shown: { columns: ["DELETED"], rows: [[String(deleted)]] },
+  });
 }
 
 interface ListOptions {

@@ -283,6 +283,23 @@ describe("quoinctl member, leader and settings", () => {
     expect(err).to.include("not in time (NO_LEADER)");
   });
 
+  it("lists the settings of the cluster, with those that are not set", async () => {
+    const setting = { name: "token.lifetime_secs", value: "600", defaultValue: "3600", min: 60n, max: 86_400n };
+    const unset = { ...setting, name: "history.bytes", value: "", defaultValue: "" };
+    member.scripts.getSettings = () => ({ settings: [unset, setting], settingsRevision: 4n });
+    expect((await quoinctl(["settings", "list"])).out).to.equal(
+      [
+        "SETTING              VALUE  DEFAULT   MIN  MAX",
+        "history.bytes        -      by flags  60   86400",
+        "token.lifetime_secs  600    3600      60   86400\n",
+      ].join("\n"),
+    );
+    const { settings, settings_revision: revision } = JSON.parse(
+      (await quoinctl(["settings", "list", "-o", "json"])).out,
+    );
+    expect([settings[0].value, settings[1].default, revision]).to.deep.equal([null, "3600", 4]);
+  });
+
   it("puts settings of the cluster, all or none", async () => {
     member.scripts.putSettings = () => ({ settingsRevision: 5n });
     const values = ["token.lifetime_secs=600", "ratelimit.http.burst=default"];

@@ -14,9 +14,30 @@ interface PutOptions {
 /** Adds the commands to their group. */
 export function addSettingsCommands(settings: Command, session: Session): void {
   settings
+    .command("list")
+    .description("list all settings, with their values, defaults and bounds")
+    .action(async () => {
+      const { settings: found, settingsRevision } = await session.withAdmin((admin) => admin.settings());
+      await session.print({
+        document: {
+          settings: found.map(({ name, value, defaultValue, min, max }) => ({
+            ...{ name, value: value || null, default: defaultValue || null, min, max },
+          })),
+          settings_revision: settingsRevision,
+        },
+        shown: {
+          columns: ["SETTING", "VALUE", "DEFAULT", "MIN", "MAX"],
+          rows: found.map(({ name, value, defaultValue, min, max }) => [
+            ...[name, value || "-", defaultValue || "by flags", String(min), String(max)],
+          ]),
+        },
+      });
+      session.note(`settings revision ${settingsRevision}`);
+    });
+  settings
     .command("put")
     .argument("<NAME=VALUE...>", "such as token.lifetime_secs=600, or token.lifetime_secs=default", collectSetting)
-    .description("change all named settings or none; for an unknown name, the refusal lists the possible names")
+    .description("change all named settings or none")
     .addOption(
       new Option("--if-settings-revision <N>", "only if the settings still have this revision").argParser(parseCount),
     )

@@ -3,6 +3,7 @@
 import { type Command, Option } from "commander";
 import type { NamespaceUse, Usage, UsageOptions } from "../index.ts";
 import { accountResult } from "./account-result.ts";
+import { formatSize } from "./byte-size.ts";
 import type { Session } from "./session.ts";
 
 interface UsageCommandOptions extends Pick<UsageOptions, "from" | "to"> {
@@ -15,6 +16,8 @@ const fields = [
 ];
 
 const quotas = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
+
+const inBytes: ReadonlySet<(typeof quotas)[number]> = new Set(["bytes", "memoryBytes", "eventBytes"]);
 
 /** Completes the command. */
 export function addUsageCommand(command: Command, session: Session): void {
@@ -47,8 +50,11 @@ function wireForm({ startMs, endMs, totals, buckets, byKey, namespaces, requests
   };
 }
 
-/** The current usage of a namespace, each value as `3 of 10`. */
+/** The current usage of a namespace, each value as `3 of 10`, or `1.5 KiB of 8.0 GiB`. */
 function shownUse(use: NamespaceUse): Readonly<Record<"namespace" | (typeof quotas)[number], string>> {
-  const shown = quotas.map((quota) => [quota, `${use[quota].used} of ${use[quota].limit}`]);
+  const shown = quotas.map((quota) => {
+    const form = inBytes.has(quota) ? formatSize : String;
+    return [quota, `${form(use[quota].used)} of ${form(use[quota].limit)}`];
+  });
   return { namespace: use.namespace, ...Object.fromEntries(shown) };
 }

@@ -1,0 +1,164 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { ListKeysRequest, PutKeyRequest } from "@quoin/proto";
+import { KeyEvent_Type } from "@quoin/proto";
+import { expect } from "chai";
+import {
+  FakeRuntime,
+  type ProgramInput,
+  type ProgramRun,
+  refuse,
+  runProgram,
+  ScriptedMember,
+  withTemporaryDirectory,
+} from "../../test/index.ts";
+import { run } from "./program.ts";
+
+const history = { createRevision: 1n, modRevision: 2n, version: 3n };
+
+function entry(key: string, value: string | Uint8Array, expiresInMs = 0n) {
+  return { key, value: Buffer.from(value), ...history, expiresInMs };
+}
+
+describe("quoinctl kv, many keys", () => {
+  let member: ScriptedMember;
+  /** The keys that exist, in pages of two. */
+  let keys: ReturnType<typeof entry>[];
+  let written: PutKeyRequest[];
+
+  beforeEach(async () => {
+    keys = [entry("a", "one"), entry("b/1", Uint8Array.of(0xff)), entry("b/2", "", 4_500n)];
+    written = [];
+    member = await ScriptedMember.start({
+      listKeys: ({ prefix, pageToken }: ListKeysRequest) => {
+        const found = keys.filter(({ key }) => key.startsWith(prefix));
+        const from = Number(pageToken || 0);
+        const nextPageToken = from + 2 < found.length ? String(from + 2) : "";
+        return { items: found.slice(from, from + 2), nextPageToken, revision: 9n };
+      },
+      putKey: (request: PutKeyRequest) => {
+        written.push(request);
+        return { created: true, modRevision: 9n, revision: 9n };
+      },
+      deleteKey: ({ key }: { key: string }) => {
+        const deleted = keys.some((each) => each.key === key);
+        keys = keys.filter((each) => each.key !== key);
+        return { deleted, revision: 9n };
+      },
+    });
+  });
+
+  afterEach(() => member.stop());
+
+  function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
+    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
+    return runProgram(run, new FakeRuntime(), parameters, { environment, ...input });
+  }
+
+  it("counts the keys of all pages", async () => {
+    expect((await quoinctl(["kv", "count", "n"])).out).to.equal("COUNT\n3\n");
+    const { out } = await quoinctl(["kv", "count", "n/b/*", "-o", "json"]);
+    expect(JSON.parse(out)).to.deep.equal({ namespace: "n", prefix: "b/", count: 2 });
+  });
+
+  it("imports what it has exported, byte by byte, with the time to live", async () => {
+    const { code, out } = await quoinctl(["kv", "export", "n"]);
+    expect(code).to.equal(0);
+    expect(out.trimEnd().split("\n")).to.have.lengthOf(3);
+    const imported = await quoinctl(["kv", "import", "m", "-o", "json"], { input: out });
+    expect(JSON.parse(imported.out)).to.deep.equal({ namespace: "m", written: 3, existed: 0 });
+    const told = written.map(({ namespace, key, value, ttlSeconds }) => [
+      namespace,
+      key,
+      [...value],
+      Number(ttlSeconds),
+    ]);
+    expect(told).to.have.deep.members([
+      ["m", "a", [...Buffer.from("one")], 0],
+      ["m", "b/1", [0xff], 0],
+      ["m", "b/2", [], 5],
+    ]);
+  });
+
+  it("imports texts from a file, and leaves existing keys with --if-absent", () =>
+    withTemporaryDirectory(async (directory) => {
+      const file = path.join(directory, "keys.jsonl");
+      await writeFile(file, '{"key":"x","value_text":"ü"}\n\n{"key":"y","value":""}\n');
+      member.scripts.putKey = (request: PutKeyRequest) => {
+        written.push(request);
+        return request.key === "y"
+          ? refuse({ code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH", message: "it exists" })
+          : { created: true, modRevision: 9n, revision: 9n };
+      };
+      const { out, err } = await quoinctl(["kv", "import", "m", file, "--if-absent"]);
+      expect([out, err]).to.deep.equal(["WRITTEN  EXISTED\n1        1\n", ""]);
+      expect(written.map(({ expectedModRevision }) => expectedModRevision)).to.deep.equal([0n, 0n]);
+      expect(Buffer.from(written.find(({ key }) => key === "x")?.value ?? []).toString()).to.equal("ü");
+    }));
+
+  const wrong: readonly (readonly [line: string, message: string])[] = [
+    ["nothing", "line 2: must be an object of JSON"],
+    ["[]", "line 2: must be an object of JSON"],
+    ['{"key":""}', "line 2: key must be a text that is not empty"],
+    ['{"key":"k"}', "line 2: needs value, in base64, or value_text"],
+    ['{"key":"k","value":"plain text"}', "line 2: value must be base64; a text belongs into value_text"],
+    ['{"key":"k","value":"","expires_in_ms":-1}', "line 2: expires_in_ms must be a number of at least 0"],
+  ];
+  for (const [line, message] of wrong) {
+    it(`refuses to import ${line}, and names line and field`, async () => {
+      const { code, err } = await quoinctl(["kv", "import", "m"], { input: `{"key":"a","value":""}\n${line}\n` });
+      expect(code).to.equal(2);
+      expect(err).to.include(message).and.to.include("1 keys are written");
+    });
+  }
+
+  it("names the line that the service refuses", async () => {
+    member.scripts.putKey = () => refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" });
+    const { code, err } = await quoinctl(["kv", "import", "m"], { input: '{"key":"a","value":""}\n' });
+    expect(code).to.not.equal(0);
+    expect(err).to.include("the key of line 1 is not written").and.to.include("full");
+  });
+
+  it("refuses what is not UTF-8", async () => {
+    const input = Buffer.concat([Buffer.from('{"key":"k'), Uint8Array.of(0xff), Buffer.from('","value":""}')]);
+    expect((await quoinctl(["kv", "import", "m"], { input })).err).to.include("line 1: is not UTF-8");
+  });
+
+  it("says what it cannot read", async () => {
+    const { code, err } = await quoinctl(["kv", "import", "m", "/nonexistent"]);
+    expect(code).to.equal(2);
+    expect(err).to.include("/nonexistent cannot be read: ENOENT");
+  });
+
+  it("deletes all keys with a prefix, and those of a namespace only with an asterisk", async () => {
+    expect((await quoinctl(["kv", "delete", "--prefix", "n/b/"])).out).to.equal("DELETED\n2\n");
+    expect(keys.map(({ key }) => key)).to.deep.equal(["a"]);
+    expect((await quoinctl(["kv", "delete", "--prefix", "n"])).err).to.include("write 'n/*'");
+    expect((await quoinctl(["kv", "delete", "--prefix", "n/"])).code).to.equal(2);
+    const { out } = await quoinctl(["kv", "delete", "--prefix", "n/*", "-o", "json"]);
+    expect(JSON.parse(out)).to.deep.equal({ namespace: "n", prefix: "", deleted: 1 });
+    expect((await quoinctl(["kv", "delete", "n/b/*"])).err).to.include(
+      "to remove all that start with it, use --prefix",
+    );
+    expect((await quoinctl(["kv", "delete", "--prefix", "n/b/", "--if-revision", "3"])).code).to.equal(2);
+  });
+
+  it("lists the versions of a key", async () => {
+    const versions = [
+      { type: KeyEvent_Type.DELETE, kv: entry("k", "two"), ageMs: 1_500n },
+      { type: KeyEvent_Type.PUT, kv: entry("k", "two") },
+    ];
+    member.scripts.listKeyVersions = ({ pageToken }: { pageToken: string }) => ({
+      versions: pageToken === "" ? versions.slice(0, 1) : versions.slice(1),
+      nextPageToken: pageToken === "" ? "next" : "",
+    });
+    const table = "REVISION  CHANGE  AGE  VALUE\n2         DELETE  1s   -\n2         PUT     -    two\n";
+    expect((await quoinctl(["kv", "history", "n/k"])).out).to.equal(table);
+    const { out } = await quoinctl(["kv", "history", "n/k", "--limit", "1", "--keys-only", "-o", "json"]);
+    expect(JSON.parse(out)).to.deep.equal({
+      namespace: "n",
+      key: "k",
+      versions: [{ type: "DELETE", age_ms: 1_500, create_revision: 1, mod_revision: 2, version: 3, expires_in_ms: 0 }],
+    });
+  });
+});

@@ -1,0 +1,227 @@
+/** `quoinctl kv history`, `count`, `export` and `import`: many versions, or many keys. */
+
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { type Command, Option } from "commander";
+import type { KeyVersion } from "../index.ts";
+import { bytesDocument } from "./bytes-document.ts";
+import { parsePositiveCount } from "./count.ts";
+import { decodeText, displayValue } from "./displayed-text.ts";
+import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
+import { entryDocument, historyDocument } from "./key-document.ts";
+import { forEachOf } from "./many.ts";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Characters of a value that a table shows. */
+const shownCharacters = 60;
+const lineEnd = 0x0a;
+/** The most that a page can have. */
+const pageSize = 1_000;
+
+const exportHelp = `
+A line is an object of JSON with the key, its value in base64 and, if it is UTF-8, as text, its revisions, and the
+milliseconds until it expires; 0 = never. The pages of a large listing may have different revisions. Examples:
+
+  quoinctl kv export default > default.jsonl
+  quoinctl kv export 'default/config/*' | quoinctl kv import staging`;
+
+const importHelp = `
+Each line is an object of JSON as kv export prints it: the key, and the value in base64 (value) or as text (value_text).
+A key with expires_in_ms gets that life again, counted from now. Other fields are ignored. The keys are written one by
+one: if one is refused, those before it remain. Examples:
+
+  quoinctl kv import default default.jsonl
+  quoinctl kv import default --if-absent < default.jsonl`;
+
+/** Adds the commands to the group of keys. */
+export function addManyKeysCommands(kv: Command, session: Session): void {
+  addHistory(kv, session);
+  addCount(kv, session);
+  addExport(kv, session);
+  addImport(kv, session);
+}
+
+function addHistory(kv: Command, session: Session): void {
+  kv.command("history <NAMESPACE/KEY>")
+    .description("list the versions of a key, the newest first, as far back as the history of changes reaches")
+    .addOption(new Option("--limit <N>", "stop after this many versions (default: all)").argParser(parsePositiveCount))
+    .option("--keys-only", "leave out the values")
+    .action(async (target: string, options: { readonly limit?: number; readonly keysOnly?: boolean }) => {
+      const { namespace, key } = parseKeyArgument(target);
+      const { limit = Number.POSITIVE_INFINITY, keysOnly = false } = options;
+      const versions: KeyVersion[] = [];
+      await session.withClient(async (client) => {
+        let pageToken: string | undefined;
+        do {
+          const page = await client.keyValue.versions(namespace, key, { keysOnly, pageToken });
+          versions.push(...page.versions);
+          pageToken = page.nextPageToken;
+        } while (pageToken !== "" && versions.length < limit);
+      });
+      const kept = versions.slice(0, limit);
+      await session.print({
+        document: { namespace, key, versions: kept.map((version) => versionDocument(version, keysOnly)) },
+        shown: {
+          columns: ["REVISION", "CHANGE", "AGE", "VALUE"].slice(0, keysOnly ? 3 : 4),
+          rows: kept.map((version) => versionRow(version).slice(0, keysOnly ? 3 : 4)),
+        },
+      });
+    });
+}
+
+function versionDocument({ type, kv, ageMs }: KeyVersion, keysOnly: boolean): object {
+  const age = ageMs === undefined ? {} : { age_ms: ageMs };
+  if (kv === undefined) return { type, ...age };
+  return { type, ...age, ...(keysOnly ? {} : bytesDocument("value", kv.value)), ...historyDocument(kv) };
+}
+
+function versionRow({ type, kv, ageMs }: KeyVersion): readonly string[] {
+  const age = ageMs === undefined ? "-" : `${Math.floor(ageMs / 1_000)}s`;
+  const value = type === "PUT" && kv !== undefined ? displayValue(kv.value, shownCharacters) : "-";
+  return [String(kv?.modRevision ?? "-"), type, age, value];
+}
+
+function addCount(kv: Command, session: Session): void {
+  kv.command("count <NAMESPACE[/PREFIX]>")
+    .description("count the keys that start with a prefix")
+    .action(async (target: string) => {
+      const { namespace, prefix } = parsePrefixArgument(target);
+      let count = 0;
+      await session.withClient(async (client) => {
+        for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize })) {
+          count += items.length;
+        }
+      });
+      await session.print({
+        document: { namespace, prefix, count },
+        shown: { columns: ["COUNT"], rows: [[String(count)]] },
+      });
+    });
+}
+
+function addExport(kv: Command, session: Session): void {
+  kv.command("export <NAMESPACE[/PREFIX]>")
+    .description("print the keys that start with a prefix and their values, one per line, for kv import")
+    .addHelpText("after", exportHelp)
+    .action(async (target: string) => {
+      const { namespace, prefix } = parsePrefixArgument(target);
+      const { stdout } = session.terminal;
+      await session.withClient(async (client) => {
+        for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize })) {
+          for (const item of items) {
+            if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) await once(stdout, "drain");
+          }
+        }
+      });
+    });
+}
+
+/** A key to write. */
+interface ImportedKey {
+  readonly line: number;
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly ttlSeconds: number | undefined;
+}
+
+function addImport(kv: Command, session: Session): void {
+  kv.command("import <NAMESPACE> [FILE]")
+    .description("write the keys that kv export has printed; without FILE, or with -, from the standard input")
+    .addHelpText("after", importHelp)
+    .option("--if-absent", "leave keys that exist as they are")
+    .action(async (namespace: string, file: string | undefined, { ifAbsent }: { readonly ifAbsent?: boolean }) => {
+      const { terminal } = session;
+      if (file === undefined && terminal.stdin.isTTY === true) {
+        throw new UsageError("there is nothing to import", "name a file, or give the lines on the standard input");
+      }
+      // Only when it is read: before, no one would hear of an error.
+      const source = () => (file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
+      const done = { written: 0, existed: 0 };
+      try {
+        await session.withClient((client) =>
+          forEachOf(readKeys(source), async ({ key, value, ttlSeconds, line }) => {
+            try {
+              await client.keyValue.put(namespace, key, value, {
+                ttlSeconds,
+                ...(ifAbsent === true ? { expectedModRevision: 0 } : {}),
+              });
+              done.written += 1;
+            } catch (error) {
+              if (ifAbsent === true && isMismatch(error)) {
+                done.existed += 1;
+                return;
+              }
+              session.warn(`the key of line ${line} is not written`);
+              throw error;
+            }
+          }),
+        );
+      } catch (error) {
+        session.warn(`${done.written} keys are written, the others are not`);
+        throw isOfFile(error) ? new UsageError(`${file} cannot be read: ${error.message}`) : error;
+      }
+      await session.print({
+        document: { namespace, ...done },
+        shown: { columns: ["WRITTEN", "EXISTED"], rows: [[String(done.written), String(done.existed)]] },
+      });
+    });
+}
+
+async function* readKeys(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<ImportedKey> {
+  let line = 0;
+  for await (const bytes of linesOf(open())) {
+    line += 1;
+    const text = decodeText(bytes);
+    if (text === undefined) throw new UsageError(`line ${line}: is not UTF-8`);
+    if (text.trim() !== "") yield readKey(text, line);
+  }
+}
+
+/** Readline would not tell when a file cannot be read. */
+async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let pieces: Uint8Array[] = [];
+  for await (const chunk of source) {
+    let from = 0;
+    for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, from)) {
+      yield Buffer.concat([...pieces, chunk.subarray(from, end)]);
+      pieces = [];
+      from = end + 1;
+    }
+    pieces.push(chunk.subarray(from));
+  }
+  yield Buffer.concat(pieces);
+}
+
+/** @throws UsageError that names the line and the field. */
+function readKey(text: string, line: number): ImportedKey {
+  const refuse = (rule: string): never => {
+    throw new UsageError(`line ${line}: ${rule}`);
+  };
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    refuse("must be an object of JSON");
+  }
+  if (typeof given !== "object" || given === null || Array.isArray(given)) refuse("must be an object of JSON");
+  const { key, value, value_text: valueText, expires_in_ms: expiresMs = 0 } = given as Record<string, unknown>;
+  if (typeof key !== "string" || key === "") return refuse("key must be a text that is not empty");
+  if (typeof expiresMs !== "number" || !(expiresMs >= 0)) return refuse("expires_in_ms must be a number of at least 0");
+  const ttlSeconds = expiresMs === 0 ? undefined : Math.ceil(expiresMs / 1_000);
+  if (typeof value === "string") {
+    const bytes = Buffer.from(value, "base64");
+    if (bytes.toString("base64") !== value) return refuse("value must be base64; a text belongs into value_text");
+    return { line, key, value: bytes, ttlSeconds };
+  }
+  if (typeof valueText !== "string") return refuse("needs value, in base64, or value_text");
+  return { line, key, value: Buffer.from(valueText), ttlSeconds };
+}
+
+function isMismatch(error: unknown): boolean {
+  return error instanceof Error && "reason" in error && error.reason === "REVISION_MISMATCH";
+}
+
+function isOfFile(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,30 @@
+/** Work on many things, a few at a time. */
+
+/** As many requests as keep a member busy without filling its limits for one user. */
+const inFlight = 16;
+
+/**
+ * Does the work for each item, in their order, up to 16 at a time. After a failure it begins nothing more.
+ *
+ * @throws what the first failed work or the items throw, when no work goes on any more.
+ */
+export async function forEachOf<Item>(
+  items: AsyncIterable<Item> | Iterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  try {
+    for await (const item of items) {
+      const task: Promise<void> = work(item)
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => running.delete(task));
+      running.add(task);
+      if (running.size >= inFlight) await Promise.race(running);
+      if (failures.length > 0) break;
+    }
+  } finally {
+    await Promise.all(running);
+  }
+  if (failures.length > 0) throw failures[0];
+}

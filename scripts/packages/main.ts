@@ -16,9 +16,31 @@ import { packCharts } from "./charts.ts";
 import { buildExecutable } from "./executable.ts";
 import { packServer } from "./server-package.ts";
 
-const { values } = parseArgs({
-  options: { out: { type: "string", default: "dist/packages" }, executable: { type: "boolean", default: false } },
-});
+const USAGE = "usage: npm run package -- [--out DIRECTORY] [--executable]";
+
+const values = readOptions();
+
+/** Ends the process if there is nothing to build. */
+function readOptions() {
+  const options = {
+    out: { type: "string", default: "dist/packages" },
+    executable: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  } as const;
+  let given: ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
+  try {
+    given = parseArgs({ options }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
+    process.exit(2);
+  }
+  if (given.help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
+  return given;
+}
+
 const destination = path.resolve(values.out);
 mkdirSync(destination, { recursive: true });
 const client = path.join(repositoryRoot, "client/scripts/package.ts");

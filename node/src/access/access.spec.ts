@@ -299,6 +299,9 @@ describe("Access", () => {
       cluster.onBarrier = (done) => done(NO_LEADER);
       const error = await refused(() => access.authorize(who, write("a"), DEADLINE_MS));
       expect([error.code, error.reason]).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
+      expect(error.message).to.equal("the token does not cover the namespace of the request");
+      const whole = await refused(() => access.authorize(who, { access: "admin", namespace: "*" }, DEADLINE_MS));
+      expect(whole.message).to.include("a user with admin access to the whole cluster: with the namespace *");
       expect(cluster.barriers).to.deep.equal([]);
     });
 

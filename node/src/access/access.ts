@@ -14,6 +14,7 @@ import type { CryptoKey } from "jose";
 import { invariant } from "../primitives/index.ts";
 import type { Clock } from "../replica/index.ts";
 import {
+  ALL_NAMESPACES,
   badField,
   CoordinationError,
   includesAccess,
@@ -196,11 +197,17 @@ function claimsRefusal(caller: Caller, required: RequiredAccess | null, wallMs: 
     return null;
   }
   if (required.namespace !== null && !includesNamespace(claims.namespaces, required.namespace)) {
-    // The message does not repeat the name: its form and length are not checked yet.
-    return new CoordinationError("NAMESPACE_DENIED", "the token does not cover the namespace of the request");
+    return new CoordinationError("NAMESPACE_DENIED", notCovered(required));
   }
   if (!includesAccess(claims.access, required.access)) {
     return new CoordinationError("ACCESS_DENIED", `the token does not give ${required.access} access`);
   }
   return null;
+}
+
+/** Without the name of a namespace: its form and length are not checked yet. */
+function notCovered({ namespace, access }: RequiredAccess): string {
+  return namespace === ALL_NAMESPACES
+    ? `this is for a user with ${access} access to the whole cluster: with the namespace ${ALL_NAMESPACES}, which the token does not cover`
+    : "the token does not cover the namespace of the request";
 }

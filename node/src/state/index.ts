@@ -1,6 +1,7 @@
 export {
   type Access,
   type AccountPage,
+  ALL_NAMESPACES,
   addressInAnyCase,
   endedSigningKeys,
   type Granularity,

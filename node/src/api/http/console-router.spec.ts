@@ -124,10 +124,16 @@ describe("the console of a member", () => {
     }
   });
 
-  it("leads to its page by a relative address, so that a proxy may serve it below a path", async () => {
-    const response = await get("/console");
-    expect([response.status, response.headers.get("Location")]).to.deep.equal([308, "console/"]);
-  });
+  for (const [from, status, location] of [
+    ["/console", 308, "console/"],
+    ["/", 302, "console/"],
+    ["/docs/", 308, "../docs"],
+  ] as const) {
+    it(`leads on from ${from} by a relative address, so that a proxy may serve it below a path`, async () => {
+      const response = await get(from);
+      expect([response.status, response.headers.get("Location")]).to.deep.equal([status, location]);
+    });
+  }
 
   it("refuses other methods", async () => {
     const response = await get("/console/", { method: "POST", body: "x" });

@@ -1,5 +1,5 @@
 /**
- * The web console at /console. It is an ordinary client of the routes beside it: it needs no route and no right of its
+ * The web console at /console, to which / leads. It is an ordinary client of the routes beside it: it needs no route and no right of its
  * own. Its page loads nothing from elsewhere, and runs no script and uses no style that is written into the page.
  *
  * All addresses are relative, so the console works behind a proxy that serves the member below a path.
@@ -31,6 +31,15 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** The name of an asset contains a digest of its content. */
 const ASSET_CACHING = "public, max-age=31536000, immutable";
 const METHODS = "GET, HEAD";
+/**
+ * Where people arrive, and where they want to be. The addresses in the page are relative to a directory, and so are
+ * these, for the sake of proxies.
+ */
+const REDIRECTIONS = [
+  ["/", "console/", 302],
+  ["/console", "console/", 308],
+  ["/docs/", "../docs", 308],
+] as const;
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Quoin</title>
 <h1>The console is not built on this member</h1>
@@ -51,12 +60,14 @@ export function consoleRouter(files: ConsoleFiles): Router {
     }
     sendFile(request, response.set(HEADERS), file, ASSET_CACHING);
   });
-  // The addresses in the page are relative to a directory. So is this one, for the sake of proxies.
-  const withoutSlash = router.route("/console");
-  withoutSlash.get((_request, response) => {
-    response.status(308).set({ Location: "console/", "Cache-Control": ASKED_CACHING }).end();
-  });
-  for (const place of [page, asset, withoutSlash]) {
+  const redirections = REDIRECTIONS.map(([from, Location, status]) =>
+    router
+      .route(from)
+      .get(
+        (_request, response) => void response.status(status).set({ Location, "Cache-Control": ASKED_CACHING }).end(),
+      ),
+  );
+  for (const place of [page, asset, ...redirections]) {
     place.all((request: Request) => {
       const message = `${request.method} is not a method of the console: use ${METHODS}`;
       throw new HttpError("method_not_allowed", message, [["Allow", METHODS]]);

@@ -15,6 +15,7 @@ export { applyResetOwner } from "./owner-reset.ts";
 export {
   type Access,
   type AccountPage,
+  ALL_NAMESPACES,
   addressInAnyCase,
   includesAccess,
   includesNamespace,

@@ -56,7 +56,7 @@ export const STATUSES: readonly UserStatus[] = ["unverified", "active", "disable
 const LEVELS: readonly Access[] = ["read", "write", "admin"];
 const READ = LEVELS.slice(0, 1);
 const READ_AND_WRITE = LEVELS.slice(0, 2);
-const ALL_NAMESPACES = "*";
+export const ALL_NAMESPACES = "*";
 /** The cluster version since which users of different namespaces do not see each other's addresses, and have shares. */
 export const VERSION_WITH_SHARES = 5;
 export const SHA256_BYTES = 32;

@@ -98,6 +98,7 @@ describe("the documents", () => {
   const composed = allOf(operator, /`\$\{kind\}([A-Z][A-Za-z]+)`/g).flatMap((end) => [
     `PodMonitor${end}`,
     `PrometheusRule${end}`,
+    `Certificate${end}`,
   ]);
   const enumerated = [...fields.values()].flat();
   const kinds = allOf(read("operator/src/kube/resources.ts"), /^ {2}([A-Z]\w+): \{/gm);

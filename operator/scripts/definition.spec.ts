@@ -226,11 +226,24 @@ describe("definition of CoordinationCluster", () => {
       }
     });
 
-    it("its environment, but for the options of Node, which it sets only with a limit of memory", () => {
+    it("its environment; the options of Node only with a memory limit, by which it sets them", () => {
       const names = container?.env?.map(({ name }) => name) ?? [];
-      const taken = names.filter((name) => ofMember({ env: [{ name, value: "x" }] }) === "");
-      expect(names).to.have.lengthOf.at.least(5);
-      expect(taken).to.deep.equal(["NODE_OPTIONS"]);
+      expect(names).to.have.lengthOf.at.least(5).and.to.include("NODE_OPTIONS");
+      for (const name of names) {
+        expect(ofMember({ env: [{ name, value: "x" }] }), name).to.contain("containers[].env of");
+      }
+      const containers = [{ name: container?.name, env: [{ name: "NODE_OPTIONS", value: "--trace-gc" }] }];
+      const unlimited = { resources: { limits: {} }, podTemplate: { spec: { containers } } };
+      expect(refusals(unlimited)).to.deep.equal([]);
+    });
+
+    it("less memory than it needs", () => {
+      const limit = (memory: string): object => ({ resources: { limits: { memory } } });
+      expect(ofMember(limit("1Gi"))).to.equal("");
+      expect(ofMember(limit("1023Mi"))).to.contain(
+        "[].resources.limits.memory of the container quoin must be at least",
+      );
+      expect(ofPod({ containers: [{ name: "other", ...limit("64Mi") }] })).to.equal("");
     });
 
     it("less time to end than it has", () => {

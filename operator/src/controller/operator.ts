@@ -314,8 +314,11 @@ export class Operator {
 
   #unready(): string[] {
     const behind = this.#reflectors
-      .filter(({ synced }) => !synced)
-      .map(({ kind }) => `${kind} has not been listed yet`);
+      .filter(({ synced, refusal }) => !synced || refusal !== null)
+      .map(
+        ({ kind, refusal }) =>
+          `${kind} ${refusal === null ? "has not been listed yet" : `may not be read: ${refusal}`}`,
+      );
     return this.#definitionProblem === null ? behind : [this.#definitionProblem, ...behind];
   }
 

@@ -680,14 +680,4 @@ describe("reconciler", () => {
     expect(await drive.operator.reconcile("default", "demo")).to.be.greaterThan(2_000);
     expect(drive.condition("ReconcilePaused")).to.equal("True Annotated");
   });
-
-  it("shows when the API server does not know the monitoring kinds, and does everything else", async () => {
-    drive.create({ replicas: 1, monitoring: { podMonitor: { enabled: true }, rules: { enabled: false } } });
-    await drive.converge("founding");
-    expect(drive.condition("MonitoringReady")).to.equal("False PodMonitorNotServed");
-    drive.world.api.served.add("podmonitors");
-    drive.world.advance(60_000);
-    await drive.until("served", () => drive.condition("MonitoringReady") === "True MonitoringAsAsked");
-    expect(find("podmonitors", "demo").spec.podMetricsEndpoints).to.have.length(1);
-  });
 });

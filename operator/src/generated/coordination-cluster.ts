@@ -539,6 +539,10 @@ export interface ClusterStatus {
    */
   observedGeneration?: number;
   /**
+   * When the operator last saw the cluster, to within five minutes. An older time means that no operator works.
+   */
+  lastObservedTime?: string;
+  /**
    * Identity of the cluster. It outlives the pods.
    */
   clusterId?: string;

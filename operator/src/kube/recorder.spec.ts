@@ -72,6 +72,20 @@ describe("recorder of events", () => {
     ]);
   });
 
+  it("writes what differs only in its note at once, for as many as a cluster has members", async () => {
+    for (let member = 0; member < 9; member++) {
+      record("MemberReplaced", `demo-${member}`);
+    }
+    timing.advance(10_000);
+    record("MemberReplaced", "demo-0");
+    await recorder.flush();
+    const told = server.store.list("events").map(({ note, series }) => [note, series?.count]);
+    expect(told).to.have.deep.members([
+      ...[0, 1, 2, 3, 4, 5, 6].map((member) => [`demo-${member}`, undefined]),
+      ["demo-0", 3],
+    ]);
+  });
+
   it("does not block its caller when it cannot write", async () => {
     server.before = () => ({ status: 403 });
     record("Blocked");

@@ -1,13 +1,15 @@
 /**
- * Writes events about objects: what happened, for people who run `kubectl describe`. It writes at most one event for
- * each object and reason in ten seconds; the next one carries the count. A failed write goes to the log, and nothing
- * waits for it.
+ * Writes events about objects: what happened, for people who run `kubectl describe`. In ten seconds it writes an event
+ * only once, and for each object and reason at most a few with different notes; the next one carries the count. A failed
+ * write goes to the log, and nothing waits for it.
  */
 import { randomBytes } from "node:crypto";
 import type { KubeClient } from "./client.ts";
 import type { Timing } from "./timing.ts";
 
 const QUIET_MS = 10_000;
+/** As many notes of one reason are written in that time: one for each member of a cluster. */
+const NOTES_MAX = 7;
 /** Forgets reasons that were last recorded this long ago. */
 const FORGET_MS = 600_000;
 /** Limit of the API server, in characters. */
@@ -40,7 +42,8 @@ interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
-  readonly #recent = new Map<string, { atMs: number; since: number }>();
+  /** By object and reason, and then by note: when it was written last, and how many were not written since then. */
+  readonly #recent = new Map<string, Map<string, { atMs: number; since: number }>>();
   readonly #writes = new Set<Promise<void>>();
 
   constructor(options: RecorderOptions) {
@@ -49,20 +52,34 @@ export class Recorder {
 
   record(regarding: EventSubject, content: EventContent): void {
     const nowMs = this.#options.timing.monotonicMs();
-    for (const [key, { atMs }] of this.#recent) {
-      if (nowMs - atMs > FORGET_MS) {
+    this.#forget(nowMs);
+    const key = `${regarding.uid} ${content.reason}`;
+    const notes = this.#recent.get(key) ?? new Map<string, { atMs: number; since: number }>();
+    this.#recent.set(key, notes);
+    const fresh = [...notes.values()].filter(({ atMs }) => nowMs - atMs < QUIET_MS);
+    const before = notes.get(content.note);
+    const counts =
+      before !== undefined && fresh.includes(before) ? before : fresh.length >= NOTES_MAX ? fresh[0] : null;
+    if (counts) {
+      counts.since += 1;
+      return;
+    }
+    notes.set(content.note, { atMs: nowMs, since: 0 });
+    const write = this.#write(regarding, content, 1 + (before?.since ?? 0)).finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+  }
+
+  #forget(nowMs: number): void {
+    for (const [key, notes] of this.#recent) {
+      for (const [note, { atMs }] of notes) {
+        if (nowMs - atMs > FORGET_MS) {
+          notes.delete(note);
+        }
+      }
+      if (notes.size === 0) {
         this.#recent.delete(key);
       }
     }
-    const key = `${regarding.uid} ${content.reason}`;
-    const before = this.#recent.get(key);
-    if (before !== undefined && nowMs - before.atMs < QUIET_MS) {
-      before.since += 1;
-      return;
-    }
-    this.#recent.set(key, { atMs: nowMs, since: 0 });
-    const write = this.#write(regarding, content, 1 + (before?.since ?? 0)).finally(() => this.#writes.delete(write));
-    this.#writes.add(write);
   }
 
   /** Resolves when all recorded events are written or have failed. */

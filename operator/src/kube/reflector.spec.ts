@@ -171,6 +171,21 @@ describe("reflector", () => {
     expect(reflector.synced).to.equal(true);
   });
 
+  it("tells that it may no longer read, until it may again", async () => {
+    await started();
+    expect(reflector.refusal).to.equal(null);
+    server.before = () => ({ status: 403 });
+    server.deliverEvents("ERROR", { code: 410, message: "too old" });
+    await until(() => timing.due.length === 1);
+    timing.advance(1_000);
+    await until(() => reflector.refusal !== null);
+    expect([reflector.synced, reflector.refusal]).to.deep.equal([true, (errors.at(-1) as Error).message]);
+    server.before = () => null;
+    await until(() => timing.due.length === 1);
+    timing.advance(30_000);
+    await until(() => reflector.refusal === null);
+  });
+
   it("reports all objects every ten minutes, and how long it has received nothing", async () => {
     make("a");
     await started();

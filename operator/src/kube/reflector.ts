@@ -61,6 +61,7 @@ export class Reflector {
   #resourceVersion = "";
   #running: Promise<void> | null = null;
   #synced = false;
+  #refusal: string | null = null;
   #lastSignMs: number;
   #lastResyncMs: number;
 
@@ -74,6 +75,11 @@ export class Reflector {
   /** Whether everything has been listed once. */
   get synced(): boolean {
     return this.#synced;
+  }
+
+  /** Why the API server refused the last request; null if it did not. */
+  get refusal(): string | null {
+    return this.#refusal;
   }
 
   /** Empty = all. */
@@ -121,6 +127,7 @@ export class Reflector {
         if (isKubeError(error, "gone")) {
           this.#resourceVersion = "";
         }
+        this.#refusal = isKubeError(error, "forbidden") ? error.message : null;
         onError(error);
       }
       failures = timing.monotonicMs() - startMs >= GOOD_LIFE_MS ? 1 : failures + 1;
@@ -202,6 +209,7 @@ export class Reflector {
   #onEvent(): void {
     const nowMs = this.#options.timing.monotonicMs();
     this.#lastSignMs = nowMs;
+    this.#refusal = null;
     if (nowMs - this.#lastResyncMs >= RESYNC_MS) {
       this.#lastResyncMs = nowMs;
       for (const { notified: told } of this.#known.values()) {

@@ -158,9 +158,9 @@ export class Observer {
     return {
       observed,
       surroundings: {
-        tlsProblem: certificates.problem,
+        tlsProblem: owned.tlsProblem ?? certificates.problem,
         monitoringProblem: owned.monitoringProblem,
-        ownerProblem: hasForm ? ownerProblemOf(cluster, reading) : null,
+        ownerProblem: ownerProblemOf(cluster, reading, hasForm),
         tls: certificates.tls,
         backup,
       },
@@ -474,9 +474,12 @@ function isOwnerPending({ owner }: Reading): boolean {
   return owner?.metadata?.annotations?.[OWNER_PENDING] !== undefined;
 }
 
-/** Of a cluster that is already founded. */
-function ownerProblemOf(cluster: CoordinationCluster, reading: Reading): Problem | null {
+/** @param isFounded whether there is data already */
+function ownerProblemOf(cluster: CoordinationCluster, reading: Reading, isFounded: boolean): Problem | null {
   const name = ownerSecretName(cluster);
+  if (reading.owner === null && !isFounded) {
+    return { reason: "NotFounded", message: `Secret ${name} is made before the first member starts` };
+  }
   if (reading.owner === null) {
     const source = cluster.spec.access.ownerSecretRef?.name;
     const advice =

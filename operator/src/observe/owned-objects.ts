@@ -26,6 +26,8 @@ export interface OwnedObjectsFindings {
   readonly desiredWrites: ReadonlyMap<string, DesiredWrite>;
   readonly refusal: Refusal | null;
   readonly monitoringProblem: Problem | null;
+  /** Why there is no certificate of cert-manager. */
+  readonly tlsProblem: Problem | null;
 }
 
 interface OwnedObjectsContext {
@@ -44,7 +46,7 @@ export async function observeOwnedObjects(context: OwnedObjectsContext): Promise
   const digest = digestOf(manifests);
   const { ownedObjects } = memory;
   if (ownedObjects !== null && ownedObjects.digest === digest && now - ownedObjects.at < CHECK_INTERVAL_MS) {
-    return { desiredWrites: new Map(), refusal: null, monitoringProblem: null };
+    return { desiredWrites: new Map(), refusal: null, monitoringProblem: null, tlsProblem: null };
   }
   const wanted = manifests.map((manifest) => ({
     manifest: signed(manifest),
@@ -63,11 +65,13 @@ export async function observeOwnedObjects(context: OwnedObjectsContext): Promise
     ),
   );
   const refusal = found.find((each) => each.refusal !== null)?.refusal ?? null;
-  const monitoringProblem = found.find((each) => each.problem !== null)?.problem ?? null;
+  const problems = found.map(({ problem }) => problem).filter((problem) => problem !== null);
+  const tlsProblem = problems.find(({ of }) => of === "tls") ?? null;
+  const monitoringProblem = problems.find(({ of }) => of === "monitoring") ?? null;
   // The next pass checks repaired objects and foreign objects again; these may be gone.
-  const isWell = desiredWrites.size === 0 && refusal === null && monitoringProblem === null;
+  const isWell = desiredWrites.size === 0 && refusal === null && problems.length === 0;
   memory.ownedObjects = isWell ? { digest, at: now } : null;
-  return { desiredWrites, refusal, monitoringProblem };
+  return { desiredWrites, refusal, monitoringProblem, tlsProblem };
 }
 
 /** @returns why the cluster may not write the object; null if it may */
@@ -98,8 +102,19 @@ export function conflictOf(
 interface Finding {
   readonly desiredWrite: DesiredWrite | null;
   readonly refusal: Refusal | null;
-  readonly problem: Problem | null;
+  readonly problem: ProblemOfKind | null;
 }
+
+/** Kinds that Kubernetes serves only with another program. */
+type OptionalPart = "tls" | "monitoring";
+interface ProblemOfKind extends Problem {
+  readonly of: OptionalPart;
+}
+const OPTIONAL_KINDS: ReadonlyMap<Kind, OptionalPart> = new Map([
+  ["Certificate", "tls"],
+  ["PodMonitor", "monitoring"],
+  ["PrometheusRule", "monitoring"],
+]);
 
 const NOTHING: Finding = { desiredWrite: null, refusal: null, problem: null };
 
@@ -115,8 +130,14 @@ async function observeObject(
     if (!isKubeError(error, "unknown-kind", "forbidden")) {
       throw error;
     }
-    // If the object is not wanted, its kind does not matter.
-    return manifest === null ? NOTHING : { ...NOTHING, problem: unserved(reference, error.kind) };
+    if (manifest === null) {
+      return NOTHING; // If the object is not wanted, its kind does not matter.
+    }
+    const of = OPTIONAL_KINDS.get(reference.kind);
+    if (of === undefined) {
+      throw error;
+    }
+    return { ...NOTHING, problem: { of, ...unserved(reference, error.kind) } };
   }
   const refusal = conflictOf(cluster, reference, live);
   if (refusal !== null) {

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { clusterOf } from "../../test/index.ts";
+import { memoryLimitOf } from "./memory-limit.ts";
 import { amountOf, parseQuantity } from "./quantity.ts";
 
 describe("quantities of Kubernetes", () => {
@@ -17,5 +19,23 @@ describe("quantities of Kubernetes", () => {
     for (const text of ["", "Gi", "1X", "-1", "1 Gi", "1e", "m", "1mi", "."]) {
       expect(parseQuantity(text), text).to.equal(undefined);
     }
+  });
+});
+
+describe("the memory limit of a member", () => {
+  const resources = { limits: { memory: "2Gi" } };
+  const overlay = (name: string, limits: object) => ({ spec: { containers: [{ name, resources: { limits } }] } });
+
+  it("is that of the overlay, if it has one for the member, and else that of the resources", () => {
+    const limitOf = (spec: object) => memoryLimitOf(clusterOf(spec).spec);
+    const own = { field: "spec.resources.limits.memory", amount: "2Gi", bytes: 2 * 1024 ** 3 };
+    expect(limitOf({ resources })).to.deep.equal(own);
+    expect(limitOf({ resources, podTemplate: overlay("other", { memory: "1Gi" }) })).to.deep.equal(own);
+    expect(limitOf({ resources, podTemplate: overlay("quoin", { cpu: "1" }) })).to.deep.equal(own);
+    expect(limitOf({ resources, podTemplate: overlay("quoin", { memory: "4Gi" }) })).to.deep.equal({
+      ...{ amount: "4Gi", bytes: 4 * 1024 ** 3 },
+      field: "spec.podTemplate.spec.containers[quoin].resources.limits.memory",
+    });
+    expect(limitOf({ resources: { limits: {} } })).to.equal(undefined);
   });
 });

@@ -12,7 +12,7 @@ import type {
   V1VolumeMount,
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
-import { parseQuantity } from "../quantity/index.ts";
+import { memoryLimitOf } from "../quantity/index.ts";
 import { backupArguments, type MemberStores, restoreArguments, storeMounts, storeVolumes } from "./backup.ts";
 import { CLUSTER_LABEL, labelsOf, memberNames, namesOf, PORTS, peerDomainOf } from "./names.ts";
 import { GRACE_SECONDS, overlay } from "./overlay.ts";
@@ -231,7 +231,7 @@ function renderTracing({ spec }: CoordinationCluster): V1EnvVar[] {
 
 /** Half of the memory limit; the other half is for the stores' caches and for buffers. Undefined without a limit. */
 function heapMebibytesOf({ spec }: CoordinationCluster): number | undefined {
-  const bytes = parseQuantity(String(spec.resources.limits?.memory ?? ""));
+  const bytes = memoryLimitOf(spec)?.bytes;
   return bytes === undefined ? undefined : Math.floor(bytes / 2 / MEBIBYTE);
 }
 

@@ -15,7 +15,7 @@ import {
   sentenceOf,
   votersOf,
 } from "../plan/index.ts";
-import { parseQuantity } from "../quantity/index.ts";
+import { memoryLimitOf, parseQuantity } from "../quantity/index.ts";
 import type { BackupView } from "./backup.ts";
 
 /** Limit of the definition, in characters. */
@@ -181,8 +181,10 @@ function failingProcessOf(facts: Facts, { ordinal, stuck, restarts, failedExit }
     failedExit.reason === OUT_OF_MEMORY &&
     facts.observed.now - failedExit.at < FAILED_EXIT_MS
   ) {
-    const limit = facts.observed.cluster.spec.resources.limits?.memory ?? "the node's memory";
-    const message = `the kernel has killed ${name} at its memory limit (${times}): raise spec.resources.limits.memory above ${limit}`;
+    const limit = memoryLimitOf(facts.observed.cluster.spec);
+    const advice =
+      limit === undefined ? "set spec.resources.limits.memory" : `raise ${limit.field} above ${limit.amount}`;
+    const message = `the kernel has killed ${name} at its memory limit (${times}): ${advice}`;
     return { reason: "OutOfMemory", message };
   }
   if (stuck && failedExit !== null) {

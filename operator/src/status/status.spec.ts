@@ -56,10 +56,35 @@ function failedExit(reason: string, stuck: boolean, minutesAgo: number): Scene {
 }
 
 describe("status", () => {
+  it("tells when the operator last saw the cluster, with a write every five minutes", () => {
+    const seenAgo = (forMs: number): string | undefined =>
+      status(withPast(new Scene(1), { lastObservedTime: ago(forMs) })).lastObservedTime;
+    const now = ago(0).replace(".000Z", "Z");
+    expect(seenAgo(5 * MINUTE_MS - 1)).to.equal(ago(5 * MINUTE_MS - 1));
+    expect(seenAgo(5 * MINUTE_MS)).to.equal(now);
+    expect(seenAgo(-1), "a clock that ran ahead").to.equal(now);
+  });
+
+  it("advises to raise the memory limit where it is set", () => {
+    const message = (scene: Scene): string | undefined =>
+      status(scene).conditions?.find(({ type }) => type === "Degraded")?.message;
+    const containers = [{ name: "quoin", resources: { limits: { memory: "1Gi" } } }];
+    expect(message(failedExit("OOMKilled", false, 0).spec({ resources: { limits: { memory: "2Gi" } } }))).to.match(
+      /: raise spec\.resources\.limits\.memory above 2Gi$/,
+    );
+    expect(message(failedExit("OOMKilled", false, 0).spec({ podTemplate: { spec: { containers } } }))).to.match(
+      /: raise spec\.podTemplate\.spec\.containers\[quoin\]\.resources\.limits\.memory above 1Gi$/,
+    );
+    expect(message(failedExit("OOMKilled", false, 0).spec({ resources: { limits: {} } }))).to.match(
+      /: set spec\.resources\.limits\.memory$/,
+    );
+  });
+
   it("of a healthy cluster", () => {
     const { conditions, ...rest } = status(new Scene(1), { tls: { notAfter: STARTED, caNotAfter: STARTED } });
     expect(rest).to.deep.equal({
       observedGeneration: 1,
+      lastObservedTime: ago(0).replace(".000Z", "Z"),
       clusterId: CLUSTER_ID,
       replicas: 1,
       readyReplicas: 1,

@@ -25,6 +25,8 @@ const MEMBERS_MAX = 16;
  * Pause between writes for values that change all the time: the term after elections, and the progress of the archive.
  */
 const DRIFT_PAUSE_MS = 30_000;
+/** The shown time of the last pass may be this old. It costs a write each time. */
+const OBSERVED_MS = 300_000;
 
 /** A pure function of the pass and of the previous status, from which it only takes times. */
 export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundings): ClusterStatus {
@@ -41,6 +43,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
   const backup = surroundings.backup === null ? undefined : backupSummaryOf(surroundings.backup, past?.backup);
   return {
     observedGeneration: cluster.metadata.generation ?? 0,
+    lastObservedTime: observedTime(past?.lastObservedTime, observed.now),
     ...(clusterId === undefined ? {} : { clusterId }),
     replicas: pods.length,
     readyReplicas: pods.filter((pod) => pod.readySince !== null).length,
@@ -62,6 +65,12 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
     conditions,
     members: membersOf(assessment),
   };
+}
+
+/** @returns the time before, unless it is too old to stand for now */
+function observedTime(before: string | undefined, now: number): string {
+  const beforeMs = Date.parse(before ?? "");
+  return before !== undefined && beforeMs <= now && now - beforeMs < OBSERVED_MS ? before : timeOf(now);
 }
 
 /** Status after a pass that could not observe the cluster: the previous status, and why it is not newer. */

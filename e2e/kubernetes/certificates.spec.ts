@@ -93,8 +93,23 @@ describeWithAll("A cluster whose certificates are replaced under load", function
     await load.untilMoreWrites();
   });
 
-  it("has restarted no member, has lost nothing, and has failed no client that retries", async () => {
+  it("has restarted no member", async () => {
     expect(await runs()).to.deep.equal(runsBefore);
+  });
+
+  it("lets clients connect anew when members restart, with the authority that their file has got", async () => {
+    const { cluster } = scene;
+    await cluster.patch({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
+    await until(
+      "all members to have restarted",
+      async () => (await runs()).every((run, at) => JSON.stringify(run) !== JSON.stringify(runsBefore[at])),
+      LIMIT_MS,
+    );
+    await cluster.untilReady();
+    await load.untilMoreWrites();
+  });
+
+  it("has lost nothing, and has failed no client that retries", async () => {
     const toMs = nowMs();
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);

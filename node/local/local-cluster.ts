@@ -40,6 +40,7 @@ export interface StartedMember {
 
 const DIRECTORY_MODE = 0o700;
 const POLL_MS = 50;
+const BASE_PORT = 7400;
 const PORTS_ADVICE = "stop the process that listens there, or choose other ports with --base-port";
 
 export class LocalCluster {
@@ -68,8 +69,9 @@ export class LocalCluster {
     interrupted = new AbortController().signal,
     onStarting: () => void = () => undefined,
   ): Promise<LocalCluster> {
-    const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
+    const { members, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
     const directory = resolve(dataDirectory);
+    const basePort = options.basePort ?? basePortBefore(directory) ?? BASE_PORT;
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
     await refuseSecondLauncher(directory);
     const layouts = layoutsOf(directory, basePort, members);
@@ -175,6 +177,12 @@ function endpointsOf(layouts: readonly MemberLayout[], { owner, apiKey }: OwnerC
     owner,
     apiKey,
   };
+}
+
+/** The port of the run before, at which its members know each other; undefined if there was none. */
+function basePortBefore(directory: string): number | undefined {
+  const [first] = readEndpoints(directory)?.grpc ?? [];
+  return first === undefined ? undefined : Number(first.split(":").at(-1));
 }
 
 /**

@@ -6,7 +6,7 @@ import { UsageError } from "../src/command-line/index.ts";
 import { memberCountFor, parseOptions } from "./options.ts";
 
 describe("options of npm start", () => {
-  const defaults = { members: 3, basePort: 7400, dataDirectory: ".quoin" };
+  const defaults = { members: 3, dataDirectory: ".quoin" };
 
   it("are three members with the ports of the manual and data in .quoin, by default", () => {
     expect(parseOptions([])).to.deep.equal(defaults);

@@ -14,9 +14,9 @@ export interface LocalOptions {
   readonly members: number;
   /**
    * First port of the first member. Each member takes five consecutive ports, and the next member starts ten ports
-   * higher.
+   * higher. By default that of the run before in this directory, and 7400 in the first one.
    */
-  readonly basePort: number;
+  readonly basePort?: number;
   readonly dataDirectory: string;
   /** Flags of each member besides those that the launcher sets. */
   readonly memberFlags?: readonly string[];
@@ -50,7 +50,11 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
   const program = new Command(name)
     .description("Starts a Quoin cluster on this machine and keeps it running until Ctrl-C")
     .option("--members <count>", `members to run: ${COUNTS}`, parseMembers, MEMBERS_DEFAULT)
-    .option("--base-port <port>", "first of the ports to listen on, all on 127.0.0.1", parsePort, 7400)
+    .option(
+      "--base-port <port>",
+      "first of the ports to listen on, all on 127.0.0.1 (default: that of the run before, at first 7400)",
+      parsePort,
+    )
     .option("--data-dir <directory>", "directory that keeps data between runs", ".quoin")
     .option(
       "--backup-store <location>",
@@ -95,7 +99,7 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
   }
   return member === undefined
     ? {
-        ...{ members, basePort, dataDirectory },
+        ...{ members, dataDirectory, ...(basePort === undefined ? {} : { basePort }) },
         ...(memberFlags.length > 0 ? { memberFlags } : {}),
         ...(restoring.length > 0 ? { restores: true } : {}),
       }

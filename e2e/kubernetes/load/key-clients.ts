@@ -33,6 +33,8 @@ export interface Target {
   readonly leader: string;
   /** Authorities of the server certificates, in PEM. */
   readonly authorities: string;
+  /** File of the same. */
+  readonly authoritiesFile: string;
   readonly tokens: TokenSource;
 }
 
@@ -141,8 +143,8 @@ export class KeyClients {
   }
 }
 
-function retrying(name: string, { any, authorities, tokens }: Target, timeoutMs: number): KeyClient {
-  const client = createClient({ endpoints: [any], credentials: tokens, tls: { ca: authorities }, timeoutMs });
+function retrying(name: string, { any, authoritiesFile, tokens }: Target, timeoutMs: number): KeyClient {
+  const client = createClient({ endpoints: [any], credentials: tokens, tls: { caFile: authoritiesFile }, timeoutMs });
   return { name, perform: (operation) => performWith(client, operation), close: () => client.close() };
 }
 

@@ -26,9 +26,9 @@ export class LockClients {
   #owners = 0;
 
   /** @param label part of all client names, so that those of several programs differ */
-  constructor({ any, authorities, tokens }: Target, label: string) {
+  constructor({ any, authoritiesFile, tokens }: Target, label: string) {
     this.#label = label;
-    this.#client = createClient({ endpoints: [any], credentials: tokens, tls: { ca: authorities } });
+    this.#client = createClient({ endpoints: [any], credentials: tokens, tls: { caFile: authoritiesFile } });
   }
 
   /** Works until the signal. Rejects with an error that no fault explains. */

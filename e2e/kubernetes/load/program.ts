@@ -28,11 +28,12 @@ const credentials = { apiKey: variable("QUOIN_API_KEY"), httpEndpoints: [variabl
 const target: Target = {
   any: variable("QUOIN_ENDPOINTS"),
   leader: variable("LEADER_ENDPOINT"),
-  // A client keeps its initial credentials and connections; a later client needs the present ones.
+  authoritiesFile,
+  // Clients without the SDK keep their initial authorities and connections; a later client needs the present ones.
   get authorities() {
     return readFileSync(authoritiesFile, "utf8");
   },
-  tokens: createTokenSource(credentials, { ca: readFileSync(authoritiesFile) }),
+  tokens: createTokenSource(credentials, { caFile: authoritiesFile }),
 };
 
 const label = variable("LABEL");

@@ -78,7 +78,12 @@ describe("npm start", function () {
 
   async function launch(...args: string[]): Promise<TestProcess> {
     const base = args.includes("--base-port") ? [] : ["--base-port", String(await claimedBasePort())];
-    const child = new TestProcess(LAUNCHER, [...base, ...args], { cwd: directory });
+    return launchAs(...base, ...args);
+  }
+
+  /** With no other arguments: at the ports of the run before. */
+  function launchAs(...args: string[]): TestProcess {
+    const child = new TestProcess(LAUNCHER, args, { cwd: directory });
     running.push(child);
     return child;
   }
@@ -242,7 +247,7 @@ describe("npm start", function () {
     await expectRefusal(["--data-dir", data, "--base-port", elsewhere], new RegExp(`--base-port ${base}`));
 
     rmSync(join(data, "q-1"), { recursive: true });
-    const second = await launch("--data-dir", data, "--base-port", base);
+    const second = launchAs("--data-dir", data);
     await second.untilPrinted("Quoin is ready\n");
     expect(membersOf(second)[1]?.state, "with its directory gone").to.match(/MEMBER_DATA_LOST: .*remove member [0-9]+/);
     expect(await read("default/greeting", members[2]?.grpc ?? "", token)).to.equal("still here\n");

@@ -127,6 +127,8 @@ async function handshake(
   }
 }
 
+const MINUTE_DAYS = 1 / 1_440;
+
 describe("certificates of the cluster's own authority", () => {
   let site: Site;
 
@@ -320,12 +322,28 @@ describe("certificates of the cluster's own authority", () => {
     site.authority = null;
     expect((await site.tend()).tls).to.deep.equal(tls);
     expect([site.trusted.length, site.shown.serial]).to.deep.equal([2, serial]);
+    site.later(MINUTE_DAYS * 2);
     await site.tend();
-    expect(site.shown.serial).to.equal(serial);
+    expect(site.shown.serial, "before members trust it").to.equal(serial);
     site.follow(0, 1, 2);
     await site.tend();
     expect(site.shown.serial).to.not.equal(serial);
     expect(site.secret("authority", "next.key")).to.equal("");
+  });
+
+  it("come from such an authority only when the files that clients mount have followed, while there is a certificate", async () => {
+    await site.tend();
+    site.follow(0, 1, 2);
+    const { serial } = site.shown;
+    site.authority = null;
+    await site.tend();
+    site.follow(0, 1, 2);
+    site.later(MINUTE_DAYS * 1.9);
+    await site.tend();
+    expect(site.shown.serial).to.equal(serial);
+    site.later(MINUTE_DAYS * 0.1);
+    await site.tend();
+    expect(site.shown.serial).to.not.equal(serial);
   });
 
   it("are not touched while the Secret of the authority is incomplete, and the message contains nothing from it", async () => {

@@ -6,7 +6,8 @@
  * that. A week later the old authority is no longer trusted.
  *
  * So a member never shows a certificate that another member does not trust, and no member restarts. If the key of an
- * authority is lost, the rotation does not wait for clients, because nothing could be issued meanwhile.
+ * authority is lost, nothing can be issued meanwhile. So the rotation then waits only until the files that clients mount
+ * have followed.
  */
 import type { MemberReport } from "../plan/index.ts";
 import type { CertificateFacts } from "./certificate-facts.ts";
@@ -55,6 +56,8 @@ const AUTHORITY_SHARE_LEFT = 1 / 3;
 const REPLACEMENT_DAYS = 30;
 /** Time for clients to learn of the next authority before it issues. */
 const NEXT_TRUSTED_MS = 7 * DAY_MS;
+/** The same if the key of the current one is lost: a kubelet takes up to two minutes to replace a mounted file. */
+const NEXT_MOUNTED_MS = 2 * 60_000;
 /** Time for clients to stop using the old authority. */
 const OLD_TRUSTED_MS = 7 * DAY_MS;
 
@@ -80,7 +83,8 @@ export function isRolledOut(server: CertificateFacts | null, reports: readonly R
 function decideAuthority(facts: RotationFacts): Rotation["authority"] {
   const { now, current, next, trusted, wanted } = facts;
   if (next !== null) {
-    const isKnown = current === null || now >= next.notBefore + BACKDATED_MS + NEXT_TRUSTED_MS;
+    const waitMs = current === null ? NEXT_MOUNTED_MS : NEXT_TRUSTED_MS;
+    const isKnown = now >= next.notBefore + BACKDATED_MS + waitMs;
     return (isKnown && isTrustedByAll(facts, next)) || isUrgent(facts) ? "promote-next" : "keep";
   }
   if (current === null) {

@@ -107,6 +107,21 @@ describe("quoinctl and accounts", () => {
     expect(new Set(service.requests.map(({ headers }) => headers.authorization))).to.deep.equal(new Set(["Bearer t"]));
   });
 
+  it("says whose credentials these are, and what they allow", async () => {
+    const claims = { sub: ID, access: ["read"], namespaces: ["a"], exp: 1_893_456_000, key_id: "k-1" };
+    const token = `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
+    answers = [[200, user]];
+    const environment = { QUOIN_ENDPOINTS: "h:1", QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: token };
+    const { out } = await quoinctl(["whoami", "-o", "json"], { environment });
+    expect(JSON.parse(out)).to.deep.equal({
+      ...{ user_id: ID, email: "ada@example.com", role: "member", access: ["read"], namespaces: ["a"] },
+      ...{ api_key_id: "k-1", expires_at: "2030-01-01T00:00:00.000Z", endpoints: ["h:1"] },
+    });
+    expect(lines()).to.deep.equal([`GET /users/${ID}`]);
+    const { code, err } = await quoinctl(["whoami"]);
+    expect([code, err.includes("the token is none of Quoin")]).to.deep.equal([2, true]);
+  });
+
   it("changes the user's own password with the current one, each from a file", () =>
     withTemporaryDirectory(async (directory) => {
       const [next, current] = [path.join(directory, "next"), path.join(directory, "current")];

@@ -87,6 +87,11 @@ export const commandGroups: readonly CommandGroup[] = [
     complete: async (...parts) => (await import("./logout-command.ts")).addLogoutCommand(...parts),
   },
   {
+    name: "whoami",
+    description: "show whose credentials these are, what they allow, and until when",
+    complete: async (...parts) => (await import("./whoami-command.ts")).addWhoamiCommand(...parts),
+  },
+  {
     name: "token",
     description: "print an access token, for grpcurl, curl and other clients",
     complete: async (...parts) => (await import("./token-command.ts")).addTokenCommand(...parts),

@@ -136,13 +136,18 @@ function addDelete(kv: Command, session: Session): void {
         return;
       }
       const { namespace, key } = parseKeyArgument(target);
-      const result = await session.withClient((client) =>
-        client.keyValue.delete(namespace, key, {
-          expectedModRevision: options.ifRevision,
-          returnPrevious: options.prev,
-          guard: guardOf(options),
-        }),
-      );
+      const result = await session
+        .withClient((client) =>
+          client.keyValue.delete(namespace, key, {
+            expectedModRevision: options.ifRevision,
+            returnPrevious: options.prev,
+            guard: guardOf(options),
+          }),
+        )
+        .catch((error: unknown) => {
+          if (/[*/]$/.test(key)) session.note("to remove all keys that start with a text, use --prefix");
+          throw error;
+        });
       await session.print({
         document: {
           namespace,
@@ -156,9 +161,6 @@ function addDelete(kv: Command, session: Session): void {
           rows: [[escapeControls(target), String(result.deleted), String(result.revision)]],
         }),
       });
-      if (!result.deleted && /[*/]$/.test(key)) {
-        session.note(`there is no key ${escapeControls(target)}; to remove all that start with it, use --prefix`);
-      }
     });
 }
 
@@ -171,8 +173,13 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
   await session.withClient(async (client) => {
     for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true })) {
       await forEachOf(items, async ({ key }) => {
-        const result = await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
-        if (result.deleted) deleted += 1;
+        try {
+          await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
+          deleted += 1;
+        } catch (error) {
+          // Another client was faster, or the key has expired.
+          if (!(error instanceof Error && "reason" in error && error.reason === "KEY_NOT_FOUND")) throw error;
+        }
       });
     }
   });

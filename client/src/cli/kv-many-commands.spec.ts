@@ -41,9 +41,11 @@ describe("quoinctl kv, many keys", () => {
         return { created: true, modRevision: 9n, revision: 9n };
       },
       deleteKey: ({ key }: { key: string }) => {
-        const deleted = keys.some((each) => each.key === key);
+        if (!keys.some((each) => each.key === key)) {
+          return refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND", message: `no key ${key}` });
+        }
         keys = keys.filter((each) => each.key !== key);
-        return { deleted, revision: 9n };
+        return { deleted: true, revision: 9n };
       },
     });
   });
@@ -131,14 +133,17 @@ describe("quoinctl kv, many keys", () => {
   });
 
   it("deletes all keys with a prefix, and those of a namespace only with an asterisk", async () => {
+    const [, second] = keys.filter(({ key }) => key.startsWith("b/"));
+    member.scripts.listKeys = () => ({ items: [...keys.slice(1), { ...second, key: "b/gone" }], revision: 9n });
     expect((await quoinctl(["kv", "delete", "--prefix", "n/b/"])).out).to.equal("DELETED\n2\n");
+    member.scripts.listKeys = () => ({ items: keys, revision: 9n });
     expect(keys.map(({ key }) => key)).to.deep.equal(["a"]);
     expect((await quoinctl(["kv", "delete", "--prefix", "n"])).err).to.include("write 'n/*'");
     expect((await quoinctl(["kv", "delete", "--prefix", "n/"])).code).to.equal(2);
     const { out } = await quoinctl(["kv", "delete", "--prefix", "n/*", "-o", "json"]);
     expect(JSON.parse(out)).to.deep.equal({ namespace: "n", prefix: "", deleted: 1 });
     expect((await quoinctl(["kv", "delete", "n/b/*"])).err).to.include(
-      "to remove all that start with it, use --prefix",
+      "to remove all keys that start with a text, use --prefix",
     );
     expect((await quoinctl(["kv", "delete", "--prefix", "n/b/", "--if-revision", "3"])).code).to.equal(2);
   });

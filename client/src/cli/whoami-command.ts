@@ -1,0 +1,48 @@
+/** `quoinctl whoami`: whose credentials these are, and what they allow. */
+
+import type { Command } from "commander";
+import { accountResult } from "./account-result.ts";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** What a token says of itself. */
+interface Claims {
+  readonly sub: string;
+  readonly access: readonly string[];
+  readonly namespaces: readonly string[];
+  /** Unix time in seconds. */
+  readonly exp: number;
+  readonly key_id?: string;
+}
+
+const millisecondsPerSecond = 1_000;
+const shownFields = ["email", "role", "access", "namespaces", "apiKeyId", "expiresAtMs"] as const;
+
+/** Completes the command. */
+export function addWhoamiCommand(command: Command, session: Session): void {
+  command.action(async () => {
+    const { endpoints, credentials, tls } = await session.findConnection();
+    const { createTokenSource } = await import("../index.ts");
+    const tokens = createTokenSource(credentials, tls);
+    const { sub, access, namespaces, exp, key_id: apiKeyId } = readClaims(await tokens.token());
+    const user = await session.withClient((client) => client.users.get(sub));
+    // The rights of a token are at most those of its user by now.
+    const shown = {
+      ...{ userId: sub, email: user.email, role: user.role, access, namespaces },
+      ...{ apiKeyId, expiresAtMs: exp * millisecondsPerSecond, endpoints },
+    };
+    await session.print(accountResult(shown, [shown], shownFields));
+  });
+}
+
+/** @throws UsageError for a text that is no token. Only the service checks the signature. */
+function readClaims(token: string): Claims {
+  const [, payload = ""] = token.split(".");
+  try {
+    const claims: Claims = JSON.parse(Buffer.from(payload, "base64url").toString());
+    if (typeof claims.sub === "string" && typeof claims.exp === "number") return claims;
+  } catch {
+    // As below.
+  }
+  throw new UsageError("the token is none of Quoin: it does not name a user");
+}

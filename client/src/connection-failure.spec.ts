@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Metadata, status } from "@grpc/grpc-js";
 import { expect } from "chai";
 import {
@@ -49,6 +52,29 @@ describe("an error without a connection", () => {
     expect(grpc?.message).to.equal(`no connection to 127.0.0.1:1: ${reason}`);
     expect(http?.message).to.equal(`no connection to http://127.0.0.1:1: ${reason}`);
     expect(Object.fromEntries(grpc?.details ?? [])).to.deep.equal({ address: "127.0.0.1:1", connection: "refused" });
+  });
+
+  it("says that a port speaks HTTP instead of gRPC, and the other way round", async () => {
+    const website = createServer((_request, response) => response.end("hello"));
+    await once(website.listen(0, "127.0.0.1"), "listening");
+    const endpoint = `127.0.0.1:${(website.address() as AddressInfo).port}`;
+    const admin = createAdminClient({ endpoint, credentials: { token: "t" }, timeoutMs: 300 });
+    const http = new HttpExchange(undefined);
+    try {
+      const request = { method: "GET", path: "/", headers: {} } as const;
+      for (const error of [
+        await failure(admin.getStatus()),
+        await failure(http.answer(`http://${plain.endpoint}`, request, AbortSignal.timeout(60_000))),
+      ]) {
+        expect(error).to.include({ code: "UNAVAILABLE" });
+        expect(error.message).to.include("the port speaks another protocol");
+        expect(error.details.get("connection")).to.equal("other-protocol");
+      }
+    } finally {
+      admin.close();
+      http.close();
+      website.close();
+    }
   });
 
   it("says over gRPC and HTTP that a certificate is not trusted, or is for another address", async () => {

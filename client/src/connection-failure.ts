@@ -17,6 +17,7 @@ export type ConnectionProblem =
   | "wrong-certificate"
   | "expired-certificate"
   | "no-tls"
+  | "other-protocol"
   | "client-certificate"
   | "other";
 
@@ -40,6 +41,7 @@ const explanations: readonly (readonly [RegExp, Explanation])[] = [
     { problem: "client-certificate", words: "it refuses the client certificate, or wants one" },
   ],
   [/certificate/i, { problem: "untrusted-certificate", words: "its certificate is not trusted" }],
+  [/^Protocol error|Expected HTTP\//, { problem: "other-protocol", words: "the port speaks another protocol" }],
   [/wrong version number|packet length too long/, { problem: "no-tls", words: "the port does not speak TLS" }],
   [
     /ECONNRESET|socket hang up|^Failed to connect/,

@@ -89,4 +89,11 @@ describe("describeFailure", () => {
       expect(sent.hint).to.include("may have been executed");
     });
   }
+
+  it("names the ports when another protocol is spoken there, also if something was sent", () => {
+    const fields = { code: "UNAVAILABLE", message: "m", details: new Map([["connection", "other-protocol"]]) } as const;
+    for (const outcome of ["not-executed", "unknown"] as const) {
+      expect(describeFailure(new QuoinError({ ...fields, outcome })).hint).to.include("different ports, 7400 and 7401");
+    }
+  });
 });

@@ -129,7 +129,11 @@ const connectionHints: ReadonlyMap<string, string> = new Map([
   ["unknown-name", "check the spelling, and whether this machine can look the name up. See --endpoints"],
   ["timeout", "is the machine up, and does every firewall let this port through? See --endpoints"],
   ["unreachable", "is this machine in the right network? See --endpoints"],
-  ["closed", "if the members use TLS, pass --ca FILE, or --cert and --key for a client certificate. See --endpoints"],
+  [
+    "closed",
+    "if the members use TLS, pass --ca FILE, or --cert and --key for a client certificate; gRPC and HTTP have different ports, 7400 and 7401 by default. See --endpoints",
+  ],
+  ["other-protocol", "gRPC and HTTP have different ports, 7400 and 7401 by default. See --endpoints"],
   ["untrusted-certificate", "trust the authority that has signed the certificate: --ca FILE"],
   ["wrong-certificate", "use an address that the certificate has. See --endpoints"],
   ["expired-certificate", "the members need a new certificate, or the clock of this machine is wrong"],
@@ -142,8 +146,10 @@ function hintFor(error: QuoinError): string | undefined {
   if (hint !== undefined) return hint;
   if (error.code === "UNAUTHENTICATED")
     return "the token or API key is not valid here; log in with: quoinctl login, or see --token-file, --api-key-file";
-  const connection = connectionHints.get(error.details.get("connection") ?? "");
-  if (connection !== undefined && error.outcome !== "unknown") return connection;
+  const problem = error.details.get("connection") ?? "";
+  const connection = connectionHints.get(problem);
+  // What speaks another protocol is no member.
+  if (connection !== undefined && (error.outcome !== "unknown" || problem === "other-protocol")) return connection;
   if (error.outcome === "unknown") return "a write may have been executed anyway: read before you repeat it";
   // A reason means that a member has answered: the cluster runs, and the message says what is missing.
   if (error.code === "UNAVAILABLE" && error.reason === "") return "is the cluster running? See --endpoints";

@@ -86,7 +86,9 @@ export class Kubernetes {
     for (const item of items) {
       onObject(item);
     }
-    const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${metadata.resourceVersion}`;
+    // A bookmark comes each minute: fetch ends an answer that is silent for five.
+    const from = `resourceVersion=${metadata.resourceVersion}&allowWatchBookmarks=true`;
+    const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&${from}`;
     try {
       const answer = await fetch(`${this.#proxy.url}${path}&${query}`, { signal });
       let rest = "";
@@ -98,7 +100,9 @@ export class Kubernetes {
           if (type === "ERROR") {
             throw new Error(`${path}: ${object.message}`);
           }
-          onObject(object);
+          if (type !== "BOOKMARK") {
+            onObject(object);
+          }
         }
       }
     } catch (error) {

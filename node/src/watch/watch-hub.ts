@@ -79,8 +79,8 @@ export class WatchHub {
   #streams = 0;
   #changesSent = 0;
   #messagesSent = 0;
-  /** Watches that this member has ended, by reason. */
-  readonly #ended = new Map<string, number>();
+  /** Watches that this member has ended, by reason. Prometheus sees a counter grow only if it has been there before. */
+  readonly #ended = new Map<string, number>([["COMPACTED", 0]]);
 
   constructor(options: WatchHubOptions) {
     this.#options = options;

@@ -7,8 +7,8 @@ export type KubeObject = any;
 
 const OK_MAX = 299;
 const NOT_FOUND = 404;
-/** Longer than any test. */
-const WATCH_SECONDS = 3_600;
+/** Less than the five minutes after which fetch ends a silent answer. */
+const WATCH_SECONDS = 240;
 /** The API server itself waits half a minute for a pod that no longer exists. */
 const TEXT_LIMIT_MS = 3_000;
 
@@ -80,15 +80,25 @@ export class Kubernetes {
     return JSON.parse(await textOf(path, answer));
   }
 
-  /** Calls back for each object of a collection, and for each change, until the signal. Rejects if the watch breaks. */
+  /** Calls back for each object of a collection, and for each change, until the signal. Rejects if a watch breaks. */
   async watch(path: string, signal: AbortSignal, onObject: (object: KubeObject) => void): Promise<void> {
-    const { items, metadata } = await this.get(path);
-    for (const item of items) {
-      onObject(item);
+    while (!signal.aborted) {
+      const { items, metadata } = await this.get(path);
+      for (const item of items) {
+        onObject(item);
+      }
+      await this.#watchFrom(metadata.resourceVersion, path, signal, onObject);
     }
-    // A bookmark comes each minute: fetch ends an answer that is silent for five.
-    const from = `resourceVersion=${metadata.resourceVersion}&allowWatchBookmarks=true`;
-    const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&${from}`;
+  }
+
+  /** Until the signal, or until the server ends it. */
+  async #watchFrom(
+    version: string,
+    path: string,
+    signal: AbortSignal,
+    onObject: (object: KubeObject) => void,
+  ): Promise<void> {
+    const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${version}`;
     try {
       const answer = await fetch(`${this.#proxy.url}${path}&${query}`, { signal });
       let rest = "";
@@ -100,9 +110,7 @@ export class Kubernetes {
           if (type === "ERROR") {
             throw new Error(`${path}: ${object.message}`);
           }
-          if (type !== "BOOKMARK") {
-            onObject(object);
-          }
+          onObject(object);
         }
       }
     } catch (error) {

@@ -114,6 +114,22 @@ describe("quoinctl kv, many keys", () => {
     });
   }
 
+  it("writes a key that is there twice as the later line says", async () => {
+    const values: string[] = [];
+    member.scripts.putKey = async ({ value }: PutKeyRequest) => {
+      const text = Buffer.from(value).toString();
+      // Turns in which the second would arrive, if it were sent meanwhile.
+      for (let turn = 0; turn < (text === "first" ? 200 : 0); turn++) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+      values.push(text);
+      return { created: true, modRevision: 9n, revision: 9n };
+    };
+    const input = ["first", "second"].map((text) => `{"key":"k","value_text":"${text}"}\n`).join("");
+    expect((await quoinctl(["kv", "import", "m"], { input })).code).to.equal(0);
+    expect(values).to.deep.equal(["first", "second"]);
+  });
+
   it("names the line that the service refuses", async () => {
     member.scripts.putKey = () => refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" });
     const { code, err } = await quoinctl(["kv", "import", "m"], { input: '{"key":"a","value":""}\n' });

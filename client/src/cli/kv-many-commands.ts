@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { type Command, Option } from "commander";
-import type { KeyVersion } from "../index.ts";
+import type { Client, KeyVersion } from "../index.ts";
 import { bytesDocument } from "./bytes-document.ts";
 import { parsePositiveCount } from "./count.ts";
 import { decodeText, displayValue } from "./displayed-text.ts";
@@ -28,8 +28,8 @@ milliseconds until it expires; 0 = never. The pages of a large listing may have 
 
 const importHelp = `
 Each line is an object of JSON as kv export prints it: the key, and the value in base64 (value) or as text (value_text).
-A key with expires_in_ms gets that life again, counted from now. Other fields are ignored. The keys are written one by
-one: if one is refused, those before it remain. Examples:
+A key with expires_in_ms gets that life again, counted from now. Other fields are ignored. Some keys are written at a
+time: if one is refused, others remain. Examples:
 
   quoinctl kv import default default.jsonl
   quoinctl kv import default --if-absent < default.jsonl`;
@@ -138,23 +138,29 @@ function addImport(kv: Command, session: Session): void {
       // Only when it is read: before, no one would hear of an error.
       const source = () => (file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
       const done = { written: 0, existed: 0 };
+      const write = async (client: Client, { key, value, ttlSeconds, line }: ImportedKey): Promise<void> => {
+        try {
+          const expected = ifAbsent === true ? { expectedModRevision: 0 } : {};
+          await client.keyValue.put(namespace, key, value, { ttlSeconds, ...expected });
+          done.written += 1;
+        } catch (error) {
+          if (ifAbsent !== true || !isMismatch(error)) {
+            session.warn(`the key of line ${line} is not written`);
+            throw error;
+          }
+          done.existed += 1;
+        }
+      };
+      /** A line with the same key as one before must not overtake it. */
+      const underWay = new Map<string, Promise<void>>();
       try {
         await session.withClient((client) =>
-          forEachOf(readKeys(source), async ({ key, value, ttlSeconds, line }) => {
-            try {
-              await client.keyValue.put(namespace, key, value, {
-                ttlSeconds,
-                ...(ifAbsent === true ? { expectedModRevision: 0 } : {}),
-              });
-              done.written += 1;
-            } catch (error) {
-              if (ifAbsent === true && isMismatch(error)) {
-                done.existed += 1;
-                return;
-              }
-              session.warn(`the key of line ${line} is not written`);
-              throw error;
-            }
+          forEachOf(readKeys(source), async (item) => {
+            const before = underWay.get(item.key) ?? Promise.resolve();
+            const task = before.then(() => write(client, item));
+            underWay.set(item.key, task);
+            await task;
+            if (underWay.get(item.key) === task) underWay.delete(item.key);
           }),
         );
       } catch (error) {

@@ -493,6 +493,18 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     spec: { podTemplate: { spec: member({ env: [{ name: "QUOIN_POD_IP", value: "::1" }] }) } },
   },
   {
+    what: "options of Node, with a memory limit",
+    field: "spec.podTemplate",
+    message: "must not set NODE_OPTIONS while there is a memory limit",
+    spec: { podTemplate: { spec: member({ env: [{ name: "NODE_OPTIONS", value: "--trace-gc" }] }) } },
+  },
+  {
+    what: "too little memory in the overlay",
+    field: "spec.podTemplate.spec.containers[].resources",
+    message: "spec.podTemplate.spec.containers[].resources.limits.memory",
+    spec: { podTemplate: { spec: member({ resources: { limits: { memory: "512Mi" } } }) } },
+  },
+  {
     what: "a mount of the member",
     field: "spec.podTemplate.spec.containers[].volumeMounts",
     message: "spec.podTemplate.spec.containers[].volumeMounts",

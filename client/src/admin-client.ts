@@ -535,7 +535,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   // A caller that names one member means that one: another has another status, or another admin port.
   const followLeader = "endpoints" in options;
   assertEndpoints(followLeader ? "endpoints" : "endpoint", endpoints);
-  const tls = options.tls === undefined ? undefined : Tls.of(options.tls);
+  const tls = Tls.of(options.tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
   const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);

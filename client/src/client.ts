@@ -91,7 +91,7 @@ export function createClient(options: ClientOptions): Client {
   checkOptions(options, "createClient");
   const { endpoints, credentials, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
-  const tls = options.tls === undefined ? undefined : Tls.of(options.tls);
+  const tls = Tls.of(options.tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
   const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);

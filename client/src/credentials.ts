@@ -38,8 +38,7 @@ export function createTokenSource(
   if ("token" in credentials) return new StaticTokenSource(credentials.token);
   if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
   const { apiKey, httpEndpoints } = credentials;
-  const checked = tls === undefined ? undefined : Tls.of(tls);
-  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls: checked, runtime, closing });
+  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls: Tls.of(tls), runtime, closing });
 }
 
 const tokenRule = record<Credentials & { token: string }>({ token: text }, ["token"]);

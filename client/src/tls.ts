@@ -70,9 +70,11 @@ export class Tls {
     check(options, this.#last);
   }
 
-  /** The options, checked; those that have been already stay what they are. */
-  static of(options: TlsOptions | Tls): Tls {
-    return options instanceof Tls ? options : new Tls(options);
+  /** The options, checked; those that have been already stay what they are. Undefined = not encrypted. */
+  static of(options: TlsOptions | Tls): Tls;
+  static of(options: TlsOptions | Tls | undefined): Tls | undefined;
+  static of(options: TlsOptions | Tls | undefined): Tls | undefined {
+    return options === undefined || options instanceof Tls ? options : new Tls(options);
   }
 
   /** The same object as before, unless a file has changed. */

@@ -10,6 +10,7 @@ import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Document } from "yaml";
 import { FieldReader, type Fields } from "./document.ts";
+import { isOfFileSystem } from "./file-error.ts";
 import { withFileLock } from "./file-lock.ts";
 import { readPossiblyPrivateFile, replacePrivateFile } from "./private-file.ts";
 import type { Terminal } from "./terminal.ts";
@@ -76,7 +77,7 @@ export async function changeConfiguration(
       });
     });
   } catch (error) {
-    if (!(error instanceof Error && "syscall" in error)) throw error;
+    if (!isOfFileSystem(error)) throw error;
     throw new UsageError(`${named} cannot be written: ${error.message}`);
   }
 }

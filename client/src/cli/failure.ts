@@ -34,6 +34,11 @@ export class CommandError extends Error {
   }
 }
 
+/** Whether the service refused something for this reason. */
+export function hasReason(error: unknown, reason: string): boolean {
+  return error instanceof Error && "reason" in error && error.reason === reason;
+}
+
 /** Reasons of refusals that only report that a value is not the expected one. */
 const expectationReasons: ReadonlySet<string> = new Set([
   "REVISION_MISMATCH",

@@ -6,7 +6,7 @@ import { bytesDocument } from "./bytes-document.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseDurationSeconds } from "./duration.ts";
-import { NotAsExpectedError } from "./failure.ts";
+import { hasReason, NotAsExpectedError } from "./failure.ts";
 import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument, previousDocument } from "./key-document.ts";
@@ -178,7 +178,7 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
           deleted += 1;
         } catch (error) {
           // Another client was faster, or the key has expired.
-          if (!(error instanceof Error && "reason" in error && error.reason === "KEY_NOT_FOUND")) throw error;
+          if (!hasReason(error, "KEY_NOT_FOUND")) throw error;
         }
       });
     }

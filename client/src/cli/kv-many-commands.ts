@@ -7,6 +7,8 @@ import type { Client, KeyVersion } from "../index.ts";
 import { bytesDocument } from "./bytes-document.ts";
 import { parsePositiveCount } from "./count.ts";
 import { decodeText, displayValue } from "./displayed-text.ts";
+import { hasReason } from "./failure.ts";
+import { isOfFileSystem } from "./file-error.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument } from "./key-document.ts";
 import { forEachOf } from "./many.ts";
@@ -144,7 +146,7 @@ function addImport(kv: Command, session: Session): void {
           await client.keyValue.put(namespace, key, value, { ttlSeconds, ...expected });
           done.written += 1;
         } catch (error) {
-          if (ifAbsent !== true || !isMismatch(error)) {
+          if (ifAbsent !== true || !hasReason(error, "REVISION_MISMATCH")) {
             session.warn(`the key of line ${line} is not written`);
             throw error;
           }
@@ -165,7 +167,7 @@ function addImport(kv: Command, session: Session): void {
         );
       } catch (error) {
         session.warn(`${done.written} keys are written, the others are not`);
-        throw isOfFile(error) ? new UsageError(`${file} cannot be read: ${error.message}`) : error;
+        throw isOfFileSystem(error) ? new UsageError(`${file} cannot be read: ${error.message}`) : error;
       }
       await session.print({
         document: { namespace, ...done },
@@ -222,12 +224,4 @@ function readKey(text: string, line: number): ImportedKey {
   }
   if (typeof valueText !== "string") return refuse("needs value, in base64, or value_text");
   return { line, key, value: Buffer.from(valueText), ttlSeconds };
-}
-
-function isMismatch(error: unknown): boolean {
-  return error instanceof Error && "reason" in error && error.reason === "REVISION_MISMATCH";
-}
-
-function isOfFile(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
 }

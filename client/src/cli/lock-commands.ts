@@ -1,10 +1,10 @@
 /** `quoinctl lock …` and `quoinctl rwlock …` */
 
 import { type Command, Option } from "commander";
-import { type LockHandle, type LockMode, QuoinError, type ReleaseLockOptions } from "../index.ts";
+import type { LockHandle, LockMode, ReleaseLockOptions } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
-import { NotAsExpectedError } from "./failure.ts";
+import { hasReason, NotAsExpectedError } from "./failure.ts";
 import { holderLabel } from "./holder-label.ts";
 import { parseNameArgument } from "./key-argument.ts";
 import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks, type ShownAcquisition } from "./lock-kinds.ts";
@@ -76,11 +76,6 @@ interface CreateOptions {
   readonly ifAbsent?: boolean;
 }
 
-/** A lock of the other kind exists as well: describing it then says so. */
-function isExisting(error: unknown): boolean {
-  return error instanceof QuoinError && error.reason === "LOCK_EXISTS";
-}
-
 function addCreate(lock: Command, session: Session, kind: LockKind): void {
   lock
     .command("create <NAMESPACE/NAME>")
@@ -103,7 +98,8 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
         try {
           return await kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay });
         } catch (error) {
-          if (ifAbsent && isExisting(error)) return kind.describe(client, target);
+          // A lock of the other kind exists as well: describing it then says so.
+          if (ifAbsent && hasReason(error, "LOCK_EXISTS")) return kind.describe(client, target);
           throw error;
         }
       });

@@ -9,6 +9,7 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
+import { isOfFileSystem } from "./file-error.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Only the owner may read it. */
@@ -80,8 +81,4 @@ function cannotWrite(file: string, error: NodeJS.ErrnoException): CommandError {
   const isFull = error.code === "ENOSPC" || error.code === "EDQUOT" || error.code === "EFBIG";
   const hint = isFull ? "free space there, or name another place" : "name another place, or see who may write there";
   return new CommandError(`${file} cannot be written: ${error.message}`, exitCodes.refused, hint, { cause: error });
-}
-
-function isOfFileSystem(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
 }

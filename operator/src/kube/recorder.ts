@@ -58,10 +58,10 @@ export class Recorder {
     this.#recent.set(key, notes);
     const fresh = [...notes.values()].filter(({ atMs }) => nowMs - atMs < QUIET_MS);
     const before = notes.get(content.note);
-    const counts =
-      before !== undefined && fresh.includes(before) ? before : fresh.length >= NOTES_MAX ? fresh[0] : null;
-    if (counts) {
-      counts.since += 1;
+    const same = fresh.find((each) => each === before);
+    const counting = same ?? (fresh.length < NOTES_MAX ? undefined : fresh[0]);
+    if (counting !== undefined) {
+      counting.since += 1;
       return;
     }
     notes.set(content.note, { atMs: nowMs, since: 0 });

@@ -1,6 +1,7 @@
 /**
- * The web console at /console, to which / leads. It is an ordinary client of the routes beside it: it needs no route and no right of its
- * own. Its page loads nothing from elsewhere, and runs no script and uses no style that is written into the page.
+ * The web console at /console, to which / leads. It is an ordinary client of the routes beside it: it needs no route
+ * and no right of its own. Its page loads nothing from elsewhere, and runs no script and uses no style that is written
+ * into the page.
  *
  * All addresses are relative, so the console works behind a proxy that serves the member below a path.
  */

@@ -3,6 +3,7 @@
 export { syncMsMedian } from "./disk.ts";
 export type { Run, Target } from "./measure.ts";
 export { percentile } from "./percentile.ts";
+export { machineCpuMs, usageOf } from "./process-usage.ts";
 export {
   appendRaw,
   describeRun,

@@ -9,7 +9,8 @@ function experience(p99Ms: number, others: Partial<Experience> = {}): Experience
 
 function row(fields: Partial<NoisyRow>): NoisyRow {
   const [before, during] = [experience(10), experience(20)];
-  return { noise: "gets", did: "10 answered, 0 refused", before, during, leaderChanges: 0, ended: 0, ...fields };
+  const load = { memberCores: 1.44, machineShare: 0.985, turnMsMax: 21.6 };
+  return { noise: "gets", did: "10 answered, 0 refused", before, during, load, leaderChanges: 0, ended: 0, ...fields };
 }
 
 describe("the report on a quiet tenant", () => {
@@ -33,8 +34,8 @@ describe("the report on a quiet tenant", () => {
   it("is a table with the figures without noise, and the names of the rows in which the goal is missed", () => {
     const report = { startedAt: new Date(0), version: "0.1.0", cpus: 2, options: { seconds: 10 }, syncMs: 1 };
     const text = markdownReport({ ...report, rows: [row({}), row({ noise: "puts", leaderChanges: 2 })] });
-    expect(text).to.include("| none | 1.0, 10.0 | 1.0, 10.0 | 1.0, 10.0 |  |  |  |");
-    expect(text).to.include("| puts | 1.0, 20.0 | 1.0, 20.0 | 1.0, 20.0 | 2.0× | 0 | 2 |");
+    expect(text).to.include("| none | 1.0, 10.0 | 1.0, 10.0 | 1.0, 10.0 |  |  |  |  |  |  |");
+    expect(text).to.include("| puts | 1.0, 20.0 | 1.0, 20.0 | 1.0, 20.0 | 2.0× | 1.4 | 99 % | 22 | 0 | 2 |");
     expect(text).to.include("The goal holds in 1 of 2 rows. It does not: puts.");
   });
 });

@@ -1,6 +1,7 @@
 /** The table of what a quiet tenant notices. */
 
 import { markdownTable, tableOf } from "../tables/index.ts";
+import type { Load } from "./load.ts";
 import type { NoisyOptions } from "./options.ts";
 import type { Delays, Experience } from "./quiet-tenant.ts";
 
@@ -11,6 +12,7 @@ export interface NoisyRow {
   readonly did: string;
   readonly before: Experience;
   readonly during: Experience;
+  readonly load: Load;
   readonly leaderChanges: number;
   /** Members that have ended so far. */
   readonly ended: number;
@@ -27,7 +29,11 @@ export interface NoisyReport {
 
 /** The goal: at most so many times the p99 without noise. */
 const RATIO_MAX = 3;
-const HEAD = ["noise", "put p50, p99 ms", "get p50, p99 ms", "watch p50, p99 ms", "p99 ratio", "failed", "elections"];
+const HEAD = [
+  ...["noise", "put p50, p99 ms", "get p50, p99 ms", "watch p50, p99 ms", "p99 ratio"],
+  ...["cores of members", "machine", "longest turn ms", "failed", "elections"],
+];
+const PERCENT = 100;
 
 /** How many times the p99 without noise the p99 with it is: the greatest of put, get and watch. */
 export function ratioOf({ before, during }: Pick<NoisyRow, "before" | "during">): number {
@@ -72,11 +78,14 @@ function verdictOf({ rows }: NoisyReport): string {
 
 function rowsOf({ rows }: NoisyReport): string[][] {
   const quietest = rows.toSorted((one, other) => one.before.put.p99Ms - other.before.put.p99Ms)[rows.length >> 1];
-  const none = quietest === undefined ? [] : [["none", ...delays(quietest.before), "", "", ""]];
+  const none = quietest === undefined ? [] : [["none", ...delays(quietest.before), "", "", "", "", "", ""]];
   const noisy = rows.map((row) => [
     row.noise,
     ...delays(row.during),
     `${ratioOf(row).toFixed(1)}×`,
+    row.load.memberCores.toFixed(1),
+    `${Math.round(row.load.machineShare * PERCENT)} %`,
+    row.load.turnMsMax.toFixed(0),
     String(row.during.failed),
     `${row.leaderChanges}${row.ended > 0 ? `, ${row.ended} members ended` : ""}`,
   ]);

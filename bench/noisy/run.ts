@@ -15,6 +15,7 @@ import { type AdminClient, type Client, createAdminClient, createClient } from "
 import { freeBasePort, LOCAL_HOST, LocalCluster, portsOf } from "@quoin/node/local";
 import { syncMsMedian } from "../measuring/index.ts";
 import { writeReport } from "../tables/index.ts";
+import { LoadMeter } from "./load.ts";
 import type { Noise, NoiseTarget, TargetPorts } from "./noise.ts";
 import { NOISES } from "./noises.ts";
 import type { NoisyOptions } from "./options.ts";
@@ -32,8 +33,8 @@ const NOISE_PROCESS = fileURLToPath(new URL("noise-process.ts", import.meta.url)
 const MS_PER_SECOND = 1_000;
 /** Clients run on other machines. Here they must not take processor time that members need. */
 const LOWEST_PRIORITY = 19;
-/** After a noise: connections close, debts are paid, and short-lived keys expire. */
-const REST_MS = 3_000;
+/** After a noise: connections close, debts are paid, short-lived keys expire, and members count what was. */
+const REST_MS = 6_000;
 const LEADER_POLL_MS = 100;
 const LEADER_LIMIT_MS = 60_000;
 /** What the noisy tenant has before the first noise. */
@@ -147,12 +148,18 @@ class Site {
     const members = this.#ports.toSorted((one, other) => {
       return Number(other.grpc === before.grpc) - Number(one.grpc === before.grpc);
     });
-    const did = await makeNoise(noise, { ...this.#target, members, seconds }, () => void this.#quiet.take());
+    let meter = new LoadMeter(this.#cluster.memberPids);
+    const did = await makeNoise(noise, { ...this.#target, members, seconds }, () => {
+      this.#quiet.take();
+      meter = new LoadMeter(this.#cluster.memberPids);
+    });
     const during = this.#quiet.take();
+    const loadOf = meter.stop();
     await sleep(REST_MS, undefined, { signal: interrupted });
     const after = await this.#leadership();
     const leaderChanges = after.term - before.term;
-    return { noise: noise.name, did, before: alone, during, leaderChanges, ended: this.#ended };
+    const load = await loadOf(this.#admins[0] as AdminClient);
+    return { noise: noise.name, did, before: alone, during, load, leaderChanges, ended: this.#ended };
   }
 
   async end(): Promise<void> {

@@ -5,6 +5,7 @@
  *     npm run explore -- --minutes 30                 every exploration in turn
  *     npm run explore -- --minutes 30 --only fuzz     one of them; may be repeated
  *     npm run explore -- --minutes 30 --seed 7        the same draws as another run with this seed
+ *     npm run explore -- --minutes 30 --rounds 2      not more than twice every exploration
  *
  * Each finding is printed with the command that repeats it, and its output stays in `.quoin/explore/`. Ends with the
  * line `N runs, N findings`. The exit code is 1 if there is a finding, and 2 for wrong arguments.
@@ -27,6 +28,7 @@ const WRONG_ARGUMENTS = 2;
 interface Options {
   readonly minutes: number;
   readonly seed: number;
+  readonly rounds: number;
   readonly explorations: readonly Exploration[];
 }
 
@@ -35,11 +37,20 @@ class WrongArguments extends Error {}
 function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
-    options: { minutes: { type: "string" }, seed: { type: "string" }, only: { type: "string", multiple: true } },
+    options: {
+      minutes: { type: "string" },
+      rounds: { type: "string" },
+      seed: { type: "string" },
+      only: { type: "string", multiple: true },
+    },
   });
   const minutes = Number(values.minutes);
   if (!(minutes > 0)) {
     throw new WrongArguments("--minutes must be a number above 0");
+  }
+  const rounds = values.rounds === undefined ? Number.POSITIVE_INFINITY : Number(values.rounds);
+  if (!(rounds > 0)) {
+    throw new WrongArguments("--rounds must be a number above 0");
   }
   const seed = values.seed === undefined ? randomInt(SEEDS) : Number(values.seed);
   if (!Number.isInteger(seed) || seed < 0 || seed >= SEEDS) {
@@ -50,7 +61,7 @@ function readOptions(args: readonly string[]): Options {
   if (unknown !== undefined) {
     throw new WrongArguments(`--only ${unknown} is none of ${all.map(({ name }) => name).join(", ")}`);
   }
-  return { minutes, seed, explorations: all.filter(({ name }) => values.only?.includes(name) ?? true) };
+  return { minutes, seed, rounds, explorations: all.filter(({ name }) => values.only?.includes(name) ?? true) };
 }
 
 /**
@@ -89,14 +100,14 @@ async function explore({ name, commandFor }: Exploration, seed: number, deadline
   return true;
 }
 
-async function main({ minutes, seed, explorations }: Options): Promise<void> {
+async function main({ minutes, seed, rounds, explorations }: Options): Promise<void> {
   const deadlineMs = performance.now() + minutes * MS_PER_MINUTE;
   mkdirSync(path.join(repositoryRoot, OUTPUT), { recursive: true });
   stopOnSignals(() => undefined);
   process.stdout.write(`exploring for ${minutes} minutes with --seed ${seed}\n`);
   let runs = 0;
   let findings = 0;
-  for (let round = 1; performance.now() < deadlineMs; round++) {
+  for (let round = 1; round <= rounds && performance.now() < deadlineMs; round++) {
     for (const exploration of explorations) {
       const found = await explore(exploration, seedFor(`${exploration.name} ${round}`, seed), deadlineMs);
       if (found === null) {

@@ -197,7 +197,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const intakes: CallStatistics[] = [...publicServer.callAdmissions];
   const metrics = memberMetrics(
     {
-      process: { version, eventLoopDelay },
+      process: { version, wallMs: systemClock.wallMs, eventLoopDelay },
       ...{ health, raft: member, storage: member, state: member },
       certificates: {
         wallMs: systemClock.wallMs,

@@ -58,6 +58,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [25, "settings_revision", "int64"],
     [26, "last_term", "int64"],
     [27, "founded_from", "string"],
+    [28, "clock_ms", "int64"],
   ]],
   ["coordination.v1.GetStatusRequest", []],
   ["coordination.v1.GetStatusResponse", [

@@ -87,6 +87,7 @@ describe("reportMembers", () => {
           dbSizeBytes: 2_048,
           version: "0.1.0",
           alarms: ["NOSPACE"],
+          clockAheadMs: undefined,
         },
         {
           id: "10",
@@ -100,8 +101,10 @@ describe("reportMembers", () => {
           dbSizeBytes: 0,
           version: "",
           alarms: [],
+          clockAheadMs: undefined,
         },
       ],
+      clocksDifferMs: 0,
     });
   });
 
@@ -200,6 +203,22 @@ describe("reportMembers", () => {
       ["3", "UNREACHABLE", closedEndpoint],
       ["", "NOT_SERVING", unknown.endpoint],
     ]);
+  });
+
+  it("tells how far clocks are ahead, and by how much they certainly differ", async () => {
+    const clockMs = (aheadMs: number) => BigInt(Date.now() + aheadMs);
+    const late = await start({ getStatus: () => ({ status: { id: "2", state: 3, clockMs: clockMs(-20_000) } }) });
+    const old = await start({ getStatus: () => ({ status: { id: "3", state: 3 } }) });
+    const early = await start({ getStatus: () => ({ status: { id: "1", state: 3, clockMs: clockMs(40_000) } }) });
+    early.scripts.getCluster = () => refuse(withoutLeader);
+    const askedAtMs = Date.now();
+    const { members: found, clocksDifferMs } = await report(early.endpoint, late.endpoint, old.endpoint);
+    const tookMs = Date.now() - askedAtMs;
+    expect(found.map(({ id }) => id)).to.deep.equal(["1", "2", "3"]);
+    expect(found[0]?.clockAheadMs).to.be.within(40_000 - tookMs, 40_000 + tookMs);
+    expect(found[1]?.clockAheadMs).to.be.within(-20_000 - tookMs, -20_000 + tookMs);
+    expect(found[2]?.clockAheadMs).to.equal(undefined);
+    expect(clocksDifferMs).to.be.within(60_000 - 2 * tookMs, 60_000);
   });
 
   it("fails if no member answers", async () => {

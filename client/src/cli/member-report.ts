@@ -38,6 +38,11 @@ export interface ReportedMember {
   readonly dbSizeBytes: number | undefined;
   readonly version: string | undefined;
   readonly alarms: readonly string[];
+  /**
+   * How far its clock is ahead of that of this computer, in milliseconds, up to half the time that its answer took;
+   * negative = behind.
+   */
+  readonly clockAheadMs: number | undefined;
 }
 
 /** The cluster as seen from here. */
@@ -45,12 +50,17 @@ export interface ClusterReport {
   /** Undefined = no member reported it. */
   readonly clusterId: string | undefined;
   readonly members: readonly ReportedMember[];
+  /** By how much at least the clocks of two members differ, in milliseconds. */
+  readonly clocksDifferMs: number;
 }
 
 /** The answer of an endpoint to a status request. */
 interface Account {
   readonly endpoint: string;
   readonly answer: StatusResult | QuoinError;
+  /** By the clock of this computer, Unix time in milliseconds. */
+  readonly askedAtMs: number;
+  readonly answeredAtMs: number;
 }
 
 /** A member in the report of another one. */
@@ -102,10 +112,10 @@ async function queryMember(
   timeoutMs: number,
 ): Promise<Account> {
   const admin = createAdminClient({ endpoint, credentials: tokens, tls, timeoutMs });
+  const askedAtMs = Date.now();
   try {
-    return { endpoint, answer: await admin.getStatus() };
-  } catch (error) {
-    return { endpoint, answer: QuoinError.from(error) };
+    const answer = await admin.getStatus().catch((error: unknown) => QuoinError.from(error));
+    return { endpoint, answer, askedAtMs, answeredAtMs: Date.now() };
   } finally {
     admin.close();
   }
@@ -132,10 +142,14 @@ function assemble(
   accounts: readonly Account[],
 ): ClusterReport {
   const statuses = new Map<string, MemberStatus>();
+  const clocks = new Map<string, Clock>();
   const errors = new Map<string, QuoinError>();
-  for (const { endpoint, answer } of accounts) {
+  for (const { endpoint, answer, ...times } of accounts) {
     if (answer instanceof QuoinError) errors.set(endpoint, answer);
-    else statuses.set(endpoint, answer.status);
+    else {
+      statuses.set(endpoint, answer.status);
+      if (answer.status.clockMs !== 0) clocks.set(endpoint, clockOf(answer.status, times));
+    }
   }
   if (statuses.size === 0 && cluster instanceof QuoinError) throw cluster;
   const commitIndex = Math.max(0, ...[...statuses.values()].map((status) => status.commitIndex));
@@ -143,7 +157,7 @@ function assemble(
   const members = new Map<string, ReportedMember>();
   for (const [endpoint, status] of statuses) {
     const key = status.id === "" ? endpoint : status.id;
-    if (!members.has(key)) members.set(key, fromStatus(endpoint, status, commitIndex));
+    if (!members.has(key)) members.set(key, fromStatus(endpoint, status, commitIndex, clocks.get(endpoint)));
   }
   for (const member of named) {
     if (!members.has(member.id)) members.set(member.id, fromOtherMembers(member, errors.get(member.grpcEndpoint)));
@@ -156,10 +170,34 @@ function assemble(
   }
   const clusterId =
     cluster instanceof QuoinError ? [...statuses.values()].find((status) => status.clusterId !== "") : cluster;
-  return { clusterId: clusterId?.clusterId, members: [...members.values()].sort(byId) };
+  return {
+    clusterId: clusterId?.clusterId,
+    members: [...members.values()].sort(byId),
+    clocksDifferMs: certainDifferenceMs([...clocks.values()]),
+  };
 }
 
-function fromStatus(endpoint: string, status: MemberStatus, commitIndex: number): ReportedMember {
+/** How far a clock is ahead of that of this computer, in milliseconds: at least and at most. */
+interface Clock {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The member has read its clock at some time between the request and its answer. */
+function clockOf({ clockMs }: MemberStatus, { askedAtMs, answeredAtMs }: Omit<Account, "endpoint" | "answer">): Clock {
+  return { min: clockMs - answeredAtMs, max: clockMs - askedAtMs };
+}
+
+function certainDifferenceMs(clocks: readonly Clock[]): number {
+  return Math.max(0, Math.max(...clocks.map(({ min }) => min)) - Math.min(...clocks.map(({ max }) => max)));
+}
+
+function fromStatus(
+  endpoint: string,
+  status: MemberStatus,
+  commitIndex: number,
+  clock: Clock | undefined,
+): ReportedMember {
   return {
     id: status.id,
     name: status.name,
@@ -172,6 +210,7 @@ function fromStatus(endpoint: string, status: MemberStatus, commitIndex: number)
     dbSizeBytes: status.dbSizeBytes,
     version: status.version,
     alarms: status.alarms,
+    clockAheadMs: clock === undefined ? undefined : Math.round((clock.min + clock.max) / 2),
   };
 }
 
@@ -188,6 +227,7 @@ function fromOtherMembers(member: NamedMember, error: QuoinError | undefined): R
     dbSizeBytes: undefined,
     version: undefined,
     alarms: [],
+    clockAheadMs: undefined,
   };
 }
 

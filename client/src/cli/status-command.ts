@@ -10,6 +10,8 @@ const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "
 
 /** How long each member may take without --timeout: a hanging member must not hide the others for long. */
 const defaultTimeoutMs = 2_000;
+/** From 30 s on, members refuse tokens of each other. */
+const clocksDifferMsMax = 5_000;
 
 /** Completes the command. */
 export function addStatusCommand(status: Command, session: Session): void {
@@ -20,6 +22,10 @@ export function addStatusCommand(status: Command, session: Session): void {
       document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
       shown: { columns, rows: report.members.map(memberRow) },
     });
+    if (report.clocksDifferMs > clocksDifferMsMax) {
+      const seconds = Math.floor(report.clocksDifferMs / 1_000);
+      session.warn(`the clocks of members differ by at least ${seconds} s: synchronize them, for example by NTP`);
+    }
   });
 }
 
@@ -36,6 +42,7 @@ function memberDocument(member: ReportedMember): object {
     db_size_bytes: member.dbSizeBytes ?? null,
     version: member.version ?? null,
     alarms: member.alarms,
+    clock_ahead_ms: member.clockAheadMs ?? null,
   };
 }
 

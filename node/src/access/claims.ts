@@ -67,7 +67,7 @@ export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number)
   }
   const issuedAtSecs = count(payload, "iat", "seconds");
   if (issuedAtSecs * MS_PER_SECOND > wallMs + ISSUED_AHEAD_SECS_MAX * MS_PER_SECOND) {
-    throw invalid("iat", `is more than ${ISSUED_AHEAD_SECS_MAX} s in the future`);
+    throw invalid("iat", `is more than ${ISSUED_AHEAD_SECS_MAX} s ahead of the clock of this member`);
   }
   const expiresAtSecs = count(payload, "exp", "seconds");
   if (expiresAtSecs - issuedAtSecs > LIFETIME_SECS_MAX) {

@@ -144,6 +144,11 @@ export class Member {
     return Math.floor(this.#options.clock.monotonicMs() - this.#startedMs);
   }
 
+  /** The time of day, Unix time in milliseconds. */
+  get clockMs(): number {
+    return this.#options.clock.wallMs();
+  }
+
   get name(): string {
     return this.#options.name;
   }

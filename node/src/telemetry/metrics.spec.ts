@@ -89,12 +89,14 @@ describe("metrics of a member", () => {
 
   it("report the largest delay of the event loop in seconds, and start again", async () => {
     let monotonicMs = 0;
-    metrics.add(PROCESS_METRICS, { version: "1.2.3", eventLoopDelay: new EventLoopDelay(() => monotonicMs) });
+    const eventLoopDelay = new EventLoopDelay(() => monotonicMs);
+    metrics.add(PROCESS_METRICS, { version: "1.2.3", wallMs: () => 1_700_000_000_250, eventLoopDelay });
     monotonicMs += BEAT_INTERVAL_MS + 250;
     expect(await linesOf("quoin_event_loop_delay_max_seconds")).to.deep.equal([
       "quoin_event_loop_delay_max_seconds 0.25",
     ]);
     expect(await linesOf("quoin_event_loop_delay_max_seconds")).to.deep.equal(["quoin_event_loop_delay_max_seconds 0"]);
+    expect(await linesOf("quoin_clock_seconds")).to.deep.equal(["quoin_clock_seconds 1700000000.25"]);
     expect(await linesOf("quoin_build_info")).to.deep.equal([
       `quoin_build_info{version="1.2.3",node_version="${process.versions.node}"} 1`,
     ]);

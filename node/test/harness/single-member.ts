@@ -17,6 +17,7 @@ export class SingleMember implements HostMember {
   alarms: readonly string[] = [];
   readonly stateForMs = 2_000;
   readonly uptimeMs = 3_000;
+  readonly clockMs = 1_700_000_000_000;
   readonly dbSizeBytes = 4_000;
   readonly diskFreeBytes = 5_000;
   readonly certificate: HostMember["certificate"] = null;

@@ -98,7 +98,13 @@ describe("ClusterAdminService", () => {
             revision: 1n,
           },
           ...{ dbSizeBytes: 4_000n, diskFreeBytes: 5_000n, version: "0.0.0-spec", downgradeFloor: "0.1.0" },
-          ...{ uptimeMs: 3_000n, incarnation: "07".repeat(16), clusterId: secrets.founding.clusterId, alarms: [] },
+          ...{
+            uptimeMs: 3_000n,
+            clockMs: 1_700_000_000_000n,
+            incarnation: "07".repeat(16),
+            clusterId: secrets.founding.clusterId,
+            alarms: [],
+          },
           ...{ stateHashIndex: 1n, certificateSerial: "", trustedCas: [], settingsRevision: 0n, lastTerm: 1n },
           foundedFrom: "",
         });

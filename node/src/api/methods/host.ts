@@ -28,6 +28,7 @@ export interface HostMember
     | "alarms"
     | "stateForMs"
     | "uptimeMs"
+    | "clockMs"
     | "name"
     | "clusterName"
     | "incarnation"

@@ -64,6 +64,7 @@ export function memberStatus(
     settingsRevision: BigInt(settingsRevision),
     lastTerm: BigInt(consensus?.lastTerm ?? 0),
     foundedFrom: member.foundedFrom,
+    clockMs: BigInt(member.clockMs),
   };
 }
 

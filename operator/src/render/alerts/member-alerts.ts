@@ -101,6 +101,19 @@ export const MEMBER_ALERTS: readonly Alert[] = [
     runbook: "troubleshooting.md#frequent-elections",
   },
   {
+    name: "QuoinClocksDiffer",
+    when:
+      "max(quoin_clock_seconds{SERIES} - timestamp(quoin_clock_seconds{SERIES})) - " +
+      "min(quoin_clock_seconds{SERIES} - timestamp(quoin_clock_seconds{SERIES})) > 5",
+    for: "5m",
+    severity: "warning",
+    summary: "the clocks of members differ by {{ $value | humanizeDuration }}",
+    description:
+      "Tokens expire early or late, and from 30 s on members refuse tokens of each other. Keys and locks are safe. " +
+      "Synchronize the clocks of the nodes.",
+    runbook: "troubleshooting.md#clocks-that-differ",
+  },
+  {
     name: "QuoinMemberBehind",
     when: "max by (peer) (quoin_raft_peer_lag_seconds{SERIES}) > 5",
     for: "1m",

@@ -184,6 +184,11 @@ export interface MemberStatus {
   lastTerm: bigint;
   /** The backup from which this process founded the cluster, as text for people; empty = it did not do so. */
   foundedFrom: string;
+  /**
+   * Its time of day when it answered, Unix time in milliseconds; 0 = its release does not report it. Clocks that differ
+   * by many seconds make tokens expire early, late or at once.
+   */
+  clockMs: bigint;
 }
 
 /** Asks for the state of a member. */
@@ -934,6 +939,7 @@ function createBaseMemberStatus(): MemberStatus {
     settingsRevision: 0n,
     lastTerm: 0n,
     foundedFrom: "",
+    clockMs: 0n,
   };
 }
 
@@ -1060,6 +1066,12 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
     }
     if (message.foundedFrom !== "") {
       writer.uint32(218).string(message.foundedFrom);
+    }
+    if (message.clockMs !== 0n) {
+      if (BigInt.asIntN(64, message.clockMs) !== message.clockMs) {
+        throw new globalThis.Error("value provided for field message.clockMs of type int64 too large");
+      }
+      writer.uint32(224).int64(message.clockMs);
     }
     return writer;
   },
@@ -1293,6 +1305,14 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
             message.foundedFrom = reader.string();
             continue;
           }
+          case 28: {
+            if (tag !== 224) {
+              break;
+            }
+
+            message.clockMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1353,6 +1373,7 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
       : 0n;
     message.lastTerm = (object.lastTerm !== undefined && object.lastTerm !== null) ? BigInt(object.lastTerm) : 0n;
     message.foundedFrom = object.foundedFrom ?? "";
+    message.clockMs = (object.clockMs !== undefined && object.clockMs !== null) ? BigInt(object.clockMs) : 0n;
     return message;
   },
 };

@@ -12,7 +12,7 @@ const INTRODUCTION = "docs/concepts/README.md";
 const docs = (...names: readonly string[]): string[] => names.map((name) => `docs/${name}.md`);
 const CONCEPTS = globSync("docs/concepts/*.md", { cwd: ROOT }).sort();
 /** The pages whose commands fit into a cluster of `npm start`. */
-const PAGES = [...CONCEPTS, ...docs("command-line", "errors", "guarantees", "comparison", "faq")];
+const PAGES = [...CONCEPTS, ...docs("README", "command-line", "errors", "guarantees", "comparison", "faq")];
 /** The pages whose programs do, but whose commands take long, change members, or need other tools. */
 const PAGES_OF_PROGRAMS = docs("writing-a-client", "troubleshooting", "benchmarks", "reliability");
 /** The address of the first member of `npm start`. */

@@ -8,7 +8,6 @@ import { Manual } from "./site/index.ts";
 /** Hand-written documents; `npm run check` compares generated ones with their source. */
 const DOCUMENTS = [
   "install",
-  "operations",
   "quick-start",
   "security",
   "sizing",
@@ -28,7 +27,12 @@ const DOCUMENTS = [
   ...["README", "keys", "locks", "memory", "event-logs", "watches", "tokens-and-roles"].map(
     (name) => `concepts/${name}`,
   ),
+  ...globSync("docs/operations/*.md", { cwd: repositoryRoot }).map((file) => `operations/${basename(file, ".md")}`),
 ].map((name) => `docs/${name}.md`);
+/** Folders whose files are of others, or built. */
+const OF_OTHERS = ["**/node_modules", "site", "packages", "dist"];
+/** Specs that write pages of their own. */
+const SPECS_OF_PAGES = /^scripts\/(site|tidy|prose)\/.*\.spec\.ts$/;
 /** Words of Kubernetes and Linux that look like names of this project. */
 const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM", "Bearer", "Allow", "UPDATE", "INTERNAL"];
 /** Flags of Helm. */
@@ -304,7 +308,8 @@ describe("the documents", () => {
         .replaceAll(" ", "-");
     const pages = new Manual(repositoryRoot).pages();
     expect(pages).to.have.lengthOf.at.least(40);
-    for (const path of pages) {
+    const others = globSync("*/**/*.md", { cwd: repositoryRoot, exclude: OF_OTHERS });
+    for (const path of new Set([...pages, ...others])) {
       const text = partsOf(path).prose.replaceAll(/`[^`]*`/g, "");
       for (const link of allOf(text, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
         const [file = "", anchor] = link.split("#");
@@ -317,6 +322,20 @@ describe("the documents", () => {
       for (const command of allOf(partsOf(path).prose, /`npm run ([\w:]+)/g)) {
         expect(JSON.parse(read("package.json")).scripts, `${path}: npm run ${command}`).to.have.property(command);
       }
+    }
+  });
+
+  it("exist where a source or a configuration names one", () => {
+    const files = globSync("**/*.{ts,tsx,mjs,js,proto,yaml,json,sh,service}", {
+      cwd: repositoryRoot,
+      exclude: OF_OTHERS,
+    });
+    const named = files
+      .filter((path) => !SPECS_OF_PAGES.test(path))
+      .flatMap((path) => allOf(read(path), /\b(docs\/[\w/-]+\.md)\b/g).map((page) => ({ path, page })));
+    expect(named).to.have.lengthOf.at.least(30);
+    for (const { path, page } of named) {
+      expect(existsSync(join(repositoryRoot, page)), `${path}: ${page}`).to.equal(true);
     }
   });
 
@@ -388,7 +407,7 @@ describe("the documents", () => {
   });
 
   it("describe every message of the operator", () => {
-    const told = new Set(spans.filter(({ path }) => path === "docs/operations.md").map(({ span }) => span));
+    const told = new Set(spans.filter(({ path }) => path.startsWith("docs/operations/")).map(({ span }) => span));
     const unionOf = (name: string): string[] =>
       allOf(new RegExp(`export type ${name} =([^;]+);`).exec(operator)?.[1] ?? "", /"(\w+)"/g);
     const said = {

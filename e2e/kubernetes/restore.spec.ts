@@ -77,7 +77,7 @@ for (const [kind, makeStore] of STORES) {
       expect(conditionOf(lost, "QuorumLost")?.reason).to.be.oneOf(["AllDataLost", "MajorityDataLost"]);
       expect(lost.status.backup.archivedRevision, "what can be restored is shown").to.be.greaterThan(0);
       const startedMs = performance.now();
-      // As described in docs/operations.md.
+      // As described in docs/operations/backups-on-kubernetes.md.
       const remove = ["delete", "--namespace", cluster.namespace];
       await kubernetes.cluster.kubectl([...remove, "coordinationcluster", cluster.name]);
       await kubernetes.cluster.kubectl([...remove, "pvc", "--selector", `quoin.dev/cluster=${cluster.name}`]);

@@ -10,7 +10,7 @@ const INTRODUCTION = `# CoordinationCluster
 <!-- Generated from the definition by \`npm run docs:reference\`; \`npm run check\` fails if it is stale. -->
 
 A CoordinationCluster describes the desired cluster in \`spec\`; the operator reports the observed one in \`status\`. The
-[quick start](quick-start.md) begins with one. [Operations](operations.md) explains conditions and reasons, and what to do about
+[quick start](quick-start.md) begins with one. [Operations](operations/observe.md) explains conditions and reasons, and what to do about
 them. \`kubectl explain qc.spec\` shows the same descriptions, field by field.
 `;
 
@@ -20,7 +20,7 @@ const BACKUP_INTRODUCTION = `# Kinds of backups
 
 A CoordinationBackupStore is a place for backups. A CoordinationCluster names it in \`spec.backup\`. A CoordinationBackup is one
 backup of a cluster, and a CoordinationBackupSchedule makes them. All objects are in the namespace of the cluster.
-[Operations](operations.md#backups-on-kubernetes) says how to use them. A field that you leave out keeps its default.
+[Operations](operations/backups-on-kubernetes.md) says how to use them. A field that you leave out keeps its default.
 `;
 
 const EXAMPLE = `\`\`\`yaml

@@ -178,7 +178,7 @@ export const MEMBER_ALERTS: readonly Alert[] = [
     summary:
       "the certificate that {{ $labels.POD }} shows to {{ $labels.shown_to }} ends in {{ $value | humanizeDuration }}",
     description: "It has not been renewed. Members read renewed files without a restart.",
-    runbook: "operations.md#certificates",
+    runbook: "operations/secrets.md#certificates",
   },
   {
     name: "QuoinStoreStalls",
@@ -253,7 +253,7 @@ export const BACKUP_ALERTS: readonly Alert[] = [
     severity: "critical",
     summary: "a backup in the store cannot be used",
     description: "Take another one, and find out what has damaged it.",
-    runbook: "operations.md#backups",
+    runbook: "operations/backups.md#when-damage-was-found",
   },
 ];
 
@@ -269,7 +269,7 @@ export const ARCHIVE_ALERTS: readonly Alert[] = [
     severity: "critical",
     summary: "no backup has succeeded for two intervals",
     description: "The log of the members and the condition BackupHealthy say why.",
-    runbook: "operations.md#backups",
+    runbook: "operations/backups.md#what-to-watch",
   },
   {
     name: "QuoinArchiveBehind",
@@ -278,7 +278,7 @@ export const ARCHIVE_ALERTS: readonly Alert[] = [
     severity: "warning",
     summary: "writes of {{ $value | humanizeDuration }} are not archived",
     description: "They are lost if all volumes are.",
-    runbook: "operations.md#backups",
+    runbook: "operations/backups.md#what-to-watch",
   },
   {
     name: "QuoinArchiveChainBroken",
@@ -287,7 +287,7 @@ export const ARCHIVE_ALERTS: readonly Alert[] = [
     severity: "critical",
     summary: "writes are missing from the archive",
     description: "No snapshot has begun another chain yet, so a restore ends before the gap.",
-    runbook: "operations.md#backups",
+    runbook: "operations/backups.md#what-to-watch",
   },
   {
     name: "QuoinArchiveFails",
@@ -296,6 +296,6 @@ export const ARCHIVE_ALERTS: readonly Alert[] = [
     severity: "warning",
     summary: "the archive cannot be written",
     description: "The condition ArchiveHealthy and the log of the members say why.",
-    runbook: "operations.md#backups",
+    runbook: "operations/backups.md#what-to-watch",
   },
 ];

@@ -325,6 +325,25 @@ describe("the documents", () => {
     }
   });
 
+  it("show pictures with a text for those who do not see them, and drawings that are readable on light and on dark", () => {
+    const shown = parts.flatMap(({ path, prose }) =>
+      [...prose.matchAll(/!\[([^\]]*)\]\(([^)]+)\)/g)].map(([, text = "", file = ""]) => ({
+        ...{ path, text },
+        file: join(dirname(path), file),
+      })),
+    );
+    const drawings = globSync("docs/images/*.svg", { cwd: repositoryRoot });
+    expect(drawings).to.have.lengthOf.at.least(5);
+    expect(shown.map(({ file }) => file)).to.include.members(drawings);
+    for (const { path, text, file } of shown) {
+      expect(text.length, `${path}: ${file}`).to.be.greaterThan(10);
+    }
+    for (const drawing of drawings) {
+      expect(read(drawing), drawing).to.match(/<title>\S.*<\/title>\n<desc>\S/);
+      expect(read(drawing), drawing).to.include("@media (prefers-color-scheme: dark)").and.include("<text ");
+    }
+  });
+
   it("exist where a source or a configuration names one", () => {
     const files = globSync("**/*.{ts,tsx,mjs,js,proto,yaml,json,sh,service}", {
       cwd: repositoryRoot,

@@ -8,6 +8,7 @@ import { Manual } from "./site/index.ts";
 /** Hand-written documents; `npm run check` compares generated ones with their source. */
 const DOCUMENTS = [
   "install",
+  "packages",
   "quick-start",
   "security",
   "sizing",
@@ -31,6 +32,8 @@ const DOCUMENTS = [
 ].map((name) => `docs/${name}.md`);
 /** Folders whose files are of others, or built. */
 const OF_OTHERS = ["**/node_modules", "site", "packages", "dist"];
+/** The page that says how to pack what is published. */
+const PACKING = "docs/packages.md";
 /** Specs that write pages of their own. */
 const SPECS_OF_PAGES = /^scripts\/(site|tidy|prose)\/.*\.spec\.ts$/;
 /** Words of Kubernetes and Linux that look like names of this project. */
@@ -322,6 +325,18 @@ describe("the documents", () => {
       for (const command of allOf(partsOf(path).prose, /`npm run ([\w:]+)/g)) {
         expect(JSON.parse(read("package.json")).scripts, `${path}: npm run ${command}`).to.have.property(command);
       }
+    }
+  });
+
+  it("say how to get what is in no registry yet, wherever they install it", () => {
+    const needed = /\bnpm install .*quoin|\bnpx quoin (?:start|member)|\bquoin:0\.|\bhelm (?:upgrade --)?install /;
+    const pages = [...new Manual(repositoryRoot).pages(), ...globSync("charts/*/README.md", { cwd: repositoryRoot })];
+    const installing = pages.filter((path) => needed.test(read(path)) && path !== PACKING);
+    expect(installing).to.have.lengthOf.at.least(8);
+    for (const path of installing) {
+      const [link] =
+        /[nN]ot in a registry yet: \[pack it\]\(([^)]+)\)/.exec(read(path).replaceAll(/\s+/g, " "))?.slice(1) ?? [];
+      expect(join(dirname(path), link ?? "none"), path).to.equal(PACKING);
     }
   });
 

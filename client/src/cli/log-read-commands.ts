@@ -1,13 +1,12 @@
 /** `quoinctl log read` and `log tail` */
 
-import { once } from "node:events";
 import { type Command, Option } from "commander";
 import type { Client, LogEvent } from "../index.ts";
 import { bytesDocument } from "./bytes-document.ts";
 import { parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseWaitMs } from "./duration.ts";
-import { streamFormatter } from "./output.ts";
+import { addEventOptions, type EventForms, type EventOptions, handleEvents, wordsBehind } from "./event-output.ts";
 import type { Session } from "./session.ts";
 
 /** The id of a log, given by its id or its name. */
@@ -55,41 +54,46 @@ function addRead(log: Command, session: Session, findLogId: FindLogId): void {
 }
 
 function addTail(log: Command, session: Session, findLogId: FindLogId): void {
-  log
-    .command("tail <LOG>")
-    .description("print events as they come, one per line, until interrupted")
-    .addOption(fromOption("(default: the next one)"))
-    .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
-    .action(
-      async (
-        text: string,
-        { from, limit = Number.POSITIVE_INFINITY }: { readonly from?: number; readonly limit?: number },
-      ) => {
-        const { stdout } = session.terminal;
-        await session.withClient(async (client) => {
-          const logId = await findLogId(client, text);
-          const fromSequence = from ?? (await client.logs.describe(logId)).lastSequence + 1;
-          session.note(`following from sequence ${fromSequence} on`);
-          const formatter = await streamFormatter(session.outputFormat);
-          const textOf = (event: LogEvent) => formatter?.(eventDocument(event)) ?? lineOf(event);
-          let printed = 0;
-          for await (const event of client.logs.tail(logId, { fromSequence })) {
-            // Wait for a slow reader; the member then waits too.
-            if (!stdout.write(textOf(event))) await once(stdout, "drain");
-            printed += 1;
-            if (printed === limit) return;
-          }
-        });
-      },
-    );
+  const command = log
+    .command("tail <LOG> [COMMAND...]")
+    .description("print events as they come, one per line, until interrupted, or run a command for each")
+    .addOption(fromOption("(default: the next one)"));
+  addEventOptions(command, "<LOG>", tailHelp).action(
+    async (text: string, words: readonly string[], options: EventOptions & { readonly from?: number }) => {
+      const command = wordsBehind(session, words);
+      await session.withClient(async (client) => {
+        const logId = await findLogId(client, text);
+        const fromSequence = options.from ?? (await client.logs.describe(logId)).lastSequence + 1;
+        session.note(`following from sequence ${fromSequence} on`);
+        const events = client.logs.tail(logId, { fromSequence });
+        await handleEvents(session, events, formsOf(logId), command, options);
+      });
+    },
+  );
+}
+
+const tailHelp = `
+The command runs once for each event, one after the other. Its environment has QUOIN_EVENT (APPEND), QUOIN_EVENT_LOG
+(the id of the log), QUOIN_EVENT_SEQUENCE, QUOIN_EVENT_TIMESTAMP and QUOIN_EVENT_IDEMPOTENCY_KEY. Its standard input is
+the payload, or the document that -o json or -o yaml would print:
+
+  quoinctl log tail orders -- ./handle-order.sh`;
+
+function formsOf(logId: string): EventForms<LogEvent> {
+  return {
+    document: eventDocument,
+    line: (event) => cellsOf(event).join("  ").trimEnd(),
+    name: ({ sequence }) => `sequence ${sequence}`,
+    variables: ({ sequence, timestampMs, key = "" }) => ({
+      ...{ "": "APPEND", _LOG: logId, _SEQUENCE: sequence },
+      ...{ _TIMESTAMP: new Date(timestampMs).toISOString(), _IDEMPOTENCY_KEY: key },
+    }),
+    value: ({ payload }) => payload,
+  };
 }
 
 function fromOption(fallback: string): Option {
   return new Option("--from <N>", `the first sequence ${fallback}`).argParser(parsePositiveCount);
-}
-
-function lineOf(event: LogEvent): string {
-  return `${cellsOf(event).join("  ").trimEnd()}\n`;
 }
 
 function cellsOf({ sequence, timestampMs, key, payload }: LogEvent): readonly string[] {

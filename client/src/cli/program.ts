@@ -46,7 +46,7 @@ const listingCommand = "__commands";
  */
 export async function run(parameters: readonly string[], terminal: Terminal): Promise<number> {
   const program: Command = new Command("quoinctl");
-  const session = new Session(terminal, () => program.opts<GlobalOptions>());
+  const session = new Session(terminal, parameters, () => program.opts<GlobalOptions>());
   try {
     requireUtf8(parameters, terminal.readCommandLine);
     addGlobalOptions(program, session);

@@ -18,13 +18,16 @@ export interface GlobalOptions extends ConnectionOptions {
 /** One run of quoinctl. */
 export class Session {
   readonly terminal: Terminal;
-  /** Exit code of a command without an error; for `lock run`, that of the program that it ran. */
+  /** The arguments of quoinctl, as given. */
+  readonly parameters: readonly string[];
+  /** Exit code of a command without an error; for `lock run` and others, that of the program that it ran. */
   exitCode: number = exitCodes.done;
   readonly #readOptions: () => GlobalOptions;
 
   /** @param readOptions returns the global options; called after the command line was parsed. */
-  constructor(terminal: Terminal, readOptions: () => GlobalOptions) {
+  constructor(terminal: Terminal, parameters: readonly string[], readOptions: () => GlobalOptions) {
     this.terminal = terminal;
+    this.parameters = parameters;
     this.#readOptions = readOptions;
   }
 

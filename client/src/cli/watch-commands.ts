@@ -1,13 +1,19 @@
 /** `quoinctl watch …` */
 
-import { once } from "node:events";
 import { type Command, Option } from "commander";
 import type { KeyEvent, LockEvent, Watch } from "../index.ts";
 import { parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
+import {
+  addEventOptions,
+  type EventForms,
+  type EventOptions,
+  type Events,
+  handleEvents,
+  wordsBehind,
+} from "./event-output.ts";
 import { type NamePattern, parsePatternArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument } from "./key-document.ts";
-import { streamFormatter } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** Characters of a value that a line shows. */
@@ -21,13 +27,23 @@ Quote the asterisk, because a shell may replace it; at the end of a key, \\* is 
 
   quoinctl watch keys default/greeting
   quoinctl watch keys 'default/config/*' --prev -o json
-  quoinctl watch keys default --from-revision 100 --limit 10`;
+  quoinctl watch keys default --from-revision 100 --limit 10
+  quoinctl watch keys 'default/config/*' -- ./reload.sh
+
+The command runs once for each change, one after the other. Its environment has QUOIN_EVENT (PUT, DELETE or EXPIRE),
+QUOIN_EVENT_NAMESPACE, QUOIN_EVENT_KEY and QUOIN_EVENT_REVISION. Its standard input is the value, or the document that
+-o json or -o yaml would print.`;
 
 const locksHelp = `
 Quote the asterisk, because a shell may replace it; at the end of a name, \\* is an asterisk. Examples:
 
   quoinctl watch locks default/nightly
-  quoinctl watch locks 'default/jobs/*' -o json`;
+  quoinctl watch locks 'default/jobs/*' -o json
+  quoinctl watch locks default/nightly -- sh -c 'echo "$QUOIN_EVENT by $QUOIN_EVENT_OWNER"'
+
+The command runs once for each change, one after the other. Its environment has QUOIN_EVENT (ACQUIRED or RELEASED),
+QUOIN_EVENT_NAMESPACE, QUOIN_EVENT_LOCK, QUOIN_EVENT_REVISION, QUOIN_EVENT_OWNER, QUOIN_EVENT_TOKEN, QUOIN_EVENT_REASON
+and QUOIN_EVENT_MODE. Its standard input is empty, or the document that -o json or -o yaml would print.`;
 
 /** Adds the commands to their group. */
 export function addWatchCommands(watch: Command, session: Session): void {
@@ -35,107 +51,88 @@ export function addWatchCommands(watch: Command, session: Session): void {
   addLocks(watch, session);
 }
 
-interface WatchOptions {
+interface WatchOptions extends EventOptions {
   readonly fromRevision?: number;
-  readonly limit?: number;
 }
 
 function addKeys(watch: Command, session: Session): void {
   addWatch(
     watch,
-    "keys <NAMESPACE[/KEY]>",
-    "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, one per line",
+    "keys",
+    "<NAMESPACE[/KEY]>",
+    "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, or run a command for each",
     keysHelp,
   )
     .option("--prev", "also print the previous value")
     .option("--keys-only", "leave out the values")
-    .action(async (text: string, options: WatchOptions & { readonly prev?: boolean; readonly keysOnly?: boolean }) => {
-      const pattern = parsePatternArgument(text);
-      const { namespace, name, prefix = name } = pattern;
-      const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
-      const showsValues = keysOnly !== true;
-      await session.withClient(async (client) => {
-        const events = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
-        await printEvents(
-          session,
-          events,
-          { pattern, ...options },
-          {
-            nameOf: ({ kv }) => kv.key,
-            document: (event) => keyDocument(namespace, event, showsValues),
-            line: (event) => keyLine(event, showsValues),
-          },
-        );
-      });
-    });
+    .action(
+      async (
+        text: string,
+        words: readonly string[],
+        options: WatchOptions & { readonly prev?: boolean; readonly keysOnly?: boolean },
+      ) => {
+        const command = wordsBehind(session, words);
+        const pattern = parsePatternArgument(text);
+        const { namespace, name, prefix = name } = pattern;
+        const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
+        const showsValues = keysOnly !== true;
+        await session.withClient(async (client) => {
+          const watch = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
+          noteBegin(session, watch, pattern);
+          const events = eventsOf(watch, pattern, ({ kv }) => kv.key);
+          await handleEvents(session, events, keyForms(namespace, showsValues), command, options);
+        });
+      },
+    );
 }
 
 function addLocks(watch: Command, session: Session): void {
   addWatch(
     watch,
-    "locks <NAMESPACE[/LOCK]>",
-    "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, one per line",
+    "locks",
+    "<NAMESPACE[/LOCK]>",
+    "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, or run a command",
     locksHelp,
-  ).action(async (text: string, options: WatchOptions) => {
+  ).action(async (text: string, words: readonly string[], options: WatchOptions) => {
+    const command = wordsBehind(session, words);
     const pattern = parsePatternArgument(text);
     const { namespace, name, prefix: namePrefix = name } = pattern;
     await session.withClient(async (client) => {
-      const events = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
-      await printEvents(
-        session,
-        events,
-        { pattern, ...options },
-        {
-          nameOf: ({ lockKey }) => lockKey,
-          document: (event) => lockDocument(namespace, event),
-          line: lockLine,
-        },
-      );
+      const watch = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
+      noteBegin(session, watch, pattern);
+      const events = eventsOf(watch, pattern, ({ lockKey }) => lockKey);
+      await handleEvents(session, events, lockForms(namespace), command, options);
     });
   });
 }
 
-function addWatch(watch: Command, usage: string, description: string, help: string): Command {
-  return watch
-    .command(usage)
+function addWatch(watch: Command, name: string, argument: string, description: string, help: string): Command {
+  const command = watch
+    .command(`${name} ${argument} [COMMAND...]`)
     .description(description)
-    .addHelpText("after", help)
     .addOption(
       new Option(
         "--from-revision <N>",
         "begin with the first change at or after this revision (default: now)",
       ).argParser(parsePositiveCount),
-    )
-    .addOption(new Option("--limit <N>", "stop after this many changes").argParser(parsePositiveCount));
+    );
+  return addEventOptions(command, argument, help);
 }
 
-/** How an event is printed. */
-interface EventFormat<Event> {
-  readonly nameOf: (event: Event) => string;
-  readonly document: (event: Event) => object;
-  readonly line: (event: Event) => string;
-}
-
-/** Prints events as they come, until the limit. */
-async function printEvents<Event>(
-  session: Session,
-  watch: Watch<Event>,
-  { pattern, limit = Number.POSITIVE_INFINITY }: WatchOptions & { readonly pattern: NamePattern },
-  { nameOf, document, line }: EventFormat<Event>,
-): Promise<void> {
-  const { stdout } = session.terminal;
-  const formatter = await streamFormatter(session.outputFormat);
+function noteBegin<Event>(session: Session, watch: Watch<Event>, pattern: NamePattern): void {
   session.note(`watching ${watchedNames(pattern)} from revision ${watch.revision + 1} on`);
-  let printed = 0;
-  for await (const { events } of watch) {
-    for (const event of events) {
-      if (pattern.name !== undefined && nameOf(event) !== pattern.name) continue;
-      // Wait for a slow reader; the member then waits too.
-      if (!stdout.write(formatter?.(document(event)) ?? `${line(event)}\n`)) await once(stdout, "drain");
-      printed += 1;
-      if (printed === limit) return;
-    }
-  }
+}
+
+/** The events of a watch one by one, without those of other names that begin in the same way. */
+function eventsOf<Event>(watch: Watch<Event>, { name }: NamePattern, nameOf: (event: Event) => string): Events<Event> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      for await (const { events } of watch) {
+        for (const event of events) if (name === undefined || nameOf(event) === name) yield event;
+      }
+    },
+    return: () => watch.return(),
+  };
 }
 
 /** What a watch prints, for people. */
@@ -143,6 +140,29 @@ function watchedNames({ namespace, name, prefix }: NamePattern): string {
   if (name === undefined) return escapeControls(prefix === "" ? `all of ${namespace}` : `${namespace}/${prefix}*`);
   const all = name.endsWith("/") ? ` (to watch all below it: '${namespace}/${name}*')` : "";
   return escapeControls(`only ${namespace}/${name}${all}`);
+}
+
+function keyForms(namespace: string, showsValues: boolean): EventForms<KeyEvent> {
+  return {
+    document: (event) => keyDocument(namespace, event, showsValues),
+    line: (event) => keyLine(event, showsValues),
+    name: ({ kv }) => `${namespace}/${kv.key} at revision ${kv.modRevision}`,
+    variables: ({ type, kv }) => ({ "": type, _NAMESPACE: namespace, _KEY: kv.key, _REVISION: kv.modRevision }),
+    value: ({ kv }) => kv.value,
+  };
+}
+
+function lockForms(namespace: string): EventForms<LockEvent> {
+  return {
+    document: (event) => lockDocument(namespace, event),
+    line: lockLine,
+    name: ({ lockKey, revision }) => `${namespace}/${lockKey} at revision ${revision}`,
+    variables: ({ lockKey, action, owner, reason, mode = "", fencingToken, revision }) => ({
+      ...{ "": action, _NAMESPACE: namespace, _LOCK: lockKey, _REVISION: revision },
+      ...{ _OWNER: owner, _TOKEN: fencingToken, _REASON: reason, _MODE: mode },
+    }),
+    value: () => new Uint8Array(0),
+  };
 }
 
 function keyDocument(namespace: string, { type, kv, previous }: KeyEvent, showsValues: boolean): object {

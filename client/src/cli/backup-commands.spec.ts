@@ -193,6 +193,8 @@ describe("quoinctl backup", () => {
     it("shows bytes, rows and the rate on a terminal", async () => {
       const { err } = await quoinctl(["create", "state", "--key-file", at("key")], { isTTY: true });
       expect(err).to.match(/writing [0-9.]+ (B|KiB), [0-9]+ rows/);
+      const json = await quoinctl(["create", "other", "--key-file", at("key"), "-o", "json"], { isTTY: true });
+      expect(json).to.include({ code: 0, err: "" });
     });
 
     it("removes its draft when interrupted", async () => {
@@ -288,6 +290,8 @@ describe("quoinctl backup", () => {
       expect(JSON.parse(verified.out)).to.deep.include({ index: 10, end_index: 40, objects: 4, entries: 30 });
       const shown = await quoinctl(["verify", "store", ...key()], { isTTY: true });
       expect(shown.err).to.match(/reading \[#*-*\] +[0-9]+% [0-9.]+ KiB, [0-9]+ rows, [0-9]+ entries/);
+      const json = await quoinctl(["verify", "store", ...key(), "-o", "json"], { isTTY: true });
+      expect(json).to.include({ code: 0, err: "" });
     });
 
     it("verify names the damaged object, and how far a restore would reach", async () => {

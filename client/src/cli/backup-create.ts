@@ -72,7 +72,7 @@ async function copy(
   keyRing: KeyRing | undefined,
   write: Write,
 ): Promise<Created> {
-  const progress = new BackupProgress(session.terminal, "writing");
+  const progress = new BackupProgress(session, "writing");
   let arrivedBytes = 0;
   let sizeBytes = 0;
   try {

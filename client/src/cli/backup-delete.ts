@@ -69,7 +69,7 @@ async function proveOther(
   { store, catalog, decryptOptions, signal }: DeletionContext,
   name: string,
 ): Promise<void> {
-  const progress = new BackupProgress(session.terminal, "reading a backup that stays:");
+  const progress = new BackupProgress(session, "reading a backup that stays:");
   let bytes = 0;
   const reading: Pick<BackupStore, "get"> = {
     get: async (object) =>

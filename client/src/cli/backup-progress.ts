@@ -1,7 +1,7 @@
 /** The progress of a backup on one line of a terminal: part, bytes, records, and bytes per second. */
 
 import { formatSize } from "./byte-size.ts";
-import { ProgressLine } from "./progress-line.ts";
+import { ProgressLine, type ProgressPlace } from "./progress-line.ts";
 import type { Terminal } from "./terminal.ts";
 import { bar } from "./transfer-progress.ts";
 
@@ -19,11 +19,11 @@ export class BackupProgress {
   #shownMs = Number.NEGATIVE_INFINITY;
 
   /** @param verb the activity, such as `reading`. */
-  constructor(terminal: Pick<Terminal, "stderr" | "runtime">, verb: string) {
-    this.#line = new ProgressLine(terminal);
-    this.#runtime = terminal.runtime;
+  constructor(place: ProgressPlace, verb: string) {
+    this.#line = new ProgressLine(place);
+    this.#runtime = place.terminal.runtime;
     this.#verb = verb;
-    this.#startMs = terminal.runtime.monotonicMs();
+    this.#startMs = this.#runtime.monotonicMs();
   }
 
   /**

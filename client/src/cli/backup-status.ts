@@ -101,8 +101,8 @@ function explainLeaderless(error: unknown): never {
   );
 }
 
-async function untilEnded({ terminal }: Session, admin: AdminClient, id: string): Promise<BackupRun> {
-  const line = new ProgressLine(terminal);
+async function untilEnded(session: Session, admin: AdminClient, id: string): Promise<BackupRun> {
+  const line = new ProgressLine(session);
   try {
     for (;;) {
       const { run } = await admin.getBackupStatus(id);
@@ -115,7 +115,7 @@ async function untilEnded({ terminal }: Session, admin: AdminClient, id: string)
       }
       if (run.endedMs !== 0) return run;
       line.show(`${phaseOf(run)}: ${run.rows} rows, ${formatSize(run.bytes)}`);
-      await terminal.runtime.sleep(pollPauseMs, undefined);
+      await session.terminal.runtime.sleep(pollPauseMs, undefined);
     }
   } finally {
     line.clear();

@@ -73,7 +73,7 @@ async function verifyFile(
   signal: AbortSignal,
 ): Promise<Verified> {
   const { size } = await stat(file);
-  const progress = new BackupProgress(session.terminal, "reading");
+  const progress = new BackupProgress(session, "reading");
   let bytes = 0;
   try {
     const reading = counted(createReadStream(file, { signal }), (count) => {
@@ -106,7 +106,7 @@ async function verifyStore(
     backup === undefined ? planRestore(catalog, { kind: "latest" }) : selectSnapshot(catalog, backup);
   const { snapshot, segments, end } = chosen;
   const totalBytes = [snapshot, ...segments].reduce((sum, { size }) => sum + size, 0);
-  const progress = new BackupProgress(session.terminal, "reading");
+  const progress = new BackupProgress(session, "reading");
   let bytes = 0;
   const reading: Pick<BackupStore, "get"> = {
     get: async (name, range) => {

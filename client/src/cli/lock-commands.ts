@@ -137,7 +137,7 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
     const target = parseLock(text);
     const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
     const acquisition = await session.withClient(async (client) => {
-      const stopShowing = showWait(session.terminal, client, { target, kind, owner, waitMs: waitMs ?? 0 });
+      const stopShowing = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
       try {
         return await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
       } finally {
@@ -245,7 +245,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
       const { ttl: ttlSeconds, owner = holderLabel(), wait: waitMs, killAfter: killAfterMs } = options;
       const { terminal } = session;
       session.exitCode = await session.withClient(async (client) => {
-        const stopShowing = showWait(terminal, client, { target, kind, owner, waitMs });
+        const stopShowing = showWait(session, client, { target, kind, owner, waitMs });
         const work = (handle: LockHandle) => {
           stopShowing();
           return runWithLock(terminal, handle, { words, killAfterMs });

@@ -3,8 +3,7 @@
 import type { Client, LockWait } from "../index.ts";
 import { formatMilliseconds } from "./duration.ts";
 import type { LockKind, LockTarget, ShownLock } from "./lock-kinds.ts";
-import { ProgressLine } from "./progress-line.ts";
-import type { Terminal } from "./terminal.ts";
+import { ProgressLine, type ProgressPlace, showsProgress } from "./progress-line.ts";
 
 /** The request that waits. */
 export interface WaitingRequest {
@@ -26,13 +25,10 @@ const toleranceMs = 5_000;
  *
  * @param client closed only after the returned function was called.
  */
-export function showWait(
-  { stderr, runtime }: Pick<Terminal, "stderr" | "runtime">,
-  client: Client,
-  request: WaitingRequest,
-): () => void {
-  if (stderr.isTTY !== true || request.waitMs === 0) return () => undefined;
-  const line = new ProgressLine({ stderr });
+export function showWait(place: ProgressPlace, client: Client, request: WaitingRequest): () => void {
+  if (!showsProgress(place) || request.waitMs === 0) return () => undefined;
+  const { runtime } = place.terminal;
+  const line = new ProgressLine(place);
   const ended = new AbortController();
   const untilMs = runtime.monotonicMs() + request.waitMs;
   const watch = async () => {

@@ -100,15 +100,15 @@ function addRemove(member: Command, session: Session): void {
 
 /** Retries while a member is not ready, until the time is up; then raises the last refusal. */
 async function promoteWhenReady(
-  { terminal }: Session,
+  session: Session,
   admin: AdminClient,
   members: readonly MemberSlot[],
   { ifConfigIndex, wait }: ChangeOptions & { readonly wait: number },
 ): Promise<ChangeResult> {
   const { QuoinError } = await import("../index.ts");
-  const { runtime } = terminal;
+  const { runtime } = session.terminal;
   const untilMs = runtime.monotonicMs() + wait;
-  const line = new ProgressLine(terminal);
+  const line = new ProgressLine(session);
   try {
     for (;;) {
       try {

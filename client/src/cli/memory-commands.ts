@@ -145,7 +145,7 @@ function addWrite(memory: Command, session: Session): void {
         const data = await readValue(session.terminal, { argument, text: given, file }, maxRegionBytes);
         const { regionId, version } = await session.withClient(async (client) => {
           const id = await findRegionId(client, namespace, name);
-          const written = await withTransferProgress(session.terminal, "writing", (onProgress) =>
+          const written = await withTransferProgress(session, "writing", (onProgress) =>
             client.memory.open(namespace, id).writeAt(offset, data, { ...conditions(options), onProgress }),
           );
           return { regionId: id, version: written };
@@ -209,7 +209,7 @@ async function readRegion(
 ): Promise<Uint8Array> {
   const region = client.memory.open(namespace, regionId);
   const wanted = length ?? Math.max(0, (await region.size()) - offset);
-  return withTransferProgress(session.terminal, "reading", (onProgress) =>
+  return withTransferProgress(session, "reading", (onProgress) =>
     region.readAt(offset, wanted, { mixed, onProgress }),
   );
 }

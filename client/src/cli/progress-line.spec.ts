@@ -1,10 +1,12 @@
 import { Writable } from "node:stream";
 import { expect } from "chai";
+import { FakeRuntime } from "../../test/index.ts";
+import type { OutputFormat } from "./output.ts";
 import { ProgressLine } from "./progress-line.ts";
 
 const erase = "\r\u001b[K";
 
-function lineOn(terminal: { readonly isTTY?: boolean; readonly columns?: number }) {
+function lineOn(shown: { readonly isTTY?: boolean; readonly columns?: number }, outputFormat: OutputFormat = "table") {
   const chunks: string[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -12,7 +14,8 @@ function lineOn(terminal: { readonly isTTY?: boolean; readonly columns?: number 
       done();
     },
   });
-  return { chunks, line: new ProgressLine({ stderr: Object.assign(stream, terminal) }) };
+  const terminal = { stderr: Object.assign(stream, shown), runtime: new FakeRuntime() };
+  return { chunks, line: new ProgressLine({ terminal, outputFormat }) };
 }
 
 describe("a progress line", () => {
@@ -32,10 +35,11 @@ describe("a progress line", () => {
     expect(chunks).to.deep.equal([`${erase}12345`, `${erase}1234…`]);
   });
 
-  it("is empty if the output is not a terminal", () => {
-    const { chunks, line } = lineOn({});
-    line.show("one");
-    line.clear();
-    expect(chunks).to.deep.equal([]);
+  it("is empty if the output is not a terminal, or is for programs", () => {
+    for (const { chunks, line } of [lineOn({}), lineOn({ isTTY: true }, "json"), lineOn({ isTTY: true }, "yaml")]) {
+      line.show("one");
+      line.clear();
+      expect(chunks).to.deep.equal([]);
+    }
   });
 });

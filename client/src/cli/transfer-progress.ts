@@ -1,8 +1,7 @@
-/** A progress bar on the standard error for transfers of several calls; nothing if that is not a terminal. */
+/** A progress bar on the standard error for transfers of several calls. */
 
 import { formatSize } from "./byte-size.ts";
-import { ProgressLine } from "./progress-line.ts";
-import type { Terminal } from "./terminal.ts";
+import { ProgressLine, type ProgressPlace } from "./progress-line.ts";
 
 const barCharacters = 30;
 
@@ -13,11 +12,11 @@ const barCharacters = 30;
  * @param transfer reports its progress in bytes.
  */
 export async function withTransferProgress<Result>(
-  terminal: Pick<Terminal, "stderr">,
+  place: ProgressPlace,
   verb: string,
   transfer: (onProgress: (doneBytes: number, totalBytes: number) => void) => Promise<Result>,
 ): Promise<Result> {
-  const line = new ProgressLine(terminal);
+  const line = new ProgressLine(place);
   try {
     return await transfer((done, total) => {
       if (total > 0) line.show(`${verb} ${bar(done / total)} ${formatSize(done)} of ${formatSize(total)}`);

@@ -9,8 +9,8 @@ export type Rules = "all" | "colors";
 /** The rules about colors that axe applies by default. */
 const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 const OPTIONS: Readonly<Record<Rules, axe.RunOptions>> = {
-  all: {},
-  colors: { runOnly: { type: "rule", values: COLOR_RULES } },
+  all: { resultTypes: ["violations"] },
+  colors: { runOnly: { type: "rule", values: COLOR_RULES }, resultTypes: ["violations"] },
 };
 
 /** Returns a line for each violation, with the first places that it concerns. */

@@ -3,7 +3,8 @@
  * these tests are skipped.
  *
  * `QUOIN_CONSOLE_KEYS` is the number of keys of the namespace with many keys, at least 1,300; 1,000,000 takes some minutes to write.
- * `QUOIN_PICTURES` is a directory for pictures of the pages, as `npm run docs:pictures` makes them for the manual.
+ * `QUOIN_PICTURES` is a directory for pictures of the pages, as `npm run docs:pictures` makes them for the manual. Its
+ * directory `pages` gets a picture of every page at several widths, for whoever changes the look.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +15,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { type ClusterMember, ClusterUnderTest, until } from "../../node/test/harness/index.ts";
 import { buildConsole } from "../scripts/index.ts";
-import { accessibilityViolations } from "./accessibility.ts";
+import { accessibilityViolations, type Rules } from "./accessibility.ts";
 import { type ColorScheme, findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
 import {
   createUser,
@@ -27,16 +28,18 @@ import {
   SHOP,
   withCustomers,
 } from "./example-data.ts";
+import { layoutProblems, resize, WIDTHS } from "./layout.ts";
 import { PathProxy } from "./path-proxy.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
 import { submit } from "./submit.ts";
 
 const FLAGS = ["--mail-to-log", "--rate-limit", "grpc=0"];
 const SETUP_MS = 15 * 60_000;
-const TEST_MS = 180_000;
 /** By default two folders, and more than two pages. */
 const MANY_KEYS = Number(process.env.QUOIN_CONSOLE_KEYS ?? 1_300);
 const PICTURES = process.env.QUOIN_PICTURES;
+/** Pictures wait for lines with many points. */
+const TEST_MS = PICTURES === undefined ? 180_000 : 420_000;
 
 /** The upper part of the page has everything that a picture shows. */
 const PICTURE = { x: 0, y: 0, width: 1_360, height: 700 };
@@ -167,17 +170,17 @@ describe("the console in a browser", function () {
     return page.getByRole("main");
   }
 
-  for (const [scheme, rules] of [
-    ["light", "all"],
+  for (const [scheme, rules, widths] of [
+    ["light", "all", WIDTHS],
     // Only colors differ from the other scheme.
-    ["dark", "colors"],
+    ["dark", "colors", WIDTHS.slice(-1)],
   ] as const) {
     it(`shows every page, accessible and within its policy, in ${scheme}`, async () => {
       const member = await cluster.follower();
       await openStream(member);
       const page = await open(scheme, member);
       await page.getByRole("button", { name: "Sign in" }).waitFor();
-      expect(await accessibilityViolations(page, rules), "sign-in").to.deep.equal([]);
+      const problems = await problemsAt(page, "sign-in", widths, rules);
       await signInByKey(page, cluster.secrets.apiKey);
       for (const { name, route, shows } of VIEWS) {
         await show(page, route);
@@ -189,10 +192,25 @@ describe("the console in a browser", function () {
           await main(page).getByRole("link", { name: "orders" }).click();
           await main(page).getByText("tea pot").waitFor();
         }
-        expect(await accessibilityViolations(page, rules), name).to.deep.equal([]);
+        problems.push(...(await problemsAt(page, name, widths, rules)));
         await takePicture(page, `${name}-${scheme}`);
       }
+      expect(problems).to.deep.equal([]);
     });
+  }
+
+  /** What is wrong with a page at these widths, the last of which stays. Takes a picture of each. */
+  async function problemsAt(page: Page, name: string, widths: readonly number[], rules: Rules): Promise<string[]> {
+    const problems: string[] = [];
+    for (const width of widths) {
+      await resize(page, width);
+      const found = [...(await layoutProblems(page)), ...(await accessibilityViolations(page, rules))];
+      problems.push(...found.map((problem) => `${name} at ${width} pixels: ${problem}`));
+      if (PICTURES !== undefined) {
+        await page.screenshot({ path: path.join(PICTURES, "pages", `${name}-${width}.png`) });
+      }
+    }
+    return problems;
   }
 
   async function takePicture(page: Page, name: string): Promise<void> {

@@ -1,6 +1,8 @@
-/** The pages, the state of the connection, and the signed-in user. */
+/** The pages, the state of the connection, and the signed-in user. In a narrow window it is folded to one line. */
 
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { isReachable } from "../api/index.ts";
 import { formatRoute } from "../router/index.ts";
 import { type SessionUser, signOut } from "../session/index.ts";
@@ -15,8 +17,12 @@ export interface NavigationProps {
 }
 
 export function Navigation({ user, current }: NavigationProps): JSX.Element {
+  const isOpen = useSignal(false);
+  useEffect(() => {
+    isOpen.value = false;
+  }, [current.name]);
   return (
-    <header class="navigation">
+    <header class={isOpen.value ? "navigation" : "navigation folded"}>
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the page
       </button>
@@ -24,6 +30,16 @@ export function Navigation({ user, current }: NavigationProps): JSX.Element {
         <Mark />
         Quoin
       </p>
+      <span class="fold">
+        <Button
+          isExpanded={isOpen.value}
+          onClick={() => {
+            isOpen.value = !isOpen.value;
+          }}
+        >
+          Menu
+        </Button>
+      </span>
       <nav aria-label="Pages">
         <ul>
           {pagesOf(user).map((page) => (

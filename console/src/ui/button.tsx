@@ -12,6 +12,8 @@ export interface ButtonProps {
   /** What it does, if its content does not say that. */
   readonly label?: string;
   readonly isPressed?: boolean;
+  /** Whether what it unfolds is shown; absent = it unfolds nothing. */
+  readonly isExpanded?: boolean;
 }
 
 export function Button({
@@ -22,6 +24,7 @@ export function Button({
   isDisabled = false,
   label,
   isPressed,
+  isExpanded,
 }: ButtonProps): JSX.Element {
   return (
     <button
@@ -32,6 +35,7 @@ export function Button({
       aria-label={label}
       title={label}
       aria-pressed={isPressed}
+      aria-expanded={isExpanded}
     >
       {children}
     </button>

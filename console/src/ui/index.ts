@@ -12,6 +12,7 @@ export { Glyph } from "./glyph.tsx";
 export { ListEnd } from "./list-end.tsx";
 export { emptyText, LiveState } from "./live-state.tsx";
 export { Meter } from "./meter.tsx";
+export { Panel } from "./panel.tsx";
 export { Problem } from "./problem.tsx";
 export { Properties } from "./properties.tsx";
 export { SearchField } from "./search-field.tsx";

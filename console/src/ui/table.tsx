@@ -1,4 +1,7 @@
-/** A table of data with a fixed layout, so that new rows move no column. */
+/**
+ * A table of data with a fixed layout, so that new rows move no column. Where its columns do not fit, it scrolls within
+ * its area, and the first column, which names the row, stays in view.
+ */
 
 import type { ComponentChildren, JSX } from "preact";
 
@@ -6,8 +9,8 @@ export interface Column {
   readonly name: string;
   /** Numbers are aligned at their right. */
   readonly isNumber?: boolean;
-  /** Share of the width, such as `30%` or `8rem`. */
-  readonly width?: string;
+  /** Its least width in pixels: that of its name and its usual content. What is left is divided in proportion. */
+  readonly width: number;
   /** Whether only screen readers read the name. */
   readonly isNameHidden?: boolean;
 }
@@ -26,11 +29,11 @@ export function Table({ caption, columns, children, empty }: TableProps): JSX.El
   return (
     // The area scrolls, so the keyboard must reach it.
     <section class="table-area" tabindex={0} aria-label={caption}>
-      <table class="table">
+      <table class="table" style={{ minWidth: `${columns.reduce((sum, { width }) => sum + width, 0)}px` }}>
         <caption class="hidden">{caption}</caption>
         <colgroup>
           {columns.map(({ name, width }) => (
-            <col key={name} style={width === undefined ? undefined : { width }} />
+            <col key={name} style={{ width: `${width}px` }} />
           ))}
         </colgroup>
         <thead>

@@ -11,13 +11,13 @@ import { CreateApiKeyDialog, CreatedApiKeyDialog } from "./api-key-dialogs.tsx";
 
 const POLL_MS = 30_000;
 const COLUMNS = [
-  { name: "Name", width: "24%" },
-  { name: "Prefix", width: "15%" },
-  { name: "State", width: "10%" },
-  { name: "Last used", width: "13%" },
-  { name: "Created", width: "15%" },
-  { name: "Expires", width: "15%" },
-  { name: "Actions", width: "8%", isNameHidden: true },
+  { name: "Name", width: 180 },
+  { name: "Prefix", width: 124 },
+  { name: "State", width: 84 },
+  { name: "Last used", width: 104 },
+  { name: "Created", width: 136 },
+  { name: "Expires", width: 136 },
+  { name: "Actions", width: 92, isNameHidden: true },
 ];
 
 export interface ApiKeyListProps {

@@ -12,12 +12,12 @@ import { CreateUserDialog, EditUserDialog } from "./user-dialogs.tsx";
 
 const POLL_MS = 30_000;
 const COLUMNS = [
-  { name: "E-mail", width: "26%" },
-  { name: "Role", width: "9%" },
-  { name: "State", width: "10%" },
-  { name: "Namespaces", width: "17%" },
-  { name: "Created", width: "15%" },
-  { name: "Actions", width: "23%", isNameHidden: true },
+  { name: "E-mail", width: 200 },
+  { name: "Role", width: 76 },
+  { name: "State", width: 96 },
+  { name: "Namespaces", width: 140 },
+  { name: "Created", width: 136 },
+  { name: "Actions", width: 268, isNameHidden: true },
 ];
 const TONES: Readonly<Record<User["status"], Tone>> = { active: "good", unverified: "warning", disabled: "bad" };
 

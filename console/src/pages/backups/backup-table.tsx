@@ -6,12 +6,12 @@ import { countText, instantText, sizeText } from "../../text/index.ts";
 import { Table } from "../../ui/index.ts";
 
 const COLUMNS = [
-  { name: "Restores from (UTC)", width: "20%" },
-  { name: "Until (UTC)", width: "20%" },
-  { name: "Revisions", width: "18%", isNumber: true },
-  { name: "Snapshot", width: "12%", isNumber: true },
-  { name: "Archive", width: "18%", isNumber: true },
-  { name: "Id", width: "12%" },
+  { name: "Restores from (UTC)", width: 148 },
+  { name: "Until (UTC)", width: 148 },
+  { name: "Revisions", width: 120, isNumber: true },
+  { name: "Snapshot", width: 88, isNumber: true },
+  { name: "Archive", width: 168, isNumber: true },
+  { name: "Id", width: 96 },
 ];
 
 export interface BackupTableProps {

@@ -8,11 +8,11 @@ import { Chip, Table, type Tone } from "../../ui/index.ts";
 import { isDamaged, type MemberBackupState } from "./backup-state.ts";
 
 const COLUMNS = [
-  { name: "Member", width: "14%" },
-  { name: "Archive", width: "12%" },
-  { name: "Last backup", width: "34%" },
-  { name: "Next snapshot", width: "18%" },
-  { name: "Last verification", width: "22%" },
+  { name: "Member", width: 96 },
+  { name: "Archive", width: 96 },
+  { name: "Last backup", width: 260 },
+  { name: "Next snapshot", width: 116 },
+  { name: "Last verification", width: 180 },
 ];
 const PHASES: Readonly<Record<string, readonly [tone: Tone, text: string]>> = {
   BACKUP_PENDING: ["neutral", "waiting"],

@@ -14,10 +14,10 @@ import { LogPanel } from "./log-panel.tsx";
 
 const POLL_MS = 10_000;
 const COLUMNS = [
-  { name: "Log", width: "36%" },
-  { name: "Events", width: "18%", isNumber: true },
-  { name: "Last sequence", width: "26%", isNumber: true },
-  { name: "Size", width: "20%", isNumber: true },
+  { name: "Log", width: 140 },
+  { name: "Events", width: 84, isNumber: true },
+  { name: "Last sequence", width: 112, isNumber: true },
+  { name: "Size", width: 88, isNumber: true },
 ];
 
 export function EventLogsPage({ user, route }: PageProps): JSX.Element {

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { deleteLog, type EventLog } from "../../api/index.ts";
 import { countText, instantText, sizeText } from "../../text/index.ts";
-import { Button, CopyButton, FormDialog, Glyph, Properties } from "../../ui/index.ts";
+import { Button, CopyButton, FormDialog, Panel, Properties } from "../../ui/index.ts";
 import { AppendForm } from "./append-form.tsx";
 import { LogDialog } from "./log-dialog.tsx";
 import { LOG_SETTING_FIELDS } from "./log-settings.ts";
@@ -25,14 +25,12 @@ export function LogPanel({ log, isWritable, isManageable, onClose, onChanged }: 
     dialog.value = null;
   };
   return (
-    <section class="panel" aria-label={`Event log ${log.name}`}>
-      <header class="panel-head">
-        <h2 class="mono">{log.name}</h2>
-        <CopyButton text={log.log_id} label="Copy the id of the log" />
-        <Button kind="quiet" label="Close" onClick={onClose}>
-          <Glyph name="close" />
-        </Button>
-      </header>
+    <Panel
+      label={`Event log ${log.name}`}
+      title={<span class="mono">{log.name}</span>}
+      tools={<CopyButton text={log.log_id} label="Copy the id of the log" />}
+      onClose={onClose}
+    >
       <p class="muted mono panel-id">{log.log_id}</p>
       <Properties
         items={[
@@ -84,7 +82,7 @@ export function LogPanel({ log, isWritable, isManageable, onClose, onChanged }: 
           <p>This deletes the log with all of its {countText(log.event_count)} events, at once and for good.</p>
         </FormDialog>
       )}
-    </section>
+    </Panel>
   );
 }
 

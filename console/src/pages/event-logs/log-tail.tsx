@@ -63,7 +63,7 @@ export function LogTail({ log }: { readonly log: EventLog }): JSX.Element {
         />
       </div>
       <Problem message={error.value?.message} />
-      <ol class="events">
+      <ol class="events" tabindex={0}>
         {events.value.toReversed().map((event) => (
           <Event key={event.sequence} event={event} />
         ))}

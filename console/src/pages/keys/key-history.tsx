@@ -99,7 +99,7 @@ function Difference({ before, after }: { readonly before: string; readonly after
           .map((text) => ({ kind: "added" as const, text }))
       : lineDifference(formattedValue(old, form), formattedValue(fresh, form));
   return (
-    <pre class="difference">
+    <pre class="difference" tabindex={0}>
       {lines.map(({ kind, text }, at) => (
         <span key={at} class={`difference-${kind}`} data-value>
           {`${MARKS[kind]}${text}\n`}

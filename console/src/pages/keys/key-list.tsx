@@ -22,10 +22,10 @@ const POLL_MS = 10_000;
 const FIRST_PAGE_KEYS = 200;
 const PAGE_KEYS = 1_000;
 const COLUMNS = [
-  { name: "Key", width: "56%" },
-  { name: "Revision", width: "16%", isNumber: true },
-  { name: "Version", width: "12%", isNumber: true },
-  { name: "Expires in", width: "16%", isNumber: true },
+  { name: "Key", width: 180 },
+  { name: "Revision", width: 92, isNumber: true },
+  { name: "Version", width: 80, isNumber: true },
+  { name: "Expires in", width: 104, isNumber: true },
 ];
 
 export function KeyList({ namespace, prefix, chosen, changes }: KeyListProps): JSX.Element {

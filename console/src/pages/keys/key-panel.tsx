@@ -8,7 +8,7 @@ import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
 import { concernsKey, deleteKey, getKey, keyStreamPath, type ServerSentEvent } from "../../api/index.ts";
 import { useEventStream, usePolled } from "../../live/index.ts";
-import { Button, Choice, CopyButton, FormDialog, Glyph, Problem } from "../../ui/index.ts";
+import { Button, Choice, CopyButton, FormDialog, Panel, Problem } from "../../ui/index.ts";
 import { KeyHistory } from "./key-history.tsx";
 import { KeyProperties } from "./key-properties.tsx";
 import { KeyValueView } from "./key-value-view.tsx";
@@ -55,14 +55,12 @@ export function KeyPanel({ namespace, name, isWritable, onClose, onChanged }: Ke
     await refresh();
   };
   return (
-    <section class="panel" aria-label={`Key ${name}`}>
-      <header class="panel-head">
-        <h2 class="mono">{name}</h2>
-        <CopyButton text={name} label="Copy the key" />
-        <Button kind="quiet" label="Close" onClick={onClose}>
-          <Glyph name="close" />
-        </Button>
-      </header>
+    <Panel
+      label={`Key ${name}`}
+      title={<span class="mono">{name}</span>}
+      tools={<CopyButton text={name} label="Copy the key" />}
+      onClose={onClose}
+    >
       {error !== undefined && <Problem message={isGone ? "The key does not exist." : error.message} />}
       {value !== undefined && <KeyProperties kv={value} isLive={state.value === "open"} isGone={isGone} />}
       <div class="bar">
@@ -130,6 +128,6 @@ export function KeyPanel({ namespace, name, isWritable, onClose, onChanged }: Ke
           <p>The key is deleted only if nothing has changed it since revision {value.modRevision}.</p>
         </FormDialog>
       )}
-    </section>
+    </Panel>
   );
 }

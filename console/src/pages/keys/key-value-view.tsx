@@ -29,7 +29,13 @@ export function KeyValueView({ value }: { readonly value: string }): JSX.Element
         }}
       />
       {isCut && <p class="hint">The first {SHOWN_BYTES_MAX / 1_024} KiB of the value.</p>}
-      {form === "hex" ? <HexDump bytes={bytes} /> : <pre class="value-text">{formattedValue(bytes, form)}</pre>}
+      {form === "hex" ? (
+        <HexDump bytes={bytes} />
+      ) : (
+        <pre class="value-text" tabindex={0}>
+          {formattedValue(bytes, form)}
+        </pre>
+      )}
     </div>
   );
 }
@@ -39,5 +45,9 @@ function HexDump({ bytes }: { readonly bytes: Uint8Array }): JSX.Element {
   const text = hexLines(bytes)
     .map((line) => `${line.offset}  ${line.bytes.join(" ").padEnd(width)}  ${line.text}`)
     .join("\n");
-  return <pre class="value-text">{text === "" ? "(empty)" : text}</pre>;
+  return (
+    <pre class="value-text" tabindex={0}>
+      {text === "" ? "(empty)" : text}
+    </pre>
+  );
 }

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import type { Lock, LockHold } from "../../api/index.ts";
 import { mayAdminister, mayWrite, type SessionUser } from "../../session/index.ts";
 import { agoText, countdownText, countText, durationText } from "../../text/index.ts";
-import { Button, Chip, Glyph, Properties } from "../../ui/index.ts";
+import { Button, Chip, Panel, Properties } from "../../ui/index.ts";
 import { AcquireDialog } from "./acquire-dialog.tsx";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
@@ -34,14 +34,12 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
   const forced = useSignal<LockHold | null>(null);
   const hidden = lock.holderCount - lock.holders.length;
   return (
-    <section class="panel" aria-label={`Lock ${lock.name}`}>
-      <header class="panel-head">
-        <h2 class="mono">{lock.name}</h2>
-        <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
-        <Button kind="quiet" label="Close" onClick={onClose}>
-          <Glyph name="close" />
-        </Button>
-      </header>
+    <Panel
+      label={`Lock ${lock.name}`}
+      title={<span class="mono">{lock.name}</span>}
+      tools={<Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>}
+      onClose={onClose}
+    >
       <Properties
         items={[
           ["Kind", lock.rw ? "read-write" : "exclusive"],
@@ -144,7 +142,7 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
           }}
         />
       )}
-    </section>
+    </Panel>
   );
 }
 

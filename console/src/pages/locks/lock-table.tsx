@@ -19,13 +19,13 @@ export interface LockTableProps {
 
 /** Beside the panel of a lock, which shows them, there is no room for some columns. */
 const COLUMNS = [
-  { name: "Lock", width: "26%", isEssential: true },
-  { name: "Kind", width: "96px", isEssential: false },
-  { name: "State", width: "104px", isEssential: true },
-  { name: "Holder", width: "26%", isEssential: true },
-  { name: "Token", width: "12%", isEssential: false, isNumber: true },
-  { name: "Time left", width: "132px", isEssential: true },
-  { name: "Waiting", width: "74px", isEssential: true, isNumber: true },
+  { name: "Lock", width: 170, isEssential: true },
+  { name: "Kind", width: 92, isEssential: false },
+  { name: "State", width: 100, isEssential: true },
+  { name: "Holder", width: 170, isEssential: true },
+  { name: "Token", width: 92, isEssential: false, isNumber: true },
+  { name: "Time left", width: 132, isEssential: true },
+  { name: "Waiting", width: 76, isEssential: true, isNumber: true },
 ];
 
 export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTableProps): JSX.Element {

@@ -14,10 +14,10 @@ import { RegionPanel } from "./region-panel.tsx";
 
 const POLL_MS = 10_000;
 const COLUMNS = [
-  { name: "Region", width: "44%" },
-  { name: "Size", width: "18%", isNumber: true },
-  { name: "Version", width: "18%", isNumber: true },
-  { name: "Changed", width: "20%", isNumber: true },
+  { name: "Region", width: 150 },
+  { name: "Size", width: 80, isNumber: true },
+  { name: "Version", width: 80, isNumber: true },
+  { name: "Changed", width: 104, isNumber: true },
 ];
 
 export function MemoryPage({ user, route }: PageProps): JSX.Element {

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { type MemoryRegion, readMemory } from "../../api/index.ts";
 import { usePolled } from "../../live/index.ts";
 import { bytesOfBase64, countText, hexLines, instantText, sizeText } from "../../text/index.ts";
-import { Button, CopyButton, emptyText, Glyph, LiveState, Properties, SearchField } from "../../ui/index.ts";
+import { Button, CopyButton, emptyText, Glyph, LiveState, Panel, Properties, SearchField } from "../../ui/index.ts";
 import { memoryPage, offsetOf, PAGE_BYTES } from "./memory-page-range.ts";
 import { FreeDialog, ResizeDialog, WriteDialog } from "./region-dialogs.tsx";
 
@@ -45,14 +45,12 @@ export function RegionPanel({ namespace, region, isWritable, onClose, onChanged 
     dialog.value = null;
   };
   return (
-    <section class="panel" aria-label={`Memory region ${region.label || regionId}`}>
-      <header class="panel-head">
-        <h2>{region.label || <span class="mono">{regionId}</span>}</h2>
-        <CopyButton text={regionId} label="Copy the id of the region" />
-        <Button kind="quiet" label="Close" onClick={onClose}>
-          <Glyph name="close" />
-        </Button>
-      </header>
+    <Panel
+      label={`Memory region ${region.label || regionId}`}
+      title={region.label || <span class="mono">{regionId}</span>}
+      tools={<CopyButton text={regionId} label="Copy the id of the region" />}
+      onClose={onClose}
+    >
       <p class="muted mono panel-id">{regionId}</p>
       <Properties
         items={[
@@ -124,7 +122,7 @@ export function RegionPanel({ namespace, region, isWritable, onClose, onChanged 
           onClose={close}
         />
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -134,5 +132,9 @@ function Bytes({ bytes, offset }: { readonly bytes: Uint8Array; readonly offset:
     (line) => `${line.offset}  ${line.bytes.join(" ").padEnd(3 * HEX - 1)}  ${line.text}`,
   );
   const missing = PAGE_BYTES / HEX - lines.length;
-  return <pre class="value-text hex-page">{[...lines, ...Array.from({ length: missing }, () => "")].join("\n")}</pre>;
+  return (
+    <pre class="value-text hex-page" tabindex={0}>
+      {[...lines, ...Array.from({ length: missing }, () => "")].join("\n")}
+    </pre>
+  );
 }

@@ -7,7 +7,11 @@ import { PageHead } from "../../page/index.ts";
 import { Chip, emptyText, LiveState, Table } from "../../ui/index.ts";
 
 const POLL_MS = 10_000;
-const COLUMNS = [{ name: "Member", width: "12rem" }, { name: "Role", width: "12rem" }, { name: "HTTP address" }];
+const COLUMNS = [
+  { name: "Member", width: 140 },
+  { name: "Role", width: 110 },
+  { name: "HTTP address", width: 220 },
+];
 
 export function ClusterMembers(): JSX.Element {
   const { loaded, refresh } = usePolled((signal) => getCluster({ signal }), POLL_MS, []);

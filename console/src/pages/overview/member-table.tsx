@@ -13,18 +13,18 @@ export interface MemberTableProps {
 }
 
 const COLUMNS = [
-  { name: "Member", width: "92px" },
-  { name: "State", width: "96px" },
-  { name: "Lag", width: "64px", isNumber: true },
-  { name: "Requests/s", width: "22%" },
-  { name: "Latency p99", width: "22%" },
-  { name: "Loop delay", width: "92px", isNumber: true },
-  { name: "CPU", width: "56px", isNumber: true },
-  { name: "Memory", width: "80px", isNumber: true },
-  { name: "Data", width: "80px", isNumber: true },
-  { name: "Disk free", width: "80px", isNumber: true },
-  { name: "Version", width: "68px" },
-  { name: "Actions", width: "122px", isNameHidden: true },
+  { name: "Member", width: 92 },
+  { name: "State", width: 96 },
+  { name: "Lag", width: 62, isNumber: true },
+  { name: "Requests/s", width: 136 },
+  { name: "Latency p99", width: 136 },
+  { name: "Loop delay", width: 92, isNumber: true },
+  { name: "CPU", width: 56, isNumber: true },
+  { name: "Memory", width: 82, isNumber: true },
+  { name: "Data", width: 82, isNumber: true },
+  { name: "Disk free", width: 82, isNumber: true },
+  { name: "Version", width: 68 },
+  { name: "Actions", width: 124, isNameHidden: true },
 ];
 const PERCENT = 100;
 const MICROSECONDS = 1_000;

@@ -15,11 +15,11 @@ const SHARE_MIN = 0.01;
 const PERCENT = 100;
 const DAY_MS = 86_400_000;
 const COLUMNS = [
-  { name: "Namespace", width: "22%" },
-  { name: "Quota", width: "20%" },
-  { name: "Used", width: "14%", isNumber: true },
-  { name: "Limit", width: "14%", isNumber: true },
-  { name: "Share", width: "30%" },
+  { name: "Namespace", width: 140 },
+  { name: "Quota", width: 124 },
+  { name: "Used", width: 92, isNumber: true },
+  { name: "Limit", width: 92, isNumber: true },
+  { name: "Share", width: 160 },
 ];
 
 export interface QuotaRow extends Quota {

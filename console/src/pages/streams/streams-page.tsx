@@ -12,13 +12,13 @@ import { Chip, emptyText, ListEnd, Select, Table } from "../../ui/index.ts";
 const POLL_MS = 10_000;
 const MEMBERS_POLL_MS = 60_000;
 const COLUMNS = [
-  { name: "User", width: "24%" },
-  { name: "Watches", width: "10%" },
-  { name: "Namespace", width: "14%" },
-  { name: "Prefix or log", width: "22%" },
-  { name: "Open for", width: "10%", isNumber: true },
-  { name: "Delivered", width: "10%", isNumber: true },
-  { name: "Behind", width: "10%", isNumber: true },
+  { name: "User", width: 190 },
+  { name: "Watches", width: 84 },
+  { name: "Namespace", width: 112 },
+  { name: "Prefix or log", width: 160 },
+  { name: "Open for", width: 88, isNumber: true },
+  { name: "Delivered", width: 96, isNumber: true },
+  { name: "Behind", width: 110, isNumber: true },
 ];
 
 export function StreamsPage({ user, route }: PageProps): JSX.Element {

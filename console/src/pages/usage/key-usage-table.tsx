@@ -13,10 +13,10 @@ export interface NamedUsage {
 }
 
 const COLUMNS = [
-  { name: "API key", width: "49%" },
-  { name: "Requests", width: "17%", isNumber: true },
-  { name: "Events appended", width: "17%", isNumber: true },
-  { name: "Bytes appended", width: "17%", isNumber: true },
+  { name: "API key", width: 180 },
+  { name: "Requests", width: 96, isNumber: true },
+  { name: "Events appended", width: 140, isNumber: true },
+  { name: "Bytes appended", width: 132, isNumber: true },
 ];
 
 export function KeyUsageTable({ loaded }: { readonly loaded: Loaded<NamedUsage> }): JSX.Element {

@@ -17,7 +17,7 @@ const QUOTAS = [
   ["event_bytes", "Event bytes"],
   ["event_logs", "Event logs"],
 ] as const;
-const COLUMNS = [{ name: "Namespace", width: "16%" }, ...QUOTAS.map(([, name]) => ({ name, width: "12%" }))];
+const COLUMNS = [{ name: "Namespace", width: 130 }, ...QUOTAS.map(([, name]) => ({ name, width: 96 }))];
 
 export function NamespaceUsage({ loaded }: { readonly loaded: Loaded<NamedUsage> }): JSX.Element {
   const rows = loaded.value?.usage.namespaces ?? [];

@@ -66,7 +66,7 @@ export function UsagePage({ user }: PageProps): JSX.Element {
         <h2>Totals of the period</h2>
         <Table
           caption="Totals of the period"
-          columns={MEASURES.map(([, name]) => ({ name, isNumber: true }))}
+          columns={MEASURES.map(([, name]) => ({ name, width: 148, isNumber: true }))}
           empty={emptyText(loaded.value, false, "")}
         >
           {value !== undefined && (

@@ -344,6 +344,15 @@ describe("the console in a browser", function () {
     // Neither watches nor backups, although there is a store.
     expect(pages).to.deep.equal([...["Overview", "Keys", "Locks", "Memory", "Event logs", "Users and keys", "Usage"]]);
     await main(page).getByText("leader").waitFor();
+    for (const [route, refusal] of [
+      ["#/watches", "Only administrators see watches."],
+      ["#/accounts/users", "Only administrators see users."],
+      ["#/backups", "Only administrators of all namespaces see backups."],
+    ] as const) {
+      await show(page, route);
+      await main(page).getByText(refusal).waitFor();
+      await page.getByRole("heading", { name: "You may not see this page" }).waitFor();
+    }
     await show(page, `#/keys/${SHOP}?prefix=config%2F&key=config%2Fcheckout`);
     await main(page).getByText("gift-cards").waitFor();
     await show(page, `#/locks/${SHOP}?lock=x+checkout-leader`);

@@ -71,6 +71,22 @@ describe("the main path of the console", () => {
     await page.getByText("owner@quoin.test").waitFor();
   });
 
+  it("says that there is no such page, also below a page, and leads on", async () => {
+    const page = await open();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    for (const route of ["#/nonsense", "#/overview/more", `#/keys/${NAMESPACE}/more`, "#/accounts/nonsense"]) {
+      await page.evaluate(`location.hash = ${JSON.stringify(route)}`);
+      await main(page).getByText(`the address “${route}”`).waitFor();
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+      expect(await page.locator("nav [aria-current]").count(), route).to.equal(0);
+    }
+    await main(page).getByRole("link", { name: "Keys", exact: true }).click();
+    await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await page.evaluate('location.hash = "#/"');
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
   it("creates, changes, compares and deletes a key", async () => {
     const page = await open();
     await signInByKey(page, cluster.secrets.apiKey);

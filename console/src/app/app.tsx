@@ -9,6 +9,7 @@ import { lookForBackupStore } from "../pages/index.ts";
 import { currentRoute } from "../router/index.ts";
 import { currentUser, isExpired, type SessionUser } from "../session/index.ts";
 import { Dialog, Toasts } from "../ui/index.ts";
+import { MissingPage } from "./missing-page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { pageOf } from "./page-list.ts";
 import { SignInForm, SignInPage } from "./sign-in.tsx";
@@ -20,7 +21,8 @@ export function App(): JSX.Element {
 
 function SignedIn({ user }: { readonly user: SessionUser }): JSX.Element {
   const route = currentRoute.value;
-  const page = pageOf(route.page, user);
+  const page = pageOf(route, user);
+  const isPage = "View" in page;
   useEffect(() => {
     const ending = new AbortController();
     void lookForBackupStore(user, ending.signal);
@@ -29,10 +31,14 @@ function SignedIn({ user }: { readonly user: SessionUser }): JSX.Element {
   document.title = `${page.title} · Quoin`;
   return (
     <div class="frame">
-      <Navigation user={user} current={page} />
+      <Navigation user={user} current={isPage ? page.name : ""} />
       <main id="main" tabIndex={-1}>
-        {/* Another user must not see what this one has loaded. */}
-        <page.View key={`${page.name} ${user.userId}`} user={user} route={route} />
+        {isPage ? (
+          // Another user must not see what this one has loaded.
+          <page.View key={`${page.name} ${user.userId}`} user={user} route={route} />
+        ) : (
+          <MissingPage user={user} reason={page} />
+        )}
       </main>
       <Toasts />
       {isExpired.value && (

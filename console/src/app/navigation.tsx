@@ -9,18 +9,19 @@ import { type SessionUser, signOut } from "../session/index.ts";
 import { Button } from "../ui/index.ts";
 import { Icon } from "./icon.tsx";
 import { Mark } from "./mark.tsx";
-import { type PageEntry, pagesOf } from "./page-list.ts";
+import { pagesOf } from "./page-list.ts";
 
 export interface NavigationProps {
   readonly user: SessionUser;
-  readonly current: PageEntry;
+  /** Name of the page that is shown; empty = none of them. */
+  readonly current: string;
 }
 
 export function Navigation({ user, current }: NavigationProps): JSX.Element {
   const isOpen = useSignal(false);
   useEffect(() => {
     isOpen.value = false;
-  }, [current.name]);
+  }, [current]);
   return (
     <header class={isOpen.value ? "navigation" : "navigation folded"}>
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
@@ -44,7 +45,7 @@ export function Navigation({ user, current }: NavigationProps): JSX.Element {
         <ul>
           {pagesOf(user).map((page) => (
             <li key={page.name}>
-              <a href={formatRoute(page.name)} aria-current={page.name === current.name ? "page" : undefined}>
+              <a href={formatRoute(page.name)} aria-current={page.name === current ? "page" : undefined}>
                 <Icon name={page.icon} />
                 {page.title}
               </a>

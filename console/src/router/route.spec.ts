@@ -12,6 +12,7 @@ describe("routes", () => {
   it("are read from what a person may have typed", () => {
     expect(parseRoute("")).to.deep.equal({ page: "", path: [], query: new Map() });
     expect(parseRoute("#/keys")).to.deep.equal({ page: "keys", path: [], query: new Map() });
+    expect(parseRoute("#/keys/").path).to.deep.equal([]);
     expect(parseRoute("#locks/%E0%A4%A").path).to.deep.equal(["%E0%A4%A"]);
   });
 });

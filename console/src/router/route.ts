@@ -4,7 +4,7 @@
 export interface Route {
   /** Name of the page, such as `keys`; empty = the first page. */
   readonly page: string;
-  /** What it shows, such as a namespace; any text. */
+  /** What it shows, such as a namespace; any text that is not empty. */
   readonly path: readonly string[];
   /** How it shows that. A parameter without a value is left out. */
   readonly query: ReadonlyMap<string, string>;
@@ -14,7 +14,8 @@ export interface Route {
 export function parseRoute(fragment: string): Route {
   const [path = "", query = ""] = splitOnce(fragment.replace(/^#?\/?/, ""), "?");
   const [page = "", ...rest] = path.split("/");
-  return { page: decoded(page), path: rest.map(decoded), query: new Map(new URLSearchParams(query)) };
+  const parts = rest.filter((part) => part !== "");
+  return { page: decoded(page), path: parts.map(decoded), query: new Map(new URLSearchParams(query)) };
 }
 
 /** Returns the fragment of a route. */

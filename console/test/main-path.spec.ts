@@ -71,6 +71,17 @@ describe("the main path of the console", () => {
     await page.getByText("owner@quoin.test").waitFor();
   });
 
+  it("opens the reference of the API that the member serves, and keeps the session", async () => {
+    const page = await open();
+    await signInByKey(page, cluster.secrets.apiKey);
+    const popup = page.waitForEvent("popup");
+    await page.getByRole("link", { name: "API reference" }).click();
+    const reference = await popup;
+    await reference.getByRole("heading", { level: 1 }).waitFor();
+    expect(new URL(reference.url()).pathname).to.equal("/docs");
+    await page.getByText("owner@quoin.test").waitFor();
+  });
+
   it("says that there is no such page, also below a page, and leads on", async () => {
     const page = await open();
     await signInByKey(page, cluster.secrets.apiKey);

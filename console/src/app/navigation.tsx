@@ -54,6 +54,11 @@ export function Navigation({ user, current }: NavigationProps): JSX.Element {
         </ul>
       </nav>
       <div class="navigation-end">
+        {/* Another tab: to leave the page would end the session. */}
+        <a class="documents" href="../docs" target="_blank" rel="noopener">
+          <Icon name="book" />
+          API reference
+        </a>
         <p class="connection" role="status">
           <span class={`live-dot ${isReachable.value ? "" : "live-dot-bad"}`} aria-hidden="true" />
           {isReachable.value ? `Connected to ${location.host}` : "This member does not answer"}

@@ -14,6 +14,12 @@ import { submit } from "./submit.ts";
 
 const NAMESPACE = "default";
 
+/** Runs in the page. */
+const replaceKeptToken = `(token) => {
+  const [name] = Object.keys(sessionStorage);
+  sessionStorage.setItem(name, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(name)), token }));
+}`;
+
 describe("the main path of the console", () => {
   let browser: TestBrowser;
   let cluster: ClusterUnderTest;
@@ -69,6 +75,47 @@ describe("the main path of the console", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await signInByKey(page, cluster.secrets.apiKey);
     await page.getByText("owner@quoin.test").waitFor();
+  });
+
+  it("stays signed in over a reload only where the person asks for it, until the sign-out or a refusal", async () => {
+    const page = await open();
+    const stored = async () => await page.evaluate("Object.values(sessionStorage).length + localStorage.length");
+    await page.getByLabel("Stay signed in when this tab is reloaded").check();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByText("owner@quoin.test").waitFor();
+    await page.reload();
+    await page.getByText("owner@quoin.test").waitFor();
+    expect(await stored(), "after a reload").to.equal(1);
+    await page.evaluate(`(${replaceKeptToken})("not.a.token")`);
+    await page.reload();
+    await page.getByRole("button", { name: "API key" }).waitFor();
+    expect(await stored(), "after something that is no token").to.equal(0);
+    const claims = { sub: "ada", role: "owner", namespaces: ["*"] };
+    for (const [exp, name] of [
+      [1, "expired"],
+      [Math.floor(Date.now() / 1_000) + 600, "refused"],
+    ] as const) {
+      await page.getByLabel("Stay signed in when this tab is reloaded").check();
+      await signInByKey(page, cluster.secrets.apiKey);
+      await page.getByText("owner@quoin.test").waitFor();
+      const payload = Buffer.from(JSON.stringify({ ...claims, exp })).toString("base64url");
+      await page.evaluate(`(${replaceKeptToken})("e30.${payload}.e30")`);
+      await page.reload();
+      await page.getByRole("button", { name: "API key" }).waitFor();
+      expect(await page.getByRole("dialog").count(), name).to.equal(name === "refused" ? 1 : 0);
+      expect(await stored(), name).to.equal(0);
+    }
+    await page.reload();
+    await page.reload();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByText("owner@quoin.test").waitFor();
+    expect(await stored(), "without the checkbox").to.equal(0);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Stay signed in when this tab is reloaded").check();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "API key" }).waitFor();
+    expect(await stored(), "after the sign-out").to.equal(0);
   });
 
   it("opens the reference of the API that the member serves, and keeps the session", async () => {

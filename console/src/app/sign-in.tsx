@@ -1,10 +1,10 @@
-/** The sign-in: an e-mail address and a password, or an API key. Neither is stored anywhere. */
+/** The sign-in: an e-mail address and a password, or an API key. None of them is stored anywhere. */
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { exchangeApiKey, logIn } from "../api/index.ts";
-import { signIn } from "../session/index.ts";
-import { Button, Choice, Problem, TextField, useSubmission } from "../ui/index.ts";
+import { isKept, signIn } from "../session/index.ts";
+import { Button, Checkbox, Choice, Problem, TextField, useSubmission } from "../ui/index.ts";
 import { Mark } from "./mark.tsx";
 
 type Way = "password" | "key";
@@ -19,7 +19,6 @@ export function SignInPage(): JSX.Element {
           Quoin
         </h1>
         <SignInForm />
-        <p class="hint">The session lives in this page only. A reload signs you out.</p>
       </div>
     </main>
   );
@@ -30,11 +29,12 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
   const way = useSignal<Way>("password");
   const email = useSignal(known);
   const secret = useSignal("");
+  const isToBeKept = useSignal(isKept.peek());
   const { onSubmit, isSending, problem } = useSubmission(async () => {
     const session =
       way.value === "key" ? await exchangeApiKey(secret.value.trim()) : await logIn(email.value, secret.value);
     secret.value = "";
-    signIn(session);
+    signIn(session, isToBeKept.value);
   });
   return (
     <form class="form" onSubmit={onSubmit}>
@@ -69,6 +69,11 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
         isRequired
         isMonospaced={way.value === "key"}
         value={secret}
+      />
+      <Checkbox
+        label="Stay signed in when this tab is reloaded"
+        hint="Without it, the session lives in this page only, and a reload signs you out."
+        value={isToBeKept}
       />
       <Problem message={problem.value} />
       <Button type="submit" kind="primary" isDisabled={isSending.value}>

@@ -9,4 +9,15 @@ export {
   type Role,
   type SessionUser,
 } from "./rights.ts";
-export { currentToken, currentUser, isExpired, renewed, type Session, signIn, signOut } from "./session.ts";
+export {
+  currentToken,
+  currentUser,
+  isExpired,
+  isKept,
+  renewed,
+  resumeSession,
+  type Session,
+  setKept,
+  signIn,
+  signOut,
+} from "./session.ts";

@@ -116,15 +116,30 @@ export function Select<Value extends string>(props: SelectProps<Value>): JSX.Ele
   );
 }
 
-export type CheckboxProps = Bound<boolean> & { readonly label: string };
+export type CheckboxProps = Bound<boolean> & Pick<FieldProps, "label" | "hint">;
 
 export function Checkbox(props: CheckboxProps): JSX.Element {
+  const { label, hint } = props;
   const [isChecked, setChecked] = boundValue<boolean>(props);
-  return (
+  const id = useId();
+  const box = (
     <label class="checkbox">
-      <input type="checkbox" checked={isChecked} onChange={(event) => setChecked(event.currentTarget.checked)} />
-      {props.label}
+      <input
+        type="checkbox"
+        checked={isChecked}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={(event) => setChecked(event.currentTarget.checked)}
+      />
+      {label}
     </label>
+  );
+  return hint === undefined ? (
+    box
+  ) : (
+    <div class="field">
+      {box}
+      <Hint id={id} text={hint} />
+    </div>
   );
 }
 

@@ -68,6 +68,8 @@ const VIEWS: readonly View[] = [
   { name: "accounts", route: "#/accounts", shows: "viewer@example.com" },
   { name: "api-keys", route: "#/accounts/keys", shows: "checkout-service" },
   { name: "usage", route: "#/usage", shows: "Totals of the period" },
+  { name: "settings", route: "#/settings", shows: "token.lifetime_secs" },
+  { name: "missing-page", route: "#/nonsense", shows: "Your pages" },
   { name: "backups", route: "#/backups", shows: "no damage" },
 ];
 
@@ -342,7 +344,9 @@ describe("the console in a browser", function () {
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     const pages = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
     // Neither watches nor backups, although there is a store.
-    expect(pages).to.deep.equal([...["Overview", "Keys", "Locks", "Memory", "Event logs", "Users and keys", "Usage"]]);
+    expect(pages).to.deep.equal([
+      ...["Overview", "Keys", "Locks", "Memory", "Event logs", "Users and keys", "Usage", "Settings"],
+    ]);
     await main(page).getByText("leader").waitFor();
     for (const [route, refusal] of [
       ["#/watches", "Only administrators see watches."],

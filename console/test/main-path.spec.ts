@@ -118,6 +118,30 @@ describe("the main path of the console", () => {
     expect(await stored(), "after the sign-out").to.equal(0);
   });
 
+  it("shows the own account and the settings of the cluster, and changes the own password", async () => {
+    const page = await open();
+    await signIn(page, cluster.owner);
+    await page.getByText("owner · all namespaces").waitFor();
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("region", { name: "Your account" }).getByText(cluster.owner.email).waitFor();
+    await main(page).getByText("token.lifetime_secs").waitFor();
+    const change = async (present: string, next: string, again = next) => {
+      await page.getByLabel("Present password", { exact: true }).fill(present);
+      await page.getByLabel("New password", { exact: true }).fill(next);
+      await page.getByLabel("New password again", { exact: true }).fill(again);
+      await page.getByRole("button", { name: "Change the password" }).click();
+    };
+    await change(cluster.owner.password, "another password", "an other password");
+    await page.getByRole("alert").getByText("The two new passwords differ.").waitFor();
+    await change("wrong", "another password");
+    await page.getByRole("alert").locator(".problem").waitFor();
+    await change(cluster.owner.password, "another password");
+    await page.getByText("The password is changed").waitFor();
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await main(page).getByText("No keys").waitFor();
+    expect(await page.getByRole("dialog").count(), "dialogs that ask for another sign-in").to.equal(0);
+  });
+
   it("opens the reference of the API that the member serves, and keeps the session", async () => {
     const page = await open();
     await signInByKey(page, cluster.secrets.apiKey);

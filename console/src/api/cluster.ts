@@ -27,6 +27,16 @@ export async function getMemberCounters(
   );
 }
 
+/** The replicated settings: the set values, the defaults and the bounds. */
+export async function getSettings(options: CallOptions): Promise<Json<Proto.GetSettingsResponse>> {
+  return await read<Proto.GetSettingsRequest, Proto.GetSettingsResponse>(
+    "ClusterAdminService",
+    "GetSettings",
+    {},
+    options,
+  );
+}
+
 /** Makes another member the leader. */
 export async function transferLeadership(targetId: string, ifTerm: string): Promise<void> {
   await change<Proto.TransferLeadershipRequest, Proto.TransferLeadershipResponse>(

@@ -11,6 +11,7 @@ import {
   LocksPage,
   MemoryPage,
   OverviewPage,
+  SettingsPage,
   StreamsPage,
   UsagePage,
 } from "../pages/index.ts";
@@ -79,6 +80,7 @@ const PAGES: readonly PageEntry[] = [
     refusal: refuseOthers(mayOperateCluster, "Only administrators of all namespaces see backups."),
     isUseful: () => hasBackupStore.value,
   },
+  { name: "settings", title: "Settings", icon: "settings", View: SettingsPage },
 ];
 
 /** The pages that a user sees. */

@@ -4,6 +4,7 @@ export { base64OfBytes, bytesOfBase64, bytesOfText, textOfBytes } from "./base64
 export { HEX_LINE_BYTES, type HexLine, hexLines, hexOfBytes } from "./hex.ts";
 export { type FolderEntry, folderEntries, folderPath } from "./key-folders.ts";
 export { type DifferenceLine, lineDifference } from "./line-difference.ts";
+export { PASSWORD_RULE } from "./password-rule.ts";
 export {
   agoText,
   countdownText,

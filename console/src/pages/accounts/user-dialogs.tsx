@@ -3,11 +3,11 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { createUser, type User, updateUser } from "../../api/index.ts";
+import { formatRoute } from "../../router/index.ts";
 import { grantableRoles, type Role, type SessionUser } from "../../session/index.ts";
+import { PASSWORD_RULE } from "../../text/index.ts";
 import { FormDialog, Select, TextField } from "../../ui/index.ts";
 import { namespacesOf } from "./namespace-list.ts";
-
-const PASSWORD_HINT = "8 to 1,024 bytes.";
 
 interface UserDialogProps {
   /** Who is signed in. */
@@ -42,7 +42,7 @@ export function CreateUserDialog({ user, onDone, onClose }: UserDialogProps): JS
         label="Password"
         type="password"
         autoComplete="new-password"
-        hint={`${PASSWORD_HINT} Empty: the user chooses one with the verification.`}
+        hint={`${PASSWORD_RULE} Empty: the user chooses one with the verification.`}
         value={password}
       />
       <Rights user={user} role={role} namespaces={namespaces} />
@@ -59,7 +59,6 @@ export function EditUserDialog({
   const role = useSignal<Role>(target.role);
   const namespaces = useSignal(target.namespaces.join(", "));
   const password = useSignal("");
-  const currentPassword = useSignal("");
   const isSelf = target.user_id === user.userId;
   return (
     <FormDialog
@@ -73,28 +72,24 @@ export function EditUserDialog({
           ...(role.value !== target.role && { role: role.value }),
           ...(wanted.join() !== target.namespaces.join() && { namespaces: wanted }),
           ...(password.value !== "" && { password: password.value }),
-          ...(isSelf && currentPassword.value !== "" && { current_password: currentPassword.value }),
         });
         onDone();
       }}
     >
       <Rights user={user} role={role} namespaces={namespaces} />
-      {isSelf && (
+      {isSelf ? (
+        <p>
+          <a href={formatRoute("settings")}>Change your password</a> in the settings.
+        </p>
+      ) : (
         <TextField
-          label="Present password"
+          label="New password"
           type="password"
-          autoComplete="current-password"
-          hint="Only to change the password."
-          value={currentPassword}
+          autoComplete="new-password"
+          hint={`${PASSWORD_RULE} Empty: it stays. A new one ends all logins of the user.`}
+          value={password}
         />
       )}
-      <TextField
-        label="New password"
-        type="password"
-        autoComplete="new-password"
-        hint={`${PASSWORD_HINT} Empty: it stays. A new one ends all logins of the user.`}
-        value={password}
-      />
     </FormDialog>
   );
 }

@@ -12,7 +12,6 @@ import { pick } from "./fault.ts";
 
 const CLIENTS = 3;
 const COUNTERS = 2;
-const TIMEOUT_MS = 200;
 const REST_MS = 40;
 /** Takes some seconds, which is shorter than the time for which answers are kept. */
 const TRIES_MAX = 25;
@@ -22,16 +21,18 @@ const LAST_READ_TIMEOUT_MS = 30_000;
 export class CounterLoad {
   readonly #cluster: ClusterUnderTest;
   readonly #clients: BackgroundClients;
+  readonly #timeoutMs: number;
   readonly #random: (bound: number) => number;
   readonly #byEndpoint = new Map<string, Client>();
   readonly #increments: CountedRequest[] = [];
   readonly #versions = new Map<string, number>();
   #retried = 0;
 
-  constructor(cluster: ClusterUnderTest, random: (bound: number) => number) {
+  constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
     this.#cluster = cluster;
+    this.#timeoutMs = timeoutMs;
     this.#random = random;
-    const options = { name: "counter", clients: CLIENTS, timeoutMs: TIMEOUT_MS, restMs: REST_MS };
+    const options = { name: "counter", clients: CLIENTS, timeoutMs, restMs: REST_MS };
     this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#increment(name));
   }
 
@@ -78,7 +79,7 @@ export class CounterLoad {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       try {
         const { modRevision: revision } = await this.#nextClient().keyValue.put(NAMESPACE, key, name, {
-          ...{ requestId, timeoutMs: TIMEOUT_MS },
+          ...{ requestId, timeoutMs: this.#timeoutMs },
         });
         this.#increments.push({ requestId, key, outcome: "acknowledged", revision });
         this.#retried += Number(refused === "unknown");

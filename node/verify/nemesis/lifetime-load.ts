@@ -16,7 +16,6 @@ import {
 import { BackgroundClients, outcomeOf } from "./background-load.ts";
 
 const CLIENTS = 2;
-const TIMEOUT_MS = 200;
 const REST_MS = 40;
 /** The shortest possible time to live, and a few longer ones. */
 const TTLS_MS = [1_000, 2_000, 5_000] as const;
@@ -41,10 +40,10 @@ export class LifetimeLoad {
   readonly #watched: Watched[] = [];
   #keys = 0;
 
-  constructor(cluster: ClusterUnderTest, random: (bound: number) => number) {
+  constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
     this.#cluster = cluster;
     this.#random = random;
-    const options = { name: "lifetime", clients: CLIENTS, timeoutMs: TIMEOUT_MS, restMs: REST_MS };
+    const options = { name: "lifetime", clients: CLIENTS, timeoutMs, restMs: REST_MS };
     this.#clients = new BackgroundClients(cluster, options, (client, name) => this.#turn(client, name));
   }
 

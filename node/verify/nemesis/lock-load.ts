@@ -26,8 +26,9 @@ const CLIENTS = 6;
 const LOCKS = 3;
 const DELAYED_LOCK = 1;
 const RW_LOCK = 2;
-const TIMEOUT_MS = 200;
 const REST_MS = 30;
+/** The deadline of a request that does not wait for its lock to the end. */
+const IMPATIENT_MS = 200;
 const NAMESPACE = "default";
 /** The shortest possible time to live of a hold, and longer ones. */
 const TTLS_MS = [1_000, 1_000, 2_000, 3_000] as const;
@@ -66,10 +67,10 @@ export class LockLoad {
   #unknown = 0;
   #owners = 0;
 
-  constructor(cluster: ClusterUnderTest, random: (bound: number) => number) {
+  constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
-    const options = { name: "lock", clients: CLIENTS, timeoutMs: TIMEOUT_MS, restMs: REST_MS };
+    const options = { name: "lock", clients: CLIENTS, timeoutMs, restMs: REST_MS };
     this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
   }
 
@@ -211,7 +212,7 @@ export class LockLoad {
         ...{ kind: "acquire", lock: lock.name, mode, owner: `owner-${this.#owners++}` },
         ...{ ttlMs: pick(this.#random, TTLS_MS), waitMs },
       },
-      isImpatient ? { timeoutMs: TIMEOUT_MS, triesMax: 1 } : whole,
+      isImpatient ? { timeoutMs: IMPATIENT_MS, triesMax: 1 } : whole,
     );
     return answer?.kind === "acquired" ? { lock, token: answer.token } : null;
   }

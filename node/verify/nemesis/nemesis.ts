@@ -11,6 +11,7 @@ import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { seededRandom } from "../../src/replica/index.ts";
 import { AppendLoad, ClusterUnderTest, pause } from "../../test/harness/index.ts";
+import { answerLimitMs } from "./answer-limit.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
 import { ClusterMonitor } from "./cluster-monitor.ts";
 import { converge } from "./convergence.ts";
@@ -57,8 +58,6 @@ const CLIENTS = 8;
 /** Half of the clients stay with one member each, so that all members forward and read all the time. */
 const PINNED_CLIENTS = 4;
 const KEYS = 10;
-/** Shorter than an election, so that operations during a fault have unknown outcomes. */
-const TIMEOUT_MS = 200;
 /** Keeps the load at a few hundred operations a second: a run does not test speed. */
 const REST_MS = 15;
 /**
@@ -183,18 +182,19 @@ async function runAt(
   const cluster = await ClusterUnderTest.start(members, { placementOf, directory: site.directory });
   let loads: Loads | null = null;
   try {
+    const timeoutMs = await answerLimitMs(cluster);
     // A disk may get full.
     const alsoExpected = abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [];
     const keys = cluster.load({
       ...{ clients: CLIENTS, pinned: PINNED_CLIENTS, readers: members, keys: KEYS },
-      ...{ seed, timeoutMs: TIMEOUT_MS, restMs: REST_MS, alsoExpected },
+      ...{ seed, timeoutMs, restMs: REST_MS, alsoExpected },
     });
     loads = {
       keys,
-      lifetimes: new LifetimeLoad(cluster, seededRandom(seed + LIFETIME_STREAM)),
-      counters: new CounterLoad(cluster, seededRandom(seed + COUNTER_STREAM)),
-      locks: new LockLoad(cluster, seededRandom(seed + LOCK_STREAM)),
-      regions: new RegionLoad(cluster, seededRandom(seed + REGION_STREAM)),
+      lifetimes: new LifetimeLoad(cluster, timeoutMs, seededRandom(seed + LIFETIME_STREAM)),
+      counters: new CounterLoad(cluster, timeoutMs, seededRandom(seed + COUNTER_STREAM)),
+      locks: new LockLoad(cluster, timeoutMs, seededRandom(seed + LOCK_STREAM)),
+      regions: new RegionLoad(cluster, timeoutMs, seededRandom(seed + REGION_STREAM)),
       appends: new AppendLoad({
         ...{
           cluster,
@@ -215,7 +215,7 @@ async function runAt(
     writeHistories(output, loads);
     const { operations } = keys.history;
     print(`judging ${operations.length} operations on keys, and ${keys.pages.length} pages of them`);
-    violations.push(...judgeLoads(loads, TIMEOUT_MS));
+    violations.push(...judgeLoads(loads, timeoutMs));
     const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);
     const result: NemesisResult = {
       ...{ seed, members, durationMs: loadEndMs - startMs, acknowledgedWrites, writeGapMs },

@@ -21,7 +21,6 @@ const { MemoryService } = serviceDefinitions;
 const CLIENTS = 3;
 /** Regions that are used at a time. */
 const REGIONS = 2;
-const TIMEOUT_MS = 200;
 const REST_MS = 40;
 const NAMESPACE = "default";
 /** A few pages, the last one incomplete. */
@@ -58,10 +57,10 @@ export class RegionLoad {
   readonly #regions: RegionInUse[] = [];
   #names = 0;
 
-  constructor(cluster: ClusterUnderTest, random: (bound: number) => number) {
+  constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
-    const options = { name: "region", clients: CLIENTS, timeoutMs: TIMEOUT_MS, restMs: REST_MS };
+    const options = { name: "region", clients: CLIENTS, timeoutMs, restMs: REST_MS };
     this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
   }
 

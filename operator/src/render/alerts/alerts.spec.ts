@@ -295,7 +295,9 @@ function promtool(this: Mocha.Context, ...args: string[]): { status: number | nu
   return { status, output: `${stdout}${stderr}` };
 }
 
-describe("alerts", () => {
+describe("alerts", function () {
+  // Usually seconds of another program: a limit for a busy machine.
+  this.timeout(120_000);
   let directory: string;
 
   before(() => {

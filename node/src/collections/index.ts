@@ -10,3 +10,4 @@
 export { LinkedQueue, Links } from "./linked-queue.ts";
 export { RecentTable } from "./recent-table.ts";
 export { type Held, Shares } from "./shares.ts";
+export { Turns, type TurnTiming, turnsOfThisThread } from "./turns.ts";

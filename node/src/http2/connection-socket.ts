@@ -3,13 +3,15 @@
  * connection's output, nothing more is read from it.
  *
  * A client that sends as fast as it can must not delay other clients. The system delivers up to 32 buffers of one
- * socket in a turn of the event loop, which are 20,000 small requests. So other connections get their turn after each
- * 64 KiB, and when the requests of this one have taken a few milliseconds: the rest of its bytes waits.
+ * socket in a turn of the event loop, which are 20,000 small requests, and those of hundreds of sockets. So owners of
+ * connections take turns by the time that their requests take, and the rest of the bytes waits. A connection also waits
+ * after each 64 KiB.
  *
  * After the end of the connection, its last bytes are written and the socket is ended. If the socket were destroyed
  * with unread bytes, the client could lose these last bytes. So arriving data are discarded for a while.
  */
 import type { Socket } from "node:net";
+import type { Turns } from "../collections/index.ts";
 import type { CloseReason } from "./close-reason.ts";
 import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
 import type { TurnWriter, TurnWrites } from "./turn-writes.ts";
@@ -19,13 +21,13 @@ export const LINGER_MS = 1_000;
 
 /** Bytes to receive from one client before other clients get their turn. */
 const TURN_BYTES = 64 * 1024;
-/** Milliseconds for the requests of one client before that, and the bytes after which the clock is read again. */
-const TURN_MS = 4;
+/** Bytes after which the clock is read again. */
 const PIECE_BYTES = 2 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
 export interface ConnectionSocketOptions extends Omit<ServerConnectionOptions, "onOutput" | "nowMs"> {
   readonly writes: TurnWrites;
+  readonly turns: Turns;
   /** Called when the socket is closed and the connection has ended. */
   readonly onClosed: () => void;
 }
@@ -34,6 +36,7 @@ export class ConnectionSocket implements TurnWriter {
   readonly connection: ServerConnection;
   readonly #socket: Socket;
   readonly #writes: TurnWrites;
+  readonly #turns: Turns;
   #isScheduled = false;
   /** Whether reading is paused because the client does not read. */
   #isPaused = false;
@@ -45,6 +48,10 @@ export class ConnectionSocket implements TurnWriter {
   #restFrom = 0;
   #isEnded = false;
   #endedMs: number | null = null;
+  readonly #onTurn = (): void => {
+    this.#isYielding = false;
+    this.#resume();
+  };
   readonly #onWritten = (): void => {
     this.connection.written();
     if (this.#isPaused && this.connection.isReading) {
@@ -54,12 +61,13 @@ export class ConnectionSocket implements TurnWriter {
     this.#schedule();
   };
 
-  constructor(socket: Socket, { writes, onClosed, ...options }: ConnectionSocketOptions) {
+  constructor(socket: Socket, { writes, turns, onClosed, ...options }: ConnectionSocketOptions) {
     this.#socket = socket;
     this.#writes = writes;
+    this.#turns = turns;
     this.connection = new ServerConnection({
       ...options,
-      nowMs: performance.now(),
+      nowMs: turns.nowMs,
       onOutput: () => this.#schedule(),
     });
     socket.setNoDelay(true);
@@ -97,6 +105,10 @@ export class ConnectionSocket implements TurnWriter {
     this.#rest = bytes;
     this.#restFrom = 0;
     this.#bytesOfTurn += bytes.length;
+    if (!this.#turns.isFree) {
+      this.#yield();
+      return;
+    }
     this.#readRest();
     if (this.#bytesOfTurn >= TURN_BYTES) {
       this.#yield();
@@ -107,14 +119,14 @@ export class ConnectionSocket implements TurnWriter {
   #readRest(): void {
     const { connection } = this;
     const bytes = this.#rest;
-    let nowMs = performance.now();
-    const endMs = nowMs + TURN_MS;
+    let { nowMs } = this.#turns;
+    const endMs = this.#turns.endMs(nowMs);
     while (this.#restFrom < bytes.length && connection.isReading && nowMs < endMs) {
       const to = Math.min(this.#restFrom + PIECE_BYTES, bytes.length);
       const from = this.#restFrom;
       this.#restFrom = to;
       connection.receive(bytes, from, to, nowMs);
-      nowMs = performance.now();
+      ({ nowMs } = this.#turns);
     }
     if (this.#restFrom === bytes.length || connection.closeResult !== null) {
       this.#rest = NO_BYTES;
@@ -133,10 +145,8 @@ export class ConnectionSocket implements TurnWriter {
     if (!this.#isYielding) {
       this.#isYielding = true;
       this.#socket.pause();
-      setImmediate(() => {
-        this.#isYielding = false;
-        this.#resume();
-      });
+      const { connection } = this;
+      this.#turns.wait(connection.owner ?? connection, this.#onTurn);
     }
   }
 

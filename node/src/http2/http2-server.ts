@@ -10,6 +10,7 @@ import {
   type TlsOptions,
   type Server as TlsServer,
 } from "node:tls";
+import { type Turns, turnsOfThisThread } from "../collections/index.ts";
 import { BufferPool } from "./buffer-pool.ts";
 import type { CloseReason } from "./close-reason.ts";
 import { ConnectionSocket, LINGER_MS } from "./connection-socket.ts";
@@ -33,6 +34,8 @@ export interface Http2ServerOptions {
   readonly queuedBytesOfAll?: number;
   /** Certificate, key and client authentication; null = unencrypted. */
   readonly tls: TlsOptions | null;
+  /** The turns of its connections. Absent = those of the thread. */
+  readonly turns?: Turns;
   /** Names of answer fields whose values differ in most answers. */
   readonly varyingFields?: ReadonlySet<string>;
   /**
@@ -125,7 +128,7 @@ export class Http2Server {
   }
 
   #serve(socket: Socket): void {
-    const { limits, varyingFields = NO_FIELDS, onConnection } = this.#options;
+    const { limits, varyingFields = NO_FIELDS, turns = turnsOfThisThread, onConnection } = this.#options;
     const connection = new ConnectionSocket(socket, {
       limits,
       counters: this.counters,
@@ -133,6 +136,7 @@ export class Http2Server {
       queuedOfAll: this.#queuedOfAll,
       varyingFields,
       writes: this.#writes,
+      turns,
       handlerOf: (begun) => onConnection(begun, socket),
       onClosed: () => this.#remove(connection),
     });

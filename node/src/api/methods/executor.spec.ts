@@ -2,12 +2,12 @@ import { ReadConsistency } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { Turns } from "../../collections/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Replayed, type RequiredAccess } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
 import type { HostReplica } from "./host.ts";
-import { ReadTurns } from "./read-turns.ts";
 
 const NEED: RequiredAccess = { access: "write", namespace: "default" };
 
@@ -118,7 +118,7 @@ describe("executor", () => {
 
   it("checks the caller again when a read has waited for its turn", async () => {
     const later: (() => void)[] = [];
-    const turns = new ReadTurns({ nowMs: () => 0, later: (callback) => void later.push(callback) });
+    const turns = new Turns({ nowMs: () => 0, later: (callback) => void later.push(callback) });
     const executor = new Executor({ replica }, undefined, undefined, turns);
     expect(await read(executor, call(), ReadConsistency.LINEARIZABLE)).equal("at 1");
     const revoked = new CoordinationError("TOKEN_REVOKED", "revoked");
@@ -143,7 +143,7 @@ describe("executor", () => {
 
   it("reads nothing of a member that has stopped to serve while the read waited for its turn", async () => {
     const later: (() => void)[] = [];
-    const turns = new ReadTurns({ nowMs: () => 0, later: (callback) => void later.push(callback) });
+    const turns = new Turns({ nowMs: () => 0, later: (callback) => void later.push(callback) });
     const member: { replica: SingleReplica | null } = { replica };
     const executor = new Executor(member, undefined, undefined, turns);
     turns.wait("another caller", () => undefined);

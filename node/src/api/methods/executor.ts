@@ -8,6 +8,7 @@
 
 import { ReadConsistency } from "@quoin/proto";
 import type { ReadArea } from "../../access/index.ts";
+import { type Turns, turnsOfThisThread } from "../../collections/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import { type Clock, systemClock } from "../../replica/index.ts";
 import {
@@ -26,7 +27,6 @@ import {
 import { attempt, toError } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { HostReplica } from "./host.ts";
-import { type ReadTurns, turnsOfThisThread } from "./read-turns.ts";
 
 /** The operation and the result of one kind. */
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
@@ -64,7 +64,7 @@ export class Executor {
   readonly #member: { readonly replica: HostReplica | null };
   readonly #onRead: (principal: Principal, area: ReadArea) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #turns: ReadTurns;
+  readonly #turns: Turns;
   /** When the newest successful read barrier began, and its replica. */
   #provenMs = Number.NEGATIVE_INFINITY;
   #provenReplica: HostReplica | null = null;
@@ -77,7 +77,7 @@ export class Executor {
     member: { readonly replica: HostReplica | null },
     onRead: (principal: Principal, area: ReadArea) => void = () => undefined,
     clock: Pick<Clock, "monotonicMs"> = systemClock,
-    turns: ReadTurns = turnsOfThisThread,
+    turns: Turns = turnsOfThisThread,
   ) {
     this.#member = member;
     this.#onRead = onRead;

@@ -1,21 +1,21 @@
 /**
- * The turns of reads: the work for answers is done in slices, so that nothing that callers ask for holds the process
- * longer than a slice and one read, and in turns, so that a caller with much work does not delay those with little.
+ * Turns of work: it is done in slices, so that nothing that callers ask for holds the process longer than a slice and one
+ * piece of work, and in turns, so that a caller with much work does not delay those with little.
  *
- * A read runs at once while the present turn of the event loop has time and no other read waits. Else it waits behind
- * the earlier reads of its caller. Callers take turns by the time that their reads have used: in each round a caller
- * may use `QUANTUM_MS`, and one that has used more waits for the rounds that it owes.
+ * Work runs at once while the present turn of the event loop has time and no other work waits. Else it waits behind the
+ * earlier work of its caller. Callers take turns by the time that their work has used: in each round a caller may use
+ * `QUANTUM_MS`, and one that has used more waits for the rounds that it owes.
  */
 
-import { LinkedQueue, Links } from "../../collections/index.ts";
+import { LinkedQueue, Links } from "./linked-queue.ts";
 
-/** Milliseconds of reads in one turn of the event loop; the last one may end later. */
+/** Milliseconds of work in one turn of the event loop; the last piece may end later. */
 const SLICE_MS = 4;
 /** Milliseconds that a caller may use in each round. */
 const QUANTUM_MS = 1;
 
-class WaitingRead {
-  readonly links = new Links<WaitingRead>();
+class WaitingWork {
+  readonly links = new Links<WaitingWork>();
   readonly run: () => void;
 
   constructor(run: () => void) {
@@ -23,15 +23,15 @@ class WaitingRead {
   }
 }
 
-/** The reads of a caller that wait. */
+/** The work of a caller that waits. */
 class Line {
   readonly links = new Links<Line>();
-  readonly caller: string;
-  readonly reads = new LinkedQueue<WaitingRead>();
+  readonly caller: unknown;
+  readonly works = new LinkedQueue<WaitingWork>();
   /** Milliseconds that it may still use in this round; 0 or less = it has used them, and owes the rest. */
   creditMs = 0;
 
-  constructor(caller: string) {
+  constructor(caller: unknown) {
     this.caller = caller;
   }
 }
@@ -45,11 +45,13 @@ export interface TurnTiming {
 
 const REAL: TurnTiming = { nowMs: () => performance.now(), later: (callback) => void setImmediate(callback) };
 
-export class ReadTurns {
+/** Of a process or of a thread: all that takes turns in one event loop should take the same. */
+export class Turns {
   readonly #timing: TurnTiming;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<unknown, Line>();
   /** In the order of their turns. */
   readonly #order = new LinkedQueue<Line>();
+  readonly #continueLater = (): void => this.#continue();
   #isInTurn = false;
   #sliceEndMs = 0;
   #waiting = 0;
@@ -58,12 +60,12 @@ export class ReadTurns {
     this.#timing = timing;
   }
 
-  /** Number of reads that wait for their turn. */
+  /** Number of pieces of work that wait for their turn. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Whether a read may run at once. If so, the caller runs it now. */
+  /** Whether work may run at once. If so, the caller runs it now. */
   get isFree(): boolean {
     if (this.#waiting > 0) {
       return false;
@@ -76,15 +78,29 @@ export class ReadTurns {
     return nowMs < this.#sliceEndMs;
   }
 
-  /** Runs the read when it is its turn. It must not throw. */
-  wait(caller: string, read: () => void): void {
+  /** The time of the turns, in milliseconds. */
+  get nowMs(): number {
+    return this.#timing.nowMs();
+  }
+
+  /** When work that begins to run now should let others have their turn, if it can be divided. */
+  endMs(nowMs: number): number {
+    return Math.min(nowMs + QUANTUM_MS, this.#sliceEndMs);
+  }
+
+  /**
+   * Runs the work when it is its turn. It must not throw.
+   *
+   * @param caller who has one turn among others, by identity: a name, or an object.
+   */
+  wait(caller: unknown, work: () => void): void {
     let line = this.#lines.get(caller);
     if (line === undefined) {
       line = new Line(caller);
       this.#lines.set(caller, line);
       this.#order.push(line);
     }
-    line.reads.push(new WaitingRead(read));
+    line.works.push(new WaitingWork(work));
     this.#waiting++;
     if (!this.#isInTurn) {
       this.#begin(this.#timing.nowMs());
@@ -94,7 +110,7 @@ export class ReadTurns {
   #begin(nowMs: number): void {
     this.#isInTurn = true;
     this.#sliceEndMs = nowMs + SLICE_MS;
-    this.#timing.later(() => this.#continue());
+    this.#timing.later(this.#continueLater);
   }
 
   /** The next turn of the event loop. */
@@ -112,13 +128,13 @@ export class ReadTurns {
       if (line.creditMs <= 0) {
         line.creditMs += QUANTUM_MS;
       }
-      for (let read = line.reads.first; read !== null; read = line.reads.first) {
+      for (let work = line.works.first; work !== null; work = line.works.first) {
         if (line.creditMs <= 0 || nowMs >= this.#sliceEndMs) {
           break;
         }
-        line.reads.remove(read);
+        line.works.remove(work);
         this.#waiting--;
-        read.run();
+        work.run();
         const endMs = this.#timing.nowMs();
         line.creditMs -= endMs - nowMs;
         nowMs = endMs;
@@ -127,9 +143,9 @@ export class ReadTurns {
     }
   }
 
-  /** Lets the next caller have its turn if this one has no more reads, or has used its time. */
+  /** Lets the next caller have its turn if this one has no more work, or has used its time. */
   #pass(line: Line): void {
-    if (line.reads.first === null) {
+    if (line.works.first === null) {
       this.#order.remove(line);
       this.#lines.delete(line.caller);
     } else if (line.creditMs <= 0) {
@@ -139,4 +155,5 @@ export class ReadTurns {
   }
 }
 
-export const turnsOfThisThread = new ReadTurns();
+/** Those of everything that clients ask of this thread. */
+export const turnsOfThisThread = new Turns();

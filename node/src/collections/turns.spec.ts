@@ -1,21 +1,21 @@
 import { expect } from "chai";
-import { ReadTurns } from "./read-turns.ts";
+import { Turns } from "./turns.ts";
 
-describe("the turns of reads (S44)", () => {
+describe("turns of work (S44)", () => {
   let nowMs = 0;
   let later: (() => void)[] = [];
-  let turns: ReadTurns;
+  let turns: Turns;
   let done: string[] = [];
 
   beforeEach(() => {
     nowMs = 0;
     later = [];
     done = [];
-    turns = new ReadTurns({ nowMs: () => nowMs, later: (callback) => void later.push(callback) });
+    turns = new Turns({ nowMs: () => nowMs, later: (callback) => void later.push(callback) });
   });
 
-  /** A read that takes this long. */
-  function read(caller: string, costMs: number): void {
+  /** Work that takes this long. */
+  function work(caller: string, costMs: number): void {
     const run = (): void => {
       nowMs += costMs;
       done.push(caller);
@@ -27,7 +27,7 @@ describe("the turns of reads (S44)", () => {
     }
   }
 
-  /** The next turn of the event loop. Returns the callers whose reads ran in it. */
+  /** The next turn of the event loop. Returns the callers whose work ran in it. */
   function turn(): string[] {
     done = [];
     for (const callback of later.splice(0)) {
@@ -36,9 +36,9 @@ describe("the turns of reads (S44)", () => {
     return done;
   }
 
-  it("run reads at once while the turn of the event loop has time, and the others in later turns", () => {
+  it("run work at once while the turn of the event loop has time, and the others in later turns", () => {
     for (let at = 0; at < 6; at++) {
-      read("a", 2);
+      work("a", 2);
     }
     expect(done).to.deep.equal(["a", "a"]);
     expect(turns.waiting).to.equal(4);
@@ -51,9 +51,9 @@ describe("the turns of reads (S44)", () => {
     expect(later).to.deep.equal([]);
   });
 
-  it("keep the order of a caller's reads", () => {
+  it("keep the order of a caller's work", () => {
     const order: number[] = [];
-    read("a", 4);
+    work("a", 4);
     for (const at of [1, 2, 3]) {
       turns.wait("a", () => order.push(at));
     }
@@ -61,21 +61,18 @@ describe("the turns of reads (S44)", () => {
     expect(order).to.deep.equal([1, 2, 3]);
   });
 
-  it("do not let a new read overtake those that wait", () => {
-    read("a", 4);
+  it("do not let new work overtake what waits, although there is time", () => {
     turns.wait("a", () => done.push("first"));
-    later = [];
-    nowMs += 10;
     expect(turns.isFree).to.equal(false);
   });
 
-  it("let callers use the same time, whatever a read costs", () => {
-    read("a", 4);
+  it("let callers use the same time, whatever a piece of work costs", () => {
+    work("a", 4);
     for (let at = 0; at < 100; at++) {
-      read("expensive", 3);
+      work("expensive", 3);
     }
     for (let at = 0; at < 1_000; at++) {
-      read("cheap", 0.1);
+      work("cheap", 0.1);
     }
     const counts = { expensive: 0, cheap: 0 };
     for (let at = 0; at < 20; at++) {
@@ -87,27 +84,49 @@ describe("the turns of reads (S44)", () => {
     expect(expensiveMs / cheapMs).to.be.within(0.7, 1.4);
   });
 
-  it("serve a caller with one read after at most one read of each other caller", () => {
-    read("a", 4);
+  it("serve a caller with one piece of work after at most one of each other caller", () => {
+    work("a", 4);
     for (let at = 0; at < 100; at++) {
-      read("expensive", 10);
+      work("expensive", 10);
     }
     turn();
-    read("quiet", 0.1);
+    work("quiet", 0.1);
     turn();
     expect(done).to.include("quiet");
     expect(done.indexOf("quiet")).to.be.at.most(1);
   });
 
-  it("forget callers that have no more reads", () => {
-    read("a", 4);
+  it("tell work that can be divided when to let others have their turn", () => {
+    const parts: string[] = [];
+    const divisible = (caller: string, left: number): void => {
+      let rest = left;
+      const endMs = turns.endMs(nowMs);
+      do {
+        nowMs += 0.5;
+        parts.push(caller);
+        rest--;
+      } while (rest > 0 && nowMs < endMs);
+      if (rest > 0) {
+        turns.wait(caller, () => divisible(caller, rest));
+      }
+    };
+    expect(turns.isFree).to.equal(true);
+    divisible("busy", 5);
+    expect(parts, "the turn in which it began").to.deep.equal(["busy", "busy"]);
+    turns.wait("quiet", () => parts.push("quiet"));
+    turn();
+    expect(parts.slice(2)).to.deep.equal(["busy", "busy", "quiet", "busy"]);
+  });
+
+  it("forget callers that have no more work", () => {
+    work("a", 4);
     for (let at = 0; at < 1_000; at++) {
-      read(`caller ${at}`, 0.001);
+      work(`caller ${at}`, 0.001);
     }
     turn();
     expect(turns.waiting).to.equal(0);
     turn();
-    read("b", 1);
+    work("b", 1);
     expect(done).to.deep.equal(["b"]);
   });
 });

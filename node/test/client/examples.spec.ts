@@ -6,67 +6,12 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { programOf } from "../../../testing/index.ts";
 import { ClusterUnderTest, QUOINCTL_PROGRAM, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { EXAMPLE_OUTPUTS } from "./example-outputs.ts";
 
 const EXAMPLES = new URL("../../../client/examples/", import.meta.url);
 
 /** Added to the number of the signal that has ended a command. */
 const SIGNAL_CODE_BASE = 128;
-
-/** The output of each example. */
-const EXPECTED: Readonly<Record<string, readonly string[]>> = {
-  "keys.ts": [
-    'read "hello"',
-    "changed it",
-    "a second change is refused: true",
-    "listed example/greeting, version 2",
-    "listed example/number, version 1",
-    "removed it",
-  ],
-  "quick-start.cjs": ['read "hello"', "removed it"],
-  "locks.ts": [
-    "the first holds the lock, guarded: true",
-    "the second holds it under a greater token: true",
-    "a late write of the first is refused",
-    "a READ and a READ hold the read-write lock",
-    "then it is FREE",
-  ],
-  "memory.ts": [
-    "hello, world",
-    "wrote 4128768 of 6291456 bytes",
-    "wrote 6291456 of 6291456 bytes",
-    "read the same: true",
-    "shrunk to 12 bytes",
-  ],
-  "watch.ts": [
-    "PUT example-watch/count: one, before: nothing",
-    "PUT example-watch/count: two, before: one",
-    "later: PUT three",
-    "later: DELETE three",
-  ],
-  "logs.ts": [
-    "stored as 1, then again as 1, replayed: true",
-    "another client was faster: the last one is 2",
-    "a batch is stored as 3, 4, 5",
-    'read 2 "order 2", 3 "order 3\\nof two lines"',
-    "followed 4, 0 bytes",
-    "followed 5, 2 bytes",
-    "followed 6, 12 bytes",
-  ],
-  "accounts.ts": [
-    "listed the key example, which begins with its prefix: true",
-    "revoked it once: true",
-    "grace@example.com is a viewer in default, and unverified",
-    "now a member",
-    "gone",
-    "requests of this month, with the same sum over its hours as in total: true",
-  ],
-  "election.ts": [
-    "the leader is first",
-    "the leader is second, under a greater token: true",
-    "the last leader that was observed is second",
-    "afterwards the leader is none",
-  ],
-};
 
 describe("examples on three members", function () {
   // Starts and kills dozens of processes; the limit is for a busy machine.
@@ -127,21 +72,21 @@ describe("examples on three members", function () {
     return child.stdout.trimEnd().split("\n");
   }
 
-  for (const [name, lines] of Object.entries(EXPECTED)) {
+  for (const [name, lines] of Object.entries(EXAMPLE_OUTPUTS)) {
     it(`${name} does what it says`, async () => {
       expect(await runExample(name)).to.deep.equal(lines);
     });
   }
 
   it("can run again, with the locks that they have left behind", async () => {
-    for (const name of ["locks.ts", "election.ts"]) {
-      expect(await runExample(name)).to.deep.equal(EXPECTED[name]);
+    for (const name of ["locks.mjs", "election.mjs"]) {
+      expect(await runExample(name)).to.deep.equal(EXAMPLE_OUTPUTS[name]);
     }
   });
 
   it("are all of them here", () => {
-    const files = readdirSync(EXAMPLES).filter((name) => !["browser", "connect.ts"].includes(name));
-    expect(files.sort()).to.deep.equal(Object.keys(EXPECTED).sort());
+    const files = readdirSync(EXAMPLES).filter((name) => !["browser", "connect.mjs"].includes(name));
+    expect(files.sort()).to.deep.equal(Object.keys(EXAMPLE_OUTPUTS).sort());
   });
 
   it("quoinctl lock run guards what its command writes, keeps others out meanwhile, and gives the lock back", async () => {

@@ -17,18 +17,20 @@ export interface Runtime {
 }
 
 const NODE = `${process.arch === "arm64" && process.platform === "darwin" ? "node-bin" : "node"}-${process.platform}-${process.arch}`;
-/** The oldest supported release, the release with long-term support, and two that are not Node. */
+/** The oldest supported release, the two releases with long-term support, and two that are not Node. */
 const PACKAGES = {
   bun: "1.4.5",
   deno: "2.9.6",
   "node-20": `npm:${NODE}@20.19.0`,
   "node-22": `npm:${NODE}@22.23.3`,
+  "node-24": `npm:${NODE}@24.22.3`,
 };
 const DIGEST = createHash("sha256").update(JSON.stringify(PACKAGES)).digest("hex");
 const FOLDER = userCache("quoin", "runtimes", DIGEST.slice(0, 16));
 const RUNTIMES: readonly Runtime[] = [
   { name: "Node 20", program: join(FOLDER, "node_modules/node-20/bin/node"), args: [] },
   { name: "Node 22", program: join(FOLDER, "node_modules/node-22/bin/node"), args: [] },
+  { name: "Node 24", program: join(FOLDER, "node_modules/node-24/bin/node"), args: [] },
   { name: "Node 26", program: process.execPath, args: [] },
   { name: "Bun", program: join(FOLDER, "node_modules/.bin/bun"), args: [] },
   {

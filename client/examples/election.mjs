@@ -1,12 +1,13 @@
 /** Leader election: two candidates, one leader at a time, and an observer. */
 
-import { connect } from "./connect.ts";
+import { connect } from "./connect.mjs";
 
 const client = connect();
 const election = client.election("default", "example-election");
 
 const observed = (async () => {
-  const leaders: string[] = [];
+  /** @type {string[]} */
+  const leaders = [];
   for await (const leader of election.observe()) {
     leaders.push(leader?.value ?? "none");
     if (leader?.value === "second") return leaders;

@@ -5,10 +5,14 @@
  */
 
 import { readFileSync } from "node:fs";
-import { type Client, createClient } from "@quoin/client";
+import { createClient } from "@quoin/client";
 
-/** Creates a client. */
-export function connect(): Client {
+/**
+ * Creates a client.
+ *
+ * @returns {import("@quoin/client").Client}
+ */
+export function connect() {
   const { QUOIN_ENDPOINTS: endpoints, QUOIN_HTTP_ENDPOINTS: http, QUOIN_TOKEN: token } = process.env;
   if (endpoints !== undefined && token !== undefined) {
     return createClient({ endpoints: endpoints.split(","), httpEndpoints: http?.split(","), credentials: { token } });

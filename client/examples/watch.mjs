@@ -1,11 +1,12 @@
 /** Watches: changes as they happen, each once and in order. A later watch continues where another has stopped. */
 
-import { connect } from "./connect.ts";
+import { connect } from "./connect.mjs";
 
 const client = connect();
 
 const watch = await client.watch.keys("default", { prefix: "example-watch/", includePrevious: true });
-const put = (count: string) => client.keyValue.put("default", "example-watch/count", count);
+/** @param {string} count */
+const put = (count) => client.keyValue.put("default", "example-watch/count", count);
 await put("one");
 await put("two");
 

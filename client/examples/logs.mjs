@@ -1,7 +1,7 @@
 /** Event logs: events that are stored once, however often they are sent, and read and followed in order. */
 
 import { QuoinError } from "@quoin/client";
-import { connect } from "./connect.ts";
+import { connect } from "./connect.mjs";
 
 const client = connect();
 const text = new TextDecoder();

@@ -1,7 +1,7 @@
 /** API keys for programs, users for people, and usage. Needs a token of an administrator. */
 
 import { QuoinError } from "@quoin/client";
-import { connect } from "./connect.ts";
+import { connect } from "./connect.mjs";
 
 const client = connect();
 

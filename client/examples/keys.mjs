@@ -1,7 +1,7 @@
 /** Keys and values: written, read, changed only if unchanged since, listed, and removed. */
 
 import { QuoinError } from "@quoin/client";
-import { connect } from "./connect.ts";
+import { connect } from "./connect.mjs";
 
 const client = connect();
 const { keyValue } = client;

@@ -1,6 +1,6 @@
 /** Memory regions: bytes that processes share, read and written like a file. */
 
-import { connect } from "./connect.ts";
+import { connect } from "./connect.mjs";
 
 const client = connect();
 

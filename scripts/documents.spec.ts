@@ -340,6 +340,17 @@ describe("the documents", () => {
     }
   });
 
+  it("write only what git ignores, with the commands of README.md", () => {
+    const blocks = partsOf("README.md").blocks.join("\n");
+    const folders = allOf(blocks, /--(?:backup-store|data-dir|out) (\w+)/g);
+    expect(folders).to.include.members(["backups", "other"]);
+    const files = allOf(blocks, /\bSTATE=(state-)\$\(date/g).map((start) => `${start}*.qsnap`);
+    expect(files).to.have.lengthOf(1);
+    const ignored = read(".gitignore").split("\n");
+    expect(ignored).to.include.members([...folders.map((folder) => `/${folder}/`), ...files.map((file) => `/${file}`)]);
+    expect(ignored).to.include(".quoin/");
+  });
+
   it("show pictures with a text for those who do not see them, and drawings that are readable on light and on dark", () => {
     const shown = parts.flatMap(({ path, prose }) =>
       [...prose.matchAll(/!\[([^\]]*)\]\(([^)]+)\)/g)].map(([, text = "", file = ""]) => ({

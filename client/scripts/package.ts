@@ -1,7 +1,7 @@
 /**
  * `npm run package -- --out DIRECTORY`: builds the published package `@quoin/client` as a tarball. It contains the SDK,
- * the contract (`@quoin/proto`), its services for Connect clients as `@quoin/client/connect`, and the command line
- * `quoinctl` as one program.
+ * the contract (`@quoin/proto`), its services for Connect clients as `@quoin/client/connect`, its definitions for other
+ * languages in `proto/`, and the command line `quoinctl` as one program.
  *
  * The SDK is one CommonJS file, and an ESM file with the same names that imports it. So a program that loads it in both
  * ways has one class QuoinError, and `instanceof` holds. gRPC and the protobuf runtime stay dependencies: npm then
@@ -36,6 +36,8 @@ const dependencies = ["@bufbuild/protobuf", "@grpc/grpc-js"];
 const optional = ["@opentelemetry/api"];
 const external = [...dependencies, ...optional];
 const copied = ["README.md", "examples/**"];
+/** The folder of the contract. Its definitions name each other by their paths from there. */
+const contract = path.join(root, "proto");
 
 /** Writes the SDK into `dist`: CommonJS, ESM, and declarations for both. */
 async function writeLibrary(dist: string): Promise<void> {
@@ -103,6 +105,7 @@ function writeManifest(folder: string): void {
       },
       // Only ESM: it is for browsers, and every supported Node also loads it with `require`.
       "./connect": { types: "./dist/connect/index.d.ts", default: "./dist/connect/index.js" },
+      "./proto/*": "./proto/*",
       "./package.json": "./package.json",
     },
     // For compilers that do not read `exports`.
@@ -126,6 +129,8 @@ try {
   writeConnectServices(path.join(folder, "dist/connect"));
   for (const file of globSync(copied, { cwd: client }))
     cpSync(path.join(client, file), path.join(folder, file), { recursive: true });
+  for (const file of globSync("**/*.proto", { cwd: contract }))
+    cpSync(path.join(contract, file), path.join(folder, "proto", file));
   cpSync(path.join(root, "LICENSE"), path.join(folder, "LICENSE"));
   writeManifest(folder);
   writeSbom(folder, "@quoin/client", ["client"]);

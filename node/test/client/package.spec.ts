@@ -117,6 +117,17 @@ describe("the published package", function () {
       expect(files.filter((file) => file.includes(".spec."))).to.deep.equal([]);
     });
 
+    it("has the definitions of the contract, from which a compiler generates clients", () => {
+      const folder = join(project, "node_modules/@quoin/client/proto");
+      const files = globSync("**/*", { cwd: folder }).filter((file) => file.includes("."));
+      expect(files.sort()).to.deep.equal(globSync("**/*.proto", { cwd: join(ROOT, "proto") }).sort());
+      for (const file of files) {
+        expect(readFileSync(join(folder, file), "utf8"), file).to.equal(readFileSync(join(ROOT, "proto", file), "utf8"));
+      }
+      const env = { ...process.env, BUF_CACHE_DIR: directories.make() };
+      execFileSync(join(MODULES, ".bin/buf"), ["build", folder], { cwd: project, env, stdio: "pipe" });
+    });
+
     it("has errors whose stacks show the name of their class", async () => {
       writeFileSync(
         join(project, "stack.mjs"),

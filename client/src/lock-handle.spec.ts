@@ -114,6 +114,18 @@ describe("LockHandle", function () {
     expect(handle.signal.reason).to.equal(losses[0]);
   });
 
+  it("S30: ends what waits for its signal combined with another one, with the loss as the reason", async () => {
+    const handle = await hold();
+    const signal = AbortSignal.any([handle.signal, new AbortController().signal]);
+    const aborted = once(signal, "abort");
+    runtime.nowMs = handle.deadlineMs;
+    // A combined signal has no clock; the look at the signal of the hold aborts both.
+    expect([signal.aborted, handle.signal.aborted, signal.aborted]).to.deep.equal([false, true, true]);
+    await aborted;
+    expect(signal.reason).to.equal(handle.signal.reason);
+    expect(signal.reason).to.include({ reason: "LOCK_LOST" });
+  });
+
   it("S30: shows its loss at once to a process that was busy beyond the deadline, before any timer", async () => {
     const looks: readonly ((signal: AbortSignal) => unknown)[] = [
       (signal) => signal.aborted,

@@ -6,7 +6,8 @@ import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
 import { Dialing } from "./dialing.ts";
-import { hostOf, isLoopback } from "./endpoint.ts";
+import { hostOf } from "./endpoint.ts";
+import { proxyFor } from "./environment-proxy.ts";
 import { record, timeout, whole } from "./options-check.ts";
 import type { Tls, TlsContents } from "./tls.ts";
 
@@ -44,13 +45,14 @@ const placeholderName = "address.invalid";
  *
  * @param endpoint a valid `host:port`.
  * @param tls undefined = not encrypted.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if the environment names no usable proxy.
  */
 export function openChannel(endpoint: string, tls: Tls | undefined, options: ChannelOptions): Client {
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
   const security =
     tls === undefined ? { credentials: credentials.createInsecure(), options: {} } : tlsSettings(endpoint, tls);
-  const dialing = new Dialing();
-  return new EndingClient(endpoint, dialing, security.credentials, {
+  const dialing = new Dialing(endpoint, proxyFor(endpoint));
+  return new EndingClient(dialing, security.credentials, {
     ...security.options,
     ...dialing.options,
     "grpc.keepalive_time_ms": options.keepaliveTimeMs ?? defaultKeepaliveTimeMs,
@@ -63,8 +65,8 @@ export function openChannel(endpoint: string, tls: Tls | undefined, options: Cha
     // The SDK itself retries: it must count the attempts, and change the endpoint between them.
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,
-    // The proxy of the environment, if there is one, cannot reach this machine.
-    "grpc.enable_http_proxy": isLoopback(hostOf(endpoint)) ? 0 : 1,
+    // The dialing uses the proxy of the environment.
+    "grpc.enable_http_proxy": 0,
     // Closing a client closes its connections; in the pool of the process they would linger.
     "grpc.use_local_subchannel_pool": 1,
   });
@@ -74,8 +76,8 @@ export function openChannel(endpoint: string, tls: Tls | undefined, options: Cha
 class EndingClient extends Client {
   readonly #dialing: Dialing;
 
-  constructor(endpoint: string, dialing: Dialing, security: ChannelCredentials, options: ClientOptions) {
-    super(Dialing.target(endpoint), dialing.credentials(security), options);
+  constructor(dialing: Dialing, security: ChannelCredentials, options: ClientOptions) {
+    super(dialing.target, dialing.credentials(security), options);
     this.#dialing = dialing;
   }
 

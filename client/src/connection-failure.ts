@@ -4,6 +4,7 @@
  */
 
 import { isUnreached } from "./backoff.ts";
+import { proxyFor } from "./environment-proxy.ts";
 import { lostPrefixes, neverSentPrefixes, QuoinError } from "./quoin-error.ts";
 
 /** Why there is no connection; it is the detail `connection` of the error. */
@@ -19,6 +20,7 @@ export type ConnectionProblem =
   | "no-tls"
   | "other-protocol"
   | "client-certificate"
+  | "proxy"
   | "other";
 
 interface Explanation {
@@ -29,6 +31,7 @@ interface Explanation {
 
 /** The first that matches explains a text; the technical part of the text follows it in parentheses. */
 const explanations: readonly (readonly [RegExp, Explanation])[] = [
+  [/^the proxy /, { problem: "proxy" }],
   [/ECONNREFUSED/, { problem: "refused", words: "no process listens there" }],
   [/ENOTFOUND|EAI_AGAIN|Name resolution failed/, { problem: "unknown-name", words: "the name has no address" }],
   [/EHOSTUNREACH|ENETUNREACH/, { problem: "unreachable", words: "there is no way to this network" }],
@@ -76,11 +79,17 @@ const withoutDetail = /^(Name resolution failed|Failed to connect|no (connection
  */
 export function noAnswer(wasSent: boolean, address: string, text: string, cause?: unknown): QuoinError {
   const { problem, reason } = explain(text);
+  const proxy = proxyFor(address);
+  const through = proxy === undefined ? "" : ` by the proxy ${proxy.shown}`;
   return new QuoinError({
     code: "UNAVAILABLE",
     outcome: wasSent ? "unknown" : "not-executed",
-    message: `no ${wasSent ? "answer from" : "connection to"} ${address}: ${reason}`,
-    details: detailsOf(address, problem),
+    message: `no ${wasSent ? "answer from" : "connection to"} ${address}${through}: ${reason}`,
+    details: new Map([
+      ["address", address],
+      ["connection", problem],
+      ...(proxy === undefined ? [] : ([["proxy", proxy.shown]] as const)),
+    ]),
     cause,
   });
 }
@@ -100,13 +109,6 @@ export function callFailure(thrown: unknown, endpoint: string): QuoinError {
     return error.with({ message: `no answer from ${endpoint} in time` });
   }
   return error;
-}
-
-function detailsOf(address: string, problem: ConnectionProblem): ReadonlyMap<string, string> {
-  return new Map([
-    ["address", address],
-    ["connection", problem],
-  ]);
 }
 
 function explain(text: string): { readonly problem: ConnectionProblem; readonly reason: string } {

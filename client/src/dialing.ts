@@ -6,11 +6,16 @@
  * the addresses of a channel carry a signal for each connection, which grpc-js passes on to `net.connect`, and the
  * credentials report when its TCP part is done. An established connection is never touched: grpc-js closes it when no call
  * is in flight.
+ *
+ * Through a proxy, the addresses are those of the proxy, which is asked for the connection before the TLS handshake. The
+ * proxies of grpc-js have neither a reason for a failure nor an end.
  */
 
 import { randomUUID } from "node:crypto";
-import type { Socket } from "node:net";
+import { isIPv6, type Socket } from "node:net";
 import { type CallCredentials, ChannelCredentials, type ChannelOptions, experimental } from "@grpc/grpc-js";
+import type { EnvironmentProxy } from "./environment-proxy.ts";
+import { openTunnel } from "./proxy-tunnel.ts";
 
 type SecureConnector = ReturnType<ChannelCredentials["_createSecureConnector"]>;
 type Resolution = ConstructorParameters<Parameters<typeof experimental.registerResolver>[1]>;
@@ -27,11 +32,27 @@ export class Dialing {
   readonly #attempts = new Map<string, AbortController>();
   /** The sockets in a TLS handshake. */
   readonly #handshakes = new Set<Socket>();
+  readonly #endpoint: string;
+  /** Undefined = the connections are direct. */
+  readonly #proxy: EnvironmentProxy | undefined;
   #closed = false;
 
-  /** The target of the channel to an endpoint, as `host:port`. */
-  static target(endpoint: string): string {
-    return `${scheme}:${endpoint}`;
+  /** @param endpoint a valid `host:port`. */
+  constructor(endpoint: string, proxy: EnvironmentProxy | undefined) {
+    this.#endpoint = endpoint;
+    this.#proxy = proxy;
+  }
+
+  /** The target of the channel. */
+  get target(): string {
+    return `${scheme}:${this.#endpoint}`;
+  }
+
+  /** What to look up and to connect to, as `host:port`. */
+  get dialed(): string {
+    if (this.#proxy === undefined) return this.#endpoint;
+    const { host, port } = this.#proxy;
+    return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   }
 
   /** The options that the channel needs. */
@@ -67,7 +88,7 @@ export class Dialing {
     if (this.#closed) socket.destroy();
     this.#handshakes.add(socket);
     try {
-      return await shake(socket);
+      return await shake(this.#proxy === undefined ? socket : await openTunnel(this.#proxy, this.#endpoint, socket));
     } finally {
       this.#handshakes.delete(socket);
     }
@@ -132,7 +153,8 @@ class Resolver {
       }));
       return listener({ ...resolved, value: endpoints }, ...rest);
     };
-    this.#inner = experimental.createResolver({ ...target, scheme: "dns" }, withSignals, options);
+    const path = dialing instanceof Dialing ? dialing.dialed : target.path;
+    this.#inner = experimental.createResolver({ ...target, scheme: "dns", path }, withSignals, options);
   }
 
   static getDefaultAuthority(target: Target): string {

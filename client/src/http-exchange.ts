@@ -3,10 +3,13 @@
  * authorities. Redirects are not followed: a token is sent only to the given addresses.
  */
 
-import type { IncomingMessage, Agent as PlainAgent } from "node:http";
-import type { Agent as TlsAgent } from "node:https";
+import type { ClientRequestArgs, IncomingMessage } from "node:http";
+import { isIPv6, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { noAnswer } from "./connection-failure.ts";
+import { proxyFor } from "./environment-proxy.ts";
 import type { HttpAnswer } from "./http-failure.ts";
+import { dialThrough } from "./proxy-tunnel.ts";
 import type { QuoinError } from "./quoin-error.ts";
 import { Tls, type TlsOptions } from "./tls.ts";
 
@@ -35,17 +38,56 @@ const maxAnswerBytes = 20 * 1_024 * 1_024;
 /** The time limit for a connection and its handshake: a slower one may never come, and a new one comes at once. */
 const connectTimeoutMs = 1_000;
 
+type Connected = (error: Error | null, stream: Duplex) => void;
+
+/** Connections without TLS, through the proxy of the environment if there is one. */
+class PlainAgent extends http.Agent {
+  override createConnection(options: ClientRequestArgs, connected: Connected): Duplex | null | undefined {
+    const direct = () => super.createConnection(options);
+    return connectThrough(options, connected, direct, (socket) => socket);
+  }
+}
+
+/** Connections with TLS, through the proxy of the environment if there is one. */
+class TlsAgent extends https.Agent {
+  override createConnection(options: ClientRequestArgs, connected: Connected): Duplex | null | undefined {
+    const encrypted = (socket: object) => super.createConnection({ ...options, ...socket });
+    return connectThrough(
+      options,
+      connected,
+      () => encrypted({}),
+      (socket) => encrypted({ socket }),
+    );
+  }
+}
+
+/** Returns a direct connection, or passes one through the proxy on when the proxy has opened it. */
+function connectThrough(
+  { host, port }: ClientRequestArgs,
+  connected: Connected,
+  direct: () => Duplex | null | undefined,
+  over: (tunnel: Socket) => Duplex | null | undefined,
+): Duplex | null | undefined {
+  const address = `${isIPv6(host ?? "") ? `[${host}]` : host}:${port}`;
+  const proxy = proxyFor(`http://${address}`);
+  if (proxy === undefined) return direct();
+  dialThrough(proxy, address, connectTimeoutMs).then(
+    (tunnel) => connected(null, over(tunnel) as Duplex),
+    // Node takes no connection besides an error.
+    (error) => connected(error, undefined as never),
+  );
+  return undefined;
+}
+
 /** Keeps connections to members, and sends requests over them. */
 export class HttpExchange {
   readonly #tls: Tls;
-  readonly #plain: PlainAgent;
-  readonly #encrypted: TlsAgent;
+  readonly #plain = new PlainAgent({ keepAlive: true });
+  readonly #encrypted = new TlsAgent({ keepAlive: true });
 
   /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for options that are not checked yet, and unusable. */
   constructor(tls: TlsOptions | Tls | undefined) {
     this.#tls = Tls.of(tls ?? {});
-    this.#plain = new http.Agent({ keepAlive: true });
-    this.#encrypted = new https.Agent({ keepAlive: true });
   }
 
   /**

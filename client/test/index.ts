@@ -4,6 +4,7 @@
  */
 
 export { type ChildResult, launcher, type RunningChild, runQuoinctl, startProgram, startQuoinctl } from "./child.ts";
+export { ConnectProxy } from "./connect-proxy.ts";
 export { FakeRuntime } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
 export {

@@ -146,13 +146,15 @@ const connectionHints: ReadonlyMap<string, string> = new Map([
   ["client-certificate", "pass the client certificate and its key: --cert FILE --key FILE"],
 ]);
 
+const proxyHint = "to reach the members directly, name them in the variable no_proxy";
+
 function hintFor(error: QuoinError): string | undefined {
   const hint = hints.get(error.reason);
   if (hint !== undefined) return hint;
   if (error.code === "UNAUTHENTICATED")
     return "the token or API key is not valid here; log in with: quoinctl login, or see --token-file, --api-key-file";
   const problem = error.details.get("connection") ?? "";
-  const connection = connectionHints.get(problem);
+  const connection = error.details.has("proxy") ? proxyHint : connectionHints.get(problem);
   // What speaks another protocol is no member.
   if (connection !== undefined && (error.outcome !== "unknown" || problem === "other-protocol")) return connection;
   if (error.outcome === "unknown") return "a write may have been executed anyway: read before you repeat it";

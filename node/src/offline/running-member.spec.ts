@@ -1,5 +1,6 @@
 import { GetStatusResponse, MemberState } from "@quoin/proto";
 import { expect } from "chai";
+import { withEnvironment } from "../../test/index.ts";
 import { comparedRunning, isAddress, livingQuorum, type RunningMember } from "./running-member.ts";
 import { queryMember } from "./status-request.ts";
 
@@ -54,5 +55,13 @@ describe("a running member that is compared", () => {
     expect(answer)
       .to.be.a("string")
       .and.match(/^127.0.0.1:1: .*ECONNREFUSED/);
+  });
+
+  it("is not asked by the proxy of the environment", async () => {
+    const answer = await withEnvironment({ http_proxy: "http://127.0.0.1:9" }, () =>
+      queryMember("127.0.0.1:1", { token: "t", ca: null }),
+    );
+    expect(answer).to.include("127.0.0.1:1").and.to.not.include("undefined");
+    expect(answer).to.include("ECONNREFUSED 127.0.0.1:1");
   });
 });

@@ -14,7 +14,9 @@ export function queryMember(
 ): Promise<RunningMember | string> {
   const { path, requestSerialize, responseDeserialize } = serviceDefinitions.ClusterAdminService.getStatus;
   const { token, ca } = security;
-  const client = new Client(address, ca === null ? credentials.createInsecure() : credentials.createSsl(ca));
+  const channel = ca === null ? credentials.createInsecure() : credentials.createSsl(ca);
+  // As members reach each other: by no proxy of the environment.
+  const client = new Client(address, channel, { "grpc.enable_http_proxy": 0 });
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
   metadata.set("api-version", "v1");

@@ -7,8 +7,10 @@ import {
   FakeRuntime,
   type ProgramInput,
   type ProgramRun,
+  refuse,
   runProgram,
   ScriptedHttpMember,
+  ScriptedMember,
   type StatusAndBody,
   withTemporaryDirectory,
 } from "../../test/index.ts";
@@ -267,6 +269,38 @@ describe("quoinctl and accounts", () => {
         `hint: id of qk_1 (qk_1, created ${key.created_at}), id of qk_2 (qk_2, created ${key.created_at})\n`,
     ]);
     expect(lines(), "nothing is revoked").to.deep.equal(["GET /keys?limit=1000"]);
+  });
+
+  it("warn of namespaces of a user that do not exist, if the caller may know", async () => {
+    const existing = ["a", "a-longer", "b"];
+    const member = await ScriptedMember.start({
+      listNamespaces: ({ prefix, pageSize }) => ({
+        namespaces: existing
+          .filter((name) => name.startsWith(prefix))
+          .slice(0, pageSize)
+          .map((name) => ({ name })),
+      }),
+    });
+    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: "t" };
+    const errorsOf = async (...words: string[]) => {
+      const { code, err } = await quoinctl(["user", ...words, "-o", "json"], { environment });
+      expect(code).to.equal(0);
+      return err;
+    };
+    answers = [[200, user]];
+    try {
+      const created = await errorsOf("create", "a@b", "--namespaces", "a,a-long,*");
+      expect(created).to.equal(
+        "warning: namespace a-long does not exist yet; create it with: quoinctl namespace create a-long\n",
+      );
+      const changed = await errorsOf("update", ID, "--namespaces", "b,team");
+      expect(changed).to.match(/^warning: namespace team does not exist yet; .*\n$/);
+      expect(await errorsOf("update", ID, "--role", "viewer")).to.equal("");
+      member.scripts.listNamespaces = () => refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" });
+      expect(await errorsOf("create", "a@b", "--namespaces", "team")).to.equal("");
+    } finally {
+      member.stop();
+    }
   });
 
   it("prints the reason of a refusal, with the exit code", async () => {

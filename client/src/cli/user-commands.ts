@@ -1,7 +1,7 @@
 /** `quoinctl user …`, for administrators. */
 
 import { type Command, Option } from "commander";
-import type { UserChanges, UserInfo, UserRole } from "../index.ts";
+import type { Client, UserChanges, UserInfo, UserRole } from "../index.ts";
 import { findUserId } from "./account-argument.ts";
 import { accountResult, allOf } from "./account-result.ts";
 import { parseList } from "./list.ts";
@@ -9,6 +9,7 @@ import { readPasswordFile } from "./password.ts";
 import type { Session } from "./session.ts";
 
 const roles = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
+const allNamespaces = "*";
 const statuses = ["active", "disabled"];
 /** The largest page of the service, because listings are read to their end. */
 const pageSize = 1_000;
@@ -50,7 +51,10 @@ function addCreate(user: Command, session: Session): void {
     .addOption(passwordOption())
     .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
       const made = { role, namespaces, password: await readPassword(passwordFile) };
-      await print(session, await session.withClient((client) => client.users.create(email, made)));
+      await session.withClient(async (client) => {
+        await print(session, await client.users.create(email, made));
+        await warnOfMissing(session, client, namespaces);
+      });
     });
 }
 
@@ -89,11 +93,30 @@ function addUpdate(user: Command, session: Session): void {
       const password = await readPassword(passwordFile);
       const currentPassword = await readPassword(currentPasswordFile);
       const wanted = { ...changes, password, currentPassword };
-      await print(
-        session,
-        await session.withClient(async (client) => client.users.update(await findUserId(client, text), wanted)),
-      );
+      await session.withClient(async (client) => {
+        await print(session, await client.users.update(await findUserId(client, text), wanted));
+        await warnOfMissing(session, client, changes.namespaces ?? []);
+      });
     });
+}
+
+/**
+ * Warns of namespaces that do not exist: a user may have them, but often the name is misspelled. It never fails: what it
+ * cannot find out is left out.
+ */
+async function warnOfMissing(session: Session, client: Client, names: readonly string[]): Promise<void> {
+  const exist = (name: string) =>
+    client.keyValue.listNamespaces({ prefix: name, namesOnly: true, pageSize: 1 }).then(
+      // Names come in their order, so the name itself is before longer ones.
+      ({ namespaces }) => namespaces[0]?.name === name,
+      () => true,
+    );
+  const found = await Promise.all(names.map((name) => name === allNamespaces || exist(name)));
+  for (const [at, name] of names.entries()) {
+    if (found[at] !== true) {
+      session.warn(`namespace ${name} does not exist yet; create it with: quoinctl namespace create ${name}`);
+    }
+  }
 }
 
 function addDelete(user: Command, session: Session): void {

@@ -30,22 +30,36 @@ const WAIT_MS = 10 * 60_000;
 const PATIENT = { timeoutMs: 60_000 };
 const REGION_BYTES = 4_096;
 
-/** Gives a new user a password by the token of the mail, which the member q-0 writes into its log. */
-export async function createUser(
+export interface TestRights {
+  readonly role: string;
+  readonly namespaces: readonly string[];
+}
+
+/** Gives a new user a password by the token of the mail. */
+export async function createUser(cluster: ClusterUnderTest, email: string, rights: TestRights): Promise<TestUser> {
+  const { userId, token } = await createUnverified(cluster, email, rights);
+  await post(`${addressOf(cluster)}/auth/verify`, { token, password: PASSWORD });
+  return { userId, email, password: PASSWORD };
+}
+
+/** Creates a user, and returns the token of the mail, which the member q-0 writes into its log. */
+export async function createUnverified(
   cluster: ClusterUnderTest,
   email: string,
-  rights: { readonly role: string; readonly namespaces: readonly string[] },
-): Promise<TestUser> {
-  const { host, ports } = cluster.member("q-0");
-  const address = `http://${host}:${ports.http}`;
+  rights: TestRights,
+): Promise<{ readonly userId: string; readonly token: string }> {
   const owner = await cluster.tokens.token();
-  const { user_id: userId = "" } = await post(`${address}/users`, { email, ...rights }, owner);
+  const { user_id: userId = "" } = await post(`${addressOf(cluster)}/users`, { email, ...rights }, owner);
   const token = await until("the mail", () => {
     const mails = cluster.member("q-0").logLines.flatMap(({ mail }) => (mail ?? []) as { to: string; text: string });
     return /^ {4}(\S+)/m.exec(mails.find(({ to }) => to === email)?.text ?? "")?.[1];
   });
-  await post(`${address}/auth/verify`, { token, password: PASSWORD });
-  return { userId, email, password: PASSWORD };
+  return { userId, token };
+}
+
+function addressOf(cluster: ClusterUnderTest): string {
+  const { host, ports } = cluster.member("q-0");
+  return `http://${host}:${ports.http}`;
 }
 
 async function post(url: string, body: object, token?: string): Promise<Record<string, string>> {

@@ -8,7 +8,9 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { ClusterUnderTest } from "../../node/test/harness/index.ts";
 import { buildConsole } from "../scripts/index.ts";
+import { accessibilityViolations } from "./accessibility.ts";
 import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
+import { createUnverified } from "./example-data.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
 import { submit } from "./submit.ts";
 
@@ -32,7 +34,7 @@ describe("the main path of the console", () => {
       this.skip();
     }
     await buildConsole();
-    cluster = await ClusterUnderTest.start(1);
+    cluster = await ClusterUnderTest.start(1, { placementOf: async () => ({ flags: ["--mail-to-log"] }) });
     client = cluster.client();
     browser = await TestBrowser.start(program);
   });
@@ -140,6 +142,39 @@ describe("the main path of the console", () => {
     await page.getByRole("link", { name: "Keys", exact: true }).click();
     await main(page).getByText("No keys").waitFor();
     expect(await page.getByRole("dialog").count(), "dialogs that ask for another sign-in").to.equal(0);
+  });
+
+  it("verifies an address with the token of the mail, which leaves the address bar, and says when it is used", async () => {
+    const { token } = await createUnverified(cluster, "new@example.com", { role: "member", namespaces: [NAMESPACE] });
+    const page = await open();
+    await page.getByRole("link", { name: "Verify an e-mail address" }).click();
+    await page.getByLabel("Token from the mail").fill("of another mail");
+    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByRole("alert").getByText("The token is unknown, used, or older than a week.").waitFor();
+    await page.goto(`about:blank`);
+    const { host, ports } = cluster.member("q-0");
+    const address = `http://${host}:${ports.http}/console/#/verify`;
+    await page.goto(`${address}?token=${token}`);
+    await page.getByLabel("New password").waitFor();
+    expect(await page.getByLabel("Token from the mail").inputValue()).to.equal(token);
+    expect(page.url()).to.equal(address);
+    expect(await accessibilityViolations(page)).to.deep.equal([]);
+    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByRole("alert").getByText("password is required").waitFor();
+    const password = "correct horse battery";
+    await page.getByLabel("New password").fill(password);
+    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByText("The address is verified.").waitFor();
+    await page.goBack();
+    expect(page.url(), "the page before").to.equal("about:blank");
+    await page.goto(`${address}?token=${token}`);
+    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByRole("alert").getByText("The token is unknown, used, or older than a week.").waitFor();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByText("Forgot the password?").click();
+    await page.getByText("quoinctl owner reset").waitFor();
+    await signIn(page, { email: "new@example.com", password });
+    await page.getByText("new@example.com").waitFor();
   });
 
   it("opens the reference of the API that the member serves, and keeps the session", async () => {

@@ -43,6 +43,15 @@ export async function exchangeApiKey(apiKey: string): Promise<Session> {
   return { token, user: sessionUser(await requestJson<User>(path, undefined, { headers, isAnonymous: true })) };
 }
 
+/**
+ * Verifies the e-mail address of a new user.
+ *
+ * @param password null = it stays as it is; required if the user has none.
+ */
+export async function verifyEmail(token: string, password: string | null): Promise<void> {
+  await requestJson("auth/verify", { token, password }, { method: "POST", isAnonymous: true });
+}
+
 export async function listUsers(cursor: string, options: CallOptions): Promise<Page<User>> {
   const query = new URLSearchParams({ limit: PAGE_ENTRIES, ...(cursor !== "" && { cursor }) });
   const page = await requestJson<Proto.UsersBody>(`users?${query}`, undefined, options);

@@ -13,9 +13,14 @@ import { MissingPage } from "./missing-page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { pageOf } from "./page-list.ts";
 import { SignInForm, SignInPage } from "./sign-in.tsx";
+import { VERIFY, VerifyPage } from "./verify-page.tsx";
 
 export function App(): JSX.Element {
   const user = currentUser.value;
+  const route = currentRoute.value;
+  if (route.page === VERIFY) {
+    return <VerifyPage route={route} />;
+  }
   return user === null ? <SignInPage /> : <SignedIn user={user} />;
 }
 

@@ -3,24 +3,30 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { exchangeApiKey, logIn } from "../api/index.ts";
+import { formatRoute } from "../router/index.ts";
 import { isKept, signIn } from "../session/index.ts";
 import { Button, Checkbox, Choice, Problem, TextField, useSubmission } from "../ui/index.ts";
-import { Mark } from "./mark.tsx";
+import { EntrancePage } from "./entrance-page.tsx";
+import { VERIFY } from "./verify-page.tsx";
 
 type Way = "password" | "key";
 
 export function SignInPage(): JSX.Element {
-  document.title = "Sign in · Quoin";
   return (
-    <main class="sign-in">
-      <div class="sign-in-box">
-        <h1>
-          <Mark />
-          Quoin
-        </h1>
-        <SignInForm />
-      </div>
-    </main>
+    <EntrancePage title="Sign in">
+      <SignInForm />
+      <details>
+        <summary>Forgot the password?</summary>
+        <p class="hint">
+          Members send no mail for that. An administrator of your namespaces gives you another password under “Users and
+          keys”, and you change it under “Settings”. Whoever runs the cluster helps its owner:{" "}
+          <code>quoinctl owner reset</code>.
+        </p>
+      </details>
+      <p>
+        <a href={formatRoute(VERIFY)}>Verify an e-mail address</a>
+      </p>
+    </EntrancePage>
   );
 }
 

@@ -43,7 +43,7 @@ describe("the verification mail", () => {
     expect(received).deep.include({ from: FROM, to: [address] });
     // Mail has lines of at most 76 characters; longer lines are broken, and the reader's program joins them again.
     const content = received?.content.replaceAll("=\r\n", "");
-    expect(content).include(TOKEN).include("Subject: Verify your e-mail address for shop");
+    expect(content).include(TOKEN).include("/console/#/verify").include("Subject: Verify your e-mail address for shop");
     expect(lines).deep.equal([]);
   });
 

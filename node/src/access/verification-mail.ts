@@ -76,9 +76,12 @@ export class VerificationMail {
     const text = [
       `A user with this e-mail address was created in the cluster "${clusterName}".`,
       "",
-      "If this is correct, send this token to /auth/verify within a week:",
+      "If this is correct, verify the address within a week. Open /console/#/verify at the address of",
+      "the cluster, and enter this token:",
       "",
       `    ${token}`,
+      "",
+      "Programs send it to POST /auth/verify instead.",
       "",
       "If you did not expect this mail, you can ignore it.",
       "",

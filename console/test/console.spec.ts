@@ -18,6 +18,7 @@ import { buildConsole } from "../scripts/index.ts";
 import { accessibilityViolations, type Rules } from "./accessibility.ts";
 import { type ColorScheme, findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
 import {
+  acquireAs,
   createUser,
   ExampleShop,
   fillHostile,
@@ -64,7 +65,7 @@ const VIEWS: readonly View[] = [
   { name: "locks", route: `#/locks/${SHOP}?lock=x+checkout-leader`, shows: "checkout-e5a9" },
   { name: "memory", route: `#/memory/${SHOP}`, shows: "price table" },
   { name: "logs", route: `#/logs/${SHOP}`, shows: "orders" },
-  { name: "watches", route: "#/watches", shows: "owner@quoin.test" },
+  { name: "watches", route: "#/watches", shows: "stock/" },
   { name: "accounts", route: "#/accounts", shows: "viewer@example.com" },
   { name: "api-keys", route: "#/accounts/keys", shows: "checkout-service" },
   { name: "usage", route: "#/usage", shows: "Totals of the period" },
@@ -306,6 +307,30 @@ describe("the console in a browser", function () {
     await submit(page, { Reason: "a test", Confirmation: "stock-import" }, "Force release");
     await page.getByRole("region", { name: "Lock stock-import" }).getByText("No one holds it.").waitFor();
     expect((await client.locks.describe(SHOP, "stock-import")).state).to.equal("FREE");
+  });
+
+  it("names people: you, others by their addresses for those who may list users, else by the beginning of the id", async () => {
+    const holder = await createUser(cluster, "holder@example.com", { role: "member", namespaces: [SHOP] });
+    await client.locks.create(SHOP, "of-others");
+    await acquireAs(cluster, holder, "of-others");
+    const page = await openAsOwner();
+    await show(page, `#/locks/${SHOP}?lock=x+of-others`);
+    const held = page.getByRole("region", { name: "Lock of-others" });
+    await held.getByText(holder.email).waitFor();
+    expect(await held.getByText(holder.email).getAttribute("title")).to.equal(holder.userId);
+    await page.getByRole("row").filter({ hasText: "of-others" }).getByText(holder.email).waitFor();
+    await show(page, `#/locks/${SHOP}?lock=x+checkout-leader`);
+    const own = page.getByRole("region", { name: "Lock checkout-leader" }).locator(".person");
+    await own.first().waitFor();
+    expect(await own.allTextContents(), "a holder and three who wait").to.deep.equal(Array(4).fill("you"));
+    const viewer = await open();
+    await signIn(viewer, { email: "viewer@example.com", password: "correct horse battery" });
+    await viewer.getByRole("navigation", { name: "Pages" }).waitFor();
+    await show(viewer, `#/locks/${SHOP}?lock=x+of-others`);
+    const unknown = viewer.getByRole("region", { name: "Lock of-others" }).locator(".person");
+    await unknown.waitFor();
+    expect(await unknown.textContent()).to.equal(`${holder.userId.slice(0, 8)}…`);
+    expect(await unknown.getAttribute("title")).to.equal(holder.userId);
   });
 
   it("acquires a free lock and releases it, and says why it cannot acquire one that another got meanwhile", async () => {

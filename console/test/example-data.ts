@@ -57,6 +57,13 @@ export async function createUnverified(
   return { userId, token };
 }
 
+/** Lets a user acquire a lock of the shop without a label. */
+export async function acquireAs(cluster: ClusterUnderTest, { email, password }: TestUser, name: string): Promise<void> {
+  const address = addressOf(cluster);
+  const { access_token: token = "" } = await post(`${address}/auth/login`, { email, password });
+  await post(`${address}/coordination.v1.LockService/AcquireLock`, { namespace: SHOP, name, ttlSeconds: 3_600 }, token);
+}
+
 function addressOf(cluster: ClusterUnderTest): string {
   const { host, ports } = cluster.member("q-0");
   return `http://${host}:${ports.http}`;

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { deleteLog, type EventLog } from "../../api/index.ts";
+import { Person } from "../../people/index.ts";
 import { countText, instantText, sizeText } from "../../text/index.ts";
 import { Button, CopyButton, FormDialog, Panel, Properties } from "../../ui/index.ts";
 import { AppendForm } from "./append-form.tsx";
@@ -38,6 +39,7 @@ export function LogPanel({ log, isWritable, isManageable, onClose, onChanged }: 
           ["Sequences", `${countText(log.first_sequence)} – ${countText(log.last_sequence)}`],
           ["Size", sizeText(log.size_bytes)],
           ["Created", instantText(Date.parse(log.created_at))],
+          ["Created by", <Person userId={log.created_by} />],
           ...LOG_SETTING_FIELDS.map(({ name, title, text }) => [title, settingText(log.settings[name], text)] as const),
         ]}
       />

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { forceReleaseLock, type Lock, type LockHold } from "../../api/index.ts";
 import { FormDialog, TextField } from "../../ui/index.ts";
+import { Owner } from "./subject.tsx";
 
 export interface ForceReleaseDialogProps {
   readonly namespace: string;
@@ -26,8 +27,11 @@ export function ForceReleaseDialog({ namespace, lock, hold, onClose }: ForceRele
       onSubmit={() => forceReleaseLock({ namespace, name, rw, fencingToken: hold.fencingToken, reason: reason.value })}
     >
       <p>
-        This ends the hold <span class="mono">{hold.fencingToken}</span> of <strong class="mono">{hold.owner}</strong>,
-        who may not notice. Writes that are guarded by the hold are refused from now on. Work that is not guarded
+        This ends the hold <span class="mono">{hold.fencingToken}</span> of{" "}
+        <strong>
+          <Owner {...hold} />
+        </strong>
+        , who may not notice. Writes that are guarded by the hold are refused from now on. Work that is not guarded
         continues: make sure that the holder has stopped.
       </p>
       <TextField label="Reason" isRequired hint="For the logs of the members." value={reason} />

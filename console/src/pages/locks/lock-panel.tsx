@@ -11,7 +11,7 @@ import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
 import { isAcquirable, remainingMs, stateText, stateTone } from "./lock-text.ts";
 import { ReleaseDialog } from "./release-dialog.tsx";
-import { Subject } from "./subject.tsx";
+import { Owner, Subject } from "./subject.tsx";
 import { TimeLeft } from "./time-left.tsx";
 
 export interface LockPanelProps {
@@ -74,13 +74,15 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
           <li key={hold.fencingToken} class="hold">
             <div class="hold-text">
               <span>
-                <strong class="mono">{hold.owner}</strong>{" "}
+                <strong>
+                  <Owner {...hold} />
+                </strong>{" "}
                 {lock.rw && <Chip>{hold.mode === "READ" ? "reads" : "writes"}</Chip>}
               </span>
               <span class="muted">
                 token <span class="mono">{hold.fencingToken}</span>, since {agoText(Number(hold.acquiredAtMs), nowMs)}
               </span>
-              <Subject owner={hold.owner} subject={hold.subject} />
+              <Subject {...hold} />
               <TimeLeft leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)} wholeMs={Number(lock.ttlSeconds) * 1_000} />
             </div>
             <div class="hold-actions">

@@ -6,7 +6,7 @@ import { ApiError, type Lock, type LockWait, listLockWaits } from "../../api/ind
 import { countdownText, countText, durationText } from "../../text/index.ts";
 import { Button, Chip, Problem } from "../../ui/index.ts";
 import { remainingMs, waiting } from "./lock-text.ts";
-import { Subject } from "./subject.tsx";
+import { Owner, Subject } from "./subject.tsx";
 
 export interface LockQueueProps {
   readonly namespace: string;
@@ -52,14 +52,16 @@ export function LockQueue({ namespace, lock, atMs, nowMs }: LockQueueProps): JSX
             </span>
             <span class="queue-text">
               <span>
-                <strong class="mono">{wait.owner}</strong>{" "}
+                <strong>
+                  <Owner {...wait} />
+                </strong>{" "}
                 {lock.rw && <Chip>{wait.mode === "READ" ? "to read" : "to write"}</Chip>}
               </span>
               <span class="muted queue-times">
                 waits {durationText(Number(wait.waitedMs) + Math.max(0, nowMs - shown.atMs))}, gives up in{" "}
                 {countdownText(remainingMs(wait.endsInMs, shown.atMs, nowMs))}
               </span>
-              <Subject owner={wait.owner} subject={wait.subject} />
+              <Subject {...wait} />
             </span>
           </li>
         ))}

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import type { Lock } from "../../api/index.ts";
 import { countdownText, countText } from "../../text/index.ts";
 import { Chip, Table } from "../../ui/index.ts";
-import { holderText, lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
+import { lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
+import { Owner } from "./subject.tsx";
 import { TimeLeft } from "./time-left.tsx";
 
 export interface LockTableProps {
@@ -36,6 +37,7 @@ export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTab
         const key = lockKey(lock);
         const ending = nextToEnd(lock.holders);
         const isChosen = key === chosen;
+        const [first] = lock.holders;
         return (
           <tr key={key} class={isChosen ? "chosen" : undefined}>
             <th scope="row">
@@ -53,10 +55,11 @@ export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTab
             <td>
               <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
             </td>
-            <td class="mono" title={lock.holders[0]?.owner}>
-              {holderText(lock)}
+            <td title={first?.owner}>
+              {first !== undefined && <Owner {...first} />}
+              {lock.holderCount > 1 && ` + ${lock.holderCount - 1}`}
             </td>
-            {!isNarrow && <td class="number mono">{lock.holders[0]?.fencingToken ?? ""}</td>}
+            {!isNarrow && <td class="number mono">{first?.fencingToken ?? ""}</td>}
             <td>
               {ending !== undefined && (
                 <TimeLeft

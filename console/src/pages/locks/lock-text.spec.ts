@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Lock, LockHold } from "../../api/index.ts";
-import { holderText, isAcquirable, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
+import { isAcquirable, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
 
 function hold(owner: string, expiresInMs: string): LockHold {
   return { owner, subject: "s", fencingToken: "7", acquiredAtMs: "0", expiresInMs, mode: "READ" };
@@ -20,12 +20,6 @@ describe("words for a lock", () => {
     expect(remainingMs("5000", 100_000, 102_000)).to.equal(3_000);
     expect(remainingMs("5000", 100_000, 200_000)).to.equal(0);
     expect(remainingMs("5000", 100_000, 90_000)).to.equal(5_000);
-  });
-
-  it("name the holder, or the first of several", () => {
-    expect(holderText(lock({}))).to.equal("");
-    expect(holderText(lock({ holders: [hold("w1", "5")], holderCount: 1 }))).to.equal("w1");
-    expect(holderText(lock({ holders: [hold("w1", "5"), hold("w2", "3")], holderCount: 12 }))).to.equal("w1 + 11");
   });
 
   it("know whether a lock may have one more hold", () => {

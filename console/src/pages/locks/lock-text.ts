@@ -41,15 +41,6 @@ export function stateTone({ state }: Lock): Tone {
   }
 }
 
-/** The holder, or the first one and the number of the others. */
-export function holderText({ holders, holderCount }: Lock): string {
-  const [first] = holders;
-  if (first === undefined) {
-    return "";
-  }
-  return holderCount === 1 ? first.owner : `${first.owner} + ${holderCount - 1}`;
-}
-
 /** Whether the lock may have one more hold, as far as its last state shows. */
 export function isAcquirable({ rw, state, waitingReaders, waitingWriters }: Lock): boolean {
   return state === "FREE" || (rw && state === "READ_HELD" && waitingReaders + waitingWriters === 0);

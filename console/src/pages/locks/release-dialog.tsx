@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { type Lock, type LockHold, releaseLock } from "../../api/index.ts";
 import { FormDialog } from "../../ui/index.ts";
+import { Owner } from "./subject.tsx";
 
 export interface ReleaseDialogProps {
   readonly namespace: string;
@@ -23,8 +24,11 @@ export function ReleaseDialog({ namespace, lock, hold, onClose }: ReleaseDialogP
       onSubmit={() => releaseLock({ namespace, name, rw, owner, fencingToken })}
     >
       <p>
-        This ends the hold <span class="mono">{fencingToken}</span> of <strong class="mono">{owner}</strong>. It has
-        your user, but a program with one of your API keys may have acquired it: make sure that it has stopped.
+        This ends the hold <span class="mono">{fencingToken}</span> of{" "}
+        <strong>
+          <Owner {...hold} />
+        </strong>
+        . It has your user, but a program with one of your API keys may have acquired it: make sure that it has stopped.
       </p>
     </FormDialog>
   );

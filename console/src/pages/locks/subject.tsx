@@ -1,11 +1,25 @@
-/** The user behind an owner label, if the label is another one. */
+/** Who holds a lock or waits for it: the label that the client gave, and the user behind it. */
 
 import type { JSX } from "preact";
+import { Person } from "../../people/index.ts";
 
-export function Subject({ owner, subject }: { readonly owner: string; readonly subject: string }): JSX.Element | null {
+export interface SubjectProps {
+  /** The label; the id of the user if the client gave none. */
+  readonly owner: string;
+  /** Id of the user. */
+  readonly subject: string;
+}
+
+/** The label, or the user if the client gave none. */
+export function Owner({ owner, subject }: SubjectProps): JSX.Element {
+  return owner === subject ? <Person userId={subject} /> : <span class="mono">{owner}</span>;
+}
+
+/** The user behind a label. Nothing if there is no label. */
+export function Subject({ owner, subject }: SubjectProps): JSX.Element | null {
   return owner === subject ? null : (
-    <span class="muted subject" title={subject}>
-      user <span class="mono">{subject}</span>
+    <span class="muted subject">
+      user <Person userId={subject} />
     </span>
   );
 }

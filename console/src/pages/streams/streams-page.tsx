@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { getCluster, listStreams, type OpenStream } from "../../api/index.ts";
 import { useListing, usePolled } from "../../live/index.ts";
 import { PageHead, type PageProps, useNamespace } from "../../page/index.ts";
+import { Person } from "../../people/index.ts";
 import { mayOperateCluster } from "../../session/index.ts";
 import { countText, durationText } from "../../text/index.ts";
 import { Chip, emptyText, ListEnd, Select, Table } from "../../ui/index.ts";
@@ -63,8 +64,8 @@ function StreamRow({ stream }: { readonly stream: OpenStream }): JSX.Element {
   const target = logId || prefix;
   return (
     <tr>
-      <th scope="row" title={userId}>
-        {email || <span class="mono">{userId}</span>}
+      <th scope="row">
+        <Person userId={userId} email={email} />
       </th>
       <td>{kind.toLowerCase()}</td>
       <td class="mono">{namespace}</td>

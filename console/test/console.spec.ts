@@ -333,6 +333,32 @@ describe("the console in a browser", function () {
     expect(await unknown.getAttribute("title")).to.equal(holder.userId);
   });
 
+  it("shows the open streams of all members or of one, and names a member that does not answer", async () => {
+    const leader = await cluster.leader();
+    const [served, other] = cluster.members.filter(({ name }) => name !== leader.name);
+    for (const member of [served, other] as const) {
+      await openStream(member!);
+    }
+    const page = await openAsOwner("light", served);
+    await show(page, "#/watches");
+    const rows = page.getByRole("row").filter({ hasText: "stock/" });
+    const names = async () => (await rows.locator("td:nth-child(2)").allTextContents()).sort();
+    await rows.nth(1).waitFor();
+    expect(await names()).to.deep.equal([served!.name, other!.name].sort());
+    await page.getByLabel("Member").selectOption(other!.name);
+    await rows.nth(1).waitFor({ state: "hidden" });
+    await rows.first().waitFor();
+    expect(await names()).to.deep.equal([other!.name]);
+    await page.getByLabel("Member").selectOption("all members");
+    await other!.kill();
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await page.getByRole("region", { name: "Members that do not answer" }).getByText(other!.name).waitFor();
+    await rows.first().waitFor();
+    expect(await names()).to.deep.equal([served!.name]);
+    other!.start();
+    await other!.untilReady();
+  });
+
   it("acquires a free lock and releases it, and says why it cannot acquire one that another got meanwhile", async () => {
     const page = await openAsOwner();
     await client.locks.create(SHOP, "by-hand");

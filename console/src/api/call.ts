@@ -15,6 +15,8 @@ type Service =
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** False: a member that cannot answer now is a part of what the view shows. By default the call is repeated. */
+  readonly isRepeatable?: boolean;
 }
 
 /** Calls a method that changes nothing. Throws an ApiError. */
@@ -44,9 +46,9 @@ async function post<Response>(
   headers: Readonly<Record<string, string>>,
 ): Promise<Json<Response>> {
   return await requestJson<Json<Response>>(`coordination.v1.${service}/${method}`, message, {
+    isRepeatable: true,
     ...options,
     method: "POST",
     headers: { "API-Version": "v1", ...headers },
-    isRepeatable: true,
   });
 }

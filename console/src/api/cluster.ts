@@ -7,6 +7,7 @@ import type { Json } from "./json.ts";
 export type MemberCounters = Json<Proto.MemberCounters>;
 export type MemberStatus = Json<Proto.MemberStatus>;
 export type CounterSample = Json<Proto.CounterSample>;
+export type ClusterMember = Json<Proto.Member>;
 export type OpenStream = Json<Proto.OpenStream>;
 
 /** What every user may know: the members, and the leader. */

@@ -1,5 +1,6 @@
 /** Parts of views. None of them knows what it shows. */
 
+export { Alarms } from "./alarms.tsx";
 export { BarChart } from "./bar-chart.tsx";
 export { Button } from "./button.tsx";
 export { Chip, type Tone } from "./chip.tsx";

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { usePolled } from "../../live/index.ts";
 import { PageHead } from "../../page/index.ts";
-import { emptyText, LiveState } from "../../ui/index.ts";
+import { Alarms, emptyText, LiveState } from "../../ui/index.ts";
 import { backupProblems } from "./backup-state.ts";
 import { BackupTable } from "./backup-table.tsx";
 import { BackupTiles } from "./backup-tiles.tsx";
@@ -25,15 +25,7 @@ export function BackupsPage(): JSX.Element {
         <LiveState loaded={loaded.value} onRefresh={() => void refresh()} />
       </PageHead>
       {value !== undefined && <BackupTiles state={value} />}
-      {problems.length > 0 && (
-        <section class="alarms" aria-label="Problems">
-          <ul>
-            {problems.map((problem) => (
-              <li key={problem}>{problem}</li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Alarms label="Problems" items={problems} />
       <MemberBackupTable members={members} empty={emptyText(loaded.value, members.length === 0, "No member")} />
       <section>
         <h2>In the store</h2>

@@ -7,7 +7,7 @@ import type { BackupState } from "./backup-state.ts";
 export async function loadBackups(signal: AbortSignal): Promise<BackupState> {
   const [{ members }, list] = await Promise.all([getCluster({ signal }), orProblem(listBackups({ signal }))]);
   const states = members.map(async ({ id, name }) => {
-    const { value: status, problem } = await orProblem(getBackupStatus(id, { signal }));
+    const { value: status, problem } = await orProblem(getBackupStatus(id, { signal, isRepeatable: false }));
     return { id, name, status, problem };
   });
   return { members: await Promise.all(states), list: list.value, problem: list.problem };

@@ -11,7 +11,9 @@ const SEED = 7;
 const RUN_MS = 12_000;
 const KINDS = ["kill: leader", "kill: follower", "pause: any", "partition: leader alone", "partition: halves"];
 
-describe("the nemesis", () => {
+describe("the nemesis", function () {
+  // Usually half a minute: a limit for a busy machine.
+  this.timeout(480_000);
   const directories = new TemporaryDirectories();
 
   after(() => directories.removeAll());

@@ -52,4 +52,14 @@ describe("the schedule of faults", () => {
     }
     expect(schedule.nextMissing()).to.equal(null);
   });
+
+  it("gives up a planned kind that never lands", () => {
+    const schedule = scheduleOf(null);
+    let tries = 0;
+    while (schedule.nextMissing() !== null) {
+      tries++;
+    }
+    expect(tries).to.equal(8 * KINDS.length);
+    expect(schedule.missing).to.have.lengthOf(KINDS.length);
+  });
 });

@@ -7,6 +7,8 @@ import { type FaultKind, shuffled } from "./fault.ts";
 
 /** Duration of one fault, including the pause before it and the recovery after it, in milliseconds. */
 const FAULT_MS = { network: 7_000, member: 12_000, certificates: 45_000 } as const;
+/** Tries of a planned kind after the time of the run. A fault is skipped where the cluster is not ready for it. */
+const TRIES_MAX = 8;
 
 export class Schedule {
   readonly #random: (bound: number) => number;
@@ -14,6 +16,7 @@ export class Schedule {
   #next: FaultKind[] = [];
   readonly #missing: Set<FaultKind>;
   readonly #unplanned: Set<FaultKind>;
+  readonly #tries = new Map<FaultKind, number>();
 
   /**
    * @param kinds the possible kinds of one lane
@@ -46,10 +49,14 @@ export class Schedule {
     return this.#next.shift() ?? null;
   }
 
-  /** A planned kind that has not landed; null if there is none. */
+  /** A planned kind that has not landed; null if there is none that is worth another try. */
   nextMissing(): FaultKind | null {
-    const [first] = shuffled(this.#random, [...this.#missing]);
-    return first ?? null;
+    const left = [...this.#missing].filter((kind) => (this.#tries.get(kind) ?? 0) < TRIES_MAX);
+    const [first = null] = shuffled(this.#random, left);
+    if (first !== null) {
+      this.#tries.set(first, (this.#tries.get(first) ?? 0) + 1);
+    }
+    return first;
   }
 
   /** Notes that a fault of this kind has landed. */

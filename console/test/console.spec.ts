@@ -279,6 +279,12 @@ describe("the console in a browser", function () {
     await page.getByRole("heading", { name: "cr\\r", exact: true }).waitFor();
     expect(await page.locator("tbody th").allTextContents()).to.deep.equal(["a\\u{202e}b", "cr", "cr\\r"]);
     expect(await page.locator("pre.value-text").textContent()).to.equal("line one\nline two");
+    await page.getByRole("searchbox", { name: "Prefix" }).fill("cr\\r");
+    await page.getByRole("searchbox", { name: "Prefix" }).press("Enter");
+    await main(page).getByText("No key has this prefix").waitFor();
+    await page.getByRole("button", { name: "Search for the character that it stands for" }).click();
+    await main(page).getByText("Searched: cr\\r").waitFor();
+    await page.getByRole("link", { name: "cr\\r", exact: true }).last().click();
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await submit(page, { Confirmation: "cr\\r" }, "Delete");
     await until("the deletion", async () => (await client.keyValue.list(namespace)).items.length === 2);

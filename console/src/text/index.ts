@@ -14,7 +14,7 @@ export {
   shortCountText,
   sizeText,
 } from "./quantities.ts";
-export { shownText } from "./shown-text.ts";
+export { meantText, shownText } from "./shown-text.ts";
 export {
   bestForm,
   editableValue,

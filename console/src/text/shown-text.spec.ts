@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { shownText } from "./shown-text.ts";
+import { meantText, shownText } from "./shown-text.ts";
 
 describe("shown text", () => {
   it("is what quoinctl shows, for every character", async () => {
@@ -14,5 +14,14 @@ describe("shown text", () => {
     expect(["cr", "cr\r", "a\u202eb", "a\u200bb", "é 名"].map(shownText)).to.deep.equal([
       ...["cr", "cr\\r", "a\\u{202e}b", "a\\u{200b}b", "é 名"],
     ]);
+  });
+
+  it("lead back to the characters from what a person reads and types", () => {
+    for (const name of ["cr\r", "a\tb\nc", "a\u202eb", "\u0000", "\u{e0001}", "plain"]) {
+      expect(meantText(shownText(name))).to.equal(name);
+    }
+    for (const typed of ["C:\\data", "\\u{41}", "\\u{110000}", "\\u{}", "\\u{000a}"]) {
+      expect(meantText(typed)).to.equal(typed);
+    }
   });
 });

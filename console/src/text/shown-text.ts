@@ -10,6 +10,8 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\t", "\\t"],
 ]);
 const HEX = 16;
+const ESCAPE = /\\(?:n|r|t|u\{([0-9a-f]{1,6})\})/g;
+const CODE_POINT_MAX = 0x10ffff;
 
 /** Returns the text with escapes such as `\r` and `\u{202e}`. */
 export function shownText(text: string): string {
@@ -17,4 +19,14 @@ export function shownText(text: string): string {
     UNPRINTABLE,
     (character) => SHORT_ESCAPES.get(character) ?? `\\u{${character.codePointAt(0)?.toString(HEX)}}`,
   );
+}
+
+/** Returns the text with the characters that its escapes stand for, where `shownText` writes such an escape. */
+export function meantText(text: string): string {
+  return text.replaceAll(ESCAPE, (escape: string, digits: string | undefined) => {
+    const short = [...SHORT_ESCAPES].find(([, written]) => written === escape)?.[0];
+    const code = Number.parseInt(digits ?? "", HEX);
+    const character = short ?? (code <= CODE_POINT_MAX ? String.fromCodePoint(code) : escape);
+    return shownText(character) === escape ? character : escape;
+  });
 }

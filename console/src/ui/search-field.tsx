@@ -1,7 +1,11 @@
-/** A field whose text takes effect when the person presses Enter. */
+/**
+ * A field whose text takes effect when the person presses Enter. Names are shown with escapes, so a person may type one: it
+ * is searched as typed, because a name may contain a backslash, and the field offers the character in its place.
+ */
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { meantText, shownText } from "../text/index.ts";
 import { TextField } from "./fields.tsx";
 
 export interface SearchFieldProps {
@@ -33,6 +37,27 @@ export function SearchField({ label, value, onSearch }: SearchFieldProps): JSX.E
           typed.value = text;
         }}
       />
+      <Searched text={value} onSearch={onSearch} />
     </form>
+  );
+}
+
+/** What was searched, if the field cannot show it or the person may have meant something else. */
+function Searched({ text, onSearch }: Pick<SearchFieldProps, "onSearch"> & { readonly text: string }) {
+  const meant = meantText(text);
+  if (meant !== text) {
+    return (
+      <p class="hint">
+        Searched as typed, with the backslash.{" "}
+        <button type="button" class="link" onClick={() => onSearch(meant)}>
+          Search for the character that it stands for
+        </button>
+      </p>
+    );
+  }
+  return shownText(text) === text ? null : (
+    <p class="hint">
+      Searched: <code>{text}</code>
+    </p>
   );
 }

@@ -4,7 +4,7 @@
  *
  * `QUOIN_CONSOLE_KEYS` is the number of keys of the namespace with many keys, at least 1,300; 1,000,000 takes some minutes to write.
  * `QUOIN_PICTURES` is a directory for pictures of the pages, as `npm run docs:pictures` makes them for the manual. Its
- * directory `pages` gets a picture of every page at several widths, for whoever changes the look.
+ * directory `pages` gets a picture of every page at several widths, for people who change the look.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";

@@ -19,7 +19,7 @@ export function SignInPage(): JSX.Element {
         <summary>Forgot the password?</summary>
         <p class="hint">
           Members send no mail for that. An administrator of your namespaces gives you another password under “Users and
-          keys”, and you change it under “Settings”. Whoever runs the cluster helps its owner:{" "}
+          keys”, and you change it under “Settings”. Those who run the cluster help its owner, with{" "}
           <code>quoinctl owner reset</code>.
         </p>
       </details>

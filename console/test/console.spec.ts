@@ -284,7 +284,7 @@ describe("the console in a browser", function () {
     await main(page).getByText("No key has this prefix").waitFor();
     await page.getByRole("button", { name: "Search for the character that it stands for" }).click();
     await main(page).getByText("Searched: cr\\r").waitFor();
-    await page.getByRole("link", { name: "cr\\r", exact: true }).last().click();
+    await page.locator("tbody").getByRole("link", { name: "cr\\r", exact: true }).click();
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await submit(page, { Confirmation: "cr\\r" }, "Delete");
     await until("the deletion", async () => (await client.keyValue.list(namespace)).items.length === 2);

@@ -23,10 +23,10 @@ export function shownText(text: string): string {
 
 /** Returns the text with the characters that its escapes stand for, where `shownText` writes such an escape. */
 export function meantText(text: string): string {
-  return text.replaceAll(ESCAPE, (escape: string, digits: string | undefined) => {
-    const short = [...SHORT_ESCAPES].find(([, written]) => written === escape)?.[0];
+  return text.replaceAll(ESCAPE, (written: string, digits: string | undefined) => {
+    const short = [...SHORT_ESCAPES].find(([, escaped]) => escaped === written)?.[0];
     const code = Number.parseInt(digits ?? "", HEX);
-    const character = short ?? (code <= CODE_POINT_MAX ? String.fromCodePoint(code) : escape);
-    return shownText(character) === escape ? character : escape;
+    const character = short ?? (code <= CODE_POINT_MAX ? String.fromCodePoint(code) : written);
+    return shownText(character) === written ? character : written;
   });
 }

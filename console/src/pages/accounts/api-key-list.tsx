@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { type ApiKey, type CreatedApiKey, type KeyOwner, listApiKeys, revokeApiKey } from "../../api/index.ts";
 import { nowMs, useListing } from "../../live/index.ts";
+import { Person } from "../../people/index.ts";
 import { mayAdminister, mayWrite, type SessionUser } from "../../session/index.ts";
 import { agoText, instantText } from "../../text/index.ts";
 import { Button, Checkbox, Chip, Choice, emptyText, FormDialog, ListEnd, Table } from "../../ui/index.ts";
@@ -53,7 +54,15 @@ export function ApiKeyList({ user, ownerId }: ApiKeyListProps): JSX.Element {
             value={owner}
           />
         ) : (
-          <span class="muted">{ownerId === "" ? "Your keys" : "Keys of one user"}</span>
+          <span class="muted">
+            {ownerId === "" ? (
+              "Your keys"
+            ) : (
+              <>
+                Keys of <Person userId={ownerId} />
+              </>
+            )}
+          </span>
         )}
         <span class="actions">
           <Checkbox label="Revoked too" value={includeRevoked} />

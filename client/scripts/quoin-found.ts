@@ -130,6 +130,10 @@ async function main(): Promise<void> {
   let values: Values;
   try {
     ({ values } = parseArgs({ options }));
+    // Node puts U+FFFD in the place of bytes that are not UTF-8: the file would be another one.
+    if (Object.values(values).some((value) => String(value).includes("\ufffd"))) {
+      throw new Error("an argument is not UTF-8, or has the character U+FFFD");
+    }
   } catch (error) {
     fail(error, exitUsage);
     return;

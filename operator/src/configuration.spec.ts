@@ -1,4 +1,7 @@
+import { spawnSync } from "node:child_process";
+import path from "node:path";
 import { expect } from "chai";
+import { programOf } from "../../testing/index.ts";
 import { parseConfiguration } from "./configuration.ts";
 
 const NEEDED = ["--name", "quoin-operator-1", "--namespace", "quoin-system"];
@@ -30,5 +33,13 @@ describe("configuration of the operator", () => {
       ...{ clusterDomain: "example", leaseName: "l", memberVersion: "1.3.0", memberRepository: "r.example/quoin" },
       ...{ health: { host: "::1", port: 0 }, logLevel: "debug", manualUrl: "https://docs.example/quoin" },
     });
+  });
+
+  it("is refused with an argument that is not UTF-8", () => {
+    const shell = 'exec "$0" "$@" --lease-name "$(printf "caf\\351")"';
+    const main = programOf(path.join(import.meta.dirname, "main.ts"));
+    const { status, stderr } = spawnSync("sh", ["-c", shell, process.execPath, main, ...NEEDED], { encoding: "utf8" });
+    expect(stderr).to.equal("error: an argument is not UTF-8, or has the character U+FFFD: caf\ufffd\n");
+    expect(status).to.equal(1);
   });
 });

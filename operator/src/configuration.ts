@@ -54,6 +54,11 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
         .default({ host: EVERY_ADDRESS, port: 8080 }, `${EVERY_ADDRESS}:8080, all IPv6 and IPv4 addresses`),
     )
     .addOption(new Option("--log-level <level>", "lowest level of the log").choices(LOG_LEVELS).default("info"));
+  // Node puts it in the place of bytes that are not UTF-8. No object of Kubernetes has it in its name.
+  const wrong = argv.find((argument) => argument.includes("\ufffd"));
+  if (wrong !== undefined) {
+    program.error(`error: an argument is not UTF-8, or has the character U+FFFD: ${wrong}`);
+  }
   const flags = program.parse(argv, { from: "user" }).opts<Flags>();
   return {
     instance: flags.name,

@@ -17,6 +17,7 @@ export class UsageError extends Error {}
  */
 export function parseArguments(program: Command, args: readonly string[]): boolean {
   removeEmptyVariables(program);
+  requireUtf8(program, args);
   program
     .allowExcessArguments(false)
     .exitOverride()
@@ -32,6 +33,19 @@ export function parseArguments(program: Command, args: readonly string[]): boole
       return false;
     }
     throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
+  }
+}
+
+/**
+ * Node puts U+FFFD in the place of bytes that are not UTF-8, and the program would then use another file than the named
+ * one. No name or address of a member needs that character, so it is refused in any case.
+ */
+function requireUtf8({ options }: Command, args: readonly string[]): void {
+  const variables = options.flatMap(({ envVar = "" }) => [{ what: envVar, value: process.env[envVar] }]);
+  const given = [...args.map((value, at) => ({ what: `argument ${at + 1}`, value })), ...variables];
+  const wrong = given.find(({ value }) => value?.includes("\ufffd"));
+  if (wrong !== undefined) {
+    throw new UsageError(`${wrong.what} is not UTF-8, or has the character U+FFFD: ${wrong.value}`);
   }
 }
 

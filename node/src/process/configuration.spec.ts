@@ -100,6 +100,12 @@ describe("parseConfiguration", () => {
     expect(withEnvironment(empty, () => parse())).to.deep.equal(parse());
   });
 
+  it("refuses arguments and variables that are not UTF-8, for which Node has put U+FFFD", () => {
+    expect(problem([...REQUIRED, "--data-dir", "caf\ufffd"])).to.match(/^argument \d+ is not UTF-8, .*: caf\ufffd$/);
+    expect(withEnvironment({ QUOIN_BACKUP_KEY_FILE: "\ufffd" }, () => problem(REQUIRED))).to.match(/^QUOIN_BACKUP_KEY_FILE is/);
+    expect(withEnvironment({ HOME_OF_OTHERS: "\ufffd" }, () => parse())).to.deep.equal(parse());
+  });
+
   it("takes trusted proxies, from flags or the environment", () => {
     const flags = ["--trusted-proxies", "10.0.0.0/8, 2001:db8::7", "--proxy-protocol", "on"];
     const proxies = { trusted: ["10.0.0.0/8", "2001:db8::7"], speakProxyProtocol: true };

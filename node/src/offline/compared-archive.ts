@@ -79,7 +79,9 @@ export async function compareArchive(flags: ArchiveFlags, clusterId: string): Pr
       await store.close();
     }
   } catch (error) {
-    if (error instanceof BackupError || error instanceof StoreFailure) {
+    // What this Node lacks is no problem of the archive.
+    const isOfArchive = error instanceof BackupError && error.code !== "unsupported-node";
+    if (isOfArchive || error instanceof StoreFailure) {
       return { problem: describeError(error) };
     }
     throw error;

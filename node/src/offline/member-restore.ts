@@ -93,6 +93,9 @@ function refusalOf(error: unknown): unknown {
   if (error instanceof StoreFailure) {
     return new CoordinationError("BACKUP_STORE_UNAVAILABLE", `no cluster was founded: ${error.message}`);
   }
+  if (error instanceof BackupError && error.code === "unsupported-node") {
+    return new CoordinationError("NOT_SERVED", `no cluster was founded: ${error.message}`);
+  }
   if (error instanceof BackupError || error instanceof Refused || error instanceof UnknownVersion) {
     return new CoordinationError("BACKUP_REFUSED", `no cluster was founded: ${error.message}`);
   }

@@ -15,6 +15,10 @@ export function noStore(): CoordinationError {
 
 /** Turns an error into the refusal that the caller gets. */
 export function refusalOf(error: unknown): CoordinationError | Error {
+  if (error instanceof BackupError && error.code === "unsupported-node") {
+    // It says nothing about the store, and a retry does not help.
+    return new CoordinationError("NOT_SERVED", error.message);
+  }
   if (error instanceof StoreFailure || error instanceof BackupError) {
     return new CoordinationError("BACKUP_STORE_UNAVAILABLE", error.message);
   }

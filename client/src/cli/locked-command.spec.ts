@@ -176,6 +176,22 @@ describe("quoinctl lock run, with a command that starts processes", function () 
       }));
   }
 
+  it("goes on with its own lock inside of a lock run that is killed by SIGKILL, which ends nothing", () =>
+    inFolder(async () => {
+      const inner = [process.execPath, launcher, "lock", "run", "n/inner", "--", "sh", "-c", worker];
+      const child = await start("--", ...inner);
+      child.process.kill("SIGKILL");
+      // The streams of the killed process end only with those of its command.
+      await until("the end of the outer one", () => child.process.signalCode !== null);
+      expect(isRunning(workerId())).to.equal(true);
+      expect(runningAtRelease).to.deep.equal([]);
+      process.kill(Number(workerId()), "SIGKILL");
+      expect((await child.ended).signal).to.equal("SIGKILL");
+      const released = member.callsOf("releaseLock").map(({ request }) => request);
+      expect(released).to.have.length(1);
+      expect(released[0]).to.include({ name: "inner" });
+    }));
+
   it("leaves alone what a command has started that ends by itself", () =>
     inFolder(async () => {
       const words = ["sh", "-c", 'sh -c "$1" < /dev/null > /dev/null 2>&1 & until [ -e worker ]; do sleep 0.05; done'];

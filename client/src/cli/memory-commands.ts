@@ -209,9 +209,7 @@ async function readRegion(
 ): Promise<Uint8Array> {
   const region = client.memory.open(namespace, regionId);
   const wanted = length ?? Math.max(0, (await region.size()) - offset);
-  return withTransferProgress(session, "reading", (onProgress) =>
-    region.readAt(offset, wanted, { mixed, onProgress }),
-  );
+  return withTransferProgress(session, "reading", (onProgress) => region.readAt(offset, wanted, { mixed, onProgress }));
 }
 
 async function writeToFile(file: string, data: Uint8Array): Promise<void> {

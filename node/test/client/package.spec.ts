@@ -122,7 +122,9 @@ describe("the published package", function () {
       const files = globSync("**/*", { cwd: folder }).filter((file) => file.includes("."));
       expect(files.sort()).to.deep.equal(globSync("**/*.proto", { cwd: join(ROOT, "proto") }).sort());
       for (const file of files) {
-        expect(readFileSync(join(folder, file), "utf8"), file).to.equal(readFileSync(join(ROOT, "proto", file), "utf8"));
+        expect(readFileSync(join(folder, file), "utf8"), file).to.equal(
+          readFileSync(join(ROOT, "proto", file), "utf8"),
+        );
       }
       const env = { ...process.env, BUF_CACHE_DIR: directories.make() };
       execFileSync(join(MODULES, ".bin/buf"), ["build", folder], { cwd: project, env, stdio: "pipe" });

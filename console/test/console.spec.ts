@@ -505,8 +505,8 @@ describe("the console in a browser", function () {
       await show(page, `#/locks/${SHOP}`);
       await main(page).getByText("checkout-leader").first().waitFor();
       expect(page.url()).to.equal(`${proxy.address}/console/#/locks/${SHOP}`);
-      const reference = await page.getByRole("link", { name: "API reference" }).evaluate("(link) => link.href");
-      expect(reference).to.equal(`${proxy.address}/docs`);
+      const reference = await page.getByRole("link", { name: "API reference" }).getAttribute("href");
+      expect(new URL(reference ?? "", page.url()).href).to.equal(`${proxy.address}/docs`);
     } finally {
       for (const { page } of opened) {
         await page.goto("about:blank");

@@ -41,11 +41,15 @@ export function parseArguments(program: Command, args: readonly string[]): boole
  * one. No name or address of a member needs that character, so it is refused in any case.
  */
 function requireUtf8({ options }: Command, args: readonly string[]): void {
-  const variables = options.flatMap(({ envVar = "" }) => [{ what: envVar, value: process.env[envVar] }]);
-  const given = [...args.map((value, at) => ({ what: `argument ${at + 1}`, value })), ...variables];
+  // The value of a variable may be a secret.
+  const variables = options.flatMap(({ envVar = "" }) => [{ what: envVar, value: process.env[envVar], shown: "" }]);
+  const given = [
+    ...args.map((value, at) => ({ what: `argument ${at + 1}`, value, shown: `: ${value}` })),
+    ...variables,
+  ];
   const wrong = given.find(({ value }) => value?.includes("\ufffd"));
   if (wrong !== undefined) {
-    throw new UsageError(`${wrong.what} is not UTF-8, or has the character U+FFFD: ${wrong.value}`);
+    throw new UsageError(`${wrong.what} is not UTF-8, or has the character U+FFFD${wrong.shown}`);
   }
 }
 

@@ -103,7 +103,7 @@ describe("parseConfiguration", () => {
   it("refuses arguments and variables that are not UTF-8, for which Node has put U+FFFD", () => {
     expect(problem([...REQUIRED, "--data-dir", "caf\ufffd"])).to.match(/^argument \d+ is not UTF-8, .*: caf\ufffd$/);
     expect(withEnvironment({ QUOIN_BACKUP_KEY_FILE: "\ufffd" }, () => problem(REQUIRED))).to.match(
-      /^QUOIN_BACKUP_KEY_FILE is/,
+      /^QUOIN_BACKUP_KEY_FILE is not UTF-8, or has the character U\+FFFD$/,
     );
     expect(withEnvironment({ HOME_OF_OTHERS: "\ufffd" }, () => parse())).to.deep.equal(parse());
   });

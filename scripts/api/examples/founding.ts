@@ -21,6 +21,7 @@ export const FOUNDING: readonly Example[] = [
           downgradeFloor: "0.1.0",
           uptimeMs: "254",
           incarnation: "daf59092ae0a0f9ec3e48c586d39ef4e",
+          clockMs: "1795719247012",
         },
       },
     ],

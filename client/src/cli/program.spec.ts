@@ -413,8 +413,24 @@ describe("quoinctl, the program", () => {
         db_size_bytes: 1_572_864,
         version: "0.1.0",
         alarms: ["NOSPACE"],
+        clock_ahead_ms: null,
       });
       expect(document.members[1]).to.include({ state: "UNREACHABLE", term: null, db_size_bytes: null });
+    });
+
+    it("warns of clocks that differ, and says how far each one is ahead", async () => {
+      const other = await ScriptedMember.start({
+        getStatus: () => ({ status: { id: "2", state: 3, clockMs: BigInt(Date.now()) } }),
+      });
+      member.scripts.getStatus = () => ({ status: { id: "1", state: 3, clockMs: BigInt(Date.now() + 60_000) } });
+      try {
+        const environment = { QUOIN_ENDPOINTS: `${member.endpoint},${other.endpoint}`, QUOIN_TOKEN: "t" };
+        const { out, err } = await quoinctl(["status", "-o", "json"], { environment });
+        expect(err).to.match(/^warning: the clocks of members differ by at least \d+ s: synchronize them, .*\n$/);
+        expect(JSON.parse(out).members[0].clock_ahead_ms).to.be.above(30_000);
+      } finally {
+        other.stop();
+      }
     });
   });
 

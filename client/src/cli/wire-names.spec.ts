@@ -7,7 +7,18 @@ import { FakeRuntime, runProgram, ScriptedHttpMember, ScriptedMember } from "../
 import { run } from "./program.ts";
 
 /** Names that only the command line has: what it has found out itself, or that the request has on the wire. */
-const ownNames = new Set(["namespaces", "endpoint", "role", "lag", "deleted", "email", "length", "file", "replayed"]);
+const ownNames = new Set([
+  "namespaces",
+  "endpoint",
+  "role",
+  "lag",
+  "deleted",
+  "email",
+  "length",
+  "file",
+  "replayed",
+  "clock_ahead_ms",
+]);
 
 /** The names of all fields of the contract. */
 function namesOfContract(): readonly string[] {

@@ -101,7 +101,7 @@ describe("client of members", () => {
     ...{ leaderId: "12", commitIndex: 0n, appliedIndex: 0n, firstIndex: 0n, lastIndex: 0n, revision: 0n },
     ...{ dbSizeBytes: 0n, diskFreeBytes: 0n, version: "1.4.0", downgradeFloor: "1.0.0", uptimeMs: 0n },
     ...{ incarnation: "ab", clusterId: "c", alarms: [], stateHash: "", stateHashIndex: 0n },
-    ...{ certificateSerial: "0A", trustedCas: ["f"], settingsRevision: 2n, lastTerm: 3n, foundedFrom: "" },
+    ...{ certificateSerial: "0A", trustedCas: ["f"], settingsRevision: 2n, lastTerm: 3n, foundedFrom: "", clockMs: 9n },
   };
 
   it("dials again after a call that was not answered in time: the connection may have been cut silently", async () => {

@@ -318,6 +318,7 @@ export class World implements Kubelet {
       leaderId: String(quorum.leaderId),
       ...{ commitIndex: 0n, appliedIndex: 0n, firstIndex: 0n, lastIndex: 0n, lastTerm: 0n, revision: 0n },
       ...{ dbSizeBytes: 0n, diskFreeBytes: 0n, uptimeMs: BigInt(this.now - startedAt), stateHashIndex: 0n },
+      clockMs: BigInt(this.now),
       version: pod.metadata.annotations["quoin.dev/version"],
       downgradeFloor: "1.0.0",
       incarnation: directory.incarnation,

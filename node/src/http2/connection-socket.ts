@@ -122,10 +122,9 @@ export class ConnectionSocket implements TurnWriter {
     let { nowMs } = this.#turns;
     const endMs = this.#turns.endMs(nowMs);
     while (this.#restFrom < bytes.length && connection.isReading && nowMs < endMs) {
-      const to = Math.min(this.#restFrom + PIECE_BYTES, bytes.length);
       const from = this.#restFrom;
-      this.#restFrom = to;
-      connection.receive(bytes, from, to, nowMs);
+      const pauseAt = Math.min(from + PIECE_BYTES, bytes.length);
+      this.#restFrom = connection.receive(bytes, from, bytes.length, nowMs, pauseAt);
       ({ nowMs } = this.#turns);
     }
     if (this.#restFrom === bytes.length || connection.closeResult !== null) {

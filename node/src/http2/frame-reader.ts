@@ -70,9 +70,14 @@ export class FrameReader {
     this.#dropBuffer();
   }
 
-  read(bytes: Uint8Array, from: number, to: number): void {
+  /**
+   * Reads bytes up to `to`, or up to the end of the frame that contains `pauseAt`: a frame is not cut for a pause.
+   *
+   * @returns where it has ended.
+   */
+  read(bytes: Uint8Array, from: number, to: number, pauseAt = to): number {
     let at = this.hasPreface ? from : this.#readPreface(bytes, from, to);
-    while (at < to && !this.#isStopped) {
+    while (at < pauseAt && !this.#isStopped) {
       if (this.#isInData) {
         at = this.#readData(bytes, at, to);
       } else if (this.#bufferedBytes > 0) {
@@ -81,6 +86,7 @@ export class FrameReader {
         at = this.#readFrame(bytes, at, to);
       }
     }
+    return this.#isStopped ? to : at;
   }
 
   #readPreface(bytes: Uint8Array, from: number, to: number): number {

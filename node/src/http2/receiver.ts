@@ -60,8 +60,8 @@ export class Receiver implements FrameSink {
     return this.#reader.bufferedBytes + this.#headers.incompleteBytes;
   }
 
-  receive(bytes: Uint8Array, from: number, to: number): void {
-    this.#reader.read(bytes, from, to);
+  receive(bytes: Uint8Array, from: number, to: number, pauseAt: number): number {
+    return this.#reader.read(bytes, from, to, pauseAt);
   }
 
   /** Receives nothing more. */

@@ -170,13 +170,20 @@ export class ServerConnection {
 
   // Calls of the socket.
 
-  /** Receives bytes of the client. They are not stored: the caller may reuse their memory after the call. */
-  receive(bytes: Uint8Array, from: number, to: number, nowMs: number): void {
-    if (this.#closeResult === null) {
-      this.#counters.bytesReceived += to - from;
-      this.#times.onReceived(nowMs);
-      this.#receiver.receive(bytes, from, to);
+  /**
+   * Receives bytes of the client, up to the end of the frame that contains `pauseAt`. They are not stored: the caller may
+   * reuse their memory after the call.
+   *
+   * @returns where it has ended.
+   */
+  receive(bytes: Uint8Array, from: number, to: number, nowMs: number, pauseAt = to): number {
+    if (this.#closeResult !== null) {
+      return to;
     }
+    this.#times.onReceived(nowMs);
+    const end = this.#receiver.receive(bytes, from, to, pauseAt);
+    this.#counters.bytesReceived += end - from;
+    return end;
   }
 
   /** Does what is due. Call it about once a second. */

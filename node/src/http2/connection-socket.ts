@@ -106,7 +106,7 @@ export class ConnectionSocket implements TurnWriter {
     this.#restFrom = 0;
     this.#bytesOfTurn += bytes.length;
     if (!this.#turns.isFree) {
-      this.#yield();
+      this.#waitForTurn();
       return;
     }
     this.#readRest();
@@ -135,18 +135,34 @@ export class ConnectionSocket implements TurnWriter {
       this.#isPaused = true;
       this.#socket.pause();
     } else if (this.#rest.length > 0) {
-      this.#yield();
+      this.#waitForTurn();
     }
   }
 
-  #yield(): void {
-    this.#bytesOfTurn = 0;
-    if (!this.#isYielding) {
-      this.#isYielding = true;
-      this.#socket.pause();
+  /** Reads the rest when it is the turn of the owner. */
+  #waitForTurn(): void {
+    if (this.#pause()) {
       const { connection } = this;
       this.#turns.wait(connection.owner ?? connection, this.#onTurn);
     }
+  }
+
+  /** Reads on in the next turn of the event loop. */
+  #yield(): void {
+    if (this.#pause()) {
+      setImmediate(this.#onTurn);
+    }
+  }
+
+  /** Returns whether the connection was not paused for others before. */
+  #pause(): boolean {
+    this.#bytesOfTurn = 0;
+    if (this.#isYielding) {
+      return false;
+    }
+    this.#isYielding = true;
+    this.#socket.pause();
+    return true;
   }
 
   #resume(): void {

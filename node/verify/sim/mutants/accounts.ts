@@ -171,7 +171,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "connections-take-no-turns",
     pitfall: "S44",
     file: "http2/connection-socket.ts",
-    find: "    if (!this.#turns.isFree) {\n      this.#yield();\n      return;\n    }",
+    find: "    if (!this.#turns.isFree) {\n      this.#waitForTurn();\n      return;\n    }",
     replace: "",
   },
   {

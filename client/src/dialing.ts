@@ -12,8 +12,9 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { type CallCredentials, ChannelCredentials, type ChannelOptions, experimental } from "@grpc/grpc-js";
+import { endpointOf } from "./endpoint.ts";
 import type { EnvironmentProxy } from "./environment-proxy.ts";
 import { openTunnel } from "./proxy-tunnel.ts";
 
@@ -51,8 +52,7 @@ export class Dialing {
   /** What to look up and to connect to, as `host:port`. */
   get dialed(): string {
     if (this.#proxy === undefined) return this.#endpoint;
-    const { host, port } = this.#proxy;
-    return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+    return endpointOf(this.#proxy.host, this.#proxy.port);
   }
 
   /** The options that the channel needs. */

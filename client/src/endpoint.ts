@@ -1,6 +1,6 @@
 /** Addresses of members, as `host:port` for gRPC and as a URL for HTTP. */
 
-import { isIPv4 } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import { badField } from "./request-field.ts";
 
 const endpointPattern = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
@@ -19,6 +19,11 @@ export function isEndpoint(text: string): boolean {
  */
 export function hostOf(endpoint: string): string {
   return endpoint.slice(0, endpoint.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+}
+
+/** The endpoint of a host, which may be an IPv6 address, and a port. */
+export function endpointOf(host: string, port: number | string): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 /**

@@ -4,9 +4,10 @@
  */
 
 import type { ClientRequestArgs, IncomingMessage } from "node:http";
-import { isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { noAnswer } from "./connection-failure.ts";
+import { endpointOf } from "./endpoint.ts";
 import { proxyFor } from "./environment-proxy.ts";
 import type { HttpAnswer } from "./http-failure.ts";
 import { dialThrough } from "./proxy-tunnel.ts";
@@ -68,7 +69,7 @@ function connectThrough(
   direct: () => Duplex | null | undefined,
   over: (tunnel: Socket) => Duplex | null | undefined,
 ): Duplex | null | undefined {
-  const address = `${isIPv6(host ?? "") ? `[${host}]` : host}:${port}`;
+  const address = endpointOf(host ?? "", port ?? "");
   const proxy = proxyFor(`http://${address}`);
   if (proxy === undefined) return direct();
   dialThrough(proxy, address, connectTimeoutMs).then(

@@ -58,9 +58,8 @@ export interface ClusterReport {
 interface Account {
   readonly endpoint: string;
   readonly answer: StatusResult | QuoinError;
-  /** By the clock of this computer, Unix time in milliseconds. */
-  readonly askedAtMs: number;
-  readonly answeredAtMs: number;
+  /** Undefined = not reported. */
+  readonly clock: Clock | undefined;
 }
 
 /** A member in the report of another one. */
@@ -115,7 +114,8 @@ async function queryMember(
   const askedAtMs = Date.now();
   try {
     const answer = await admin.getStatus().catch((error: unknown) => QuoinError.from(error));
-    return { endpoint, answer, askedAtMs, answeredAtMs: Date.now() };
+    const clock = answer instanceof QuoinError ? undefined : clockOf(answer.status, askedAtMs, Date.now());
+    return { endpoint, answer, clock };
   } finally {
     admin.close();
   }
@@ -142,14 +142,11 @@ function assemble(
   accounts: readonly Account[],
 ): ClusterReport {
   const statuses = new Map<string, MemberStatus>();
-  const clocks = new Map<string, Clock>();
+  const clocks = new Map(accounts.map(({ endpoint, clock }) => [endpoint, clock]));
   const errors = new Map<string, QuoinError>();
-  for (const { endpoint, answer, ...times } of accounts) {
+  for (const { endpoint, answer } of accounts) {
     if (answer instanceof QuoinError) errors.set(endpoint, answer);
-    else {
-      statuses.set(endpoint, answer.status);
-      if (answer.status.clockMs !== 0) clocks.set(endpoint, clockOf(answer.status, times));
-    }
+    else statuses.set(endpoint, answer.status);
   }
   if (statuses.size === 0 && cluster instanceof QuoinError) throw cluster;
   const commitIndex = Math.max(0, ...[...statuses.values()].map((status) => status.commitIndex));
@@ -173,7 +170,7 @@ function assemble(
   return {
     clusterId: clusterId?.clusterId,
     members: [...members.values()].sort(byId),
-    clocksDifferMs: certainDifferenceMs([...clocks.values()]),
+    clocksDifferMs: certainDifferenceMs([...clocks.values()].filter((clock) => clock !== undefined)),
   };
 }
 
@@ -184,8 +181,8 @@ interface Clock {
 }
 
 /** The member has read its clock at some time between the request and its answer. */
-function clockOf({ clockMs }: MemberStatus, { askedAtMs, answeredAtMs }: Omit<Account, "endpoint" | "answer">): Clock {
-  return { min: clockMs - answeredAtMs, max: clockMs - askedAtMs };
+function clockOf({ clockMs }: MemberStatus, askedAtMs: number, answeredAtMs: number): Clock | undefined {
+  return clockMs === 0 ? undefined : { min: clockMs - answeredAtMs, max: clockMs - askedAtMs };
 }
 
 function certainDifferenceMs(clocks: readonly Clock[]): number {

@@ -10,4 +10,5 @@ export { followEvents } from "./event-stream.ts";
 export * from "./key-value.ts";
 export * from "./locks.ts";
 export * from "./memory.ts";
+export { orProblem } from "./or-problem.ts";
 export { isReachable } from "./request.ts";

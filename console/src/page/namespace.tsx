@@ -1,11 +1,11 @@
 /** The namespace of a page. The address names it; pages without one use the namespace that was shown last. */
 
-import { effect, signal, useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { ApiError, createNamespace, listNamespaceNames } from "../api/index.ts";
 import { formatRoute, navigate, type Route } from "../router/index.ts";
-import { currentUser, mayAdminister, type SessionUser } from "../session/index.ts";
+import { mayAdminister, onOtherUser, type SessionUser } from "../session/index.ts";
 import { Button, FormDialog, Glyph, Select, TextField } from "../ui/index.ts";
 
 const DEFAULT_NAMESPACE = "default";
@@ -16,14 +16,8 @@ const NAMESPACE_RULE = "1 to 63 characters: small letters, digits, and inside al
 const names = signal<readonly string[]>([]);
 const lastShown = signal("");
 
-/** Another user must not see the namespaces of the one before. */
-let namesOf: string | undefined;
-effect(() => {
-  const userId = currentUser.value?.userId;
-  if (userId !== namesOf) {
-    namesOf = userId;
-    [names.value, lastShown.value] = [[], ""];
-  }
+onOtherUser(() => {
+  [names.value, lastShown.value] = [[], ""];
 });
 
 /** The namespace that a page shows. */

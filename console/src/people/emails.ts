@@ -3,9 +3,9 @@
  * shows an id that is not known yet, at most once a minute, and kept until another user signs in.
  */
 
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { ApiError, listUsers } from "../api/index.ts";
-import { currentUser, mayAdminister } from "../session/index.ts";
+import { currentUser, mayAdminister, onOtherUser } from "../session/index.ts";
 
 const AGAIN_MS = 60_000;
 /** Of more users, the rest keep their ids: 1,000 addresses are more than any view shows. */
@@ -14,15 +14,9 @@ const PAGES_MAX = 10;
 const emails = signal<ReadonlyMap<string, string>>(new Map());
 let askedAtMs = 0;
 
-/** Another user must not see the addresses that the one before could list. */
-let emailsOf: string | undefined;
-effect(() => {
-  const userId = currentUser.value?.userId;
-  if (userId !== emailsOf) {
-    emailsOf = userId;
-    emails.value = new Map();
-    askedAtMs = 0;
-  }
+onOtherUser(() => {
+  emails.value = new Map();
+  askedAtMs = 0;
 });
 
 /** The address of a user; undefined if it is not known. */

@@ -14,6 +14,7 @@ export {
   currentUser,
   isExpired,
   isKept,
+  onOtherUser,
   renewed,
   resumeSession,
   type Session,

@@ -6,7 +6,7 @@
  * page is lost.
  */
 
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { forgetSession, keepSession, keptSession } from "./kept-session.ts";
 import type { SessionUser } from "./rights.ts";
 
@@ -23,6 +23,18 @@ let renewal: PromiseWithResolvers<void> | null = null;
 
 /** The signed-in user; null before the first sign-in. After an expiry, the user who was signed in. */
 export const currentUser = computed(() => session.value?.user ?? null);
+
+/** Calls back when another user signs in, who must not see what the one before could. */
+export function onOtherUser(forget: () => void): void {
+  let before: string | undefined;
+  effect(() => {
+    const userId = currentUser.value?.userId;
+    if (userId !== before) {
+      before = userId;
+      forget();
+    }
+  });
+}
 
 /** Whether the session outlives a reload of this tab. */
 export const isKept = computed(() => kept.value);

@@ -91,7 +91,7 @@ export class Turns {
   /**
    * Runs the work when it is its turn. It must not throw.
    *
-   * @param caller who has one turn among others, by identity: a name, or an object.
+   * @param caller whose line the work joins: the same name or the same object each time.
    */
   wait(caller: unknown, work: () => void): void {
     let line = this.#lines.get(caller);

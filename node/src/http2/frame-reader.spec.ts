@@ -116,6 +116,17 @@ describe("a reader of frames", () => {
     );
   });
 
+  it("ends a piece with a whole frame, and stores nothing of the next one", () => {
+    const frames = [settings(), ping("first"), ping("other")];
+    const bytes = Buffer.concat([CLIENT_PREFACE, ...frames]);
+    const end = bytes.length - frames[2]!.length;
+    const recorder = new Recorder();
+    expect(recorder.reader.read(bytes, 0, bytes.length, end - 5)).to.equal(end);
+    expect(recorder.reader.bufferedBytes).to.equal(0);
+    expect(recorder.reader.read(bytes, end, bytes.length)).to.equal(bytes.length);
+    expect(recorder.lines.filter((line) => line.startsWith("frame"))).to.have.length(3);
+  });
+
   it("detects a wrong preface at its first wrong byte, and reads nothing after it", () => {
     for (let at = 0; at < CLIENT_PREFACE.length; at++) {
       const bytes = Buffer.from(CLIENT_PREFACE.subarray(0, at + 1));

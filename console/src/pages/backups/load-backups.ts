@@ -1,6 +1,6 @@
 /** Asks all members about their backups, and this one for the contents of the store. */
 
-import { ApiError, getBackupStatus, getCluster, listBackups } from "../../api/index.ts";
+import { getBackupStatus, getCluster, listBackups, orProblem } from "../../api/index.ts";
 import type { BackupState } from "./backup-state.ts";
 
 /** A member that does not answer, and a store that cannot be read, are a part of the answer. */
@@ -11,17 +11,4 @@ export async function loadBackups(signal: AbortSignal): Promise<BackupState> {
     return { id, name, status, problem };
   });
   return { members: await Promise.all(states), list: list.value, problem: list.problem };
-}
-
-async function orProblem<Value>(
-  answer: Promise<Value>,
-): Promise<{ readonly value: Value | null; readonly problem: string }> {
-  try {
-    return { value: await answer, problem: "" };
-  } catch (error) {
-    if (!(error instanceof ApiError)) {
-      throw error;
-    }
-    return { value: null, problem: error.message };
-  }
 }

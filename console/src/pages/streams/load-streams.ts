@@ -1,6 +1,6 @@
 /** Asks members for their open streams, each of them once. */
 
-import { ApiError, type ClusterMember, listStreams, type OpenStream } from "../../api/index.ts";
+import { type ClusterMember, listStreams, type OpenStream, orProblem } from "../../api/index.ts";
 import type { ListPage } from "../../live/index.ts";
 
 /** An open stream, and the member that has it. */
@@ -30,23 +30,13 @@ export async function loadStreams(
   const answers = await Promise.all(
     asked.map(async ({ id, name }) => {
       const token = tokens.get(id) ?? "";
-      try {
-        const { streams, nextPageToken } = await listStreams(id, namespace, token, {
-          ...(signal !== undefined && { signal }),
-          isRepeatable: false,
-        });
-        return {
-          id,
-          problem: "",
-          next: nextPageToken,
-          items: streams.map((one) => ({ ...one, memberId: id, memberName: name })),
-        };
-      } catch (error) {
-        if (!(error instanceof ApiError)) {
-          throw error;
-        }
-        return { id, problem: `${name} does not answer: ${error.message}`, next: token, items: [] };
-      }
+      const options = { ...(signal !== undefined && { signal }), isRepeatable: false };
+      const { value, problem } = await orProblem(listStreams(id, namespace, token, options));
+      const items = (value?.streams ?? []).map((one) => ({ ...one, memberId: id, memberName: name }));
+      return {
+        ...{ id, items, next: value?.nextPageToken ?? token },
+        problem: value === null ? `${name} does not answer: ${problem}` : "",
+      };
     }),
   );
   const rest = answers.filter((answer) => answer.next !== "").map((answer) => [answer.id, answer.next]);

@@ -46,9 +46,30 @@ describe("turns of work (S44)", () => {
     expect(turn()).to.deep.equal(["a", "a"]);
     expect(turn()).to.deep.equal(["a", "a"]);
     expect(turns.waiting).to.equal(0);
-    expect(later.length, "the turn that finds nothing to do").to.equal(1);
-    turn();
+    expect(later, "what is called for nothing").to.deep.equal([]);
+  });
+
+  it("run work at once for a slice, whichever turns of the event loop it comes in, and then in the next turn", () => {
+    for (let at = 0; at < 4; at++) {
+      work("a", 1);
+      nowMs += 0.1;
+    }
+    expect(done.length).to.equal(4);
     expect(later).to.deep.equal([]);
+    work("a", 1);
+    expect(done.length, "work right after the slice").to.equal(4);
+    expect(turn()).to.deep.equal(["a"]);
+    work("a", 1);
+    expect(done.length, "work in the slice that began with the turn").to.equal(2);
+  });
+
+  it("run work at once that comes some time after a slice, which was another turn of the event loop", () => {
+    work("a", 4);
+    nowMs += 3.9;
+    expect(turns.isFree).to.equal(false);
+    nowMs += 0.1;
+    expect(turns.isFree).to.equal(true);
+    expect(turns.endMs(nowMs)).to.equal(nowMs + 1);
   });
 
   it("keep the order of a caller's work", () => {

@@ -2,15 +2,21 @@
  * Turns of work: it is done in slices, so that nothing that callers ask for holds the process longer than a slice and one
  * piece of work, and in turns, so that a caller with much work does not delay those with little.
  *
- * Work runs at once while the present turn of the event loop has time and no other work waits. Else it waits behind the
- * earlier work of its caller. Callers take turns by the time that their work has used: in each round a caller may use
- * `QUANTUM_MS`, and one that has used more waits for the rounds that it owes.
+ * Work runs at once while the present slice has time and no other work waits. Else it waits behind the earlier work of
+ * its caller. Callers take turns by the time that their work has used: in each round a caller may use `QUANTUM_MS`, and
+ * one that has used more waits for the rounds that it owes.
+ *
+ * A slice may span several turns of the event loop, so that a callback at the end of each, which costs as much as some
+ * work, is not needed. After a slice, work waits for the next turn of the event loop, unless the slice ended so long ago
+ * that this turn is another one.
  */
 
 import { LinkedQueue, Links } from "./linked-queue.ts";
 
-/** Milliseconds of work in one turn of the event loop; the last piece may end later. */
+/** Milliseconds of a slice; its last piece of work may end later. */
 const SLICE_MS = 4;
+/** Milliseconds after the end of a slice in which work waits for the next turn of the event loop. */
+const PAUSE_MS = 4;
 /** Milliseconds that a caller may use in each round. */
 const QUANTUM_MS = 1;
 
@@ -52,8 +58,9 @@ export class Turns {
   /** In the order of their turns. */
   readonly #order = new LinkedQueue<Line>();
   readonly #continueLater = (): void => this.#continue();
-  #isInTurn = false;
-  #sliceEndMs = 0;
+  /** Whether `#continue` is called in a later turn of the event loop. */
+  #isScheduled = false;
+  #sliceEndMs = Number.NEGATIVE_INFINITY;
   #waiting = 0;
 
   constructor(timing: TurnTiming = REAL) {
@@ -71,9 +78,8 @@ export class Turns {
       return false;
     }
     const nowMs = this.#timing.nowMs();
-    if (!this.#isInTurn) {
-      this.#begin(nowMs);
-      return true;
+    if (nowMs >= this.#sliceEndMs + PAUSE_MS) {
+      this.#sliceEndMs = nowMs + SLICE_MS;
     }
     return nowMs < this.#sliceEndMs;
   }
@@ -102,28 +108,29 @@ export class Turns {
     }
     line.works.push(new WaitingWork(work));
     this.#waiting++;
-    if (!this.#isInTurn) {
-      this.#begin(this.#timing.nowMs());
-    }
+    this.#schedule();
   }
 
-  #begin(nowMs: number): void {
-    this.#isInTurn = true;
-    this.#sliceEndMs = nowMs + SLICE_MS;
-    this.#timing.later(this.#continueLater);
+  #schedule(): void {
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      this.#timing.later(this.#continueLater);
+    }
   }
 
   /** The next turn of the event loop. */
   #continue(): void {
-    this.#isInTurn = false;
+    this.#isScheduled = false;
+    const nowMs = this.#timing.nowMs();
+    this.#sliceEndMs = nowMs + SLICE_MS;
+    this.#runSlice(nowMs);
     if (this.#waiting > 0) {
-      this.#begin(this.#timing.nowMs());
-      this.#runSlice();
+      this.#schedule();
     }
   }
 
-  #runSlice(): void {
-    let nowMs = this.#timing.nowMs();
+  #runSlice(beganMs: number): void {
+    let nowMs = beganMs;
     for (let line = this.#order.first; line !== null && nowMs < this.#sliceEndMs; line = this.#order.first) {
       if (line.creditMs <= 0) {
         line.creditMs += QUANTUM_MS;

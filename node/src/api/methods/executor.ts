@@ -242,19 +242,20 @@ export class Executor {
         reply(asked, "no");
         return;
       }
-      const answer = (): Response => {
+      const answer = (mustRecheck: boolean): Response | Error => {
         const { rowsRead } = replica.state;
         try {
+          if (mustRecheck) {
+            requireServed(this.#member, replica);
+            requireClient(call);
+            call.recheck(need);
+          }
           return this.#answered(call, area, response(replica, asked));
+        } catch (error) {
+          return toError(error);
         } finally {
           chargeRows(call, replica.state.rowsRead - rowsRead);
         }
-      };
-      const recheckedAnswer = (): Response => {
-        requireServed(this.#member, replica);
-        requireClient(call);
-        call.recheck(need);
-        return answer();
       };
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
         const stale = attempt(() => requireFresh(replica));
@@ -263,8 +264,8 @@ export class Executor {
           return;
         }
         if (this.#isProven(replica)) {
-          // The caller's rights are those of this moment, if the read runs now.
-          this.#inTurn(call, answer, recheckedAnswer, reply);
+          // The caller's rights are those of this moment.
+          this.#inTurn(call, false, answer, reply);
           return;
         }
       }
@@ -275,19 +276,24 @@ export class Executor {
           return;
         }
         this.#noteBarrier(replica, beganMs);
-        this.#inTurn(call, recheckedAnswer, recheckedAnswer, reply);
+        this.#inTurn(call, true, answer, reply);
       };
       replica.readBarrier(call.deadlineMs, done, call.trace);
     };
     authorized(call, need, look, reply);
   }
 
-  /** Replies with `now()` if the caller's turn is now; else with `later()` when it is. */
-  #inTurn<Response>(call: Call, now: () => Response, later: () => Response, reply: Reply<Response>): void {
+  /** Answers when it is the turn of the caller, whose rights are checked again if they may have changed since then. */
+  #inTurn<Response>(
+    call: Call,
+    mustRecheck: boolean,
+    answer: (mustRecheck: boolean) => Response | Error,
+    reply: Reply<Response>,
+  ): void {
     if (this.#turns.isFree) {
-      reply(attempt(now), "no");
+      reply(answer(mustRecheck), "no");
     } else {
-      this.#turns.wait(call.principal.subject, () => reply(attempt(later), "no"));
+      this.#turns.wait(call.principal.subject, () => reply(answer(true), "no"));
     }
   }
 

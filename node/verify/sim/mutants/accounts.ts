@@ -149,16 +149,15 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "read-checked-before-its-barrier-alone",
     pitfall: "S39",
     file: "api/methods/executor.ts",
-    find: `        call.recheck(need);
-        return answer();`,
-    replace: "        return answer();",
+    find: "          if (mustRecheck) {",
+    replace: "          if (mustRecheck && asked.consistency === ReadConsistency.SERIALIZABLE) {",
   },
   {
     name: "waiting-read-checked-before-its-turn-alone",
     pitfall: "S39",
     file: "api/methods/executor.ts",
-    find: 'reply(attempt(later), "no")',
-    replace: 'reply(attempt(now), "no")',
+    find: 'reply(answer(true), "no")',
+    replace: 'reply(answer(mustRecheck), "no")',
   },
   {
     name: "reads-take-no-turns",
@@ -166,6 +165,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: "collections/turns.ts",
     find: "    return nowMs < this.#sliceEndMs;",
     replace: "    return nowMs < Number.POSITIVE_INFINITY;",
+  },
+  {
+    name: "slice-begins-again-in-its-turn",
+    pitfall: "S44",
+    file: "collections/turns.ts",
+    find: "    if (nowMs >= this.#sliceEndMs + PAUSE_MS) {",
+    replace: "    if (nowMs >= this.#sliceEndMs) {",
   },
   {
     name: "connections-take-no-turns",
@@ -253,6 +259,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "  if (known > passwordVersion + 1) {",
   },
   {
+    name: "reset-changes-a-newer-password",
+    pitfall: "S42",
+    file: "api/methods/mailed-token-methods.ts",
+    find: "  return { principal, request: null, operation:",
+    replace: "  return { principal: { ...principal, passwordVersion: passwordVersion + 1 }, request: null, operation:",
+  },
+  {
     name: "serializable-read-of-any-age",
     pitfall: "S39",
     file: "api/methods/executor.ts",
@@ -315,19 +328,5 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: "state/accounts/usage.ts",
     find: "    const bytes = this.#store.get(key);",
     replace: "    const bytes = this.#store.get(key.subarray(0, 1));",
-  },
-  {
-    name: "reset-of-the-owner-leaves-the-logins",
-    pitfall: "S39",
-    file: "state/accounts/owner-reset.ts",
-    find: "    passwordVersion: before === undefined ? 0 : before.passwordVersion + 1,",
-    replace: "    passwordVersion: before === undefined ? 0 : before.passwordVersion,",
-  },
-  {
-    name: "reset-of-the-owner-leaves-the-role",
-    pitfall: "S40",
-    file: "state/accounts/owner-reset.ts",
-    find: '    role: "owner",',
-    replace: '    role: before?.role ?? "owner",',
   },
 ];

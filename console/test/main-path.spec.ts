@@ -10,7 +10,7 @@ import { ClusterUnderTest } from "../../node/test/harness/index.ts";
 import { buildConsole } from "../scripts/index.ts";
 import { accessibilityViolations } from "./accessibility.ts";
 import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
-import { createUnverified } from "./example-data.ts";
+import { createUnverified, createUser, mailedToken } from "./example-data.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
 import { submit } from "./submit.ts";
 
@@ -147,7 +147,7 @@ describe("the main path of the console", () => {
   it("verifies an address with the token of the mail, which leaves the address bar, and says when it is used", async () => {
     const { token } = await createUnverified(cluster, "new@example.com", { role: "member", namespaces: [NAMESPACE] });
     const page = await open();
-    await page.getByRole("link", { name: "Verify an e-mail address" }).click();
+    await page.getByRole("link", { name: "Enter the token of a mail" }).click();
     await page.getByLabel("Token from the mail").fill("of another mail");
     await page.getByRole("button", { name: "Verify" }).click();
     await page.getByRole("alert").getByText("The token is unknown, used, or older than a week.").waitFor();
@@ -171,10 +171,39 @@ describe("the main path of the console", () => {
     await page.getByRole("button", { name: "Verify" }).click();
     await page.getByRole("alert").getByText("The token is unknown, used, or older than a week.").waitFor();
     await page.getByRole("link", { name: "Sign in" }).click();
-    await page.getByText("Forgot the password?").click();
-    await page.getByText("quoinctl owner reset").waitFor();
     await signIn(page, { email: "new@example.com", password });
     await page.getByText("new@example.com").waitFor();
+  });
+
+  it("sends a mail for a forgotten password, and sets another one with its token", async () => {
+    const rights = { role: "member", namespaces: [NAMESPACE] };
+    const { email } = await createUser(cluster, "forgetful@example.com", rights);
+    const first = await mailedToken(cluster, email);
+    const page = await open();
+    await page.getByText("Forgot the password?").click();
+    await page.getByText("quoinctl owner reset").waitFor();
+    expect(await accessibilityViolations(page)).to.deep.equal([]);
+    await page.getByLabel("E-mail of the user").fill(email);
+    await page.getByRole("button", { name: "Send a mail" }).click();
+    await page.getByText("If a user has this address, a mail is on its way.").waitFor();
+    const token = await mailedToken(cluster, email, first);
+    await page.getByRole("link", { name: "enter the token" }).click();
+    await page.getByRole("heading", { name: "Verify your e-mail address" }).waitFor();
+    await page.getByLabel("Token from the mail").fill(token);
+    await page.getByRole("heading", { name: "Set a new password" }).waitFor();
+    const password = "another correct horse";
+    await page.getByLabel("New password").fill(password);
+    await page.getByRole("button", { name: "Set the password" }).click();
+    await page.getByText("The new password is set.").waitFor();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await signIn(page, { email, password });
+    await page.getByText(email).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Enter the token of a mail" }).click();
+    await page.getByLabel("Token from the mail").fill(token);
+    await page.getByLabel("New password").fill(password);
+    await page.getByRole("button", { name: "Set the password" }).click();
+    await page.getByRole("alert").getByText("older than an hour").waitFor();
   });
 
   it("opens the reference of the API that the member serves, and keeps the session", async () => {

@@ -7,7 +7,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { generate } from "../../scripts/generated/index.ts";
-import { Access, DEFAULT_RATE_LIMITS, QueuedHashing } from "../src/access/index.ts";
+import { Access, AccountMail, DEFAULT_RATE_LIMITS, QueuedHashing } from "../src/access/index.ts";
 import { CallObserver } from "../src/api/calls/index.ts";
 import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../src/api/connections/index.ts";
 import { PublicServer } from "../src/api/grpc/index.ts";
@@ -84,7 +84,8 @@ function application() {
     },
     routes: [
       ...accountRoutes({
-        ...{ member, replicated, clock: systemClock, limits, limiters, mail: { send: () => undefined } },
+        ...{ member, replicated, clock: systemClock, limits, limiters },
+        mail: new AccountMail({ mailer: null, clusterName: "quoin", log }),
         hashing: new QueuedHashing(systemClock, systemScheduler),
       }),
       ...logRoutes(new EventLogMethods(member, new Executor(member), eventHub, systemClock), systemScheduler),

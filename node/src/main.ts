@@ -10,6 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CONSOLE_DIRECTORY } from "@quoin/console";
 import {
   Access,
+  AccountMail,
   type LeadingMember,
   QueuedHashing,
   type ReadArea,
@@ -17,7 +18,6 @@ import {
   type ReportDone,
   SigningKeyRotation,
   UseReports,
-  VerificationMail,
 } from "./access/index.ts";
 import { CallObserver, type CallStatistics } from "./api/calls/index.ts";
 import { type ConnectionReports, DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
@@ -117,7 +117,7 @@ const OWN_PROPOSAL_MS = 10_000;
 /** The parts that stop, in this order. */
 interface Running {
   readonly publicServer: PublicServer;
-  readonly mail: VerificationMail;
+  readonly mail: AccountMail;
   readonly eventHub: EventHub;
   readonly podLabel: PodLabel | null;
   readonly backups: MemberBackups;
@@ -216,7 +216,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
+  const mail = new AccountMail({ mailer, clusterName: configuration.clusterName, log: logger });
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
   inspection.addStreams(eventHub);
   const executor = new Executor(member, onRead);

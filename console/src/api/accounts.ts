@@ -43,10 +43,15 @@ export async function exchangeApiKey(apiKey: string): Promise<Session> {
   return { token, user: sessionUser(await requestJson<User>(path, undefined, { headers, isAnonymous: true })) };
 }
 
+/** Asks for a mail with a token that sets a new password. The answer is the same for an address without a user. */
+export async function requestPasswordReset(email: string): Promise<void> {
+  await requestJson("auth/reset", { email }, { method: "POST", isAnonymous: true });
+}
+
 /**
- * Verifies the e-mail address of a new user.
+ * Verifies the e-mail address of a new user, or sets a forgotten password, with the token of a mail.
  *
- * @param password null = it stays as it is; required if the user has none.
+ * @param password null = it stays as it is; required if the user has none or has forgotten it.
  */
 export async function verifyEmail(token: string, password: string | null): Promise<void> {
   await requestJson("auth/verify", { token, password }, { method: "POST", isAnonymous: true });

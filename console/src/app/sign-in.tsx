@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { exchangeApiKey, logIn } from "../api/index.ts";
+import { exchangeApiKey, logIn, requestPasswordReset } from "../api/index.ts";
 import { formatRoute } from "../router/index.ts";
 import { isKept, signIn } from "../session/index.ts";
 import { Button, Checkbox, Choice, Problem, TextField, useSubmission } from "../ui/index.ts";
@@ -17,14 +17,10 @@ export function SignInPage(): JSX.Element {
       <SignInForm />
       <details>
         <summary>Forgot the password?</summary>
-        <p class="hint">
-          Members send no mail for that. An administrator of your namespaces gives you another password under “Users and
-          keys”, and you change it under “Settings”. Those who run the cluster help its owner, with{" "}
-          <code>quoinctl owner reset</code>.
-        </p>
+        <PasswordResetForm />
       </details>
       <p>
-        <a href={formatRoute(VERIFY)}>Verify an e-mail address</a>
+        <a href={formatRoute(VERIFY)}>Enter the token of a mail</a>
       </p>
     </EntrancePage>
   );
@@ -85,6 +81,37 @@ export function SignInForm({ email: known = "" }: { readonly email?: string }): 
       <Button type="submit" kind="primary" isDisabled={isSending.value}>
         Sign in
       </Button>
+    </form>
+  );
+}
+
+function PasswordResetForm(): JSX.Element {
+  const email = useSignal("");
+  const isSent = useSignal(false);
+  const { onSubmit, isSending, problem } = useSubmission(async () => {
+    await requestPasswordReset(email.value);
+    isSent.value = true;
+  });
+  return (
+    <form class="form" onSubmit={onSubmit}>
+      {isSent.value ? (
+        <p role="status">
+          If a user has this address, a mail is on its way. Its token sets a new password within an hour:{" "}
+          <a href={formatRoute(VERIFY)}>enter the token</a>.
+        </p>
+      ) : (
+        <>
+          <TextField label="E-mail of the user" type="email" autoComplete="username" isRequired value={email} />
+          <Problem message={problem.value} />
+          <Button type="submit" isDisabled={isSending.value}>
+            Send a mail
+          </Button>
+        </>
+      )}
+      <p class="hint">
+        No mail? An administrator of your namespaces gives you another password under “Users and keys”. Those who run
+        the cluster help its owner, with <code>quoinctl owner reset</code>.
+      </p>
     </form>
   );
 }

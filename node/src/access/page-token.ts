@@ -10,9 +10,9 @@
  * Layout before base64url: format (1) · HMAC (32) · last key.
  */
 
-import { createHmac, timingSafeEqual } from "node:crypto";
-import { invariant } from "../primitives/index.ts";
-import { badField, type CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
+import { timingSafeEqual } from "node:crypto";
+import { badField, type CoordinationError, type StateReader } from "../state/index.ts";
+import { MAC_BYTES, memberMac } from "./member-mac.ts";
 
 /** The listing that a page token belongs to. */
 export interface Listing {
@@ -34,7 +34,6 @@ export interface Listing {
 }
 
 const FORMAT = 1;
-const MAC_BYTES = 32;
 const KEY_OFFSET = 1 + MAC_BYTES;
 /** Keys have at most 1,024 bytes. A longer text is never one of our tokens, and is not decoded. */
 const TEXT_LENGTH_MAX = 2048;
@@ -71,17 +70,8 @@ export function verifyPageToken(
   return lastKey;
 }
 
-/** Each part is preceded by its length, so that no two listings and keys have the same bytes. */
-function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buffer {
-  const key = readPageTokenKey(reader);
-  invariant(key !== undefined, "the caller of a listing was authenticated, so the cluster is founded");
-  const mac = createHmac("sha256", key);
-  for (const part of [Buffer.from(listing.of), Buffer.from(listing.namespace), listing.prefix, lastKey]) {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(part.length);
-    mac.update(length).update(part);
-  }
-  return mac.digest();
+function macOf(reader: StateReader, { of, namespace, prefix }: Listing, lastKey: Uint8Array): Buffer {
+  return memberMac(reader, of, namespace, prefix, lastKey);
 }
 
 function badToken(field: string): CoordinationError {

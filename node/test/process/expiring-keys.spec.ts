@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
-import { Access, DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { Access, AccountMail, DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
 import { CallObserver } from "../../src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { PublicServer } from "../../src/api/grpc/index.ts";
@@ -89,7 +89,7 @@ describe("API keys that expire", function () {
     });
     grpcPort = await publicServer.listen("127.0.0.1:0");
     const limiters = httpLimiters(DEFAULT_RATE_LIMITS, clock);
-    const mail = { send: () => undefined };
+    const mail = new AccountMail({ mailer: null, clusterName: "quoin", log: { ...logger, info: () => undefined } });
     const routes = accountRoutes({
       ...{ member, replicated, clock, limiters, mail, limits: DEFAULT_RATE_LIMITS, hashing: cheapHashing },
     });

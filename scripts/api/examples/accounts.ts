@@ -115,6 +115,15 @@ export const ACCOUNTS: readonly Example[] = [
   },
   {
     kind: "http",
+    method: "POST",
+    operation: "requestPasswordReset",
+    target: "/auth/reset",
+    isAuthorized: false,
+    json: { email: "anna@example.com" },
+    answer: { status: 200, json: { requested: true } },
+  },
+  {
+    kind: "http",
     method: "GET",
     operation: "getUser",
     target: "/users/b92aacc9-a67c-4295-b4ab-e8e75ed53d06",

@@ -35,6 +35,7 @@ const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 const OWN_NAMESPACE = "a";
 const OTHER_NAMESPACE = "b";
 const HASHING_MS_MAX = 60_000;
+const NO_MAIL = { canSend: true, sendVerification: () => undefined, sendPasswordReset: () => undefined };
 
 interface Sent {
   readonly path: string;
@@ -116,6 +117,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "POST /auth/token": [["anybody", () => ({ path: "/auth/token", body: {} }), BAD_REQUEST]],
   "POST /auth/login": [["anybody", () => ({ path: "/auth/login", body: {} }), BAD_REQUEST]],
   "POST /auth/verify": [["anybody", () => ({ path: "/auth/verify", body: {} }), BAD_REQUEST]],
+  "POST /auth/reset": [["anybody", () => ({ path: "/auth/reset", body: {} }), BAD_REQUEST]],
   "GET /.well-known/jwks.json": ANYBODY("/.well-known/jwks.json"),
   "GET /openapi.json": ANYBODY("/openapi.json"),
   "GET /docs": ANYBODY("/docs"),
@@ -402,7 +404,7 @@ describe("access by HTTP", function () {
       reportBug: (error) => void bugs.push(error),
       routes: [
         ...accountRoutes({
-          ...{ member, replicated: cluster, clock, limits, limiters, mail: { send: () => undefined } },
+          ...{ member, replicated: cluster, clock, limits, limiters, mail: NO_MAIL },
           hashing: cheapHashing,
         }),
         ...logRoutes(new EventLogMethods(member, executor, hub, time), time),

@@ -38,6 +38,7 @@ describe("routes of accounts", () => {
   let owner: string;
   /** Reads that were reported for the usage, by caller. */
   let reads: string[];
+  let mail: { canSend: boolean } & Omit<Parameters<typeof accountRoutes>[0]["mail"], "canSend">;
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -53,7 +54,8 @@ describe("routes of accounts", () => {
     [bugs, reads] = [[], []];
     limits = { ...DEFAULT_RATE_LIMITS };
     const limiters = httpLimiters(limits, clock);
-    const mail = { send: (_userId: string, email: string, token: string) => void mails.set(email, token) };
+    const send = (_userId: string, email: string, token: string) => void mails.set(email, token);
+    mail = { canSend: true, sendVerification: send, sendPasswordReset: send };
     const routes = accountRoutes({
       ...{ member: { replica: new SingleReplica(cluster) }, replicated: cluster },
       ...{ clock, limits, limiters, mail, hashing: cheapHashing },
@@ -195,6 +197,34 @@ describe("routes of accounts", () => {
       expect(verified.headers.get("Cache-Control")).to.equal("no-store");
       expect(await refusal(ask("POST /auth/verify", { token, password: PASSWORD }))).to.equal("400 invalid_request");
       await logIn("ada@quoin.local");
+    });
+  });
+
+  describe("POST /auth/reset", () => {
+    it("sends a token for POST /auth/verify, and has the same answer for an unknown address", async () => {
+      const email = "ada@quoin.local";
+      await createUser(email);
+      mails.clear();
+      for (const address of [email.toUpperCase(), "nobody@quoin.local"]) {
+        const answer = await ask("POST /auth/reset", { email: address });
+        expect([answer.status, answer.body]).to.deep.equal([200, { requested: true }]);
+        expect(answer.headers.get("Cache-Control")).to.equal("no-store");
+      }
+      expect([...mails.keys()]).to.deep.equal([email]);
+      const password = `${PASSWORD} 2`;
+      const verified = await ask("POST /auth/verify", { token: mails.get(email), password });
+      expect(verified.body).to.deep.equal({ verified: true });
+      expect((await ask("POST /auth/login", { email, password })).status).to.equal(200);
+    });
+
+    it("names the bad field, counts against the limit of logins, and says when no mail can be sent", async () => {
+      for (const body of [{}, { email: "x" }, { email: 7 }, { email: "a@b.c", password: "x" }]) {
+        expect(await refusal(ask("POST /auth/reset", body))).to.equal("400 invalid_request");
+      }
+      mail.canSend = false;
+      expect(await refusal(ask("POST /auth/reset", { email: "a@quoin.local" }))).to.equal("501 not_served");
+      Object.assign(limits, { loginRequests: { requests: 1, windowSecs: 60, burst: 1 } });
+      expect(await refusal(ask("POST /auth/reset", {}))).to.equal("429 rate_limited");
     });
   });
 

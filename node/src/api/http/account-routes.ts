@@ -2,7 +2,15 @@
 
 import { Logins, type PasswordHashing, type RateLimits, type ReplicatedState } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { ApiKeyMethods, Executor, type HostMember, UsageMethods, UserMethods, VerifyMethod } from "../methods/index.ts";
+import {
+  ApiKeyMethods,
+  Executor,
+  type HostMember,
+  MailedTokenMethods,
+  type PasswordResetSender,
+  UsageMethods,
+  UserMethods,
+} from "../methods/index.ts";
 import { authRoutes } from "./auth-routes.ts";
 import { jwksRoute } from "./jwks-route.ts";
 import { keyRoutes } from "./key-routes.ts";
@@ -19,8 +27,7 @@ export interface AccountRoutesOptions {
   /** The limits that are in force now. */
   readonly limits: Pick<RateLimits, "http">;
   readonly limiters: HttpLimiters;
-  /** Sends the verification mails. */
-  readonly mail: ConstructorParameters<typeof UserMethods>[1];
+  readonly mail: ConstructorParameters<typeof UserMethods>[1] & PasswordResetSender;
   /** Called for every read that was answered, for the usage counts. */
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
@@ -29,9 +36,9 @@ export function accountRoutes(options: AccountRoutesOptions): readonly Route[] {
   const { member, replicated, clock, hashing, limits, limiters, mail, onRead } = options;
   const executor = new Executor(member, onRead);
   const logins = new Logins(replicated, clock, hashing);
-  const verification = new VerifyMethod(member, clock, hashing);
+  const mailedTokens = new MailedTokenMethods({ member, clock, hashing, mail });
   return [
-    ...authRoutes({ logins, verification, limiters }),
+    ...authRoutes({ logins, mailedTokens, limiters }),
     ...keyRoutes(new ApiKeyMethods(executor)),
     ...userRoutes(new UserMethods(executor, mail, logins, hashing), limiters),
     usageRoute(new UsageMethods(executor, clock, () => limits.http)),

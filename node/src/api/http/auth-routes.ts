@@ -1,8 +1,8 @@
-/** POST /auth/login and POST /auth/verify: for users with a password, who need no API key. */
+/** POST /auth/login, /auth/verify and /auth/reset: for users with a password, who need no API key. */
 
 import { z } from "zod";
 import { accountName, type LoginOutcome, type Logins, type RateLimiter } from "../../access/index.ts";
-import { loginBody, type VerifyMethod } from "../methods/index.ts";
+import { loginBody, type MailedTokenMethods } from "../methods/index.ts";
 import { UserSchema } from "./account-schemas.ts";
 import { HttpError } from "./http-error.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
@@ -22,14 +22,23 @@ const LoginResponse = z.object({
 
 const VerifyRequest = z.strictObject({
   token: z.string().describe("The token that was sent to the e-mail address"),
-  password: z.string().nullish().describe("A new password of 8 to 1,024 bytes; required if none is set"),
+  password: z
+    .string()
+    .nullish()
+    .describe("A new password of 8 to 1,024 bytes; required if none is set, or if it was forgotten"),
 });
 
 const VerifyResponse = z.object({ verified: z.literal(true) });
 
+const ResetRequest = z.strictObject({
+  email: z.string().describe("The e-mail address of the user, in upper or lower case"),
+});
+
+const ResetResponse = z.object({ requested: z.literal(true) });
+
 export interface AuthRoutesOptions {
   readonly logins: Pick<Logins, "login">;
-  readonly verification: Pick<VerifyMethod, "verify">;
+  readonly mailedTokens: Pick<MailedTokenMethods, "verify" | "requestPasswordReset">;
   readonly limiters: Pick<HttpLimiters, "loginRequests" | "loginFailures">;
 }
 
@@ -39,7 +48,7 @@ export interface AuthRoutesOptions {
  * passwords are hashed one after the other.
  */
 export function authRoutes(options: AuthRoutesOptions): readonly Route[] {
-  return [loginRoute(options), verifyRoute(options)];
+  return [loginRoute(options), verifyRoute(options), resetRoute(options)];
 }
 
 function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: AuthRoutesOptions): Route {
@@ -74,21 +83,41 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
   });
 }
 
-function verifyRoute({ verification, limiters: { loginRequests } }: AuthRoutesOptions): Route {
+function verifyRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOptions): Route {
   return route({
     method: "POST",
     path: "/auth/verify",
     operationId: "verifyEmail",
-    summary: "Verify an e-mail address with the token that was sent to it",
+    summary: "Verify an e-mail address, or set a forgotten password, with the token that was sent to the address",
     access: "none",
     body: jsonBody(VerifyRequest),
-    success: { status: 200, description: "The user is active", schema: VerifyResponse },
+    success: { status: 200, description: "The user is active and has the password", schema: VerifyResponse },
     isSecret: true,
     addressLimiter: loginRequests,
     limitsFailures: true,
     handle: async (call, { body }) => {
       const request = { token: body.token, password: body.password ?? null };
-      return { json: await verification.verify(request, call.deadlineMs) };
+      return { json: await mailedTokens.verify(request, call.deadlineMs) };
+    },
+  });
+}
+
+function resetRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOptions): Route {
+  return route({
+    method: "POST",
+    path: "/auth/reset",
+    operationId: "requestPasswordReset",
+    summary: "Send a token for a new password to the e-mail address of a user who has forgotten it",
+    access: "none",
+    body: jsonBody(ResetRequest),
+    success: { status: 200, description: "The same for every address, with a user or without", schema: ResetResponse },
+    errors: ["not_served"],
+    isSecret: true,
+    isSafe: true,
+    addressLimiter: loginRequests,
+    limitsFailures: true,
+    handle: async (call, { body: { email } }) => {
+      return { json: await mailedTokens.requestPasswordReset(email, call.deadlineMs) };
     },
   });
 }

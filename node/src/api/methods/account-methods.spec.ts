@@ -3,19 +3,26 @@ import type { ApiKeysBody, CreatedApiKeyBody, UserBody, UsersBody } from "@quoin
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { Access, accountName, type Caller, type LoginOutcome, Logins } from "../../access/index.ts";
+import {
+  Access,
+  accountName,
+  type Caller,
+  type LoginOutcome,
+  Logins,
+  type PasswordHashing,
+} from "../../access/index.ts";
 import { CoordinationError, readApiKey, readUser } from "../../state/index.ts";
 import { loginBody } from "./account-messages.ts";
 import { ApiKeyMethods, type ListKeysRequest } from "./api-key-methods.ts";
 import type { Call, Reply } from "./call.ts";
 import { Executor } from "./executor.ts";
+import { MailedTokenMethods, type PasswordResetSender } from "./mailed-token-methods.ts";
 import {
   type CreateUserRequest,
   type UpdateUserRequest,
   UserMethods,
   type VerificationSender,
 } from "./user-methods.ts";
-import { VerifyMethod } from "./verify-method.ts";
 
 const DEADLINE_MS = 15_000;
 const PASSWORD = "correct horse battery";
@@ -32,10 +39,12 @@ describe("account methods", () => {
   let access: Access;
   let keys: ApiKeyMethods;
   let users: UserMethods;
-  let verification: VerifyMethod;
+  let mailedTokens: MailedTokenMethods;
   let logins: Logins;
-  /** Mails by address. */
+  /** The last token by address, and the addresses of all mails. */
   let mails: Map<string, string>;
+  let sent: string[];
+  let mail: VerificationSender & PasswordResetSender;
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -46,13 +55,18 @@ describe("account methods", () => {
     replica = new SingleReplica(cluster);
     access = new Access(cluster, cluster.clock);
     mails = new Map();
+    sent = [];
     const member = { replica };
     const executor = new Executor(member);
     keys = new ApiKeyMethods(executor);
-    verification = new VerifyMethod(member, cluster.clock, cheapHashing);
     logins = new Logins(cluster, cluster.clock, cheapHashing);
-    const mail: VerificationSender = { send: (_userId, email, token) => void mails.set(email, token) };
+    const send = (_userId: string, email: string, token: string): void => {
+      mails.set(email, token);
+      sent.push(email);
+    };
+    mail = { canSend: true, sendVerification: send, sendPasswordReset: send };
     users = new UserMethods(executor, mail, logins, cheapHashing);
+    mailedTokens = new MailedTokenMethods({ member, clock: cluster.clock, hashing: cheapHashing, mail });
   });
 
   function callOf(caller: Caller): Call {
@@ -116,7 +130,7 @@ describe("account methods", () => {
   /** A user who has verified the address and logged in. */
   async function loggedIn(email: string, changes: Partial<CreateUserRequest> = {}): Promise<Call> {
     await createUser(await caller(), email, changes);
-    await verification.verify({ token: mails.get(email) ?? "", password: null }, DEADLINE_MS);
+    await mailedTokens.verify({ token: mails.get(email) ?? "", password: null }, DEADLINE_MS);
     const outcome = await logIn(email, PASSWORD);
     return outcome.kind === "accepted"
       ? callOf(await authenticated(outcome.issued.accessToken))
@@ -250,8 +264,8 @@ describe("account methods", () => {
       expect(created).deep.equal(shown);
       expect((await logIn("ada@quoin.local", PASSWORD)).kind).equal("email-not-verified");
       const token = mails.get("Ada@quoin.local") ?? "";
-      expect(await verification.verify({ token, password: null }, DEADLINE_MS)).deep.equal({ verified: true });
-      const again = verification.verify({ token, password: null }, DEADLINE_MS);
+      expect(await mailedTokens.verify({ token, password: null }, DEADLINE_MS)).deep.equal({ verified: true });
+      const again = mailedTokens.verify({ token, password: null }, DEADLINE_MS);
       expect(await refusalOf(again)).equal("BAD_FIELD token");
       expect(await userAnswer(owner, created.user_id)).deep.equal({ ...shown, status: "active" });
       const outcome = await logIn("ada@quoin.local", PASSWORD);
@@ -267,7 +281,7 @@ describe("account methods", () => {
     it("set their password with the verification if none is set", async () => {
       await createUser(await caller(), "ada@quoin.local", { password: null });
       const token = mails.get("ada@quoin.local") ?? "";
-      const verify = (password: string | null) => verification.verify({ token, password }, DEADLINE_MS);
+      const verify = (password: string | null) => mailedTokens.verify({ token, password }, DEADLINE_MS);
       expect(await refusalOf(verify(null))).equal("BAD_FIELD password");
       expect(await refusalOf(verify("short"))).equal("BAD_FIELD password");
       await verify("another battery");
@@ -311,7 +325,7 @@ describe("account methods", () => {
       const { user_id: userId } = await createUser(owner, "ada@quoin.local");
       expect(await refusalOf(createUser(owner, "ADA@quoin.local"))).equal("USER_EXISTS");
       expect(mails.size, "only one mail was sent").equal(1);
-      await verification.verify({ token: mails.get("ada@quoin.local") ?? "", password: null }, DEADLINE_MS);
+      await mailedTokens.verify({ token: mails.get("ada@quoin.local") ?? "", password: null }, DEADLINE_MS);
       const update = (id: string, changes: Partial<UpdateUserRequest>) => {
         return answerOf((reply: Reply<unknown>) => users.updateUser(owner, id, { ...NO_CHANGES, ...changes }, reply));
       };
@@ -384,6 +398,122 @@ describe("account methods", () => {
     });
   });
 
+  describe("a forgotten password", () => {
+    const email = "ada@quoin.local";
+    const other = `${PASSWORD} 2`;
+
+    const ask = (address: string) => mailedTokens.requestPasswordReset(address, DEADLINE_MS);
+
+    async function resetToken(): Promise<string> {
+      expect(await ask(email.toUpperCase())).deep.equal({ requested: true });
+      return mails.get(email) ?? expect.fail("there is no mail");
+    }
+
+    it("is replaced with the token of a mail, once, and ends the logins of the user", async () => {
+      const ada = await loggedIn(email);
+      const token = await resetToken();
+      for (const [password, reason] of [
+        [null, "BAD_FIELD password"],
+        ["short", "BAD_FIELD password"],
+      ] as const) {
+        expect(await refusalOf(mailedTokens.verify({ token, password }, DEADLINE_MS))).equal(reason);
+      }
+      expect(await mailedTokens.verify({ token, password: other }, DEADLINE_MS)).deep.equal({ verified: true });
+      expect(await refusalOf(listKeys(ada))).equal("TOKEN_REVOKED");
+      expect((await logIn(email, PASSWORD)).kind).equal("invalid-credentials");
+      expect((await logIn(email, other)).kind).equal("accepted");
+      const again = mailedTokens.verify({ token, password: PASSWORD }, DEADLINE_MS);
+      expect(await refusalOf(again)).equal("BAD_FIELD token");
+      const next = await resetToken();
+      expect(await mailedTokens.verify({ token: next, password: PASSWORD }, DEADLINE_MS)).deep.equal({
+        verified: true,
+      });
+      expect((await logIn(email, PASSWORD)).kind).equal("accepted");
+    });
+
+    it("needs a token that was made for the user, within an hour, and unchanged", async () => {
+      await loggedIn(email);
+      await loggedIn("bob@quoin.local");
+      const token = await resetToken();
+      await ask("bob@quoin.local");
+      const [userId = "", until = "", code = ""] = token.split(".");
+      const [bobsId = ""] = mails.get("bob@quoin.local")?.split(".") ?? [];
+      const later = (Number.parseInt(until, 36) + 1).toString(36);
+      const changedCode = `${code.slice(0, -1)}${code.endsWith("A") ? "E" : "A"}`;
+      for (const bad of [
+        `${bobsId}.${until}.${code}`,
+        `${userId}.${later}.${code}`,
+        `${userId}.0${until}.${code}`,
+        `${userId}.${until}.${changedCode}`,
+        `${userId}.${code}`,
+        `${token} `,
+      ]) {
+        const verify = mailedTokens.verify({ token: bad, password: other }, DEADLINE_MS);
+        expect(await refusalOf(verify), bad).equal("BAD_FIELD token");
+      }
+      cluster.clock.wall += 3_600_000;
+      const late = mailedTokens.verify({ token, password: other }, DEADLINE_MS);
+      expect(await refusalOf(late)).equal("BAD_FIELD token");
+      cluster.clock.wall -= 1;
+      expect(await mailedTokens.verify({ token, password: other }, DEADLINE_MS)).deep.equal({ verified: true });
+    });
+
+    it("is not replaced if the user got another one or was disabled while the new one was hashed", async () => {
+      const ada = await loggedIn(email);
+      const owner = await caller();
+      const change = (changes: Partial<UpdateUserRequest>) =>
+        answerOf<UserBody>((reply) =>
+          users.updateUser(owner, ada.principal.subject, { ...NO_CHANGES, ...changes }, reply),
+        );
+      for (const changes of [{ password: other }, { status: "disabled" }]) {
+        const token = await resetToken();
+        const hashing: PasswordHashing = {
+          run: async (lane, order, work) => {
+            await change(changes);
+            return await cheapHashing.run(lane, order, work);
+          },
+        };
+        const slow = new MailedTokenMethods({ member: { replica }, clock: cluster.clock, hashing, mail });
+        const verify = slow.verify({ token, password: `${PASSWORD} 3` }, DEADLINE_MS);
+        expect(await refusalOf(verify)).equal("BAD_FIELD token");
+      }
+      expect((await logIn(email, `${PASSWORD} 3`)).kind).equal("invalid-credentials");
+    });
+
+    it("is answered the same for addresses without an active user, which get no mail (S42)", async () => {
+      const owner = await caller();
+      await createUser(owner, "unverified@quoin.local");
+      const ada = await loggedIn(email);
+      const disable = { ...NO_CHANGES, status: "disabled" };
+      await answerOf<UserBody>((reply) => users.updateUser(owner, ada.principal.subject, disable, reply));
+      const before = sent.length;
+      for (const address of ["nobody@quoin.local", "unverified@quoin.local", email]) {
+        expect(await ask(address)).deep.equal({ requested: true });
+      }
+      expect(sent.length).equal(before);
+      expect(await refusalOf(ask("no address"))).equal("BAD_FIELD email");
+    });
+
+    it("causes three mails to an address in a quarter of an hour, with tokens that all work", async () => {
+      await loggedIn(email);
+      const before = sent.length;
+      const tokens = [await resetToken(), await resetToken(), await resetToken(), await resetToken()];
+      expect(sent.length - before).equal(3);
+      cluster.clock.monotonic += 300_000;
+      await resetToken();
+      expect(sent.length - before).equal(4);
+      const verify = mailedTokens.verify({ token: tokens[0] ?? "", password: other }, DEADLINE_MS);
+      expect(await verify).deep.equal({ verified: true });
+    });
+
+    it("is refused by a member that sends no mail", async () => {
+      mail = { ...mail, canSend: false };
+      const options = { member: { replica }, clock: cluster.clock, hashing: cheapHashing, mail };
+      const request = new MailedTokenMethods(options).requestPasswordReset(email, DEADLINE_MS);
+      expect(await refusalOf(request)).equal("NOT_SERVED");
+    });
+  });
+
   it("answer NO_LEADER when this member serves no cluster", async () => {
     const owner = await caller();
     const nowhere = new ApiKeyMethods(new Executor({ replica: null }));
@@ -391,10 +521,10 @@ describe("account methods", () => {
       nowhere.createKey(owner, { name: "a", expiresInDays: null }, reply),
     );
     expect(await refusalOf(create)).equal("NO_LEADER");
-    const verify = new VerifyMethod({ replica: null }, cluster.clock, cheapHashing).verify(
-      { token: "", password: null },
-      DEADLINE_MS,
-    );
+    const options = { member: { replica: null }, clock: cluster.clock, hashing: cheapHashing, mail };
+    const mailed = new MailedTokenMethods(options);
+    const verify = mailed.verify({ token: "", password: null }, DEADLINE_MS);
+    expect(await refusalOf(mailed.requestPasswordReset("ada@quoin.local", DEADLINE_MS))).equal("NO_LEADER");
     expect(await refusalOf(verify)).equal("NO_LEADER");
   });
 });

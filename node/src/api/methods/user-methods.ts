@@ -72,7 +72,7 @@ export interface DeleteUserBody {
 
 /** Sends the token of a verification to the address of a user, and never fails. */
 export interface VerificationSender {
-  send(userId: string, email: string, token: string): void;
+  sendVerification(userId: string, email: string, token: string): void;
 }
 
 /** Checks that a user knows their password. */
@@ -111,7 +111,7 @@ export class UserMethods {
       NEED,
       operation,
       ({ user }) => {
-        this.#mail.send(userId, email, token);
+        this.#mail.sendVerification(userId, email, token);
         return userBody(user);
       },
       reply,

@@ -62,12 +62,17 @@ export class Accounts {
     return body as unknown as UserBody;
   }
 
-  /** The token that was mailed to the address. Raises NotApplicable if mail cannot be read. */
-  mailedToken(email: string): Promise<string> {
+  /** Raises NotApplicable if mail cannot be read. */
+  requireMail(): void {
     if (!this.#mailbox.isThere) {
       throw new NotApplicable("mail of the cluster cannot be read: name the logs of its members with --mail-log");
     }
-    return this.#mailbox.tokenFor(email);
+  }
+
+  /** The token that was mailed to the address, after the token `before`. Raises NotApplicable if mail cannot be read. */
+  async mailedToken(email: string, before?: string): Promise<string> {
+    this.requireMail();
+    return await this.#mailbox.tokenFor(email, before);
   }
 
   /** Creates a user with the connection's token, verifies the address, and logs in. */

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { until } from "./until.ts";
 
-/** The token for the verification is in a line of its own. */
+/** The token is in a line of its own. */
 const TOKEN_LINE = /^ {4}(\S+)\r?$/m;
 
 export class Mailbox {
@@ -21,11 +21,11 @@ export class Mailbox {
     return this.#files.length > 0;
   }
 
-  /** Waits for a mail to this address, and returns the token in the newest one. */
-  tokenFor(address: string): Promise<string> {
+  /** Waits for a mail to this address, and returns the token in the newest one that does not have the token `before`. */
+  tokenFor(address: string, before?: string): Promise<string> {
     return until(`mail to ${address}`, () => {
-      const text = this.#files.flatMap((file) => textsTo(file, address)).at(-1);
-      return text === undefined ? null : TOKEN_LINE.exec(text)?.[1];
+      const texts = this.#files.flatMap((file) => textsTo(file, address));
+      return texts.map((text) => TOKEN_LINE.exec(text)?.[1]).findLast((token) => token !== before);
     });
   }
 }

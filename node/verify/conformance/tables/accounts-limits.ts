@@ -69,6 +69,7 @@ const tokens: Table = {
         ["/users/1", "GET, PATCH, DELETE, HEAD"],
         ["/auth/login", "POST"],
         ["/auth/verify", "POST"],
+        ["/auth/reset", "POST"],
         ["/billing/usage", "GET, HEAD"],
         ["/.well-known/jwks.json", "GET, HEAD"],
       ]) {

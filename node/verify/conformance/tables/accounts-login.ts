@@ -213,6 +213,39 @@ const verification: Table = {
   },
 };
 
+const forgotten: Table = {
+  name: "POST /auth/reset",
+  entries: {
+    "mails a token that sets another password, once, at any member": async (context) => {
+      const { accounts } = context.testRun;
+      const { email } = await accounts.make(context.http());
+      const first = await accounts.mailedToken(email);
+      answered(await context.http(null).call("POST", "/auth/verify", { json: { token: first } }));
+      const asked = await context.httpElsewhere(null).call("POST", "/auth/reset", { json: { email } });
+      expectNotStored(asked);
+      expect(answered(asked)).to.deep.equal({ requested: true });
+      const token = await accounts.mailedToken(email, first);
+      const password = "x".repeat(8);
+      const attempt = (json: object) => context.httpElsewhere(null).call("POST", "/auth/verify", { json });
+      expect(expectHttpRefusal(await attempt({ token }), "invalid_request")).to.include("password");
+      expect(answered(await attempt({ token, password }))).to.deep.equal({ verified: true });
+      expect(expectHttpRefusal(await attempt({ token, password }), "invalid_request")).to.include("token");
+      answered(await context.http(null).call("POST", "/auth/login", { json: { email, password } }));
+    },
+    "has the same answer for an address without a user, and names a bad field": async (context) => {
+      const { accounts } = context.testRun;
+      accounts.requireMail();
+      const attempt = (json: object) => context.http(null).call("POST", "/auth/reset", { json });
+      expect(answered(await attempt({ email: accounts.newEmail() }))).to.deep.equal({ requested: true });
+      for (const json of [{}, { email: "x" }, { email: 1 }]) {
+        expect(expectHttpRefusal(await attempt(json), "invalid_request")).to.include("email");
+      }
+    },
+    "refuses bodies that are no JSON object, or too large": (context) =>
+      refusesBadBodies(context.http(null), "POST", "/auth/reset"),
+  },
+};
+
 const publicKeys: Table = {
   name: "GET /.well-known/jwks.json",
   entries: {
@@ -231,4 +264,4 @@ const publicKeys: Table = {
   },
 };
 
-export const accountsLogin: readonly Table[] = [exchange, login, verification, publicKeys];
+export const accountsLogin: readonly Table[] = [exchange, login, verification, forgotten, publicKeys];

@@ -259,6 +259,20 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "  if (known > passwordVersion + 1) {",
   },
   {
+    name: "reset-token-outlives-its-password",
+    pitfall: "S42",
+    file: "access/password-reset.ts",
+    find: "memberMac(state, PURPOSE, userId, until, String(passwordVersion), passwordHash)",
+    replace: "memberMac(state, PURPOSE, userId, until)",
+  },
+  {
+    name: "reset-token-for-ever",
+    pitfall: "S42",
+    file: "access/password-reset.ts",
+    find: "Number.parseInt(until, UNTIL_RADIX) > wallMs",
+    replace: "Number.parseInt(until, UNTIL_RADIX) > 0",
+  },
+  {
     name: "reset-changes-a-newer-password",
     pitfall: "S42",
     file: "api/methods/mailed-token-methods.ts",
@@ -328,5 +342,19 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: "state/accounts/usage.ts",
     find: "    const bytes = this.#store.get(key);",
     replace: "    const bytes = this.#store.get(key.subarray(0, 1));",
+  },
+  {
+    name: "reset-of-the-owner-leaves-the-logins",
+    pitfall: "S39",
+    file: "state/accounts/owner-reset.ts",
+    find: "    passwordVersion: before === undefined ? 0 : before.passwordVersion + 1,",
+    replace: "    passwordVersion: before === undefined ? 0 : before.passwordVersion,",
+  },
+  {
+    name: "reset-of-the-owner-leaves-the-role",
+    pitfall: "S40",
+    file: "state/accounts/owner-reset.ts",
+    find: '    role: "owner",',
+    replace: '    role: before?.role ?? "owner",',
   },
 ];

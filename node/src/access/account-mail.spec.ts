@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { MailServer, until } from "../../test/harness/index.ts";
+import { AccountMail } from "./account-mail.ts";
 import { logMailer, type Mailer, smtpMailer } from "./mailer.ts";
-import { VerificationMail } from "./verification-mail.ts";
 
 const TOKEN = "11111111-2222-4333-8444-555555555555.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO_-";
 const FROM = "quoin@example.com";
 
-describe("the verification mail", () => {
+describe("the mails of accounts", () => {
   let server: MailServer;
   let lines: string[];
-  let mails: VerificationMail[];
+  let mails: AccountMail[];
 
   beforeEach(async () => {
     server = await MailServer.open();
@@ -29,15 +29,15 @@ describe("the verification mail", () => {
     warn: (fields: object, message: string) => lines.push(`warn ${JSON.stringify(fields)} ${message}`),
   };
 
-  function mailOver(mailer: Mailer | null, retryDelaysMs: readonly number[] = []): VerificationMail {
-    const mail = new VerificationMail({ mailer, clusterName: "shop", log, retryDelaysMs });
+  function mailOver(mailer: Mailer | null, retryDelaysMs: readonly number[] = []): AccountMail {
+    const mail = new AccountMail({ mailer, clusterName: "shop", log, retryDelaysMs });
     mails.push(mail);
     return mail;
   }
 
   it("goes to the one address, with the token, over SMTP", async () => {
     const address = "ada+test@example.com";
-    mailOver(smtpMailer(server.url, FROM)).send("ada", address, TOKEN);
+    mailOver(smtpMailer(server.url, FROM)).sendVerification("ada", address, TOKEN);
     await until("what is sent", () => server.received.length === 1);
     const [received] = server.received;
     expect(received).deep.include({ from: FROM, to: [address] });
@@ -47,9 +47,20 @@ describe("the verification mail", () => {
     expect(lines).deep.equal([]);
   });
 
+  it("has another text for a forgotten password", async () => {
+    mailOver(smtpMailer(server.url, FROM)).sendPasswordReset("ada", "ada@example.com", TOKEN);
+    await until("what is sent", () => server.received.length === 1);
+    const content = server.received[0]?.content.replaceAll("=\r\n", "");
+    expect(content).include(TOKEN).include("/console/#/verify").include("Subject: A new password for shop");
+    mailOver(null).sendPasswordReset("ada", "ada@example.com", TOKEN);
+    expect(lines).deep.equal([
+      'warn {"userId":"ada"} a mail for a forgotten password cannot be sent: no mail server is configured',
+    ]);
+  });
+
   it("is retried when the server refuses it, and the token is not logged", async () => {
     server.refusals = 2;
-    mailOver(smtpMailer(server.url, FROM), [1, 1]).send("ada", "ada@example.com", TOKEN);
+    mailOver(smtpMailer(server.url, FROM), [1, 1]).sendVerification("ada", "ada@example.com", TOKEN);
     await until("what is sent", () => server.received.length === 1);
     expect(server.refused).equal(2);
     expect(lines).deep.equal(
@@ -59,10 +70,10 @@ describe("the verification mail", () => {
 
   it("is abandoned after the last retry, and when the member stops", async () => {
     server.refusals = 10;
-    mailOver(smtpMailer(server.url, FROM), [1]).send("ada", "ada@example.com", TOKEN);
+    mailOver(smtpMailer(server.url, FROM), [1]).sendVerification("ada", "ada@example.com", TOKEN);
     await until("what is sent", () => lines.length === 2);
     const stopping = mailOver(smtpMailer(server.url, FROM), [1, 600_000]);
-    stopping.send("ben", "ben@example.com", TOKEN);
+    stopping.sendVerification("ben", "ben@example.com", TOKEN);
     await until("what is sent", () => lines.length === 4);
     stopping.stop();
     expect(server.refused).equal(4);
@@ -70,20 +81,20 @@ describe("the verification mail", () => {
   });
 
   it("does not treat an address as several addresses, or as a command", async () => {
-    mailOver(smtpMailer(server.url, FROM)).send("ada", "a,b@example.com", TOKEN);
+    mailOver(smtpMailer(server.url, FROM)).sendVerification("ada", "a,b@example.com", TOKEN);
     await until("what is sent", () => server.received.length + lines.length === 1);
     expect(server.received.flatMap(({ to }) => to)).not.include("b@example.com");
   });
 
   it("is not sent without a mail server, and the log does not contain the token", () => {
-    mailOver(null).send("ada", "ada@example.com", TOKEN);
+    mailOver(null).sendVerification("ada", "ada@example.com", TOKEN);
     expect(lines).deep.equal([
       'warn {"userId":"ada"} a verification mail cannot be sent: no mail server is configured',
     ]);
   });
 
   it("is in the log if that is configured, for development", async () => {
-    mailOver(logMailer(log)).send("ada", "ada@example.com", TOKEN);
+    mailOver(logMailer(log)).sendVerification("ada", "ada@example.com", TOKEN);
     await until("what is sent", () => lines.length === 1);
     expect(lines[0]).match(/^info/).include(TOKEN).include("ada@example.com");
   });
@@ -98,7 +109,7 @@ describe("the verification mail", () => {
     };
     const mail = mailOver(stuck);
     for (let count = 0; count < 102; count++) {
-      mail.send(`user-${count}`, "ada@example.com", TOKEN);
+      mail.sendVerification(`user-${count}`, "ada@example.com", TOKEN);
     }
     await until("what is sent", () => waiting === 100);
     expect(lines.map((line) => /"userId":"([^"]*)"/.exec(line)?.[1])).deep.equal(["user-100", "user-101"]);

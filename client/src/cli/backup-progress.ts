@@ -5,8 +5,6 @@ import { ProgressLine, type ProgressPlace } from "./progress-line.ts";
 import type { Terminal } from "./terminal.ts";
 import { bar } from "./transfer-progress.ts";
 
-/** Update at most this often: a terminal shows no more, and each update costs time. */
-const lineMs = 100;
 /** Short enough for a line of 80 characters. */
 const barCharacters = 16;
 
@@ -16,7 +14,6 @@ export class BackupProgress {
   readonly #runtime: Terminal["runtime"];
   readonly #verb: string;
   readonly #startMs: number;
-  #shownMs = Number.NEGATIVE_INFINITY;
 
   /** @param verb the activity, such as `reading`. */
   constructor(place: ProgressPlace, verb: string) {
@@ -33,13 +30,12 @@ export class BackupProgress {
    * @param totalBytes undefined = not known.
    */
   show(doneBytes: number, records: string, totalBytes?: number): void {
-    const nowMs = this.#runtime.monotonicMs();
-    if (nowMs - this.#shownMs < lineMs) return;
-    this.#shownMs = nowMs;
-    const seconds = (nowMs - this.#startMs) / 1_000;
-    const rate = seconds > 0 ? `, ${formatSize(Math.round(doneBytes / seconds))}/s` : "";
-    const part = totalBytes ? `${bar(Math.min(1, doneBytes / totalBytes), barCharacters)} ` : "";
-    this.#line.show(`${this.#verb} ${part}${formatSize(doneBytes)}${rate}, ${records}`);
+    this.#line.showOften(() => {
+      const seconds = (this.#runtime.monotonicMs() - this.#startMs) / 1_000;
+      const rate = seconds > 0 ? `, ${formatSize(Math.round(doneBytes / seconds))}/s` : "";
+      const part = totalBytes ? `${bar(Math.min(1, doneBytes / totalBytes), barCharacters)} ` : "";
+      return `${this.#verb} ${part}${formatSize(doneBytes)}${rate}, ${records}`;
+    });
   }
 
   /** Removes the line. */

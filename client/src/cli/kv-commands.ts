@@ -1,7 +1,7 @@
 /** `quoinctl kv …` */
 
 import { type Command, Option } from "commander";
-import type { KeyEntry, PreviousEntry } from "../index.ts";
+import type { Client, KeyEntry, PreviousEntry } from "../index.ts";
 import { bytesDocument } from "./bytes-document.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
@@ -13,6 +13,7 @@ import { entryDocument, historyDocument, previousDocument } from "./key-document
 import { addManyKeysCommands } from "./kv-many-commands.ts";
 import { forEachOf } from "./many.ts";
 import type { TableContent } from "./output.ts";
+import { type ProgressLine, withProgressLine } from "./progress-line.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 import { readFileValue, readValue, textOption } from "./value-argument.ts";
@@ -170,19 +171,26 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
     throw new UsageError(`to remove all keys of ${namespace}, write '${namespace}/*'`);
   }
   let deleted = 0;
-  await session.withClient(async (client) => {
+  const remove = async (client: Client, line: ProgressLine): Promise<void> => {
     for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true })) {
       await forEachOf(items, async ({ key }) => {
         try {
           await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
           deleted += 1;
+          line.showOften(() => `${deleted} keys deleted`);
         } catch (error) {
           // Another client was faster, or the key has expired.
           if (!hasReason(error, "KEY_NOT_FOUND")) throw error;
         }
       });
     }
-  });
+  };
+  try {
+    await withProgressLine(session, (line) => session.withClient((client) => remove(client, line)));
+  } catch (error) {
+    if (deleted > 0) session.warn(`${deleted} keys are deleted, the others are not`);
+    throw error;
+  }
   await session.print({
     document: { namespace, prefix, deleted },
     shown: { columns: ["DELETED"], rows: [[String(deleted)]] },

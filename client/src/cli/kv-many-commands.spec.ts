@@ -63,6 +63,37 @@ describe("quoinctl kv, many keys", () => {
     expect(JSON.parse(out)).to.deep.equal({ namespace: "n", prefix: "b/", count: 2 });
   });
 
+  it("shows on a terminal how many keys are done, and removes that line before it says anything else", async () => {
+    const erase = "\r\u001b[K";
+    const input = '{"key":"x","value":""}\n';
+    const shown: readonly (readonly [parameters: readonly string[], line: string])[] = [
+      [["kv", "count", "n"], "2 keys counted"],
+      [["kv", "import", "m", "-"], "1 keys imported"],
+      [["kv", "delete", "--prefix", "n/*"], "1 keys deleted"],
+    ];
+    for (const [parameters, line] of shown) {
+      const { code, err } = await quoinctl(parameters, { input, isTTY: true });
+      expect([code, err]).to.deep.equal([0, `${erase}${line}${erase}`]);
+    }
+    member.scripts.putKey = ({ key }: PutKeyRequest) =>
+      key === "x"
+        ? { created: true, modRevision: 9n, revision: 9n }
+        : refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" });
+    const more = `${input}{"key":"y","value":""}\n`;
+    const { err } = await quoinctl(["kv", "import", "m", "-"], { input: more, isTTY: true });
+    expect(err).to.include(`${erase}warning: the key of line 2 is not written\n`);
+  });
+
+  it("says how many keys are deleted if one of them cannot be", async () => {
+    member.scripts.deleteKey = ({ key }: { key: string }) =>
+      key === "b/1"
+        ? refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" })
+        : { deleted: true, revision: 9n };
+    const { code, err } = await quoinctl(["kv", "delete", "--prefix", "n/*"]);
+    expect(code).to.not.equal(0);
+    expect(err).to.include("1 keys are deleted, the others are not").and.to.include("full");
+  });
+
   it("imports what it has exported, byte by byte, with the time to live", async () => {
     const { code, out } = await quoinctl(["kv", "export", "n"]);
     expect(code).to.equal(0);

@@ -12,6 +12,7 @@ import { isOfFileSystem } from "./file-error.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument } from "./key-document.ts";
 import { forEachOf } from "./many.ts";
+import { withProgressLine } from "./progress-line.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -90,11 +91,14 @@ function addCount(kv: Command, session: Session): void {
     .action(async (target: string) => {
       const { namespace, prefix } = parsePrefixArgument(target);
       let count = 0;
-      await session.withClient(async (client) => {
-        for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize })) {
-          count += items.length;
-        }
-      });
+      await withProgressLine(session, (line) =>
+        session.withClient(async (client) => {
+          for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize })) {
+            count += items.length;
+            line.showOften(() => `${count} keys counted`);
+          }
+        }),
+      );
       await session.print({
         document: { namespace, prefix, count },
         shown: { columns: ["COUNT"], rows: [[String(count)]] },
@@ -109,13 +113,19 @@ function addExport(kv: Command, session: Session): void {
     .action(async (target: string) => {
       const { namespace, prefix } = parsePrefixArgument(target);
       const { stdout } = session.terminal;
-      await session.withClient(async (client) => {
-        for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize })) {
-          for (const item of items) {
-            if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) await once(stdout, "drain");
+      let exported = 0;
+      await withProgressLine(session, (line) =>
+        session.withClient(async (client) => {
+          for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize })) {
+            for (const item of items) {
+              if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) await once(stdout, "drain");
+            }
+            exported += items.length;
+            // On a terminal, the lines themselves show it.
+            if (stdout.isTTY !== true) line.showOften(() => `${exported} keys exported`);
           }
-        }
-      });
+        }),
+      );
     });
 }
 
@@ -140,6 +150,8 @@ function addImport(kv: Command, session: Session): void {
       // Only when it is read: before, no one would hear of an error.
       const source = () => (file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
       const done = { written: 0, existed: 0 };
+      /** Said when the line with the progress is gone. */
+      const refusedLines: number[] = [];
       const write = async (client: Client, { key, value, ttlSeconds, line }: ImportedKey): Promise<void> => {
         try {
           const expected = ifAbsent === true ? { expectedModRevision: 0 } : {};
@@ -147,7 +159,7 @@ function addImport(kv: Command, session: Session): void {
           done.written += 1;
         } catch (error) {
           if (ifAbsent !== true || !hasReason(error, "REVISION_MISMATCH")) {
-            session.warn(`the key of line ${line} is not written`);
+            refusedLines.push(line);
             throw error;
           }
           done.existed += 1;
@@ -156,16 +168,20 @@ function addImport(kv: Command, session: Session): void {
       /** A line with the same key as one before must not overtake it. */
       const underWay = new Map<string, Promise<void>>();
       try {
-        await session.withClient((client) =>
-          forEachOf(readKeys(source), async (item) => {
-            const before = underWay.get(item.key) ?? Promise.resolve();
-            const task = before.then(() => write(client, item));
-            underWay.set(item.key, task);
-            await task;
-            if (underWay.get(item.key) === task) underWay.delete(item.key);
-          }),
+        await withProgressLine(session, (progress) =>
+          session.withClient((client) =>
+            forEachOf(readKeys(source), async (item) => {
+              const before = underWay.get(item.key) ?? Promise.resolve();
+              const task = before.then(() => write(client, item));
+              underWay.set(item.key, task);
+              await task;
+              if (underWay.get(item.key) === task) underWay.delete(item.key);
+              progress.showOften(() => `${done.written + done.existed} keys imported`);
+            }),
+          ),
         );
       } catch (error) {
+        for (const line of refusedLines) session.warn(`the key of line ${line} is not written`);
         session.warn(`${done.written} keys are written, the others are not`);
         throw isOfFileSystem(error) ? new UsageError(`${file} cannot be read: ${error.message}`) : error;
       }

@@ -14,8 +14,9 @@ function lineOn(shown: { readonly isTTY?: boolean; readonly columns?: number }, 
       done();
     },
   });
-  const terminal = { stderr: Object.assign(stream, shown), runtime: new FakeRuntime() };
-  return { chunks, line: new ProgressLine({ terminal, outputFormat }) };
+  const runtime = new FakeRuntime();
+  const terminal = { stderr: Object.assign(stream, shown), runtime };
+  return { chunks, runtime, line: new ProgressLine({ terminal, outputFormat }) };
 }
 
 describe("a progress line", () => {
@@ -26,6 +27,17 @@ describe("a progress line", () => {
     line.clear();
     line.clear();
     expect(chunks).to.deep.equal([`${erase}one`, `${erase}two\\n\\u{1b}[2J`, erase]);
+  });
+
+  it("is shown at most ten times a second where it changes often, and then its text is not made either", () => {
+    const { chunks, line, runtime } = lineOn({ isTTY: true });
+    let made = 0;
+    for (let atMs = 0; atMs < 250; atMs += 10) {
+      line.showOften(() => `${++made} of ${atMs}`);
+      runtime.advance(10);
+    }
+    expect(chunks).to.deep.equal([`${erase}1 of 0`, `${erase}2 of 100`, `${erase}3 of 200`]);
+    expect(made).to.equal(3);
   });
 
   it("is never longer than the terminal is wide", () => {

@@ -13,6 +13,9 @@ const usualColumns = 80;
 /** Moves to the first column and erases the rest of the line (ECMA-48: CR, EL). */
 const eraseLine = "\r\u001b[K";
 
+/** Update at most this often: a terminal shows no more, and each update costs time. */
+const updateMs = 100;
+
 /** Where progress is shown: a part of the session. */
 export interface ProgressPlace {
   readonly terminal: Pick<Terminal, "stderr" | "runtime">;
@@ -27,11 +30,14 @@ export function showsProgress({ terminal, outputFormat }: ProgressPlace): boolea
 /** A line that can be replaced. */
 export class ProgressLine {
   readonly #stderr: Terminal["stderr"];
+  readonly #runtime: Terminal["runtime"];
   readonly #isVisible: boolean;
   #isShown = false;
+  #shownMs = Number.NEGATIVE_INFINITY;
 
   constructor(place: ProgressPlace) {
     this.#stderr = place.terminal.stderr;
+    this.#runtime = place.terminal.runtime;
     this.#isVisible = showsProgress(place);
   }
 
@@ -45,9 +51,31 @@ export class ProgressLine {
     this.#isShown = true;
   }
 
+  /** The same, at most a few times a second: `text` makes it only then. */
+  showOften(text: () => string): void {
+    if (!this.#isVisible) return;
+    const nowMs = this.#runtime.monotonicMs();
+    if (nowMs - this.#shownMs < updateMs) return;
+    this.#shownMs = nowMs;
+    this.show(text());
+  }
+
   /** Removes the line. */
   clear(): void {
     if (this.#isShown) this.#stderr.write(eraseLine);
     this.#isShown = false;
+  }
+}
+
+/** Runs work that shows its progress on a line, and removes the line at its end. */
+export async function withProgressLine<Result>(
+  place: ProgressPlace,
+  work: (line: ProgressLine) => Promise<Result>,
+): Promise<Result> {
+  const line = new ProgressLine(place);
+  try {
+    return await work(line);
+  } finally {
+    line.clear();
   }
 }

@@ -1,7 +1,7 @@
 /** A progress bar on the standard error for transfers of several calls. */
 
 import { formatSize } from "./byte-size.ts";
-import { ProgressLine, type ProgressPlace } from "./progress-line.ts";
+import { type ProgressPlace, withProgressLine } from "./progress-line.ts";
 
 const barCharacters = 30;
 
@@ -16,14 +16,11 @@ export async function withTransferProgress<Result>(
   verb: string,
   transfer: (onProgress: (doneBytes: number, totalBytes: number) => void) => Promise<Result>,
 ): Promise<Result> {
-  const line = new ProgressLine(place);
-  try {
-    return await transfer((done, total) => {
+  return await withProgressLine(place, (line) =>
+    transfer((done, total) => {
       if (total > 0) line.show(`${verb} ${bar(done / total)} ${formatSize(done)} of ${formatSize(total)}`);
-    });
-  } finally {
-    line.clear();
-  }
+    }),
+  );
 }
 
 /** A bar with the percentage, for a part from 0 to 1. */

@@ -42,8 +42,9 @@ class OpenCounts implements Record<Kind | "requestBytes", number> {
  * byte would take a hundred times the counted memory.
  */
 const PIECE_BYTES = 256;
-/** Number of clients to keep, even if they have no open calls. */
+/** Numbers of clients of a port, and of users of an address, to keep even if they have no open calls. */
 const CLIENTS_COUNTED_MIN = 1_000;
+const USERS_COUNTED_MIN = 16;
 const KIND_LABELS: Readonly<Record<Kind, string>> = {
   calls: "open calls",
   streams: "open streams",
@@ -62,10 +63,8 @@ export class OpenCalls {
   /** Number of refused calls, by the limit and its scope. */
   readonly refusals = new Map<Limit, Map<Scope, number>>();
   readonly #member = new OpenCounts();
-  readonly #addresses = new OpenCountsByName();
-  readonly #users = new OpenCountsByName();
-  /** By address and user. */
-  readonly #usersAt = new OpenCountsByName();
+  readonly #addresses = new OpenCountsByName(CLIENTS_COUNTED_MIN, () => new AddressCounts());
+  readonly #users = new OpenCountsByName(CLIENTS_COUNTED_MIN, () => new OpenCounts());
 
   constructor(limits: ClientLimits) {
     this.limits = limits;
@@ -73,17 +72,12 @@ export class OpenCalls {
 
   /** Begins to count a call from this address, as unverified. */
   arrive(address: string): OpenCall {
-    return new OpenCall(this, this.#member, address, this.#addresses.of(address));
+    return new OpenCall(this, this.#member, this.#addresses.of(address));
   }
 
   /** Returns the counts of a user. */
   user(subject: string): OpenCounts {
     return this.#users.of(subject);
-  }
-
-  /** Returns the counts of a user at one address. */
-  userAt(address: string, subject: string): OpenCounts {
-    return this.#usersAt.of(`${address} ${subject}`);
   }
 
   /** Counts the refusal of a call, and returns it. */
@@ -121,17 +115,15 @@ export class OpenCalls {
 export class OpenCall {
   readonly #calls: OpenCalls;
   readonly #member: OpenCounts;
-  readonly #address: string;
-  readonly #ofAddress: OpenCounts;
+  readonly #ofAddress: AddressCounts;
   #ofUser: OpenCounts | null = null;
   #ofUserHere: OpenCounts | null = null;
   #kind: Kind = "unverifiedCalls";
   #bytes = 0;
 
-  constructor(calls: OpenCalls, member: OpenCounts, address: string, ofAddress: OpenCounts) {
+  constructor(calls: OpenCalls, member: OpenCounts, ofAddress: AddressCounts) {
     this.#calls = calls;
     this.#member = member;
-    this.#address = address;
     this.#ofAddress = ofAddress;
     this.#count(1);
   }
@@ -175,7 +167,7 @@ export class OpenCall {
     this.#requireShare(kind, "address", this.#ofAddress, address);
     const ofUser = this.#calls.user(subject);
     this.#requireShare(kind, "user", ofUser, user);
-    const ofUserHere = this.#calls.userAt(this.#address, subject);
+    const ofUserHere = this.#ofAddress.users.of(subject);
     if (address < member && ofUserHere[kind] >= address - this.#ofAddress[kind]) {
       throw this.#calls.refusal(kind, "user", ofUserHere[kind]);
     }
@@ -270,17 +262,25 @@ function shareOf(limit: number, ofPort: number, used: number): number {
  * Counts by client. Empty counts are kept until there are many, because a client without an open call will probably
  * open another one.
  */
-class OpenCountsByName {
-  readonly #all = new Map<string, OpenCounts>();
-  #sizeMax = CLIENTS_COUNTED_MIN;
+class OpenCountsByName<Counts extends OpenCounts> {
+  readonly #sizeMin: number;
+  readonly #create: () => Counts;
+  readonly #all = new Map<string, Counts>();
+  #sizeMax: number;
 
-  of(name: string): OpenCounts {
+  constructor(sizeMin: number, create: () => Counts) {
+    this.#sizeMin = sizeMin;
+    this.#create = create;
+    this.#sizeMax = sizeMin;
+  }
+
+  of(name: string): Counts {
     let counts = this.#all.get(name);
     if (counts === undefined) {
       if (this.#all.size >= this.#sizeMax) {
         this.#forgetEmpty();
       }
-      counts = new OpenCounts();
+      counts = this.#create();
       this.#all.set(name, counts);
     }
     return counts;
@@ -293,6 +293,11 @@ class OpenCountsByName {
       }
     }
     // Twice the number in use, so that the search is rare.
-    this.#sizeMax = Math.max(CLIENTS_COUNTED_MIN, 2 * this.#all.size);
+    this.#sizeMax = Math.max(this.#sizeMin, 2 * this.#all.size);
   }
+}
+
+/** The open calls and request bytes of one address, and those of each of its users there. */
+class AddressCounts extends OpenCounts {
+  readonly users = new OpenCountsByName(USERS_COUNTED_MIN, () => new OpenCounts());
 }

@@ -50,16 +50,7 @@ export async function createUnverified(
 ): Promise<{ readonly userId: string; readonly token: string }> {
   const owner = await cluster.tokens.token();
   const { user_id: userId = "" } = await post(`${addressOf(cluster)}/users`, { email, ...rights }, owner);
-  return { userId, token: await mailedToken(cluster, email) };
-}
-
-/** Waits for a mail to the address, and returns the token in the newest one that does not have the token `before`. */
-export function mailedToken(cluster: ClusterUnderTest, email: string, before?: string): Promise<string> {
-  return until("the mail", () => {
-    const mails = cluster.member("q-0").logLines.flatMap(({ mail }) => (mail ?? []) as { to: string; text: string });
-    const tokens = mails.filter(({ to }) => to === email).map(({ text }) => /^ {4}(\S+)/m.exec(text)?.[1]);
-    return tokens.findLast((token) => token !== before);
-  });
+  return { userId, token: await cluster.mailedToken(email) };
 }
 
 /** Lets a user acquire a lock of the shop without a label. */

@@ -10,7 +10,7 @@ import { ClusterUnderTest } from "../../node/test/harness/index.ts";
 import { buildConsole } from "../scripts/index.ts";
 import { accessibilityViolations } from "./accessibility.ts";
 import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
-import { createUnverified, createUser, mailedToken } from "./example-data.ts";
+import { createUnverified, createUser } from "./example-data.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
 import { submit } from "./submit.ts";
 
@@ -178,7 +178,7 @@ describe("the main path of the console", () => {
   it("sends a mail for a forgotten password, and sets another one with its token", async () => {
     const rights = { role: "member", namespaces: [NAMESPACE] };
     const { email } = await createUser(cluster, "forgetful@example.com", rights);
-    const first = await mailedToken(cluster, email);
+    const first = await cluster.mailedToken(email);
     const page = await open();
     await page.getByText("Forgot the password?").click();
     await page.getByText("quoinctl owner reset").waitFor();
@@ -186,7 +186,7 @@ describe("the main path of the console", () => {
     await page.getByLabel("E-mail of the user").fill(email);
     await page.getByRole("button", { name: "Send a mail" }).click();
     await page.getByText("If a user has this address, a mail is on its way.").waitFor();
-    const token = await mailedToken(cluster, email, first);
+    const token = await cluster.mailedToken(email, first);
     await page.getByRole("link", { name: "enter the token" }).click();
     await page.getByRole("heading", { name: "Verify your e-mail address" }).waitFor();
     await page.getByLabel("Token from the mail").fill(token);

@@ -32,7 +32,7 @@ import {
   route,
 } from "../../src/api/http/index.ts";
 import { CoordinationError, isReason } from "../../src/state/index.ts";
-import { ClusterUnderTest, type GrpcCaller, GrpcPorts, until } from "../harness/index.ts";
+import { ClusterUnderTest, type GrpcCaller, GrpcPorts } from "../harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../index.ts";
 
 const { getKey } = serviceDefinitions.KeyValueService;
@@ -77,10 +77,7 @@ async function prepared(cluster: ClusterUnderTest): Promise<Place & { readonly c
   };
   const owner = cluster.client();
   await owner.users.create(VIEWER, { role: "viewer", namespaces: ["default"] });
-  const token = await until("the mail", () => {
-    const mails = cluster.member("q-0").logLines.flatMap(({ mail }) => (mail ?? []) as { to: string; text: string });
-    return /^ {4}(\S+)/m.exec(mails.find(({ to }) => to === VIEWER)?.text ?? "")?.[1];
-  });
+  const token = await cluster.mailedToken(VIEWER);
   const verified = await send(cluster, "POST", "/auth/verify", {}, { token, password: PASSWORD });
   expect(verified.status).to.equal(200);
   await owner.users.create("unverified@quoin.test", { role: "viewer", namespaces: ["default"], password: PASSWORD });

@@ -119,10 +119,7 @@ describe("revocation", function () {
     const email = `${randomUUID()}@example.com`;
     const fields = { email, role: "member", namespaces: [NAMESPACE] };
     const { user_id: userId = "" } = await succeeds(0, "POST", "/users", owner, fields);
-    const token = await until("the mail", () => {
-      const mails = cluster.member("q-0").logLines.flatMap(({ mail }) => (mail ?? []) as { to: string; text: string });
-      return /^ {4}(\S+)/m.exec(mails.find(({ to }) => to === email)?.text ?? "")?.[1];
-    });
+    const token = await cluster.mailedToken(email);
     await succeeds(0, "POST", "/auth/verify", null, { token, password: PASSWORD });
     const { access_token: login = "" } = await succeeds(0, "POST", "/auth/login", null, { email, password: PASSWORD });
     const key = await succeeds(0, "POST", "/keys", login, { name: "load" });

@@ -33,6 +33,8 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([
 const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const CHANGE_TIMEOUT_MS = 10_000;
 const OWNER_EMAIL = "owner@quoin.test";
+/** The token of a mail is in a line of its own. */
+const TOKEN_LINE = /^ {4}(\S+)/m;
 
 export interface ClusterOptions {
   /** The place of a member of this name; called once, before its first start. By default on loopback. */
@@ -160,6 +162,19 @@ export class ClusterUnderTest {
     const load = new ConcurrentLoad({ endpoints: this.endpoints, ...options, tokens: this.tokens });
     this.#loads.push(load);
     return load;
+  }
+
+  /**
+   * Waits for a mail to the address, which a member writes into its log, and returns the token in the newest one that
+   * does not have the token `before`.
+   */
+  mailedToken(address: string, before?: string): Promise<string> {
+    return until(`mail to ${address}`, () => {
+      const lines = this.members.filter(({ isAlive }) => isAlive).flatMap(({ logLines }) => logLines);
+      const mails = lines.flatMap(({ mail }) => (mail ?? []) as { readonly to: string; readonly text: string });
+      const tokens = mails.filter(({ to }) => to === address).map(({ text }) => TOKEN_LINE.exec(text)?.[1]);
+      return tokens.findLast((token) => token !== before);
+    });
   }
 
   /** The leader, once all members that answer agree on it. */

@@ -88,6 +88,10 @@ export function createHttpServer(
   const order = new RequestOrder((socket) => clients.cut(socket));
   const broken = new WeakSet<Duplex>();
   server.on("request", (request, response) => {
+    if (request.socket.destroyed) {
+      // Node reads on to the end of what has arrived, which may be hundreds of requests on a connection that was cut.
+      return;
+    }
     bodies.watch(request);
     if (clients.isAtLimit(request)) {
       // So the client does not send another request on it.

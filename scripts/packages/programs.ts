@@ -44,7 +44,6 @@ const consoleFolder = "built";
 
 /** Definitions of services, which these packages read when a member starts. */
 const definitions: readonly OwnFiles[] = [
-  { name: "grpc-health-check", modules: ["build/src/health.js"], folder: "proto" },
   {
     name: "@grpc/reflection",
     modules: ["build/src/implementations/reflection-v1.js", "build/src/implementations/reflection-v1alpha.js"],

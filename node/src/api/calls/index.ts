@@ -27,5 +27,5 @@ export { type StatusCode, status } from "./grpc-status.ts";
 export { type CallPort, IncomingCall } from "./incoming-call.ts";
 export { type Inflation, requestInflater } from "./inflater.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
-export { type CallStatus, plainStatus, replayedField } from "./status.ts";
+export { type CallStatus, errorStatus, plainStatus, replayedField } from "./status.ts";
 export { STREAM_HEADERS } from "./stream-headers.ts";

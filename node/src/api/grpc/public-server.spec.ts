@@ -140,6 +140,7 @@ describe("public server", () => {
 
   describe("health", () => {
     const check = healthService.Check as unknown as MethodDefinition<{ service: string }, { status: string }>;
+    const watch = healthService.Watch as unknown as MethodDefinition<{ service: string }, { status: string }>;
     const services = [
       "",
       ...[
@@ -161,6 +162,34 @@ describe("public server", () => {
       ports.publicServer.setServing(false);
       expect(await statuses()).deep.equal(Array(7).fill("NOT_SERVING"));
       expect((await owner.call(check, { service: "coordination.v1.LogService" })).code).equal("NOT_FOUND");
+    });
+
+    it("tells a watch each state once, also of a service that is not known", async () => {
+      const watches = ["", "coordination.v1.LogService"].map((service) => owner.stream(watch, { service }));
+      const seen = async (at: number, ...expected: readonly string[]): Promise<void> => {
+        const states = await watches[at]?.until("a state", (messages) =>
+          messages.length >= expected.length ? messages.map(({ status: now }) => now) : undefined,
+        );
+        expect(states).deep.equal(expected);
+      };
+      await seen(0, "NOT_SERVING");
+      ports.publicServer.setServing(true);
+      ports.publicServer.setServing(true);
+      await seen(0, "NOT_SERVING", "SERVING");
+      ports.publicServer.setServing(false);
+      await seen(0, "NOT_SERVING", "SERVING", "NOT_SERVING");
+      await seen(1, "SERVICE_UNKNOWN");
+      for (const each of watches) {
+        each.cancel();
+      }
+    });
+
+    it("refuses a request that is malformed", async () => {
+      for (const method of [check, watch]) {
+        const raw = { ...method, responseStream: false, requestSerialize: () => Buffer.of(0xff) };
+        const answer = await owner.call(raw as typeof check, { service: "" });
+        expect([answer.code, answer.reason]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+      }
     });
   });
 

@@ -143,7 +143,7 @@ export class PublicServer {
     }
     const names = serviceNames.map(qualifiedServiceName);
     this.#health = new HealthService(names);
-    this.#health.addTo(host);
+    host.addMethods(this.#health.methods);
     addReflection(host, names);
   }
 

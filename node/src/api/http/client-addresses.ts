@@ -8,6 +8,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
+import { clientOf } from "../../peers/index.ts";
 import { type Scheduler, systemScheduler } from "../../replica/index.ts";
 import { ClientConnection } from "../calls/index.ts";
 import { type ConnectionReports, endsOf } from "../connections/index.ts";
@@ -77,6 +78,12 @@ export class ClientAddresses {
     );
     this.#connections.set(socket, { address, connection });
     return connection;
+  }
+
+  /** The user of the last token on the connection; without one, the address, as far as it is known. */
+  ownerOf(socket: Socket): string {
+    const connection = this.#connections.get(socket)?.connection;
+    return connection?.subject ?? connection?.address ?? clientOf(socket.remoteAddress ?? "");
   }
 
   /** Whether one more refusal closes the connection of the request. */

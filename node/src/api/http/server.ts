@@ -18,10 +18,12 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
+import { type Turns, turnsOfThisThread } from "../../collections/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { BODY_IDLE_MS } from "./body.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
+import { readInTurns } from "./connection-turns.ts";
 import { HttpError } from "./http-error.ts";
 import type { ServiceRequest } from "./request-observer.ts";
 import { RequestOrder } from "./request-order.ts";
@@ -66,13 +68,13 @@ export interface HttpServerOptions {
   readonly tls?: ServerTls | null;
   /** Reads client addresses from proxies; absent = there are no proxies. */
   readonly clients?: ClientAddresses;
+  readonly turns?: Turns;
 }
 
 /** Returns a server for the application, which does not listen yet. */
-export function createHttpServer(
-  application: RequestListener,
-  { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, clients = new ClientAddresses() }: HttpServerOptions = {},
-): Server | TlsServer {
+export function createHttpServer(application: RequestListener, options: HttpServerOptions = {}): Server | TlsServer {
+  const { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, turns = turnsOfThisThread } = options;
+  const { clients = new ClientAddresses() } = options;
   const server = newServer(tls, {
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
@@ -131,6 +133,7 @@ export function createHttpServer(
       earlier.once("close", () => refuse(error, socket, order.latest(socket)));
     }
   });
+  readInTurns(server, tls === null ? "connection" : "secureConnection", turns, (socket) => clients.ownerOf(socket));
   clients.readHeaders(server);
   return server;
 }

@@ -44,6 +44,26 @@ function calls(
   };
 }
 
+/** So many connections at a time, without a token, which send these requests at once. */
+function inOneWrite(name: string, connections: number, pipelined: string): Noise {
+  return {
+    name,
+    run: async ({ members: [leader] }, over) => {
+      const [host = "", port] = (leader?.http ?? "").split(":");
+      const tally = await repeat(connections, over, () => {
+        const socket = connect({ host, port: Number(port) });
+        const ended = new Promise<boolean>((resolve) => {
+          socket.on("error", () => resolve(false)).on("close", () => resolve(true));
+          over.addEventListener("abort", () => socket.destroy(), { once: true });
+        });
+        socket.resume().end(pipelined);
+        return ended;
+      });
+      return `connections: ${tally}`;
+    },
+  };
+}
+
 /** A noise that repeats one request of HTTP. */
 function requests(
   name: string,
@@ -278,23 +298,8 @@ const WITHOUT_TOKEN: readonly Noise[] = [
       return repeat(64, over, work);
     },
   },
-  {
-    name: "1,000 requests in one write",
-    run: async ({ members: [leader] }, over) => {
-      const [host = "", port] = (leader?.http ?? "").split(":");
-      const pipelined = Buffer.from("GET /openapi.json HTTP/1.1\r\nHost: q\r\n\r\n".repeat(1_000));
-      const tally = await repeat(16, over, () => {
-        const socket = connect({ host, port: Number(port) });
-        const ended = new Promise<boolean>((resolve) => {
-          socket.on("error", () => resolve(false)).on("close", () => resolve(true));
-          over.addEventListener("abort", () => socket.destroy(), { once: true });
-        });
-        socket.resume().end(pipelined);
-        return ended;
-      });
-      return `connections: ${tally}`;
-    },
-  },
+  inOneWrite("1,000 requests in one write", 16, "GET /openapi.json HTTP/1.1\r\nHost: q\r\n\r\n".repeat(1_000)),
+  inOneWrite("64 KiB of requests on 400 connections", 400, "GET / HTTP/1.1\r\nHost:q\r\n\r\n".repeat(2_400)),
   requests(
     "logins with a wrong password",
     16,

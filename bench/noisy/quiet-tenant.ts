@@ -85,7 +85,7 @@ export class QuietTenant {
     for (; nextMs <= performance.now(); nextMs += INTERVAL_MS) {
       this.#once(nextMs);
     }
-    this.#timer = setTimeout(() => this.#schedule(nextMs), nextMs - performance.now());
+    this.#timer = setTimeout(() => this.#schedule(nextMs), Math.max(0, nextMs - performance.now()));
   }
 
   #once(dueMs: number): void {

@@ -26,6 +26,7 @@ const codesByStatus: ReadonlyMap<number, QuoinErrorCode> = new Map([
   [415, "INVALID_ARGUMENT"],
   [429, "RESOURCE_EXHAUSTED"],
   [500, "INTERNAL"],
+  [501, "UNIMPLEMENTED"],
   [503, "UNAVAILABLE"],
   [504, "DEADLINE_EXCEEDED"],
   [507, "RESOURCE_EXHAUSTED"],

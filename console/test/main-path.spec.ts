@@ -187,7 +187,7 @@ describe("the main path of the console", () => {
     await page.getByRole("button", { name: "Send a mail" }).click();
     await page.getByText("If a user has this address, a mail is on its way.").waitFor();
     const token = await cluster.mailedToken(email, first);
-    await page.getByRole("link", { name: "enter the token" }).click();
+    await page.getByRole("link", { name: "enter the token", exact: true }).click();
     await page.getByRole("heading", { name: "Verify your e-mail address" }).waitFor();
     await page.getByLabel("Token from the mail").fill(token);
     await page.getByRole("heading", { name: "Set a new password" }).waitFor();

@@ -37,7 +37,9 @@ describe("the HTTP interface, tried out by its own description", function () {
       console.log(`skipped: ${error.message}`);
       this.skip();
     }
-    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: UNLIMITED }) });
+    cluster = await ClusterUnderTest.start(3, {
+      placementOf: async () => ({ flags: [...UNLIMITED, "--mail-to-log"] }),
+    });
   });
 
   after(() => cluster?.dispose());

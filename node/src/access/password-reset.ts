@@ -2,8 +2,8 @@
  * Tokens that set a forgotten password. They are sent to the user's e-mail address.
  *
  * A token is the user's id, the time until which it is valid, and a code of the members. The code covers the present
- * password, so that a token works once, and ends with every new password. Members store nothing for it: nobody without
- * a token can make a cluster write.
+ * password, so that a token works once, and ends with every new password. Members store nothing for it: a
+ * client without a token cannot make a cluster write.
  */
 
 import { timingSafeEqual } from "node:crypto";

@@ -54,7 +54,9 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
   let passing = 0;
 
   before(async () => {
-    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: UNLIMITED }) });
+    cluster = await ClusterUnderTest.start(3, {
+      placementOf: async () => ({ flags: [...UNLIMITED, "--mail-to-log"] }),
+    });
     const member = await cluster.follower();
     port = member.ports.http;
     const url = `http://${member.host}:${port}`;

@@ -31,7 +31,7 @@ const VerifyRequest = z.strictObject({
 const VerifyResponse = z.object({ verified: z.literal(true) });
 
 const ResetRequest = z.strictObject({
-  email: z.string().describe("The e-mail address of the user, in upper or lower case"),
+  email: z.string().meta({ format: "idn-email" }).describe("The e-mail address of the user, in upper or lower case"),
 });
 
 const ResetResponse = z.object({ requested: z.literal(true) });

@@ -25,7 +25,7 @@ import {
 import { type ConnectionLog, QuoinHost } from "../quoin-host/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
-import { leaderEndpoint } from "./leader-endpoint.ts";
+import { leaderEndpointOf } from "./leader-endpoint.ts";
 import { GrpcServer } from "./server.ts";
 
 export interface AdminServerOptions {
@@ -54,7 +54,7 @@ export class AdminServer {
   constructor(options: AdminServerOptions) {
     const { member, backups, tokenFile, address, clock, logger, observer, connectionLimiter, clientLimits } = options;
     const access = new AdminAccess(tokenFile, logger);
-    const endpoint = (): string | null => leaderEndpoint(member);
+    const endpoint = leaderEndpointOf(member);
     this.#callAdmission = new CallAdmission({
       ...{ port: connectionLimiter.port, access, requestId: "optional", limits: clientLimits },
       ...{ clock, logger },

@@ -2,7 +2,7 @@ import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { leaderEndpoint } from "./leader-endpoint.ts";
+import { leaderEndpointOf } from "./leader-endpoint.ts";
 
 const ADDRESS = { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1.example:7400", httpEndpoint: "q-1:7401" };
 
@@ -10,6 +10,7 @@ describe("the leader's endpoint", () => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let replica: SingleReplica;
+  let endpoint: () => string | null;
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -18,6 +19,7 @@ describe("the leader's endpoint", () => {
   beforeEach(async () => {
     ports = await GrpcPorts.founded(secrets);
     replica = ports.member.replica as SingleReplica;
+    endpoint = leaderEndpointOf(ports.member);
   });
 
   afterEach(() => ports.close());
@@ -31,21 +33,34 @@ describe("the leader's endpoint", () => {
   }
 
   it("is the one in the record of the cluster, on the leader and on other members", () => {
-    expect(leaderEndpoint(ports.member)).equal("127.0.0.1:7400");
+    expect(endpoint()).equal("127.0.0.1:7400");
     const id = follow();
-    expect(leaderEndpoint(ports.member), "unclaimed").equal(null);
+    expect(endpoint(), "unclaimed").equal(null);
     replica.lead({ kind: "claim-slot", name: "q-1", incarnation: new Uint8Array(16).fill(9), address: ADDRESS });
-    expect(leaderEndpoint(ports.member)).equal("q-1.example:7400");
+    expect(endpoint()).equal("q-1.example:7400");
     const address = { ...ADDRESS, grpcEndpoint: "moved.example:7400" };
     replica.lead({ kind: "update-member", id, incarnation: new Uint8Array(16).fill(9), address });
-    expect(leaderEndpoint(ports.member)).equal("moved.example:7400");
+    expect(endpoint()).equal("moved.example:7400");
+  });
+
+  it("is read once for thousands of refusals, until something is applied", () => {
+    let reads = 0;
+    const get = replica.state.get.bind(replica.state);
+    replica.state.get = (key) => {
+      reads++;
+      return get(key);
+    };
+    for (let at = 0; at < 1_000; at++) {
+      expect(endpoint()).equal("127.0.0.1:7400");
+    }
+    expect(reads).equal(1);
   });
 
   it("is missing while there is no leader, or no replica that knows it", () => {
     replica.leaderId = 0;
-    expect(leaderEndpoint(ports.member)).equal(null);
+    expect(endpoint()).equal(null);
     ports.member.stopServing();
-    expect(leaderEndpoint(ports.member)).equal(null);
+    expect(endpoint()).equal(null);
   });
 
   it("is in the refusals of a follower, on both ports", async () => {

@@ -44,7 +44,7 @@ import {
 import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import { HealthService } from "./health.ts";
-import { leaderEndpoint } from "./leader-endpoint.ts";
+import { leaderEndpointOf } from "./leader-endpoint.ts";
 import { lockService } from "./lock-service.ts";
 import { memoryService } from "./memory-service.ts";
 import { PublicAccess } from "./public-access.ts";
@@ -94,7 +94,7 @@ export class PublicServer {
       options;
     const { namespaceStreams, httpClients = new ClientAddresses() } = options;
     const publicAccess = new PublicAccess(access, member);
-    const endpoint = (): string | null => leaderEndpoint(member);
+    const endpoint = leaderEndpointOf(member);
     const admission = { access: publicAccess, requestId: "required", limits: clientLimits, clock, logger } as const;
     this.#callAdmission = new CallAdmission({ ...admission, port: connectionLimiter.port });
     this.#httpAdmission = new CallAdmission({ ...admission, port: HTTP_PORT });
@@ -120,7 +120,7 @@ export class PublicServer {
     this.watchMethods = new WatchMethods(executor, this.#watches);
     this.#connectHost = new ConnectHost({
       ...{ observer, callAdmission: this.#httpAdmission, log: logger, clients: httpClients },
-      leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
+      leaderEndpoint: leaderEndpointOf(member, "httpEndpoint"),
       pathPrefix: `/${servicePackage}.`,
     });
     const { inspection, backups } = options;

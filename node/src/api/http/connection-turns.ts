@@ -46,7 +46,7 @@ class ConnectionReader {
   /** What has arrived and is not read yet: the first chunk from `#from` on. */
   readonly #chunks: Buffer[] = [];
   #from = 0;
-  /** Whether Node wants to read. It does not while the client takes no answers, or while nobody takes the body. */
+  /** Whether Node wants to read. It does not while the client takes no answers, or while the body is not taken. */
   #isWanted = true;
   /** Whether nothing more may arrive until the chunks are read. */
   #isHeld = false;

@@ -47,8 +47,8 @@ export interface MailedTokenOptions {
 type Proposing = (done: (error: CoordinationError | null, outcome: Outcome | null) => void) => void;
 
 /**
- * Mails to one account. Above it none is sent, and the caller is not told: who reads mail there has tokens that
- * still work, and an address without a user looks the same.
+ * Mails to one account. Above it none is sent, and the caller is not told. The user has tokens that still work, and an
+ * address without a user looks the same.
  */
 const MAILS_PER_ACCOUNT: RateLimit = { requests: 3, windowSecs: 900, burst: 3 };
 

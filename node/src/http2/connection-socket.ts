@@ -28,7 +28,7 @@ const NO_BYTES = new Uint8Array(0);
 export interface ConnectionSocketOptions extends Omit<ServerConnectionOptions, "onOutput" | "nowMs"> {
   readonly writes: TurnWrites;
   readonly turns: Turns;
-  /** Called when the socket is closed, and all handlers have heard that the connection has ended. */
+  /** Called when the socket is closed and the connection has ended. */
   readonly onClosed: () => void;
 }
 
@@ -47,10 +47,6 @@ export class ConnectionSocket implements TurnWriter {
   #rest: Uint8Array = NO_BYTES;
   #restFrom = 0;
   #isEnded = false;
-  /** Whether all handlers have heard that the connection has ended. */
-  #isOver = false;
-  #isClosed = false;
-  readonly #onClosed: () => void;
   #endedMs: number | null = null;
   readonly #onTurn = (): void => {
     this.#isYielding = false;
@@ -69,21 +65,18 @@ export class ConnectionSocket implements TurnWriter {
     this.#socket = socket;
     this.#writes = writes;
     this.#turns = turns;
-    this.#onClosed = onClosed;
     this.connection = new ServerConnection({
       ...options,
       nowMs: turns.nowMs,
       onOutput: () => this.#schedule(),
-      inTurns: (step) => this.#doInTurns(step),
     });
     socket.setNoDelay(true);
     socket.on("data", (bytes: Buffer) => this.#receive(bytes));
     socket.on("end", () => this.#abandon("peer-closed"));
     socket.on("error", () => this.#abandon("socket-error"));
     socket.on("close", () => {
-      this.#isClosed = true;
       this.#abandon("peer-closed");
-      this.#reportIfDone();
+      onClosed();
     });
   }
 
@@ -191,34 +184,6 @@ export class ConnectionSocket implements TurnWriter {
     if (!this.#isScheduled) {
       this.#isScheduled = true;
       this.#writes.add(this);
-    }
-  }
-
-  /** Does what the connection has to do at its end. */
-  #doInTurns(step: () => boolean): void {
-    const turns = this.#turns;
-    const run = (): void => {
-      const endMs = turns.endMs(turns.nowMs);
-      do {
-        if (!step()) {
-          this.#isOver = true;
-          this.#reportIfDone();
-          return;
-        }
-      } while (turns.nowMs < endMs);
-      turns.wait(this.connection.owner ?? this.connection, run);
-    };
-    if (turns.isFree) {
-      run();
-    } else {
-      turns.wait(this.connection.owner ?? this.connection, run);
-    }
-  }
-
-  #reportIfDone(): void {
-    if (this.#isClosed && this.#isOver) {
-      this.#isClosed = false;
-      this.#onClosed();
     }
   }
 

@@ -23,7 +23,7 @@ import { StreamTable } from "./stream-table.ts";
 
 /**
  * The callbacks of a connection. No handler, also of a stream, is called after `onClosed`, and none for a stream after
- * its `onReset`. A connection has ended some time before its handlers have heard of it. Handlers may call any method of the connection. They must not throw: an exception passes through the
+ * its `onReset`. Handlers may call any method of the connection. They must not throw: an exception passes through the
  * connection and makes it unusable.
  */
 export interface ConnectionHandler {
@@ -65,11 +65,6 @@ export interface ServerConnectionOptions {
   readonly varyingFields: ReadonlySet<string>;
   /** Called when there is output to take after there was none, or when the connection has ended. */
   readonly onOutput: () => void;
-  /**
-   * Calls the step again and again until it returns false, in turns with the work of others: at the end of a connection
-   * thousands of streams may have to hear of it. Absent = all at once.
-   */
-  readonly inTurns?: (step: () => boolean) => void;
   /** Called once, before the constructor returns. */
   readonly handlerOf: (connection: ServerConnection) => ConnectionHandler;
 }
@@ -90,7 +85,6 @@ export class ServerConnection {
   readonly #limits: Http2Limits;
   readonly #counters: Http2Counters;
   readonly #onOutput: () => void;
-  readonly #inTurns: (step: () => boolean) => void;
   readonly #streams = new StreamTable();
   readonly #times: ConnectionTimes;
   readonly #output: Output;
@@ -107,7 +101,6 @@ export class ServerConnection {
 
   constructor(options: ServerConnectionOptions) {
     const { limits, counters, pool, queuedOfAll, nowMs, varyingFields, onOutput, handlerOf } = options;
-    this.#inTurns = options.inTurns ?? allAtOnce;
     this.#limits = limits;
     this.#counters = counters;
     this.#onOutput = onOutput;
@@ -477,25 +470,13 @@ export class ServerConnection {
       this.#streams.end(stream.id);
       this.#forget(stream);
     }
+    for (const stream of streams) {
+      stream.handler.onReset(stream, code);
+    }
     this.#counters.connectionsClosed++;
     this.#counters.closedConnections[result.reason]++;
-    const rest = streams.values();
-    this.#inTurns(() => {
-      const { value: stream } = rest.next();
-      if (stream === undefined) {
-        this.#handler.onClosed(result);
-        return false;
-      }
-      stream.handler.onReset(stream, code);
-      return true;
-    });
+    this.#handler.onClosed(result);
     this.#onOutput();
-  }
-}
-
-function allAtOnce(step: () => boolean): void {
-  while (step()) {
-    // The step has done something.
   }
 }
 

@@ -188,13 +188,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "connection.isReading && nowMs < Number.POSITIVE_INFINITY",
   },
   {
-    name: "end-of-connection-takes-one-turn",
-    pitfall: "S44",
-    file: "http2/connection-socket.ts",
-    find: "      } while (turns.nowMs < endMs);",
-    replace: "      } while (turns.nowMs < Number.POSITIVE_INFINITY);",
-  },
-  {
     name: "http-reads-on-beyond-its-turn",
     pitfall: "S44",
     file: "api/http/connection-turns.ts",

@@ -99,6 +99,17 @@ describe("a measured run", () => {
     expect(await failureOf(measure(subject, [], options, never))).to.contain("does not contain its value");
   });
 
+  it("follows a log from the event that it asks for, although another one is appended before", async () => {
+    const cluster = new ClusterInMemory();
+    const { logs } = await cluster.connect(cluster.leader);
+    const first = ((await logs?.lastSequence("log")) ?? 0) + 1;
+    await logs?.append("log", Buffer.of(1), null);
+    const arrived: number[] = [];
+    await logs?.follow("log", first, (sequence) => void arrived.push(sequence));
+    await logs?.append("log", Buffer.of(2), null);
+    expect(arrived).to.deep.equal([1, 2]);
+  });
+
   for (const { name } of scenarios) {
     it(`of ${name} succeeds twice on a cluster without faults, and leaves no connection`, async () => {
       const cluster = new ClusterInMemory();

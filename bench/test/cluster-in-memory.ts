@@ -115,7 +115,10 @@ export class ClusterInMemory implements MeasuredCluster {
         appendBatch: async (_log, lines) =>
           answer(Array.from({ length: lines.toString().split("\n").length - 1 }, () => this.#append())),
         lastSequence: async () => answer(this.events.kept),
-        follow: async (_log, _fromSequence, onEvent) => {
+        follow: async (_log, fromSequence, onEvent) => {
+          for (let sequence = fromSequence; sequence <= this.events.acknowledged; sequence++) {
+            onEvent(sequence);
+          }
           this.events.followers.push(onEvent);
         },
       },

@@ -3,9 +3,9 @@
  * a tenth of the processor time of a member's start, and most members never get such a call.
  */
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { AnsweredCall, CallMethod } from "../calls/index.ts";
+import type { CallMethod } from "../calls/index.ts";
 import { UNKNOWN_ERROR } from "./wire-call.ts";
-import type { LoadedMethod, RequestSink, WireMethod } from "./wire-method.ts";
+import type { OpenMethod, RequestSink, WireMethod } from "./wire-method.ts";
 
 /** What a library gives to a server of grpc-js. */
 export interface LibraryService {
@@ -17,42 +17,34 @@ export interface LibraryService {
 export type LibraryMethod = Pick<CallMethod, "path" | "requestStream" | "responseStream">;
 
 /**
- * Returns a method that behaves as the loaded one does.
+ * Returns a method that behaves as the loaded one does. Its request and its answer are streams.
  *
- * @param load returns the loaded method; it may be called for each call.
+ * @param load returns how a call begins; it may be called for each call.
  * @param onError called if the library cannot be loaded, or fails.
  */
 export function lazyMethod(
   method: CallMethod,
-  load: () => Promise<LoadedMethod>,
+  load: () => Promise<OpenMethod>,
   onError: (error: unknown) => void,
 ): WireMethod {
-  let serialize: WireMethod["serialize"] | undefined;
-  const withLoaded = (call: AnsweredCall<unknown>, use: (loaded: LoadedMethod) => void): void => {
-    load()
-      .then((loaded) => {
-        serialize = loaded.serialize;
-        if (!call.hasEnded) {
-          use(loaded);
-        }
-      })
-      .catch((error: unknown) => {
-        onError(error);
-        call.end(UNKNOWN_ERROR);
-      });
-  };
   return {
     ...method,
-    serialize: (response) => (serialize as WireMethod["serialize"])(response),
-    handler: (call: AnsweredCall<unknown>, bytes: Buffer) =>
-      withLoaded(call, ({ handler }) => handler?.(call as never, bytes)),
-    open: method.requestStream
-      ? (call) => {
-          const sink = new LazySink();
-          withLoaded(call, ({ open }) => open !== null && sink.pass(open(call)));
-          return sink;
-        }
-      : null,
+    serialize: (message: Uint8Array) => message,
+    handler: null,
+    open: (call) => {
+      const sink = new LazySink();
+      load()
+        .then((open) => {
+          if (!call.hasEnded) {
+            sink.pass(open(call));
+          }
+        })
+        .catch((error: unknown) => {
+          onError(error);
+          call.end(UNKNOWN_ERROR);
+        });
+      return sink;
+    },
   };
 }
 

@@ -1,15 +1,14 @@
 /**
- * Adapts a method that a library implements for grpc-js: handlers get calls that emit events. Used for health and
- * reflection, which clients call rarely.
+ * Adapts a method that a library implements for grpc-js: handlers get calls that emit events. Used for reflection, which
+ * clients call rarely.
  */
 import { EventEmitter } from "node:events";
-import type { MethodDefinition, sendUnaryData, UntypedHandleCall } from "@grpc/grpc-js";
+import type { MethodDefinition } from "@grpc/grpc-js";
 import { type AnsweredCall, plainStatus, type StatusCode, status } from "../calls/index.ts";
 import type { LibraryService } from "./lazy-service.ts";
-import type { LoadedMethod, RequestSink } from "./wire-method.ts";
+import type { OpenMethod, RequestSink } from "./wire-method.ts";
 
 type Definition = MethodDefinition<unknown, unknown>;
-type UnaryHandler = (call: { readonly request: unknown }, respond: sendUnaryData<unknown>) => void;
 type StreamHandler = (call: LibraryServiceCall) => void;
 
 /** The error that a library returns instead of a message. */
@@ -20,51 +19,22 @@ interface LibraryError {
 
 const ignore = (): void => undefined;
 
-/** Returns the methods of services by their full names. */
-export function libraryMethods(services: readonly LibraryService[]): ReadonlyMap<string, LoadedMethod> {
-  const methods = new Map<string, LoadedMethod>();
+/** Returns how a call of each method begins, by the full names of the methods. All of them stream both ways. */
+export function libraryMethods(services: readonly LibraryService[]): ReadonlyMap<string, OpenMethod> {
+  const methods = new Map<string, OpenMethod>();
   for (const { definition, handlers } of services) {
     for (const [name, method] of Object.entries(definition)) {
       const handler = handlers[name] ?? handlers[method.originalName ?? name];
       if (handler !== undefined) {
-        methods.set(method.path, libraryMethod(method, handler));
+        methods.set(method.path, (call) => openStream(method, handler as unknown as StreamHandler, call));
       }
     }
   }
   return methods;
 }
 
-function libraryMethod(definition: Definition, handler: UntypedHandleCall): LoadedMethod {
-  const { requestStream, responseStream, responseSerialize: serialize } = definition;
-  if (requestStream) {
-    const open = (call: AnsweredCall<unknown>) => openStream(definition, handler as unknown as StreamHandler, call);
-    return { serialize, handler: null, open };
-  }
-  return {
-    serialize,
-    open: null,
-    handler: (call: AnsweredCall<unknown>, bytes: Buffer) => {
-      const request = decoded(definition, call, bytes);
-      if (request === undefined) {
-        return;
-      }
-      if (responseStream) {
-        (handler as unknown as StreamHandler)(new LibraryServiceCall(definition, call, request));
-      } else {
-        (handler as unknown as UnaryHandler)({ request }, (error, response) => {
-          if (error === null) {
-            call.answer(response, "no");
-          } else {
-            call.end(statusOf(error));
-          }
-        });
-      }
-    },
-  };
-}
-
 function openStream(definition: Definition, handler: StreamHandler, call: AnsweredCall<unknown>): RequestSink {
-  const stream = new LibraryServiceCall(definition, call, undefined);
+  const stream = new LibraryServiceCall(definition, call);
   handler(stream);
   return {
     message: (bytes) => {
@@ -93,13 +63,11 @@ function statusOf({ code = status.UNKNOWN, details = "" }: LibraryError) {
 
 /** A call whose answer is a stream, with the events and the methods that the libraries use. */
 class LibraryServiceCall extends EventEmitter {
-  readonly request: unknown;
   readonly #definition: Definition;
   readonly #call: AnsweredCall<unknown>;
 
-  constructor(definition: Definition, call: AnsweredCall<unknown>, request: unknown) {
+  constructor(definition: Definition, call: AnsweredCall<unknown>) {
     super();
-    this.request = request;
     this.#definition = definition;
     this.#call = call;
     call.onEnded = () => void this.emit("cancelled", "cancelled");

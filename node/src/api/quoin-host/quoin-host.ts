@@ -14,7 +14,7 @@ import { type LibraryMethod, type LibraryService, lazyMethod } from "./lazy-serv
 import { libraryMethods } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
 import { reportBug } from "./wire-call.ts";
-import type { LoadedMethod, WireMethod } from "./wire-method.ts";
+import type { OpenMethod, WireMethod } from "./wire-method.ts";
 
 export type ConnectionLog = ErrorLog & WarningLog;
 
@@ -61,11 +61,11 @@ export class QuoinHost implements Http2Statistics {
    * @param load returns the services with these methods. It is called once, with the first call of one of them.
    */
   addLibrary(methods: readonly LibraryMethod[], load: () => Promise<readonly LibraryService[]>): void {
-    let loading: Promise<ReadonlyMap<string, LoadedMethod>> | null = null;
+    let loading: Promise<ReadonlyMap<string, OpenMethod>> | null = null;
     for (const method of methods) {
       const { path, responseStream } = method;
       const calls = this.#options.observer.callsOf({ path, responseStream, mayWait: responseStream });
-      const loadMethod = async (): Promise<LoadedMethod> => {
+      const loadMethod = async (): Promise<OpenMethod> => {
         loading ??= load().then(libraryMethods);
         const loaded = (await loading).get(path);
         invariant(loaded !== undefined, `the library has the method ${path}`);

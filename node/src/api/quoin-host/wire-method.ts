@@ -13,8 +13,8 @@ export interface WireMethod extends CallMethod {
   /** Called when the request is complete. */
   readonly handler: CallHandler<never> | null;
   /** Called when a request begins; only for a method whose request may have many messages. */
-  readonly open: ((call: AnsweredCall<unknown>) => RequestSink) | null;
+  readonly open: OpenMethod | null;
 }
 
-/** What the calls of a method do. */
-export type LoadedMethod = Pick<WireMethod, "serialize" | "handler" | "open">;
+/** Begins a call whose request may have many messages. */
+export type OpenMethod = (call: AnsweredCall<unknown>) => RequestSink;

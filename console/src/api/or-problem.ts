@@ -1,4 +1,4 @@
-/** Answers of which a failure is a part of what a view shows. */
+/** Calls whose failure a view shows, like their answer. */
 
 import { ApiError } from "./api-error.ts";
 

@@ -2,7 +2,8 @@
  * The standard health service, grpc.health.v1.Health: whether the member is ready. The answer is the same for the
  * server ("") and for each of its services. It needs no token.
  *
- * Load balancers call it all the time, and anybody may, so a call costs little: the answers are encoded once.
+ * Load balancers call it all the time, and every client may, so a call costs little. Messages of watches are encoded
+ * once.
  */
 
 import {
@@ -15,7 +16,14 @@ import {
   rawMethods,
 } from "@quoin/proto";
 import { CoordinationError } from "../../state/index.ts";
-import { type AnsweredCall, errorStatus, plainStatus, type ServedMethod, status } from "../calls/index.ts";
+import {
+  type AnsweredCall,
+  type CallHandler,
+  errorStatus,
+  plainStatus,
+  type ServedMethod,
+  status,
+} from "../calls/index.ts";
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
 type State = typeof SERVING | typeof NOT_SERVING | typeof SERVICE_UNKNOWN;
@@ -128,9 +136,7 @@ class HealthWatch {
 }
 
 /** A handler that answers with the refusal of the request if one is thrown. */
-function answering<Response>(
-  handle: (call: AnsweredCall<Response>, request: Buffer) => void,
-): (call: AnsweredCall<Response>, request: Buffer) => void {
+function answering<Response>(handle: CallHandler<Response>): CallHandler<Response> {
   return (call, request) => {
     try {
       handle(call, request);

@@ -107,7 +107,7 @@ function resetRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOpt
     method: "POST",
     path: "/auth/reset",
     operationId: "requestPasswordReset",
-    summary: "Send a token for a new password to the e-mail address of a user who has forgotten it",
+    summary: "Mail a token for a new password to a user who has forgotten the old one",
     access: "none",
     body: jsonBody(ResetRequest),
     success: { status: 200, description: "The same for every address, with a user or without", schema: ResetResponse },

@@ -73,8 +73,12 @@ export interface HttpServerOptions {
 
 /** Returns a server for the application, which does not listen yet. */
 export function createHttpServer(application: RequestListener, options: HttpServerOptions = {}): Server | TlsServer {
-  const { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, turns = turnsOfThisThread } = options;
-  const { clients = new ClientAddresses() } = options;
+  const {
+    timeouts = DEFAULT_HTTP_TIMEOUTS,
+    tls = null,
+    clients = new ClientAddresses(),
+    turns = turnsOfThisThread,
+  } = options;
   const server = newServer(tls, {
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
@@ -90,10 +94,6 @@ export function createHttpServer(application: RequestListener, options: HttpServ
   const order = new RequestOrder((socket) => clients.cut(socket));
   const broken = new WeakSet<Duplex>();
   server.on("request", (request, response) => {
-    if (request.socket.destroyed) {
-      // Node reads on to the end of what has arrived, which may be hundreds of requests on a connection that was cut.
-      return;
-    }
     bodies.watch(request);
     if (clients.isAtLimit(request)) {
       // So the client does not send another request on it.

@@ -85,7 +85,7 @@ export class MailedTokenMethods {
   }
 
   /**
-   * Makes a new user active, or sets the password of a user who has forgotten it. Throws BAD_FIELD with the same message
+   * Verifies a new user, or sets another password for a user who has forgotten the old one. Throws BAD_FIELD with the same message
    * for a token that was never sent, is used or has expired; BAD_FIELD for a bad password; and the errors of the read
    * barrier and the proposal. `deadlineMs` is on the monotonic clock.
    */
@@ -148,7 +148,7 @@ export class MailedTokenMethods {
 
 /** The user changes their own password: the token has proved as much as the present one would. */
 function newPassword({ userId, passwordVersion }: User, passwordHash: string) {
-  const principal = { subject: userId, apiKeyId: "", ...(passwordVersion === 0 ? {} : { passwordVersion }) };
+  const principal = { subject: userId, apiKeyId: "", passwordVersion };
   const unchanged = { role: null, namespaces: null, status: null };
   const proof = { passwordHash, knownPasswordVersion: passwordVersion };
   return { principal, request: null, operation: { kind: "update-user", userId, ...unchanged, ...proof } } as const;

@@ -1,14 +1,22 @@
 /**
- * grpc.testing.TestService on the member's own gRPC host, so that gRPC's own interop client can judge that host. Its
- * handlers have the form of libraries, such as health and reflection: they can receive streams of messages. Such calls
- * cannot send their own metadata before the first message.
+ * grpc.testing.TestService on the member's own gRPC host, so that gRPC's own interop client can judge that host. Methods
+ * whose request is one message are served as those of the contract, the others as those of a library, such as
+ * reflection. Calls cannot send their own metadata before the first message.
  */
 import { type EventEmitter, once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import type { MethodDefinition, ServiceDefinition, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { CallAdmission, CallObserver } from "../../node/src/api/calls/index.ts";
+import type { UntypedServiceImplementation } from "@grpc/grpc-js";
+import {
+  CallAdmission,
+  type CallHandler,
+  CallObserver,
+  type CallStatus,
+  plainStatus,
+  type StatusCode,
+  status,
+} from "../../node/src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../node/src/api/connections/index.ts";
-import { QuoinHost } from "../../node/src/api/quoin-host/index.ts";
+import { type HostedMethod, QuoinHost } from "../../node/src/api/quoin-host/index.ts";
 import { systemClock } from "../../node/src/replica/index.ts";
 import { RequestLog } from "../../node/src/telemetry/index.ts";
 import {
@@ -16,13 +24,13 @@ import {
   readStreamingRequest,
   readUnaryRequest,
   type TestRequest,
+  type TestStatus,
   writeAggregatedSize,
   writePayload,
 } from "./test-messages.ts";
 
-/** A call whose answer is a stream, as the host passes it to libraries. */
+/** A call that streams both ways, as the host passes it to libraries. */
 interface StreamCall extends EventEmitter {
-  readonly request: TestRequest;
   write(response: Buffer): void;
   end(): void;
 }
@@ -32,11 +40,11 @@ const GRACE_MS = 1_000;
 const asIs = (bytes: Buffer): Buffer => bytes;
 const nothing = (): void => undefined;
 
-function method(
+function definitionOf<Request>(
   name: string,
-  requestDeserialize: (bytes: Buffer) => TestRequest,
-  [requestStream, responseStream]: readonly [boolean, boolean],
-): MethodDefinition<TestRequest, Buffer> {
+  requestDeserialize: (bytes: Buffer) => Request,
+  { requestStream, responseStream }: { readonly requestStream: boolean; readonly responseStream: boolean },
+) {
   const path = `/${SERVICE}/${name}`;
   const requestSerialize = (): Buffer => Buffer.alloc(0);
   return {
@@ -50,28 +58,51 @@ function method(
   };
 }
 
-const UNARY = [false, false] as const;
-const DEFINITION: ServiceDefinition = {
-  emptyCall: method("EmptyCall", readUnaryRequest, UNARY),
-  unaryCall: method("UnaryCall", readUnaryRequest, UNARY),
-  streamingOutputCall: method("StreamingOutputCall", readStreamingRequest, [false, true]),
-  streamingInputCall: method("StreamingInputCall", readInputRequest, [true, false]),
-  fullDuplexCall: method("FullDuplexCall", readStreamingRequest, [true, true]),
+function unary(name: string, handler: CallHandler<Buffer>): HostedMethod {
+  const definition = definitionOf(name, asIs, { requestStream: false, responseStream: false });
+  return { definition, needsToken: false, mayWait: false, handler };
+}
+
+function serverStream(name: string, handler: CallHandler<never>): HostedMethod {
+  const definition = definitionOf(name, asIs, { requestStream: false, responseStream: true });
+  return { definition, needsToken: false, mayWait: true, handler };
+}
+
+/** The methods whose request is one message, as those of the contract. */
+const METHODS: readonly HostedMethod[] = [
+  unary("EmptyCall", (call) => call.answer(writePayload(null), "no")),
+  unary("UnaryCall", (call, bytes) => {
+    const request = readUnaryRequest(bytes);
+    if (request.status === null) {
+      call.answer(writePayload(request.sizes[0] ?? 0), "no");
+    } else {
+      call.end(statusOf(request.status));
+    }
+  }),
+  serverStream("StreamingOutputCall", (call, bytes) => {
+    const sizes = readStreamingRequest(bytes).sizes.values();
+    const sendNext = (): void => {
+      const { value, done } = sizes.next();
+      if (done === true) {
+        call.end(plainStatus(status.OK, ""));
+      } else {
+        call.send(writePayload(value), sendNext);
+      }
+    };
+    sendNext();
+  }),
+];
+
+/** The methods whose request is a stream, as those of libraries. */
+const LIBRARY = {
+  streamingInputCall: definitionOf("StreamingInputCall", readInputRequest, {
+    requestStream: true,
+    responseStream: false,
+  }),
+  fullDuplexCall: definitionOf("FullDuplexCall", readStreamingRequest, { requestStream: true, responseStream: true }),
 };
 
-const HANDLERS = {
-  emptyCall: (_call: object, respond: sendUnaryData<Buffer>) => respond(null, writePayload(null)),
-  unaryCall: ({ request }: { readonly request: TestRequest }, respond: sendUnaryData<Buffer>) => {
-    if (request.status === null) {
-      respond(null, writePayload(request.sizes[0] ?? 0));
-    } else {
-      respond({ code: request.status.code, details: request.status.message });
-    }
-  },
-  streamingOutputCall: (call: StreamCall) => {
-    sendAll(call, call.request);
-    call.end();
-  },
+const LIBRARY_HANDLERS = {
   streamingInputCall: (call: StreamCall) => {
     let bytes = 0;
     call.on("data", (request: TestRequest) => {
@@ -89,7 +120,9 @@ const HANDLERS = {
         hasFailed = true;
         call.emit("error", { code: request.status.code, details: request.status.message });
       } else {
-        sendAll(call, request);
+        for (const size of request.sizes) {
+          call.write(writePayload(size));
+        }
       }
     });
     call.on("end", () => {
@@ -100,10 +133,8 @@ const HANDLERS = {
   },
 };
 
-function sendAll(call: StreamCall, { sizes }: TestRequest): void {
-  for (const size of sizes) {
-    call.write(writePayload(size));
-  }
+function statusOf({ code, message }: TestStatus): CallStatus {
+  return plainStatus(code as StatusCode, message);
 }
 
 export class TestService {
@@ -131,8 +162,9 @@ export class TestService {
       ...{ log: logger, portName: "test", monotonicMs },
       connections: { slowDown: nothing, verified: nothing },
     });
-    const handlers = HANDLERS as unknown as UntypedServiceImplementation;
-    this.#host.addLibrary(Object.values(DEFINITION), async () => [{ definition: DEFINITION, handlers }]);
+    this.#host.addMethods(METHODS);
+    const handlers = LIBRARY_HANDLERS as unknown as UntypedServiceImplementation;
+    this.#host.addLibrary(Object.values(LIBRARY), async () => [{ definition: LIBRARY, handlers }]);
     this.#host.begin(null);
     this.#listener = createServer((socket) => this.#host.accept(socket));
   }

@@ -5,4 +5,4 @@
 
 export { HTTP2_METRICS, type Http2Statistics } from "./http2-metrics.ts";
 export type { LibraryMethod, LibraryService } from "./lazy-service.ts";
-export { type ConnectionLog, QuoinHost, type QuoinHostOptions } from "./quoin-host.ts";
+export { type ConnectionLog, type HostedMethod, QuoinHost, type QuoinHostOptions } from "./quoin-host.ts";

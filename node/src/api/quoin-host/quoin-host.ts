@@ -27,6 +27,9 @@ export interface QuoinHostOptions extends CallPort {
   readonly connections: ConnectionReports;
 }
 
+/** A method whose request is one message. */
+export type HostedMethod = Omit<ServedMethod, "responseCodec">;
+
 export class QuoinHost implements Http2Statistics {
   readonly #options: QuoinHostOptions;
   readonly #methods = new Map<string, WireMethod>();
@@ -43,7 +46,7 @@ export class QuoinHost implements Http2Statistics {
   }
 
   /** Serves methods of the contract. */
-  addMethods(methods: readonly ServedMethod[]): void {
+  addMethods(methods: readonly HostedMethod[]): void {
     for (const { definition, needsToken, mayWait, handler } of methods) {
       const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
       invariant(!requestStream, "every method of the contract has one message in its request");

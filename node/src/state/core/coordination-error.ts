@@ -6,6 +6,8 @@
  * cluster version. A bug is another type and ends the process.
  */
 
+import { Refusal } from "../../primitives/index.ts";
+
 /** The canonical gRPC status codes that the service answers with. */
 export type Code =
   | "INVALID_ARGUMENT"
@@ -145,7 +147,7 @@ const CODES: Record<Reason, Code> = {
 export type ErrorOutcome = "not-executed" | "unknown";
 
 /** A refusal. `details` are extra facts for programs, by name. */
-export class CoordinationError extends Error {
+export class CoordinationError extends Refusal {
   readonly code: Code;
   readonly reason: Reason;
   readonly details: ReadonlyMap<string, string>;

@@ -193,6 +193,7 @@ export {
   unsetLimits,
   type VersionFinding,
   type WatchedChange,
+  withNul,
 } from "./core/index.ts";
 export {
   type AppendEvents,

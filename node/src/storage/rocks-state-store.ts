@@ -14,7 +14,7 @@ import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
 import type { Rocks } from "./rocks.ts";
 import { RowCache } from "./row-cache.ts";
-import { ScanFloors } from "./scan-floors.ts";
+import { ScanGaps } from "./scan-gaps.ts";
 import { SequenceMarkers } from "./sequence-markers.ts";
 import { stateDirectoryBeside, stateNumberOf } from "./state-directory.ts";
 import { RocksStateReplacement } from "./state-replacement.ts";
@@ -34,7 +34,7 @@ export class RocksStateStore implements MemberStateStore {
   #rocks: Rocks;
   #markers: SequenceMarkers;
   #hotRows = new RowCache();
-  #floors = new ScanFloors();
+  #gaps = new ScanGaps();
   #syncs = 0;
   #isSyncing = false;
   #isProbing = false;
@@ -111,16 +111,14 @@ export class RocksStateStore implements MemberStateStore {
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
-    this.#orFatal(() => {
-      this.#floors.scan((first, end, seen) => this.#rocks.scan(first, end, seen), from, to, visit);
-    });
+    this.#orFatal(() => this.#gaps.scan(this.#rocks, from, to, visit));
   }
 
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     invariant(!this.#isSyncing, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#markers.addMarkers(changes), false));
-    this.#floors.onWrite(changes);
+    this.#gaps.onWrite(changes);
     this.#forgetHotRows(changes);
     crashPoint("state.batch.after");
     for (const range of dropped) {
@@ -140,8 +138,7 @@ export class RocksStateStore implements MemberStateStore {
   }
 
   openView(): StateView {
-    // Skip the deleted beginnings of tables: stepping over tombstones takes as long as over rows.
-    const ranges = this.#floors.rangesWithin(FIRST_KEY, LOCAL_ROWS_FROM);
+    const ranges = this.#gaps.rangesWithin(FIRST_KEY, LOCAL_ROWS_FROM);
     const view = this.#orFatal(() => this.#rocks.view(ranges));
     let isOpen = true;
     this.#openViews++;
@@ -192,7 +189,7 @@ export class RocksStateStore implements MemberStateStore {
     this.#markers = this.#orFatal(() => SequenceMarkers.read(next.rocks));
     this.#rocks = next.rocks;
     this.#hotRows = new RowCache();
-    this.#floors = new ScanFloors();
+    this.#gaps = new ScanGaps();
     this.#probedErrors = 0;
     this.#replacement = null;
     this.#release(former, { kind: "switch" }, true);

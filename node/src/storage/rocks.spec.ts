@@ -8,13 +8,19 @@ import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { compareBytes, isWithin } from "../bytes/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import type { Change } from "../state/index.ts";
-import { Rocks } from "./rocks.ts";
+import { Rocks, type RocksOptions } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS: RocksOptions = {
+  createIfMissing: true,
+  compression: false,
+  memtableBytes: 4 * 1024 * 1024,
+  cacheBytes: 1024 * 1024,
+};
 const MODULE = fileURLToPath(new URL("./rocks.ts", import.meta.url));
 const LEFT_OBJECTS = fileURLToPath(new URL("../../test/storage/left-objects.ts", import.meta.url));
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const ALL_ROWS = { from: hex("00"), to: hex("ff") };
 const put = (key: string, value: string): Change => ({ key: hex(key), value: hex(value) });
 const del = (key: string): Change => ({ key: hex(key), value: null });
@@ -163,6 +169,33 @@ describe("Rocks", () => {
       }),
       { numRuns: 12 },
     );
+  });
+
+  it("reports gaps between rows, at the beginning and the end too, and none with a row in it", async () => {
+    const rocks = await open(directories.make(), { ...OPTIONS, slowMs: -1 });
+    const keys = Array.from({ length: 40 }, (_, at) => Buffer.of(3 * at + 3).toString("hex"));
+    rocks.write(
+      keys.map((key) => put(key, "01")),
+      false,
+    );
+    const gaps: string[] = [];
+    rocks.scan(
+      hex("01"),
+      hex("ff"),
+      () => true,
+      ({ from, to }) => gaps.push(`${hexOf(from)}-${hexOf(to)}`),
+    );
+    expect(gaps).to.include("01-03");
+    const ends = gaps.map((gap) => gap.split("-") as [string, string]);
+    expect(ends.flatMap((bounds) => rowsOf(rocks, ...bounds))).to.deep.equal([]);
+    gaps.length = 0;
+    rocks.scan(
+      hex("79"),
+      hex("ff"),
+      () => true,
+      ({ from, to }) => gaps.push(`${hexOf(from)}-${hexOf(to)}`),
+    );
+    expect(new Set(gaps)).to.deep.equal(new Set(["79-ff"]));
   });
 
   it("writes all of a batch or nothing", async () => {

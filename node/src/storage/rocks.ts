@@ -12,7 +12,7 @@
 
 import { type RocksBatch, type RocksIterator, RocksLevel } from "rocksdb";
 import { invariant } from "../primitives/index.ts";
-import type { Change, KeyRange, Row } from "../state/index.ts";
+import { type Change, type KeyRange, type Row, withNul } from "../state/index.ts";
 import { StoreError } from "./store-error.ts";
 import { requireReadableLogs } from "./wal-framing.ts";
 
@@ -24,8 +24,16 @@ export interface RocksOptions {
   /** Bytes of all memtables together. */
   readonly memtableBytes: number;
   readonly cacheBytes: number;
+  /** Milliseconds of a step from one row to the next from which on it is reported as a gap; by default `SLOW_MS`. */
+  readonly slowMs?: number;
 }
 
+/** About the time for 1,000 tombstones, and five times that for a row in memory. */
+const SLOW_MS = 0.1;
+/** The same for a read of `SCAN_ROWS`, in which a gap is then looked for. */
+const SLOW_READ_FACTOR = 3;
+/** After a fruitless search for a gap there is none for so many times as long. */
+const FIND_PAUSE_FACTOR = 50;
 /** Rows fetched from the binding at a time: few, because most scans need one row or a page. */
 const SCAN_ROWS = 32;
 /** Bytes of them: fetching large rows that the scan does not need would stall the event loop (S44). */
@@ -39,12 +47,16 @@ export class Rocks {
   readonly #level: RocksLevel;
   /** The options with which this thread opened it; null if the store is only attached. */
   readonly #options: RocksOptions | null;
+  readonly #slowMs: number;
   #closed = false;
   #rowsRead = 0;
+  /** When gaps may be looked for again. */
+  #findsFromMs = Number.NEGATIVE_INFINITY;
 
   private constructor(level: RocksLevel, options: RocksOptions | null) {
     this.#level = level;
     this.#options = options;
+    this.#slowMs = options?.slowMs ?? SLOW_MS;
   }
 
   /** Opens the store in this directory. Raises a StoreError. */
@@ -107,12 +119,34 @@ export class Rocks {
     }
   }
 
-  /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */
-  scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
+  /**
+   * Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. Calls `onGap` with ranges without
+   * rows that take long to scan: before `visit` gets the row behind, and not with all of them.
+   */
+  scan(
+    from: Uint8Array,
+    to: Uint8Array,
+    visit: (row: Row) => boolean,
+    onGap: ((gap: KeyRange) => void) | null = null,
+  ): void {
+    const beganMs = performance.now();
+    // It goes to the first row.
     const iterator = this.#guard("scan", () => this.#iterator(from, to, true));
+    let isFirst = true;
+    let last: Uint8Array | null = null;
     try {
       for (;;) {
+        const soughtMs = performance.now();
         const { rows, finished } = this.#guard("scan", () => iterator._nextvSync(SCAN_ROWS));
+        if (onGap !== null) {
+          const readMs = performance.now();
+          if (isFirst && soughtMs - beganMs > this.#slowMs) {
+            onGap({ from, to: rows[0] ?? to });
+          }
+          if (readMs - soughtMs > SLOW_READ_FACTOR * this.#slowMs) {
+            this.#findGap(last === null ? from : withNul(last), finished ? to : lastKeyOf(rows), onGap);
+          }
+        }
         for (let at = 0; at < rows.length; at += 2) {
           const value = rows[at + 1] ?? EMPTY;
           this.#rowsRead += costOf(value);
@@ -123,11 +157,48 @@ export class Rocks {
         if (finished || rows.length === 0) {
           return;
         }
+        isFirst = false;
+        last = lastKeyOf(rows);
       }
     } finally {
-      iterator._closeSync();
-      this.#level.detachResource(iterator);
+      this.#close(iterator);
     }
+  }
+
+  /**
+   * Finds the part of a range that took long to scan, and has no rows, by scanning it again row by row. A range may take
+   * long for other reasons, such as the disk, so this uses only a small part of the time.
+   */
+  #findGap(from: Uint8Array, to: Uint8Array, onGap: (gap: KeyRange) => void): void {
+    const beganMs = performance.now();
+    if (beganMs < this.#findsFromMs) {
+      return;
+    }
+    let sinceMs = beganMs;
+    const iterator = this.#guard("scan", () => this.#iterator(from, to, true, false));
+    try {
+      for (let start = from; ; ) {
+        const [key] = this.#guard("scan", () => iterator._nextvSync(1)).rows;
+        const nowMs = performance.now();
+        if (nowMs - sinceMs > this.#slowMs) {
+          onGap({ from: start, to: key ?? to });
+          return;
+        }
+        if (key === undefined) {
+          this.#findsFromMs = nowMs + FIND_PAUSE_FACTOR * (nowMs - beganMs);
+          return;
+        }
+        start = withNul(key);
+        sinceMs = nowMs;
+      }
+    } finally {
+      this.#close(iterator);
+    }
+  }
+
+  #close(iterator: RocksIterator): void {
+    iterator._closeSync();
+    this.#level.detachResource(iterator);
   }
 
   /**
@@ -141,9 +212,9 @@ export class Rocks {
     });
   }
 
-  #iterator(from: Uint8Array, to: Uint8Array, fillCache: boolean): RocksIterator {
+  #iterator(from: Uint8Array, to: Uint8Array, fillCache: boolean, values = true): RocksIterator {
     const bounds = { gte: from, lt: to };
-    return this.#level.iterator({ ...bounds, fillCache, highWaterMarkBytes: SCAN_BYTES });
+    return this.#level.iterator({ ...bounds, fillCache, values, highWaterMarkBytes: SCAN_BYTES });
   }
 
   /** Writes all changes or none. With `sync` it returns only when they are on the disk. */
@@ -209,6 +280,10 @@ export class Rocks {
       throw ioError(action, error);
     }
   }
+}
+
+function lastKeyOf(rows: readonly (Uint8Array | undefined)[]): Uint8Array {
+  return rows.at(-2) ?? EMPTY;
 }
 
 /** A consistent view of a store, read in pieces. */

@@ -226,4 +226,11 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     find: "if (!isDue || isHeld || !this.#context.state.flush()) {",
     replace: "if (!isDue || isHeld) {",
   },
+  {
+    name: "rows-in-a-gap-not-seen",
+    pitfall: "S44",
+    file: "storage/scan-gaps.ts",
+    find: "        this.#divide(key);",
+    replace: "",
+  },
 ];

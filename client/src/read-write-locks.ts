@@ -62,7 +62,7 @@ export type AcquireReadWriteLockResult = Omit<Plain<AcquireRWLockResponse>, "sta
   state: LockState;
   /** Mode of the caller's hold; undefined = not acquired. */
   mode: LockMode | undefined;
-  /** All live holds, including the caller's. */
+  /** Live holds in the order of their grants: the first 10, and the caller's. `describe` returns all. */
   holders: ReadWriteLockHold[];
   /** When the hold ends without renewal, on the runtime's clock; undefined = not acquired. */
   deadlineMs: number | undefined;

@@ -16,15 +16,10 @@ describe("turns of work (S44)", () => {
 
   /** Work that takes this long. */
   function work(caller: string, costMs: number): void {
-    const run = (): void => {
+    turns.run(caller, () => {
       nowMs += costMs;
       done.push(caller);
-    };
-    if (turns.isFree) {
-      run();
-    } else {
-      turns.wait(caller, run);
-    }
+    });
   }
 
   /** The next turn of the event loop. Returns the callers whose work ran in it. */

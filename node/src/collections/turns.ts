@@ -94,6 +94,15 @@ export class Turns {
     return Math.min(nowMs + QUANTUM_MS, this.#sliceEndMs);
   }
 
+  /** Runs the work: at once if that is possible, else as `wait`. */
+  run(caller: unknown, work: () => void): void {
+    if (this.isFree) {
+      work();
+    } else {
+      this.wait(caller, work);
+    }
+  }
+
   /**
    * Runs the work when it is its turn. It must not throw.
    *

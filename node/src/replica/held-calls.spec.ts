@@ -16,8 +16,8 @@ describe("HeldCalls", () => {
     waiters = new Waiters(held);
   });
 
-  function add(subject: string, bytes: number): Held {
-    const proposal = { type: EntryType.Command, payload: new Uint8Array(bytes), subject, stored: null };
+  function add(subject: string, work: number): Held {
+    const proposal = { type: EntryType.Command, payload: new Uint8Array(0), work, subject, stored: null };
     return waiters.add(0, 10_000, proposal, () => undefined);
   }
 
@@ -42,7 +42,7 @@ describe("HeldCalls", () => {
     expect(take()).to.deep.equal([]);
   });
 
-  it("lets a principal have as many open bytes as are left for others", () => {
+  it("lets a principal have as much open work as is left for others", () => {
     const calls = ["a", "a", "a", "b", "b", "c"].map((subject) => add(subject, 240));
     // Two of the same principal are more than what two others leave.
     expect(take()).to.deep.equal(["a1", "b4", "c6"]);
@@ -85,10 +85,9 @@ describe("HeldCalls", () => {
 
   it("hands out every call once, each principal's in order, within the bound, whatever happens", () => {
     const subject = fc.constantFrom("a", "b", "c");
-    // No command is empty.
-    const bytes = fc.integer({ min: 1, max: 1_500 });
+    const work = fc.integer({ min: 1, max: 1_500 });
     const step = fc.oneof(
-      fc.record({ kind: fc.constant("add" as const), subject, bytes }),
+      fc.record({ kind: fc.constant("add" as const), subject, work }),
       fc.record({ kind: fc.constant("take" as const), max: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ kind: fc.constant("refuse" as const), max: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ kind: fc.constant("outcome" as const) }),
@@ -108,13 +107,13 @@ describe("HeldCalls", () => {
             waiting.splice(waiting.indexOf(call), 1);
             waiters.handOut(call, 5, 0);
             open.push(call);
-            const bytes = open.reduce((sum, { proposal }) => sum + proposal.payload.length, 0);
-            expect(open.length === 1 || bytes < 1_000, `${open.length} with ${bytes} bytes`).to.equal(true);
+            const work = open.reduce((sum, { proposal }) => sum + proposal.work, 0);
+            expect(open.length === 1 || work < 1_000, `${open.length} with ${work}`).to.equal(true);
           }
         };
         for (const one of steps) {
           if (one.kind === "add") {
-            waiting.push(add(one.subject, one.bytes));
+            waiting.push(add(one.subject, one.work));
           } else if (one.kind === "take") {
             takeSome(one.max);
           } else if (one.kind === "refuse") {

@@ -2,8 +2,8 @@
  * Calls that wait to be handed out, and the turns in which they are: one of each principal after the other.
  *
  * The cluster has one log, so what one principal has put into it stands before whatever others send. Therefore the
- * bytes of commands that a member has handed out, and whose outcomes are open, are bounded. A principal may have as many
- * of them as are left for the others: one alone has half of the bound. A command of any size may be the only one.
+ * work of commands that a member has handed out, and whose outcomes are open, is bounded. A principal may have as much
+ * of it as is left for the others: one alone has half of the bound. A command of any size may be the only one.
  */
 
 import { LinkedQueue, Links } from "../collections/index.ts";
@@ -19,7 +19,7 @@ export interface HeldCall<Call> {
   /** The lane of its principal, and its place there; only this file changes these. */
   readonly lane: Lane<Call>;
   next: Call | null;
-  /** Whether its bytes count as handed out without an outcome; only this file changes this. */
+  /** Whether its work counts as handed out without an outcome; only this file changes this. */
   isOpen: boolean;
 }
 
@@ -29,8 +29,8 @@ export class Lane<Call> {
   /** The call that waits for longest; null = none waits. The others follow by `next`. */
   first: Call | null = null;
   last: Call | null = null;
-  /** Bytes of its commands that are handed out, without an outcome. */
-  openBytes = 0;
+  /** Work of its commands that are handed out, without an outcome. */
+  openWork = 0;
   /** Number of its calls that have not ended. */
   calls = 0;
 }
@@ -39,7 +39,7 @@ export class Lane<Call> {
 const LANES_MIN = 1_000;
 
 export class HeldCalls<Call extends HeldCall<Call>> {
-  readonly #openBytesMax: number;
+  readonly #openWorkMax: number;
   readonly #onRoom: () => void;
   readonly #lanes = new Map<string, Lane<Call>>();
   #lanesMax = LANES_MIN;
@@ -48,14 +48,14 @@ export class HeldCalls<Call extends HeldCall<Call>> {
   #turnCount = 0;
   /** Calls that wait until a time of their own. */
   #resting: Call[] = [];
-  #openBytes = 0;
+  #openWork = 0;
 
   /**
-   * @param openBytesMax bound of the bytes that are handed out, without an outcome.
-   * @param onRoom is called when fewer bytes are, while calls wait.
+   * @param openWorkMax bound of the work that is handed out, without an outcome.
+   * @param onRoom is called when it is less, while calls wait.
    */
-  constructor(openBytesMax: number, onRoom: () => void) {
-    this.#openBytesMax = openBytesMax;
+  constructor(openWorkMax: number, onRoom: () => void) {
+    this.#openWorkMax = openWorkMax;
     this.#onRoom = onRoom;
   }
 
@@ -88,11 +88,11 @@ export class HeldCalls<Call extends HeldCall<Call>> {
 
   /** Whether the command of a call that waits may be handed out now. */
   hasRoom({ lane, proposal }: Call): boolean {
-    return this.#openBytes === 0 || lane.openBytes + proposal.payload.length < this.#openBytesMax - this.#openBytes;
+    return this.#openWork === 0 || lane.openWork + proposal.work < this.#openWorkMax - this.#openWork;
   }
 
   /**
-   * Takes calls that are to be handed out now, and counts their bytes as open.
+   * Takes calls that are to be handed out now, and counts their work as open.
    *
    * @param max number of calls.
    */
@@ -118,7 +118,7 @@ export class HeldCalls<Call extends HeldCall<Call>> {
           this.#giveTurn(lane);
         }
         passed = 0;
-      } else if (lane.openBytes > 0 && passed < this.#turnCount) {
+      } else if (lane.openWork > 0 && passed < this.#turnCount) {
         passed++;
         this.#giveTurn(lane);
       } else {
@@ -150,9 +150,9 @@ export class HeldCalls<Call extends HeldCall<Call>> {
   close(call: Pick<HeldCall<Call>, "isOpen" | "lane" | "proposal">): void {
     if (call.isOpen) {
       call.isOpen = false;
-      const bytes = call.proposal.payload.length;
-      call.lane.openBytes -= bytes;
-      this.#openBytes -= bytes;
+      const { work } = call.proposal;
+      call.lane.openWork -= work;
+      this.#openWork -= work;
       if (this.#turnCount > 0) {
         this.#onRoom();
       }
@@ -206,10 +206,10 @@ export class HeldCalls<Call extends HeldCall<Call>> {
   }
 
   #open(call: Call): void {
-    const bytes = call.proposal.payload.length;
+    const { work } = call.proposal;
     call.isOpen = true;
-    call.lane.openBytes += bytes;
-    this.#openBytes += bytes;
+    call.lane.openWork += work;
+    this.#openWork += work;
   }
 
   #join(lane: Lane<Call>): void {

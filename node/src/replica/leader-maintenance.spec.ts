@@ -51,7 +51,7 @@ describe("LeaderMaintenance", () => {
       ...{ core, state: applied.store, transport, clock: time, tick, statistics: new ReplicaStatistics() },
       timeline: null,
       limits: {
-        ...{ proposalsPerTurn: 100, proposalBytesMax: 1e6, state: { replayWindowMs: 60_000 } },
+        ...{ proposalsPerTurn: 100, proposalWorkMax: 1e6, state: { replayWindowMs: 60_000 } },
         maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 },
       },
       arm: () => undefined,

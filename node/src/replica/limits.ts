@@ -16,7 +16,7 @@ export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
   waitersMax: 10_000,
   queuedWaitsMax: 10_000,
   proposalsPerTurn: 1_024,
-  proposalBytesMax: 2 * 1024 * 1024,
+  proposalWorkMax: 2 * 1024 * 1024,
   sliceEntries: 512,
   sliceBytes: 1024 * 1024,
   sliceMs: 4,

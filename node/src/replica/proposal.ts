@@ -12,6 +12,7 @@ import {
   encodeCommand,
   encodeMembershipEntry,
   encodeRequest,
+  extraRowsOf,
   type HttpCommand,
   type MembershipEntry,
   type Outcome,
@@ -19,6 +20,7 @@ import {
   type RequestIdentity,
   type RequiredAccess,
   requiredAccessOf,
+  type StateReader,
 } from "../state/index.ts";
 
 export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
@@ -27,6 +29,8 @@ export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | 
 export interface Proposal {
   readonly type: EntryType;
   readonly payload: Uint8Array;
+  /** The work of all members for it, as the number of bytes of a large value that takes as long. */
+  readonly work: number;
   /** Who asks, for fair turns; empty = the cluster itself, a member, or an administrator. */
   readonly subject: string;
   /** The key under which its answer is stored when it is executed; null if no answer is stored. */
@@ -39,21 +43,36 @@ export interface Proposal {
   readonly mayQueue?: boolean;
 }
 
-/** The proposal for a client's request. */
-export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
+/** Work of a command with one row: a tenth of a millisecond. */
+const COMMAND_WORK = 2_048;
+/** Work of each row beyond that. */
+const ROW_WORK = 256;
+
+/**
+ * The proposal for a client's request.
+ *
+ * @param state shows how much work it will probably be.
+ */
+export function proposalOf(asked: ClientRequest | HttpCommand, state: StateReader): Proposal {
+  const rows = extraRowsOf(state, asked.operation);
   if (asked.request === null) {
     const { subject } = asked.principal;
-    return { type: EntryType.Command, payload: encodeCommand(asked), subject, stored: null };
+    const payload = encodeCommand(asked);
+    return { type: EntryType.Command, payload, work: workOf(payload, rows), subject, stored: null };
   }
   const { principal, operation } = asked;
   const { payload, request } = encodeRequest(asked, sha256);
   const { subject } = principal;
   const stored = { subject, request };
   const asking = { principal, need: requiredAccessOf(operation) };
-  const proposal = { type: EntryType.Command, payload, subject, stored, asking };
+  const proposal = { type: EntryType.Command, payload, work: workOf(payload, rows), subject, stored, asking };
   // Renewing a hold, or changing its mode, adds no hold that would have to be released.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
+}
+
+function workOf(payload: Uint8Array, rows: number): number {
+  return payload.length + COMMAND_WORK + rows * ROW_WORK;
 }
 
 function sha256(bytes: Uint8Array): Uint8Array {
@@ -65,7 +84,7 @@ export function clusterProposalOf(operation: ClusterOperation): Proposal {
   const payload = encodeCommand({ principal: null, request: null, operation });
   const isRecognisable = "request" in operation && operation.request !== null;
   const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
-  return { type: EntryType.Command, payload, subject: "", stored };
+  return { type: EntryType.Command, payload, work: workOf(payload, 0), subject: "", stored };
 }
 
 /** The proposal for a change of the membership. */
@@ -73,7 +92,8 @@ export function membershipProposalOf(entry: MembershipEntry): Proposal {
   const { subject, request, operation } = entry;
   const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
   const stored = request === null ? null : { subject, request };
-  return { type, payload: encodeMembershipEntry(entry), subject: "", stored };
+  const payload = encodeMembershipEntry(entry);
+  return { type, payload, work: workOf(payload, 0), subject: "", stored };
 }
 
 export interface StoredUnder {

@@ -42,7 +42,7 @@ describe("Proposals", () => {
     holds = 0;
   });
 
-  function over(core: RaftCore, limits: { perTurn?: number; bytesMax?: number } = {}): Proposals {
+  function over(core: RaftCore, limits: { perTurn?: number; workMax?: number } = {}): Proposals {
     const context = {
       statistics: new ReplicaStatistics(),
       timeline: null,
@@ -55,7 +55,7 @@ describe("Proposals", () => {
       tick: new ClusterTick(time, applied.tickMs),
       limits: {
         proposalsPerTurn: limits.perTurn ?? 100,
-        proposalBytesMax: limits.bytesMax ?? 1e6,
+        proposalWorkMax: limits.workMax ?? 1e6,
         state: { replayWindowMs: WINDOW_MS },
       },
       arm: () => undefined,
@@ -82,7 +82,13 @@ describe("Proposals", () => {
 
   function putting(request: RequestIdentity, key = "k", { subject } = OWNER): Proposal {
     const payload = encodeCommand({ principal: OWNER, request, operation: putOf(key, "v") });
-    return { type: EntryType.Command, payload, subject, stored: { subject: OWNER.subject, request } };
+    return {
+      type: EntryType.Command,
+      payload,
+      work: payload.length,
+      subject,
+      stored: { subject: OWNER.subject, request },
+    };
   }
 
   /** The key under which the answer of a proposal is stored. */
@@ -93,7 +99,7 @@ describe("Proposals", () => {
   function changing(operation: MembershipOperation): Proposal {
     const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
     const payload = encodeMembershipEntry({ subject: "spec", request: null, expectIndex: 0, operation });
-    return { type, payload, subject: "", stored: null };
+    return { type, payload, work: payload.length, subject: "", stored: null };
   }
 
   /** Attempts that were forwarded since the last look. */
@@ -132,8 +138,8 @@ describe("Proposals", () => {
       expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[1, 2], [3, 4], [5]]);
     });
 
-    it("lets a principal's bytes wait for the outcomes of its earlier ones, and others pass", () => {
-      const proposals = over(followingCore(), { bytesMax: 1_000 });
+    it("lets a principal's work wait for the outcomes of its earlier ones, and others pass", () => {
+      const proposals = over(followingCore(), { workMax: 1_000 });
       for (let at = 1; at <= 3; at++) {
         add(proposals, `${at}`, putting(requestOf(at), "k".repeat(300)));
       }
@@ -145,8 +151,8 @@ describe("Proposals", () => {
       expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[2]]);
     });
 
-    it("counts the bytes of a caller that is gone until their outcome, or until the connection ends", () => {
-      const proposals = over(followingCore(), { bytesMax: 1_000 });
+    it("counts the work of a caller that is gone until their outcome, or until the connection ends", () => {
+      const proposals = over(followingCore(), { workMax: 1_000 });
       const leave = proposals.add(putting(requestOf(1), "k".repeat(300)), 10_000, () => undefined);
       add(proposals, "2", putting(requestOf(2), "k".repeat(300)));
       proposals.handOut();
@@ -161,8 +167,8 @@ describe("Proposals", () => {
       expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[2]]);
     });
 
-    it("S36: refuses as overloaded what waited for the bytes of others in vain", () => {
-      const proposals = over(followingCore(), { bytesMax: 1_000 });
+    it("S36: refuses as overloaded what waited for the work of others in vain", () => {
+      const proposals = over(followingCore(), { workMax: 1_000 });
       add(proposals, "out", putting(requestOf(1), "k".repeat(300)), 60_000);
       add(proposals, "late", putting(requestOf(2), "k".repeat(300)), 60_000);
       proposals.handOut();
@@ -425,7 +431,7 @@ describe("Proposals", () => {
         const lock = { namespace: "default", name: "l" };
         const rest = { mode: "exclusive", ttlSeconds: 0, owner: "", fencingToken: 0 } as const;
         const operation = { kind: "acquire-lock", ...lock, ...rest, waitMs: 5_000 } as const;
-        const proposal = proposalOf({ principal: OWNER, request: requestOf(7), operation });
+        const proposal = proposalOf({ principal: OWNER, request: requestOf(7), operation }, applied.store);
         const request = identityOf(proposal);
         applied.execute({ kind: "create-lock", ...lock, rw: false, ttlSeconds: 30, lockDelaySeconds: 0 });
         if (shown === "queued") {
@@ -478,7 +484,7 @@ describe("Proposals", () => {
         const acquire = { kind: "acquire-lock", ...lock, ...rest, mode: from, fencingToken: 0 } as const;
         applied.execute(acquire, { principal: ANNA });
         const operation = { ...acquire, mode: to, fencingToken: applied.revision };
-        const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
+        const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation }, applied.store);
         // The executed attempt may be another one than the one that waits here: both made the same request.
         applied.execute(operation, { principal: ANNA, request: identityOf(proposal) });
         if (isOver) {
@@ -502,7 +508,7 @@ describe("Proposals", () => {
       it(`S13: the stored answer for a user who ${name}: ${becomes}`, () => {
         const proposals = over(followingCore());
         const operation = putOf("k", "v");
-        const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
+        const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation }, applied.store);
         addUser(applied, ANNA, { role: "member", namespaces: ["default"] });
         applied.execute(operation, { principal: ANNA, request: identityOf(proposal) });
         addUser(applied, ANNA, { role: "member", namespaces: ["default"], ...changes });
@@ -524,7 +530,7 @@ describe("Proposals", () => {
         fencingToken: 0,
         waitMs: 0,
       } as const;
-      const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
+      const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation }, applied.store);
       addUser(applied, ANNA);
       applied.refusal(operation, { principal: ANNA, request: identityOf(proposal) });
       addUser(applied, ANNA, { status: "disabled" });
@@ -643,7 +649,7 @@ describe("Proposals", () => {
       const proposals = over(core);
       add(proposals, "grows", putting(requestOf(1)));
       const tick = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
-      add(proposals, "tick", { type: EntryType.Command, payload: tick, subject: "", stored: null });
+      add(proposals, "tick", { type: EntryType.Command, payload: tick, work: tick.length, subject: "", stored: null });
       const last = core.lastIndex;
       proposals.handOut();
       expect(answers).to.deep.equal(["grows: STORAGE_FULL not-executed"]);

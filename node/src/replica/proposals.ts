@@ -71,7 +71,7 @@ export type ProposalsContext = Pick<
   "memberId" | "boot" | "core" | "transport" | "clock" | "tick" | "statistics" | "timeline" | "arm"
 > & {
   readonly state: StateReader;
-  readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalBytesMax"> & {
+  readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalWorkMax"> & {
     readonly state: Pick<StateLimits, "replayWindowMs">;
   };
 };
@@ -104,7 +104,7 @@ export class Proposals {
   constructor(context: ProposalsContext, options: ProposalsOptions) {
     this.#context = context;
     this.#options = options;
-    this.#held = new HeldCalls<Held>(context.limits.proposalBytesMax, context.arm);
+    this.#held = new HeldCalls<Held>(context.limits.proposalWorkMax, context.arm);
     this.#waiters = new Waiters(this.#held);
   }
 
@@ -650,7 +650,7 @@ export class Proposals {
   }
 }
 
-const TOO_MANY_WRITES = "this member has many bytes of writes that are not in the log yet; try again later";
+const TOO_MANY_WRITES = "this member has many writes that are not in the log yet; try again later";
 
 /** Deadline of one proposal to undo an acquisition, in milliseconds; another one follows. */
 const CANCEL_DEADLINE_MS = 60_000;

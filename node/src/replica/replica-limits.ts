@@ -40,6 +40,6 @@ export interface ReplicaLimits extends ApplyLimits {
   readonly queuedWaitsMax: number;
   /** Commands that one turn hands out. */
   readonly proposalsPerTurn: number;
-  /** Bytes of commands that are handed out and have no outcome yet. A principal alone has half of them. */
-  readonly proposalBytesMax: number;
+  /** Work of commands that are handed out and have no outcome yet (see `Proposal`). A principal alone has half of it. */
+  readonly proposalWorkMax: number;
 }

@@ -172,11 +172,11 @@ describe("Replica", () => {
       expect(new Set(calls.map(resultOf))).to.deep.equal(new Set(["done"]));
     });
 
-    it("hands out a bounded number of bytes before their outcomes, and one larger command alone", () => {
-      const driven = DrivenReplica.leading({ proposalBytesMax: 2_000 });
+    it("hands out bounded work before its outcomes, and one larger command alone", () => {
+      const driven = DrivenReplica.leading({ proposalWorkMax: 10_000 });
       const before = driven.log.writes.length;
       driven.log.isHeld = true;
-      const calls = [5_000, 300, 300, 5_000].map((bytes, at) => driven.put(`k${at}`, "x".repeat(bytes)));
+      const calls = [15_000, 300, 300, 15_000].map((bytes, at) => driven.put(`k${at}`, "x".repeat(bytes)));
       driven.time.turn();
       driven.time.turn();
       expect(rowCounts(driven.log).slice(before)).to.deep.equal([1]);

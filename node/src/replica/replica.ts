@@ -215,7 +215,7 @@ export class Replica {
     done: ProposalDone,
     trace: RequestTrace | null = null,
   ): () => void {
-    return this.#propose(proposalOf(command), deadlineMs, done, trace);
+    return this.#propose(proposalOf(command, this.state), deadlineMs, done, trace);
   }
 
   /**

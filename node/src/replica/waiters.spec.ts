@@ -7,7 +7,7 @@ import type { Proposal } from "./proposal.ts";
 import { deadlineError, type HandedOut, type Held, leaderWaitUntil, type Waiter, Waiters } from "./waiters.ts";
 
 const OUTCOME: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
-const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), subject: "", stored: null };
+const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), work: 1, subject: "", stored: null };
 const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");
 
 describe("waiters", () => {

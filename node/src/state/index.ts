@@ -245,6 +245,7 @@ export {
 } from "./locks/index.ts";
 export { type Divergence, isLongEntry, requiredAccessOf, StateMachine } from "./machine.ts";
 export { describeMemory, hasErasures, listMemory, type MemoryRegion, readMemory } from "./memory/index.ts";
+export { extraRowsOf } from "./operation-rows.ts";
 export { hasExpiredAnswers } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";
 export { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";

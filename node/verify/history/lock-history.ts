@@ -34,7 +34,10 @@ export interface SeenHold {
   readonly mode: LockMode;
 }
 
-/** The lock in an answer: all of its holds at a revision. */
+/** An answer that shows so many holds may leave others out. */
+export const SHOWN_HOLDS_MAX = 10;
+
+/** The lock in an answer: its holds at a revision. */
 export interface LockView {
   readonly state: "free" | "held" | "read-held" | "write-held" | "cooldown";
   readonly holds: readonly SeenHold[];

@@ -5,7 +5,7 @@
  */
 
 import { type ClockLimits, type ExpiryLimits, latestEndMs, shortestMs } from "./expiries.ts";
-import { type LockMode, type LockRecord, lockAnswerOf, viewOf } from "./lock-history.ts";
+import { type LockMode, type LockRecord, lockAnswerOf, SHOWN_HOLDS_MAX, viewOf } from "./lock-history.ts";
 
 /** One bound of what is known, and the operation that showed it. */
 export interface KnownBound {
@@ -245,8 +245,9 @@ function noteAbsences(record: LockRecord, holds: readonly Hold[]): void {
   const answer = lockAnswerOf(record);
   const view = viewOf(record);
   const shown = new Set(view?.holds.map(({ token }) => token));
+  const isWhole = shown.size < SHOWN_HOLDS_MAX;
   for (const hold of holds) {
-    if (view !== null && hold.token <= view.revision && !shown.has(hold.token)) {
+    if (view !== null && isWhole && hold.token <= view.revision && !shown.has(hold.token)) {
       hold.miss(record, view.revision);
     }
     if (answer === null || !("token" in operation)) {

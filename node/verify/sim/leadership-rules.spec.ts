@@ -21,7 +21,7 @@ const FIRST = 10;
 const LIMITS = {
   ...DEFAULT_REPLICA_LIMITS,
   proposalsPerTurn: 1,
-  proposalBytesMax: 100,
+  proposalWorkMax: 100,
   core: { ...DEFAULT_CORE_LIMITS, uncommittedBytesMax: 1_000, unappliedEntriesMax: 3 },
 };
 

@@ -170,11 +170,11 @@ export class LeadershipRules {
 
   /** P41: above the limit a leader takes no entries, except one that comes alone, and those that it must append. */
   #checkUncommitted(commit: number): void {
-    const { proposalsPerTurn, proposalBytesMax } = this.#limits;
+    const { proposalsPerTurn, proposalWorkMax } = this.#limits;
     const taken = this.#own.filter(({ index, type }) => index > commit && isTaken(type)).map(({ bytes }) => bytes);
     const bytes = taken.reduce((sum, one) => sum + one, 0);
     // The entries of one turn are taken or refused together; the limit does not count their headers.
-    const batchMax = Math.max(proposalBytesMax + proposalsPerTurn * ENTRY_HEADER_BYTES, ...taken);
+    const batchMax = Math.max(proposalWorkMax + proposalsPerTurn * ENTRY_HEADER_BYTES, ...taken);
     const max = Math.max(this.#core.uncommittedBytesMax, batchMax);
     must(bytes <= max, "P41 uncommitted entries are bounded", () => {
       return `m${this.#leading.id}: ${bytes} bytes above ${commit}, not more than ${max}`;

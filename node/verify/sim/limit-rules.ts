@@ -15,7 +15,7 @@ export class LimitRules {
 
   /** A connection takes a frame from one member to another. */
   onFrameSent(from: number, to: number, { type, body }: Frame): void {
-    const { core, proposalsPerTurn, proposalBytesMax } = this.#limits;
+    const { core, proposalsPerTurn, proposalWorkMax } = this.#limits;
     if (type === FrameType.Append) {
       const message = decodeMessage(type, body, from, to);
       const rows = message.type === "append" ? message.rows : [];
@@ -25,7 +25,7 @@ export class LimitRules {
       const { attempts } = decodeForward(body);
       const bytes = bytesOf(attempts.map(({ row }) => row));
       this.#within(from, "forwarded attempts", attempts.length, proposalsPerTurn, true);
-      this.#within(from, "bytes of forwarded attempts", bytes, proposalBytesMax, attempts.length > 1);
+      this.#within(from, "bytes of forwarded attempts", bytes, proposalWorkMax, attempts.length > 1);
     }
   }
 

@@ -530,7 +530,7 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
     waitersMax: Math.max(random.whole(4, 40), isSteady ? base.waitersMax : 0),
     queuedWaitsMax: isSteady ? base.queuedWaitsMax : 3,
     proposalsPerTurn: random.whole(1, 4),
-    proposalBytesMax: random.whole(1, 20_000),
+    proposalWorkMax: random.whole(1, 20_000),
     sliceEntries: random.whole(1, 4),
     sliceBytes: random.whole(1, 1_000),
     // Every append is applied in steps, each in a turn of its own.

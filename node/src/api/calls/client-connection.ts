@@ -25,6 +25,11 @@ export class ClientConnection {
     return this.#subject;
   }
 
+  /** Who takes turns: the user, or the address of a client that has shown no token. */
+  get owner(): string {
+    return this.#subject ?? this.address;
+  }
+
   /** A token of this subject was verified on this connection. */
   verified(subject: string): void {
     const isFirst = this.#subject === null;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { allowedMs } from "./deadline.ts";
+import { Turns } from "../../collections/index.ts";
+import { allowedMs, startDeadline } from "./deadline.ts";
 
 describe("deadline", () => {
   const NOW_MS = 1_750_000_000_000;
@@ -27,5 +28,24 @@ describe("deadline", () => {
   it("has passed if it is now or earlier", () => {
     expect(allowedMs(NOW_MS, NOW_MS)).equal(0);
     expect(allowedMs(NOW_MS - 7, NOW_MS)).equal(-7);
+  });
+
+  it("is missed by one call after the other, in turns", async () => {
+    const missed: number[] = [];
+    let nowMs = 0;
+    const later: (() => void)[] = [];
+    const turns = new Turns({ nowMs: () => nowMs, later: (callback) => void later.push(callback) });
+    await new Promise<void>((resolve) => {
+      for (let at = 0; at < 10; at++) {
+        startDeadline("a", 0, () => (nowMs = missed.push(at)), turns);
+      }
+      // Timers of the same time end in their order.
+      startDeadline("b", 0, resolve, new Turns());
+    });
+    expect(missed, "a slice is 4 ms").to.deep.equal([0, 1, 2, 3]);
+    for (const callback of later.splice(0)) {
+      callback();
+    }
+    expect(missed).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 });

@@ -1,5 +1,6 @@
 /** How long a unary call may take, and the answer when its deadline passes. */
 
+import { turnsOfThisThread } from "../../collections/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { status } from "./grpc-status.ts";
 import { type CallStatus, plainStatus } from "./status.ts";
@@ -22,6 +23,14 @@ export function allowedMs(deadline: number, nowMs: number, waitMs = 0): number {
   const leftMs = deadline - nowMs;
   const wantedMs = leftMs === Infinity ? waitMs + DEADLINE_DEFAULT_MS : leftMs;
   return Math.min(wantedMs, waitMs > 0 ? WAITING_DEADLINE_MAX_MS : DEADLINE_MAX_MS);
+}
+
+/**
+ * Starts a timer for a deadline. Thousands of calls may have the same one, so what they do then takes turns. It may
+ * still be done after `clearTimeout`, so it must look whether the call has ended.
+ */
+export function startDeadline(caller: string, ms: number, onMissed: () => void, turns = turnsOfThisThread) {
+  return setTimeout(() => turns.run(caller, onMissed), ms);
 }
 
 /** The outcome is always unknown, so a client need not distinguish one missed deadline from another (S12). */

@@ -16,7 +16,7 @@ import type { AnsweredCall } from "./answered-call.ts";
 import type { CallMethod } from "./call-method.ts";
 import type { CallObserver, CallProtocol } from "./call-observer.ts";
 import type { ClientConnection } from "./client-connection.ts";
-import { deadlineExceeded } from "./deadline.ts";
+import { deadlineExceeded, startDeadline } from "./deadline.ts";
 import { REQUEST_FIELDS_MAX } from "./grpc-limits.ts";
 import { type StatusCode, status } from "./grpc-status.ts";
 import type { OpenCall } from "./open-calls.ts";
@@ -190,9 +190,11 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     );
   }
 
-  /** The answer when the client's deadline has passed before another answer. */
-  protected missedDeadline(): CallStatus {
-    return errorStatus(deadlineExceeded(), "no", this.leaderEndpoint());
+  /** Starts a timer that ends the call after this many milliseconds, with the answer for a missed deadline. */
+  protected startDeadline(ms: number): NodeJS.Timeout {
+    return startDeadline(this.connection.owner, ms, () => {
+      this.end(errorStatus(deadlineExceeded(), "no", this.leaderEndpoint()));
+    });
   }
 
   /** Counts the end of the call with this status, once. */

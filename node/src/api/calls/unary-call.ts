@@ -14,7 +14,7 @@ import { CoordinationError, type Principal, type Replayed } from "../../state/in
 import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import { CheckedCall, type PortContext, type RequestForm } from "./checked-call.ts";
-import { allowedMs, deadlineExceeded } from "./deadline.ts";
+import { allowedMs, deadlineExceeded, startDeadline } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
 import { errorStatus } from "./status.ts";
 
@@ -103,13 +103,11 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   /** Waits for the deadline, which may have changed. */
   #startTimer(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(
-      () => {
-        this.#leave();
-        this.#answer(deadlineExceeded(), "no");
-      },
-      Math.max(0, this.deadlineMs - this.port.clock.monotonicMs()),
-    );
+    const leftMs = Math.max(0, this.deadlineMs - this.port.clock.monotonicMs());
+    this.#timer = startDeadline(this.principal.subject, leftMs, () => {
+      this.#leave();
+      this.#answer(deadlineExceeded(), "no");
+    });
   }
 
   /** Reports that the client no longer waits for the answer. */

@@ -112,7 +112,7 @@ export abstract class ConnectCall extends IncomingCall {
       return;
     }
     if (this.#timeoutMs !== null && this.#timeoutMs <= TIMER_MS_MAX) {
-      this.#timer = setTimeout(() => this.end(this.missedDeadline()), this.#timeoutMs);
+      this.#timer = this.startDeadline(this.#timeoutMs);
     }
     this.receiveHeaders();
   }

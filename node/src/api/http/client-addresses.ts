@@ -82,8 +82,7 @@ export class ClientAddresses {
 
   /** The user of the last token on the connection; without one, the address, as far as it is known. */
   ownerOf(socket: Socket): string {
-    const connection = this.#connections.get(socket)?.connection;
-    return connection?.subject ?? connection?.address ?? clientOf(socket.remoteAddress ?? "");
+    return this.#connections.get(socket)?.connection.owner ?? clientOf(socket.remoteAddress ?? "");
   }
 
   /** Whether one more refusal closes the connection of the request. */

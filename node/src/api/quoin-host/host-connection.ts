@@ -58,10 +58,8 @@ export class HostConnection implements ConnectionHandler {
     this.#surroundings = { port, client, connection, log };
   }
 
-  /** The user, or the address of a client that has shown no token. */
   get owner(): string {
-    const { subject, address } = this.#surroundings.client;
-    return subject ?? address;
+    return this.#surroundings.client.owner;
   }
 
   get isKnown(): boolean {

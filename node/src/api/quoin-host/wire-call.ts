@@ -98,7 +98,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
       return;
     }
     if (this.#timeoutMs <= TIMER_MS_MAX) {
-      this.#timer = setTimeout(() => this.end(this.missedDeadline()), this.#timeoutMs);
+      this.#timer = this.startDeadline(this.#timeoutMs);
     }
     this.receiveHeaders();
   }
@@ -276,7 +276,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
       this.#run();
     } else {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.end(this.missedDeadline()), allowedMs(this.deadline, Date.now()));
+      this.#timer = this.startDeadline(allowedMs(this.deadline, Date.now()));
     }
   }
 

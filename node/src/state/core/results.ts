@@ -63,7 +63,7 @@ export interface AcquireLockResult {
   readonly kind: "acquire-lock";
   /** The requested hold; null = the caller did not get it. */
   readonly hold: Hold | null;
-  /** All live holds, including that one. */
+  /** The first live holds in the order of their grants, and that one. */
   readonly holds: readonly Hold[];
   readonly state: LockState;
   readonly queueLength: number;

@@ -23,7 +23,7 @@ export {
 } from "./lock-listing.ts";
 export { lockLost, superseded } from "./lock-refusals.ts";
 export { resetLocks } from "./lock-reset.ts";
-export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
+export { dueLockTimers, type Lock, readLock, visitWaits, type Wait } from "./lock-rows.ts";
 export { acquireResult, describeLock, type LockView } from "./lock-view.ts";
 export {
   applyAcquireLock,

@@ -23,7 +23,7 @@ import {
 } from "../core/index.ts";
 import { type Acquisition, changeAcquisition } from "../replay/index.ts";
 import { addHold, type Lock, removeHold, removeWait, setDelay, visitWaits, type Wait } from "./lock-rows.ts";
-import { acquireResult, type LockView, viewOf } from "./lock-view.ts";
+import { acquireResult, answerViewOf, type LockView } from "./lock-view.ts";
 
 const MS_PER_SECOND = 1000;
 
@@ -153,7 +153,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
   if (granted.length === 0) {
     return;
   }
-  const view = viewOf(context.transaction, lock);
+  const view = answerViewOf(context.transaction, lock);
   for (const { wait, hold } of granted) {
     const change = { status: "granted", number: hold.token } as const;
     const { attempt } = changeAcquisition(context, hold.subject, hold.requestId, change, true);
@@ -164,7 +164,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
 /** Answers a wait whose time is up. The caller has already updated the lock's row and queue. */
 export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): void {
   const attempt = endWait(context, wait, "not-acquired");
-  const answer = answerTo(context, viewOf(context.transaction, lock), wait, null);
+  const answer = answerTo(context, answerViewOf(context.transaction, lock), wait, null);
   context.endWait({ attempt, outcome: { answer, replayed: "no" } });
 }
 

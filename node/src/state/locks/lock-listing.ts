@@ -19,13 +19,13 @@ import {
   withNul,
 } from "../core/index.ts";
 import { decodeLock, type Lock, readFirstHolds, requireLock, visitWaits, type Wait } from "./lock-rows.ts";
-import { stateOf } from "./lock-view.ts";
+import { SHOWN_HOLDS_MAX, stateOf } from "./lock-view.ts";
 
 /** A lock in a listing. */
 export interface ListedLock {
   readonly lock: Readonly<Lock>;
   readonly state: LockState;
-  /** The first live holds, in the order of their grants; at most LISTED_HOLDS_MAX. */
+  /** The first live holds, in the order of their grants; at most SHOWN_HOLDS_MAX. */
   readonly holds: readonly Hold[];
   /** The first waits, in the order in which they are served. */
   readonly waits: readonly Wait[];
@@ -53,8 +53,6 @@ export interface LockPage {
   readonly next: Uint8Array | null;
 }
 
-/** Holds of one lock in a listing. */
-const LISTED_HOLDS_MAX = 10;
 /** Rows of locks that one page reads. */
 const VISITED_MAX = 500;
 /** Locks of one page that need further reads: of their holder, or scans of their readers and waits. */
@@ -168,7 +166,7 @@ class PageInProgress {
     return {
       lock,
       state: stateOf(lock),
-      holds: namesOnly ? [] : readFirstHolds(this.#reader, lock, LISTED_HOLDS_MAX),
+      holds: namesOnly ? [] : readFirstHolds(this.#reader, lock, SHOWN_HOLDS_MAX),
       waits: namesOnly || waitsMax === 0 ? [] : firstWaits(this.#reader, lock, waitsMax),
     };
   }

@@ -8,7 +8,7 @@ import {
   requireNamespace,
   type StateReader,
 } from "../core/index.ts";
-import { type Lock, readHolds, requireLock } from "./lock-rows.ts";
+import { type Lock, readFirstHolds, readHolds, requireLock } from "./lock-rows.ts";
 
 export interface LockView {
   readonly lock: Readonly<Lock>;
@@ -17,17 +17,22 @@ export interface LockView {
   readonly holds: readonly Hold[];
 }
 
+/** Holds of a lock in a listing, and in the answer to a request for a hold. */
+export const SHOWN_HOLDS_MAX = 10;
+
 /** The lock with its holds; raises NAMESPACE_NOT_FOUND or LOCK_NOT_FOUND. */
 export function describeLock(reader: StateReader, lockName: LockName): LockView {
   requireNamespace(reader, lockName.namespace);
-  return viewOf(reader, requireLock(reader, lockName));
-}
-
-export function viewOf(reader: StateReader, lock: Lock): LockView {
+  const lock = requireLock(reader, lockName);
   return { lock, state: stateOf(lock), holds: readHolds(reader, lock) };
 }
 
-/** The answer to a request for a hold. */
+/** The lock with its first holds: every member reads them for every answer, so their number is bounded. */
+export function answerViewOf(reader: StateReader, lock: Lock): LockView {
+  return { lock, state: stateOf(lock), holds: readFirstHolds(reader, lock, SHOWN_HOLDS_MAX) };
+}
+
+/** The answer to a request for a hold. It always shows the hold of the caller. */
 export function acquireResult(
   { lock, state, holds }: LockView,
   hold: Hold | null,
@@ -35,7 +40,17 @@ export function acquireResult(
 ): AcquireLockResult {
   const { waitedMs, tickMs, revision } = at;
   const queueLength = lock.waitingReaders + lock.waitingWriters;
-  return { kind: "acquire-lock", hold, holds, state, queueLength, waitedMs, tickMs, revision };
+  const isShown = hold === null || holds.some(({ token }) => token === hold.token);
+  return {
+    kind: "acquire-lock",
+    hold,
+    holds: isShown ? holds : [...holds, hold],
+    state,
+    queueLength,
+    waitedMs,
+    tickMs,
+    revision,
+  };
 }
 
 /** The state of the lock, as clients see it. */

@@ -71,7 +71,7 @@ import {
   type Wait,
   writeLock,
 } from "./lock-rows.ts";
-import { acquireResult, viewOf } from "./lock-view.ts";
+import { acquireResult, answerViewOf } from "./lock-view.ts";
 
 /** Free bytes that a new lock needs: for its row, and for one hold, so that the lock can be used. */
 const LOCK_BYTES_ABOUT = 1024;
@@ -381,7 +381,7 @@ export function applyCancelAcquisition(context: ApplyContext, command: CancelAcq
 
 function answered(context: ApplyContext, lock: Lock, hold: Hold | null) {
   const { tickMs, revision } = context;
-  const answer: AcquireLockResult = acquireResult(viewOf(context.transaction, lock), hold, {
+  const answer: AcquireLockResult = acquireResult(answerViewOf(context.transaction, lock), hold, {
     ...{ tickMs, revision },
     waitedMs: 0,
   });

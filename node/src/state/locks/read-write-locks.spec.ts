@@ -23,6 +23,17 @@ describe("a read-write lock", () => {
     expect(locks.isGuarding(token)).to.equal(true);
   });
 
+  it("shows the first 10 holds and that of the caller in an answer, so many readers make it no longer", () => {
+    const locks = rw();
+    const shown = (answer: AcquireLockResult) => answer.holds.map(({ token }) => token);
+    const answers = Array.from({ length: 12 }, () => locks.result(READ));
+    const { tokens } = locks;
+    expect(tokens, "the description has all").to.have.length(12);
+    expect(shown(answers[9] as AcquireLockResult)).to.deep.equal(tokens.slice(0, 10));
+    expect(shown(answers[11] as AcquireLockResult)).to.deep.equal([...tokens.slice(0, 10), tokens[11]]);
+    expect(shown(locks.result())).to.deep.equal(tokens.slice(0, 10));
+  });
+
   it("is not a guard for the token of a reader", () => {
     const locks = rw();
     expect(locks.isGuarding(locks.result(READ).hold?.token ?? 0)).to.equal(false);

@@ -202,4 +202,11 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     find: "  if (lagMs > STALE_MS_MAX) {",
     replace: "  if (lagMs > 10 * STALE_MS_MAX) {",
   },
+  {
+    name: "missed-deadlines-take-no-turns",
+    pitfall: "limits",
+    file: "api/calls/deadline.ts",
+    find: "turns.run(caller, onMissed)",
+    replace: "onMissed()",
+  },
 ];

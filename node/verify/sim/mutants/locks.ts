@@ -196,4 +196,18 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     find: "  if (progress.lockTimers > 0) {",
     replace: "  if (progress.lockTimers > 1_000_000) {",
   },
+  {
+    name: "answers-show-every-reader",
+    pitfall: "limits",
+    file: "state/locks/lock-view.ts",
+    find: "holds: readFirstHolds(reader, lock, SHOWN_HOLDS_MAX)",
+    replace: "holds: readHolds(reader, lock)",
+  },
+  {
+    name: "hold-of-the-caller-not-shown",
+    pitfall: "limits",
+    file: "state/locks/lock-view.ts",
+    find: "holds: isShown ? holds : [...holds, hold]",
+    replace: "holds: isShown ? holds : holds",
+  },
 ];

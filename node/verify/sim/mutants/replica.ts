@@ -298,17 +298,24 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     replace: "  }",
   },
   {
-    name: "open-bytes-not-shared",
+    name: "open-work-not-shared",
     pitfall: "limits",
     file: "replica/held-calls.ts",
-    find: "lane.openBytes + proposal.payload.length < this.#openBytesMax - this.#openBytes;",
-    replace: "proposal.payload.length < this.#openBytesMax - this.#openBytes;",
+    find: "lane.openWork + proposal.work < this.#openWorkMax - this.#openWork;",
+    replace: "proposal.work < this.#openWorkMax - this.#openWork;",
+  },
+  {
+    name: "work-is-bytes-only",
+    pitfall: "limits",
+    file: "replica/proposal.ts",
+    find: " + rows * ROW_WORK",
+    replace: "",
   },
   {
     name: "large-command-passed-for-ever",
     pitfall: "limits",
     file: "replica/held-calls.ts",
-    find: "lane.openBytes > 0 && passed < this.#turnCount",
+    find: "lane.openWork > 0 && passed < this.#turnCount",
     replace: "passed < this.#turnCount",
   },
   {

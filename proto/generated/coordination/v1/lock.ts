@@ -299,7 +299,7 @@ export interface AcquireRWLockResponse {
   ttlSeconds: bigint;
   /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
   expiresInMs: bigint;
-  /** All live holds, including the caller's. */
+  /** Live holds in the order of their grants: the first 10, and the caller's. DescribeRWLock returns all. */
   holders: LockHold[];
   /** Number of requests waiting for the lock. */
   queueLength: number;

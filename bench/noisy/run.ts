@@ -195,7 +195,7 @@ function addressesOf(basePort: number, at: number): TargetPorts {
 
 /** Gives the noisy tenant keys, versions, locks, a log and a region. */
 async function furnish(owner: Client): Promise<Pick<NoiseTarget, "logId" | "regionId">> {
-  const { keyValue, locks, logs, memory } = owner;
+  const { keyValue, locks, readWriteLocks, logs, memory } = owner;
   const each = async (count: number, work: (at: number) => Promise<unknown>): Promise<void> => {
     for (let from = 0; from < count; from += AT_ONCE) {
       await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => work(from + at)));
@@ -204,6 +204,7 @@ async function furnish(owner: Client): Promise<Pick<NoiseTarget, "logId" | "regi
   await each(KEYS, (at) => keyValue.put(NOISY, `key-${String(at).padStart(5, "0")}`, Buffer.alloc(1_024, "v")));
   await each(VERSIONS, (at) => keyValue.put(NOISY, "hot", `version ${at}`));
   await each(LOCKS, (at) => locks.create(NOISY, `lock-${at}`));
+  await readWriteLocks.create(NOISY, "rw-lock");
   const { logId } = await logs.create("events", { namespace: NOISY });
   await logs.appendBatch(logId, Array(EVENTS).fill("x".repeat(100)));
   const { regionId } = await memory.allocate(NOISY, REGION_BYTES);

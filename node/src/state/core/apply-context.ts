@@ -44,6 +44,8 @@ export class ApplyContext {
   readonly history: HistoryLedger;
   /** The stored answers of requests. */
   readonly deduplication: DeduplicationLedger;
+  /** By the ids of locks: a position before which no request waits. Only where searches begin depends on it. */
+  readonly firstWaits = new Map<number, number>();
   /** The digest of the cluster at a checkpoint, if this entry carries it. */
   leaderCheckpoint: Checkpoint | null = null;
   #row: Uint8Array = NO_ROW;

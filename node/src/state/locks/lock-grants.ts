@@ -22,7 +22,7 @@ import {
   recordChanges,
 } from "../core/index.ts";
 import { type Acquisition, changeAcquisition } from "../replay/index.ts";
-import { addHold, type Lock, removeHold, removeWait, setDelay, visitWaits, type Wait } from "./lock-rows.ts";
+import { addHold, type Lock, removeHold, removeWait, setDelay, visitNextWaits, type Wait } from "./lock-rows.ts";
 import { acquireResult, answerViewOf, type LockView } from "./lock-view.ts";
 
 const MS_PER_SECOND = 1000;
@@ -189,10 +189,13 @@ function waitsToEnd(
   lock: Lock,
 ): readonly { readonly wait: Wait; readonly refusal: CoordinationError | null }[] {
   const turns: { wait: Wait; refusal: CoordinationError | null }[] = [];
+  if (lock.exclusiveToken !== 0) {
+    return turns;
+  }
   const required = { access: "write", namespace: lock.namespace } as const;
   // The lock as it will be. The scan must not see changes, so the lock itself changes later.
   const planned = { ...lock };
-  visitWaits(context.transaction, lock, (wait) => {
+  visitNextWaits(context, lock, (wait) => {
     if (!isGrantable(context, planned, wait.mode)) {
       return false;
     }

@@ -209,17 +209,45 @@ function decodeHold(token: number, bytes: Uint8Array): Hold {
 
 // ---- Waits ----
 
+/** Locks whose first waits are known. Above it, they are found again. */
+const FIRST_WAITS_MAX = 10_000;
+
 export function readWait(reader: StateReader, lock: Lock, position: number): Wait | undefined {
   const bytes = reader.get(lockWaitRow(lock.id, position));
   return bytes === undefined ? undefined : decodeWait(position, bytes);
 }
 
-/** Calls `visit` for the waits, the oldest first, until it returns false. It must not change the state. */
-export function visitWaits(reader: StateReader, lock: Lock, visit: (wait: Wait) => boolean): void {
-  if (lock.waitingReaders + lock.waitingWriters > 0) {
+/**
+ * Calls `visit` for the waits, the oldest first, until it returns false. It must not change the state.
+ *
+ * @param from a position; no wait has a smaller one.
+ */
+export function visitWaits(reader: StateReader, lock: Lock, visit: (wait: Wait) => boolean, from = 0): void {
+  if (waitsOf(lock) > 0) {
     const end = lockWaitRow(lock.id + 1, 0);
-    reader.scan(lockWaitRow(lock.id, 0), end, ({ key, value }) => visit(decodeWait(numberAtEnd(key), value)));
+    reader.scan(lockWaitRow(lock.id, from), end, ({ key, value }) => visit(decodeWait(numberAtEnd(key), value)));
   }
+}
+
+/**
+ * The same while an entry is applied: without the rows of waits that have ended, over which a scan from the beginning
+ * would have to step. A lock that many want has thousands of them.
+ */
+export function visitNextWaits(context: ApplyContext, lock: Lock, visit: (wait: Wait) => boolean): void {
+  const { transaction, firstWaits } = context;
+  let isFirst = true;
+  const visitNext = (wait: Wait): boolean => {
+    if (isFirst) {
+      isFirst = false;
+      noteFirstWait(context, lock, wait);
+    }
+    return visit(wait);
+  };
+  visitWaits(transaction, lock, visitNext, firstWaits.get(lock.id) ?? 0);
+}
+
+function waitsOf({ waitingReaders, waitingWriters }: Lock): number {
+  return waitingReaders + waitingWriters;
 }
 
 /** Adds a wait; raises QUOTA if there is no space for it. */
@@ -229,6 +257,9 @@ export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   context.requireNamespaceQuota(lock.namespace, key.length + value.length);
   context.countDataIn(lock.namespace, key.length + value.length);
   context.transaction.put(key, value);
+  if (waitsOf(lock) === 0) {
+    noteFirstWait(context, lock, wait);
+  }
   context.countTotal("lockWaits", 1);
   addTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
   countWait(lock, wait.mode, 1);
@@ -250,6 +281,14 @@ export function removeWait(context: ApplyContext, lock: Lock, wait: Wait): void 
   context.countTotal("lockWaits", -1);
   removeTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
   countWait(lock, wait.mode, -1);
+}
+
+/** Positions grow, so no later wait comes before it. */
+function noteFirstWait({ firstWaits }: ApplyContext, lock: Lock, { position }: Wait): void {
+  if (firstWaits.size >= FIRST_WAITS_MAX) {
+    firstWaits.clear();
+  }
+  firstWaits.set(lock.id, position);
 }
 
 function countWait(lock: Lock, mode: LockMode, change: number): void {

@@ -210,4 +210,11 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     find: "holds: isShown ? holds : [...holds, hold]",
     replace: "holds: isShown ? holds : holds",
   },
+  {
+    name: "first-wait-passed-over",
+    pitfall: "S29",
+    file: "state/locks/lock-rows.ts",
+    find: "firstWaits.set(lock.id, position);",
+    replace: "firstWaits.set(lock.id, position + 1);",
+  },
 ];

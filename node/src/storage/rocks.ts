@@ -141,7 +141,7 @@ export class Rocks {
         if (onGap !== null) {
           const readMs = performance.now();
           if (isFirst && soughtMs - beganMs > this.#slowMs) {
-            onGap({ from, to: rows[0] ?? to });
+            this.#reportGap(from, to, onGap);
           }
           if (readMs - soughtMs > SLOW_READ_FACTOR * this.#slowMs) {
             this.#findGap(last === null ? from : withNul(last), finished ? to : lastKeyOf(rows), onGap);
@@ -175,22 +175,42 @@ export class Rocks {
       return;
     }
     let sinceMs = beganMs;
+    let start = from;
     const iterator = this.#guard("scan", () => this.#iterator(from, to, true, false));
     try {
-      for (let start = from; ; ) {
+      for (;;) {
         const [key] = this.#guard("scan", () => iterator._nextvSync(1)).rows;
         const nowMs = performance.now();
-        if (nowMs - sinceMs > this.#slowMs) {
-          onGap({ from: start, to: key ?? to });
+        if (nowMs - sinceMs > this.#slowMs && this.#reportGap(start, to, onGap)) {
           return;
         }
         if (key === undefined) {
-          this.#findsFromMs = nowMs + FIND_PAUSE_FACTOR * (nowMs - beganMs);
-          return;
+          break;
         }
         start = withNul(key);
         sinceMs = nowMs;
       }
+    } finally {
+      this.#close(iterator);
+    }
+    const nowMs = performance.now();
+    this.#findsFromMs = nowMs + FIND_PAUSE_FACTOR * (nowMs - beganMs);
+  }
+
+  /**
+   * Reports the range before the first row if it takes long a second time: the first time may have been an interruption,
+   * or a read of the disk.
+   */
+  #reportGap(from: Uint8Array, to: Uint8Array, onGap: (gap: KeyRange) => void): boolean {
+    const beganMs = performance.now();
+    const iterator = this.#guard("scan", () => this.#iterator(from, to, true, false));
+    try {
+      const [key] = this.#guard("scan", () => iterator._nextvSync(1)).rows;
+      const isSlow = performance.now() - beganMs > this.#slowMs;
+      if (isSlow) {
+        onGap({ from, to: key ?? to });
+      }
+      return isSlow;
     } finally {
       this.#close(iterator);
     }

@@ -5,16 +5,8 @@ import fc from "fast-check";
 import { itNoticesDamage, OWNER, requestOf } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES } from "../raft/index.ts";
-import {
-  type ClientOperation,
-  type ClusterOperation,
-  COMMAND_BYTES_MAX,
-  type Command,
-  decodeCommand,
-  encodeCommand,
-  encodeRequest,
-  isGrowing,
-} from "./command.ts";
+import { COMMAND_BYTES_MAX, type Command, decodeCommand, encodeCommand, encodeRequest, isGrowing } from "./command.ts";
+import type { ClientOperation, ClusterOperation } from "./operations.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
 const namespace = fc.oneof(text, fc.constantFrom("default", "__proto__", "constructor"));

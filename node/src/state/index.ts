@@ -1,5 +1,4 @@
 export {
-  type Access,
   type AccountPage,
   ALL_NAMESPACES,
   addressInAnyCase,
@@ -13,9 +12,7 @@ export {
   listUsers,
   managedUsers,
   mayManage,
-  NO_USAGE,
   type ReportedUse,
-  type RequiredAccess,
   type ResetOwner,
   readApiKey,
   readApiKeyByPrefix,
@@ -33,7 +30,6 @@ export {
   sumOf,
   TOKEN_LIFETIME_MS_MAX,
   type UsageBucket,
-  type UsageCounts,
   userNotFound,
   writeUser,
 } from "./accounts/index.ts";
@@ -61,23 +57,18 @@ export {
   type UpdateMember,
 } from "./cluster/index.ts";
 export {
-  type CheckDigest,
   type ClientCommand,
-  type ClientOperation,
   type ClientRequest,
-  type ClusterOperation,
   COMMAND_BYTES_MAX,
-  COMMAND_KINDS,
   type Command,
   decodeCommand,
   encodeCommand,
   encodeRequest,
   type HttpCommand,
-  type HttpOperation,
   isGrowing,
-  type SetClusterVersion,
 } from "./command.ts";
 export {
+  type Access,
   type AcquireLockResult,
   type ApiKey,
   type AppendEventsResult,
@@ -89,6 +80,7 @@ export {
   CLUSTER_VERSION,
   CLUSTER_VERSIONS,
   type ClaimSlotResult,
+  type ClientOperationKind,
   type Cluster,
   type ClusterMember,
   COUNTED_QUOTAS,
@@ -145,6 +137,7 @@ export {
   type NamespacePage,
   type NamespaceSelection,
   type NamespaceUsage,
+  NO_USAGE,
   namespaceFull,
   namespaceLimitsOf,
   namespaceWatchesMaxOf,
@@ -158,6 +151,7 @@ export {
   type Reconfigure,
   type Replayed,
   type RequestIdentity,
+  type RequiredAccess,
   type ResetOwnerResult,
   type Result,
   type RevisionChanges,
@@ -187,6 +181,7 @@ export {
   settingOf,
   Transaction,
   UnknownVersion,
+  type UsageCounts,
   type UsageLevels,
   type User,
   type UserStatus,
@@ -205,7 +200,6 @@ export {
   hasDueRetention,
   type LogEvent,
   type LogGuard,
-  type LogOperation,
   type LogPage,
   type LogSelection,
   listLogs,
@@ -215,7 +209,10 @@ export {
   readEvents,
   sequencesOf,
 } from "./event-logs/index.ts";
+export { type CheckDigest, createNamespaceOperation, type SetClusterVersion } from "./general-operations.ts";
 export {
+  compareAndSwapOperation,
+  deleteKeyOperation,
   expiredKeys,
   getKey,
   type KeyPage,
@@ -223,14 +220,18 @@ export {
   listKeys,
   listKeyVersions,
   type PageBounds,
+  putKeyOperation,
 } from "./keys/index.ts";
 export {
   type AcquireLock,
+  acquireLockOperation,
   type CancelAcquisition,
   type CreateLock,
   checkGuard,
+  createLockOperation,
   describeLock,
   dueLockTimers,
+  forceReleaseLockOperation,
   type Guard,
   type ListedLock,
   type Lock,
@@ -240,12 +241,30 @@ export {
   listLocks,
   listLockWaits,
   type ReleaseLock,
+  releaseLockOperation,
   visitWaits,
   type Wait,
 } from "./locks/index.ts";
-export { type Divergence, isLongEntry, requiredAccessOf, StateMachine } from "./machine.ts";
-export { describeMemory, hasErasures, listMemory, type MemoryRegion, readMemory } from "./memory/index.ts";
-export { extraRowsOf } from "./operation-rows.ts";
+export { type Divergence, isLongEntry, StateMachine } from "./machine.ts";
+export {
+  allocateMemoryOperation,
+  describeMemory,
+  freeMemoryOperation,
+  hasErasures,
+  listMemory,
+  type MemoryRegion,
+  readMemory,
+  resizeMemoryOperation,
+  writeMemoryOperation,
+} from "./memory/index.ts";
+export {
+  type ClientOperation,
+  type ClusterOperation,
+  COMMAND_KINDS,
+  extraRowsOf,
+  type HttpOperation,
+  requiredAccessOf,
+} from "./operations.ts";
 export { hasExpiredAnswers } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";
 export { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";

@@ -8,55 +8,22 @@
 
 import { InvariantViolation, invariant } from "../primitives/index.ts";
 import { ENTRY_HEADER_BYTES, EntryType, entryIndex, entryPayload, entryTerm, entryType } from "../raft/index.ts";
+import { refusalOf, UsageLedger } from "./accounts/index.ts";
 import {
-  applyCreateApiKey,
-  applyCreateUser,
-  applyDeleteUser,
-  applyDropSigningKeys,
-  applyPruneUsage,
-  applyResetOwner,
-  applyRevokeApiKey,
-  applyRotateSigningKey,
-  applyUpdateUser,
-  applyVerifyUser,
-  isOwnPassword,
-  NO_USAGE,
-  noteApiKeyUse,
-  type ReportedUse,
-  type RequiredAccess,
-  refusalOf,
-  UsageLedger,
-} from "./accounts/index.ts";
-import {
-  applyClaimSlot,
   applyFounding,
   applyLeave,
   applyMembership,
   applySuccession,
-  applyUpdateMember,
   decodeFounding,
   decodeMembershipEntry,
   decodeSuccession,
   isSuccession,
   type MembershipEntry,
 } from "./cluster/index.ts";
-import {
-  type ClientCommand,
-  type ClientOperation,
-  type ClusterOperation,
-  decodeAppend,
-  decodeCommand,
-  type HttpCommand,
-  type HttpOperation,
-  isAppend,
-} from "./command.ts";
+import { type ClientCommand, decodeAppend, decodeCommand, type HttpCommand, isAppend } from "./command.ts";
 import {
   ApplyContext,
   allAtOnce,
-  applyCompactHistory,
-  applyPutSettings,
-  applySetClusterVersion,
-  applyTrimHistory,
   type Checkpoint,
   Checkpoints,
   CoordinationError,
@@ -75,7 +42,7 @@ import {
   type Progress,
   type Reconfigure,
   type RequestIdentity,
-  readNamespace,
+  type Result,
   readProgress,
   type StateLimits,
   type StateStore,
@@ -84,35 +51,17 @@ import {
   Transaction,
   unsetLimits,
   type WatchedChange,
-  writeNamespace,
 } from "./core/index.ts";
+import { applyAppendEvents } from "./event-logs/index.ts";
 import {
-  applyAppendEvents,
-  applyApplyRetention,
-  applyCreateLog,
-  applyDeleteLog,
-  applyEraseLogs,
-  applyPruneEventKeys,
-  applyUpdateLogSettings,
-} from "./event-logs/index.ts";
-import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys/index.ts";
-import {
-  type AcquireLock,
-  applyAcquireLock,
-  applyCancelAcquisition,
-  applyCreateLock,
-  applyExpireLocks,
-  applyForceReleaseLock,
-  applyReleaseLock,
-} from "./locks/index.ts";
-import {
-  applyAllocateMemory,
-  applyEraseMemory,
-  applyFreeMemory,
-  applyResizeMemory,
-  applyWriteMemory,
-} from "./memory/index.ts";
-import { usageOf } from "./operation-usage.ts";
+  ANSWERS,
+  type ClientKind,
+  type ClusterOperation,
+  type HttpOperation,
+  kindOf,
+  requiredAccessOf,
+  usageOf,
+} from "./operations.ts";
 import { answerSlot, storeAnswer, storedOutcomeAt } from "./replay/index.ts";
 
 /** This member's state differs from that of the cluster. */
@@ -165,8 +114,13 @@ export class StateMachine {
     this.#accounts = new NamespaceAccounts(this.#transaction, (namespace) => {
       return namespaceLimitsOf(this.#transaction, namespace, unset);
     });
-    const ledgers = { accounts: this.#accounts, history: this.#history, deduplication: this.#deduplication };
-    this.#context = new ApplyContext(this.#transaction, limits, ledgers, this.#committed);
+    const ledgers = {
+      accounts: this.#accounts,
+      history: this.#history,
+      deduplication: this.#deduplication,
+      usage: this.#usage,
+    };
+    this.#context = new ApplyContext(this.#transaction, limits, ledgers, ANSWERS, this.#committed);
   }
 
   /** Progress of the state as of the last commit. */
@@ -180,7 +134,7 @@ export class StateMachine {
    */
   apply(row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
     this.#begin(row);
-    const outcome = applyEntry(this.#context, row, reconfigure, this.#usage);
+    const outcome = applyEntry(this.#context, row, reconfigure);
     this.#finish();
     return outcome;
   }
@@ -193,7 +147,7 @@ export class StateMachine {
   *applyInSteps(row: Uint8Array): Steps<Outcome> {
     this.#begin(row);
     this.#isWithinEntry = true;
-    const outcome = yield* applyAppendInSteps(this.#context, entryPayload(row), this.#usage);
+    const outcome = yield* applyAppendInSteps(this.#context, entryPayload(row));
     this.#isWithinEntry = false;
     this.#finish();
     return outcome;
@@ -278,19 +232,7 @@ export function isLongEntry(row: Uint8Array, bytesMin: number): boolean {
   return row.length >= bytesMin && entryType(row) === EntryType.Command && isAppend(entryPayload(row));
 }
 
-/** The access level and namespace that an operation needs. */
-export function requiredAccessOf(operation: ClientOperation): RequiredAccess {
-  const isForAdmins = operation.kind === "create-namespace" || operation.kind === "force-release-lock";
-  const access = isForAdmins ? "admin" : "write";
-  return { access, namespace: operation.namespace };
-}
-
-function applyEntry(
-  context: ApplyContext,
-  row: Uint8Array,
-  reconfigure: Reconfigure,
-  usage: UsageLedger,
-): Outcome | null {
+function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
   const type = entryType(row);
   switch (type) {
     case EntryType.Empty:
@@ -307,9 +249,9 @@ function applyEntry(
     case EntryType.Command: {
       const command = decodeCommand(row, ENTRY_HEADER_BYTES);
       if (command.principal === null) {
-        return applyClusterOperation(context, command.operation, usage);
+        return applyClusterOperation(context, command.operation);
       }
-      return applyCounted(context, command, usage);
+      return applyCounted(context, command);
     }
     default:
       throw new InvariantViolation("entries have a known type", String(type));
@@ -326,19 +268,19 @@ function applyBootstrap(context: ApplyContext, payload: Uint8Array, reconfigure:
 }
 
 /** Counts a command, unless its caller lacks the rights or it is a retry that gets its stored answer. */
-function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand, usage: UsageLedger): Outcome {
+function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand): Outcome {
   const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
-  countUse(context, command, outcome, usage);
+  countUse(context, command, outcome);
   return outcome;
 }
 
 /** The same for an append, which may pause. */
-function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array, usage: UsageLedger): Steps<Outcome> {
+function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome> {
   const { principal, operation } = yield* decodeAppend(payload);
   const refusal = httpRefusalOf(context, principal, operation);
-  const answer = refusal ?? (yield* refusableInSteps(applyAppendEvents(context, principal, operation)));
+  const answer = refusal ?? (yield* refusableInSteps(applyAppendEvents(context, operation, principal)));
   const outcome = httpOutcome(answer);
-  countUse(context, { principal, operation }, outcome, usage);
+  countUse(context, { principal, operation }, outcome);
   return outcome;
 }
 
@@ -346,26 +288,15 @@ function countUse(
   context: ApplyContext,
   { principal, operation }: Pick<ClientCommand | HttpCommand, "principal" | "operation">,
   { answer, replayed }: Outcome,
-  usage: UsageLedger,
 ): void {
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
   if (replayed === "no" && !isStranger) {
-    usage.count(context.transaction, principal, usageOf(operation, answer), context);
+    context.usage.count(context.transaction, principal, usageOf(operation, answer), context);
   }
 }
 
 /** Codes of refusals for lack of rights. */
 const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"]);
-
-/** Counts the calls that a member answered without an entry, and records which API keys were used. */
-function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
-  for (const { principal, ...counts } of uses) {
-    if (counts.requests > 0) {
-      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, context);
-    }
-    noteApiKeyUse(context, principal.apiKeyId);
-  }
-}
 
 /** Authorisation first, then the stored answer, then the operation: a revoked caller gets no information (S13). */
 function applyClientCommand(context: ApplyContext, command: ClientCommand): Outcome {
@@ -374,16 +305,16 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   if (refusal !== null) {
     return { answer: refusal, replayed: "no" };
   }
-  if (operation.kind === "acquire-lock") {
-    // A retry of it has no stored answer but continues where the request is.
-    return applyAcquireLock(context, { principal, request, operation });
+  const kind = kindOf(operation);
+  if (kind.applyRequest !== null) {
+    return kind.applyRequest(context, command);
   }
   const slot = answerSlot(context, principal.subject, request);
-  const replayed = storedOutcomeAt(slot, request);
+  const replayed = storedOutcomeAt(context, slot, request);
   if (replayed !== null) {
     return replayed;
   }
-  const answer = answerTo(context, principal, operation);
+  const answer = answerTo(context, kind, command);
   storeAnswer(context, slot, request, answer);
   return { answer, replayed: "no" };
 }
@@ -391,11 +322,11 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
 /** The result of the operation, or its refusal. */
 function answerTo(
   context: ApplyContext,
-  principal: Principal,
-  operation: Exclude<ClientOperation, AcquireLock>,
+  { apply }: ClientKind,
+  { principal, operation }: ClientCommand,
 ): StoredResult | CoordinationError {
   try {
-    return applyOperation(context, principal, operation);
+    return apply(context, operation, principal);
   } catch (error) {
     return refusalIn(error);
   }
@@ -404,7 +335,11 @@ function answerTo(
 /** Authorisation first here as well. No answer is stored under a request id. */
 function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
   const refusal = httpRefusalOf(context, principal, operation);
-  return httpOutcome(refusal ?? refusable(() => applyHttpOperation(context, principal, operation)));
+  return httpOutcome(refusal ?? refusable(() => resultOf(kindOf(operation).apply(context, operation, principal))));
+}
+
+function resultOf(applied: HttpResult | Steps<HttpResult>): HttpResult {
+  return "kind" in applied ? applied : allAtOnce(applied);
 }
 
 /** Why the principal may not run the operation; null if they may. */
@@ -413,7 +348,7 @@ function httpRefusalOf(
   principal: Principal,
   operation: HttpOperation,
 ): CoordinationError | null {
-  for (const required of requiredAccessesOf(principal, operation)) {
+  for (const required of kindOf(operation).accesses(operation, principal)) {
     const refusal = refusalOf(context.transaction, principal, required, context.wallMs);
     if (refusal !== null) {
       return refusal;
@@ -428,106 +363,44 @@ function httpOutcome(answer: HttpResult | CoordinationError): Outcome {
   return { answer, replayed: isReplay ? "yes" : "no" };
 }
 
-/** What the operation needs: an access level and the namespaces that it names; null = only a valid principal. */
-function requiredAccessesOf(principal: Principal, operation: HttpOperation): readonly (RequiredAccess | null)[] {
-  switch (operation.kind) {
-    case "create-log":
-      return [{ access: "write", namespace: operation.namespace }];
-    case "append-events": {
-      const { guard } = operation;
-      const write = { access: "write", namespace: null } as const;
-      return guard === undefined ? [write] : [write, { access: "write", namespace: guard.namespace }];
-    }
-    case "create-api-key":
-    case "update-log-settings":
-    case "delete-log":
-      return [{ access: "write", namespace: null }];
-    case "revoke-api-key":
-      return [null];
-    case "update-user":
-      return [isOwnPassword(principal, operation) ? null : { access: "admin", namespace: null }];
-    default:
-      return [{ access: "admin", namespace: null }];
-  }
-}
-
-function applyHttpOperation(context: ApplyContext, principal: Principal, operation: HttpOperation): HttpResult {
-  switch (operation.kind) {
-    case "create-api-key":
-      return applyCreateApiKey(context, principal, operation);
-    case "revoke-api-key":
-      return applyRevokeApiKey(context, principal, operation);
-    case "create-user":
-      return applyCreateUser(context, principal, operation);
-    case "update-user":
-      return applyUpdateUser(context, principal, operation);
-    case "delete-user":
-      return applyDeleteUser(context, principal, operation);
-    case "create-log":
-      return applyCreateLog(context, principal, operation);
-    case "update-log-settings":
-      return applyUpdateLogSettings(context, principal, operation);
-    case "delete-log":
-      return applyDeleteLog(context, principal, operation);
-    case "append-events":
-      return allAtOnce(applyAppendEvents(context, principal, operation));
-  }
-}
-
 function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
   return answerOnce(context, entry.subject, entry.request, () => applyMembership(context, entry, reconfigure));
 }
 
-/** Administrators have no record that could be revoked, but their retries still get the stored answer. */
+/**
+ * Applies a request once. A retry gets the stored answer: those of administrators too, who have no record that could be
+ * revoked.
+ */
 function answerOnce(
   context: ApplyContext,
   subject: string,
   request: RequestIdentity | null,
-  apply: () => StoredResult,
+  apply: () => Result,
 ): Outcome {
   if (request === null) {
     return { answer: refusable(apply), replayed: "no" };
   }
   const slot = answerSlot(context, subject, request);
-  const replayed = storedOutcomeAt(slot, request);
+  const replayed = storedOutcomeAt(context, slot, request);
   if (replayed !== null) {
     return replayed;
   }
-  const answer = refusable(apply);
+  const answer = refusable(apply) as StoredResult | CoordinationError;
   storeAnswer(context, slot, request, answer);
   return { answer, replayed: "no" };
 }
 
-function applyOperation(
-  context: ApplyContext,
-  principal: Principal,
-  operation: Exclude<ClientOperation, AcquireLock>,
-): StoredResult {
-  switch (operation.kind) {
-    case "create-namespace":
-      return applyCreateNamespace(context, operation.namespace);
-    case "put-key":
-      return applyPutKey(context, operation);
-    case "delete-key":
-      return applyDeleteKey(context, operation);
-    case "compare-and-swap":
-      return applyCompareAndSwap(context, operation);
-    case "create-lock":
-      return applyCreateLock(context, operation);
-    case "release-lock":
-      return applyReleaseLock(context, principal, operation);
-    case "force-release-lock":
-      return applyForceReleaseLock(context, operation);
-    case "allocate-memory":
-      return applyAllocateMemory(context, operation);
-    case "resize-memory":
-      return applyResizeMemory(context, operation);
-    case "free-memory":
-      return applyFreeMemory(context, operation);
-    case "write-memory":
-      return applyWriteMemory(context, operation);
+function applyClusterOperation(context: ApplyContext, operation: ClusterOperation): Outcome | null {
+  const { apply, isAnswered } = kindOf(operation);
+  if (!isAnswered) {
+    apply(context, operation);
+    return null;
   }
+  const { subject, request } = "request" in operation ? operation : NO_REQUEST;
+  return answerOnce(context, subject, request, () => apply(context, operation) as Result);
 }
+
+const NO_REQUEST = { subject: "", request: null } as const;
 
 /** The result, or the refusal that was raised: refusals of apply are answers. */
 function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
@@ -553,80 +426,4 @@ function refusalIn(error: unknown): CoordinationError {
     return error;
   }
   throw error;
-}
-
-function applyClusterOperation(context: ApplyContext, operation: ClusterOperation, usage: UsageLedger): Outcome | null {
-  switch (operation.kind) {
-    case "expire-keys":
-      applyExpireKeys(context, operation);
-      return null;
-    case "drop-replays":
-      context.deduplication.dropEnded(context, context.tickMs);
-      return null;
-    case "erase-memory":
-      applyEraseMemory(context, operation.rowsMax);
-      return null;
-    case "prune-duplicates":
-      applyPruneEventKeys(context, operation.countMax);
-      return null;
-    case "apply-retention":
-      applyApplyRetention(context, operation.rowsMax);
-      return null;
-    case "erase-logs":
-      applyEraseLogs(context, operation.rowsMax);
-      return null;
-    case "trim-history":
-      applyTrimHistory(context, operation);
-      return null;
-    case "compact-history":
-      return answerOnce(context, operation.subject, operation.request, () => applyCompactHistory(context, operation));
-    case "tick":
-      return null;
-    case "check-digest":
-      context.leaderCheckpoint = operation;
-      return null;
-    case "set-cluster-version":
-      applySetClusterVersion(context.transaction, operation.version);
-      return null;
-    case "claim-slot":
-      return { answer: applyClaimSlot(context, operation), replayed: "no" };
-    case "update-member":
-      applyUpdateMember(context, operation);
-      return null;
-    case "expire-locks":
-      applyExpireLocks(context, operation);
-      return null;
-    case "cancel-acquisition":
-      applyCancelAcquisition(context, operation);
-      return null;
-    case "verify-user":
-      return { answer: refusable(() => applyVerifyUser(context, operation)), replayed: "no" };
-    case "put-settings":
-      return answerOnce(context, operation.subject, operation.request, () => applyPutSettings(context, operation));
-    case "rotate-signing-key":
-      return answerOnce(context, operation.subject, operation.request, () => applyRotateSigningKey(context, operation));
-    case "reset-owner":
-      return answerOnce(context, operation.subject, operation.request, () => applyResetOwner(context, operation));
-    case "drop-signing-keys":
-      applyDropSigningKeys(context);
-      return null;
-    case "report-use":
-      applyReportUse(context, operation.uses, usage);
-      return null;
-    case "prune-usage":
-      usage.flush(context.transaction);
-      applyPruneUsage(context.transaction, context.wallMs, operation);
-      return null;
-  }
-}
-
-function applyCreateNamespace(context: ApplyContext, namespace: string): StoredResult {
-  if (readNamespace(context.transaction, namespace) !== undefined) {
-    throw new CoordinationError("NAMESPACE_EXISTS", `namespace "${namespace}" exists already`);
-  }
-  context.requireQuota(namespace.length);
-  context.countData(namespace.length);
-  const revision = context.nextRevision();
-  writeNamespace(context.transaction, namespace, { createdAtMs: context.wallMs, createRevision: revision });
-  return { kind: "create-namespace", createdAtMs: context.wallMs, revision };
 }

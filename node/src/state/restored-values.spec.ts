@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { AppliedLog, requestOf } from "../../test/index.ts";
-import type { ClientOperation } from "./command.ts";
 import { DEFAULT_STATE_LIMITS, type Outcome } from "./core/index.ts";
+import type { ClientOperation } from "./operations.ts";
 import { restoreValues } from "./restored-values.ts";
 
 const KEY = { namespace: "default", key: Buffer.from("k") };

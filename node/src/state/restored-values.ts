@@ -5,7 +5,6 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import type { ClientOperation } from "./command.ts";
 import {
   type CompareAndSwapResult,
   type KeyChange,
@@ -15,6 +14,7 @@ import {
   scanHistory,
 } from "./core/index.ts";
 import { type CompareAndSwap, readKey } from "./keys/index.ts";
+import type { ClientOperation } from "./operations.ts";
 
 /** The outcome of a replay with the missing values that can be found; else the same outcome. */
 export function restoreValues(reader: StateReader, operation: ClientOperation, outcome: Outcome): Outcome {

@@ -6,6 +6,7 @@
 import type { ProposalOrigin } from "../raft/index.ts";
 import type { Outcome, Principal, RequestIdentity, StateReader } from "./core/index.ts";
 import { acquireResult, describeLock, lockLost, superseded } from "./locks/index.ts";
+import { ANSWERS } from "./operations.ts";
 import { type Acquisition, findStoredRequest, isSameAttempt } from "./replay/index.ts";
 
 /** The point in time of the look-up. */
@@ -27,7 +28,7 @@ export function storedOutcome(
   request: RequestIdentity,
   at: ReadContext,
 ): Outcome | null {
-  const found = findStoredRequest(reader, subject, request, at.sinceMs);
+  const found = findStoredRequest(ANSWERS, reader, subject, request, at.sinceMs);
   if (found === null) {
     return null;
   }
@@ -43,7 +44,7 @@ export function acquisitionOutcome(
   { principal, request, attempt }: { principal: Principal; request: RequestIdentity; attempt: ProposalOrigin },
   at: ReadContext,
 ): Outcome | null {
-  const found = findStoredRequest(reader, principal.subject, request, at.sinceMs);
+  const found = findStoredRequest(ANSWERS, reader, principal.subject, request, at.sinceMs);
   if (found === null || "outcome" in found) {
     return found === null ? null : found.outcome;
   }

@@ -4,7 +4,7 @@ import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Turns } from "../../collections/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { CoordinationError, type Replayed, type RequiredAccess } from "../../state/index.ts";
+import { CoordinationError, createNamespaceOperation, type Replayed, type RequiredAccess } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
 import type { HostReplica } from "./host.ts";
@@ -43,7 +43,8 @@ describe("executor", () => {
   function create(executor: Executor, asked: Call, response: () => unknown = () => "created"): Promise<unknown> {
     return new Promise((resolve) => {
       const reply = (answer: unknown, replayed: Replayed) => resolve([answer, replayed]);
-      executor.mutate(asked, NEED, () => ({ kind: "create-namespace", namespace: "prod" }), response, reply);
+      const operation = () => ({ kind: "create-namespace", namespace: "prod" }) as const;
+      executor.mutate(asked, createNamespaceOperation, "prod", operation, response, reply);
     });
   }
 

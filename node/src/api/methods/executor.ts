@@ -15,6 +15,7 @@ import {
   type AcquireLock,
   type AcquireLockResult,
   type ClientOperation,
+  type ClientOperationKind,
   CoordinationError,
   type HttpOperation,
   type Outcome,
@@ -28,8 +29,7 @@ import { attempt, toError } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { HostReplica } from "./host.ts";
 
-/** The operation and the result of one kind. */
-type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
+/** The operation by HTTP and the result of one kind. */
 type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
@@ -88,16 +88,18 @@ export class Executor {
   /**
    * Executes a mutation once, even if the client sends it several times with the same request id.
    *
+   * @param kind of the operation, which says what access it needs in its namespace.
    * @param operation makes the operation from the request; throws if a field is bad.
    * @param response makes the response from the result. `tickMs` is the cluster tick from which remaining times count.
    *   `isWhole` is false for a replay whose values of keys are no longer stored.
    * @param onProposed gets the function to call when the client no longer waits.
    */
-  mutate<Kind extends ClientOperation["kind"], Response>(
+  mutate<Asked extends ClientOperation, Response>(
     call: Call,
-    need: RequiredAccess,
-    operation: () => OperationOf<Kind>,
-    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+    { access }: ClientOperationKind<Asked>,
+    namespace: string,
+    operation: () => Asked,
+    response: (result: ResultOf<Asked["kind"]>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
@@ -107,7 +109,8 @@ export class Executor {
       request: { requestId: call.requestId() },
     });
     // The cast is sound: in a command only the operation has a kind.
-    this.#execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
+    const made = command as () => CommandOf<Asked["kind"]>;
+    this.#execute(call, { access, namespace }, made, response, reply, onProposed);
   }
 
   /**
@@ -164,12 +167,13 @@ export class Executor {
    */
   acquire<Response>(
     call: CancellableCall,
-    need: RequiredAccess,
+    kind: ClientOperationKind<AcquireLock>,
+    namespace: string,
     operation: () => AcquireLock,
     response: (result: AcquireLockResult) => Response,
     reply: Reply<Response>,
   ): void {
-    this.mutate(call, need, operation, response, reply, (abandon) => call.onGone(abandon));
+    this.mutate(call, kind, namespace, operation, response, reply, (abandon) => call.onGone(abandon));
   }
 
   /**

@@ -21,7 +21,17 @@ import type {
   PutKeyResponse,
 } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
-import { decodeText, getKey, listKeys, type StateReader, type StoredKey } from "../../state/index.ts";
+import {
+  compareAndSwapOperation,
+  createNamespaceOperation,
+  decodeText,
+  deleteKeyOperation,
+  getKey,
+  listKeys,
+  putKeyOperation,
+  type StateReader,
+  type StoredKey,
+} from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import {
@@ -61,7 +71,8 @@ export class KeyValueMethods {
   createNamespace(call: Call, request: CreateNamespaceRequest, reply: Reply<CreateNamespaceResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "admin", namespace: request.namespace },
+      createNamespaceOperation,
+      request.namespace,
       () => ({ kind: "create-namespace", namespace: namespaceField(request.namespace) }),
       (result) => ({
         namespace: request.namespace,
@@ -96,8 +107,9 @@ export class KeyValueMethods {
   putKey(call: Call, request: PutKeyRequest, reply: Reply<PutKeyResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
-      () => putKeyOperation(request),
+      putKeyOperation,
+      request.namespace,
+      () => putKeyOf(request),
       (result, tickMs, isWhole) => ({
         modRevision: BigInt(result.modRevision),
         created: result.created,
@@ -112,8 +124,9 @@ export class KeyValueMethods {
   deleteKey(call: Call, request: DeleteKeyRequest, reply: Reply<DeleteKeyResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
-      () => deleteKeyOperation(request),
+      deleteKeyOperation,
+      request.namespace,
+      () => deleteKeyOf(request),
       (result, tickMs, isWhole) => ({
         deleted: true,
         previous: result.previous === null ? undefined : keyValue(result.previous, tickMs),
@@ -127,8 +140,9 @@ export class KeyValueMethods {
   compareAndSwap(call: Call, request: CompareAndSwapRequest, reply: Reply<CompareAndSwapResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
-      () => compareAndSwapOperation(request),
+      compareAndSwapOperation,
+      request.namespace,
+      () => compareAndSwapOf(request),
       (result, _tickMs, isWhole) => ({
         success: result.success,
         currentExists: result.currentExists,
@@ -161,7 +175,7 @@ function keyQuery(request: GetKeyRequest): KeyQuery {
   };
 }
 
-function putKeyOperation(request: PutKeyRequest) {
+function putKeyOf(request: PutKeyRequest) {
   return {
     kind: "put-key" as const,
     namespace: namespaceField(request.namespace),
@@ -174,7 +188,7 @@ function putKeyOperation(request: PutKeyRequest) {
   };
 }
 
-function deleteKeyOperation(request: DeleteKeyRequest) {
+function deleteKeyOf(request: DeleteKeyRequest) {
   return {
     kind: "delete-key" as const,
     namespace: namespaceField(request.namespace),
@@ -185,7 +199,7 @@ function deleteKeyOperation(request: DeleteKeyRequest) {
   };
 }
 
-function compareAndSwapOperation(request: CompareAndSwapRequest) {
+function compareAndSwapOf(request: CompareAndSwapRequest) {
   const { expectedValue } = request;
   return {
     kind: "compare-and-swap" as const,

@@ -31,10 +31,14 @@ import {
 import {
   type AcquireLock,
   type AcquireLockResult,
+  acquireLockOperation,
+  createLockOperation,
   describeLock,
+  forceReleaseLockOperation,
   type LockMode,
   type LockName,
   type LockView,
+  releaseLockOperation,
 } from "../../state/index.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
@@ -116,7 +120,8 @@ export class LockMethods {
   acquireLock(call: CancellableCall, request: AcquireLockRequest, reply: Reply<AcquireLockResponse>): void {
     this.#executor.acquire(
       call,
-      { access: "write", namespace: request.namespace },
+      acquireLockOperation,
+      request.namespace,
       () => acquireOperation(request, "exclusive"),
       (result) => ({
         ...acquired(result),
@@ -129,7 +134,8 @@ export class LockMethods {
   acquireRWLock(call: CancellableCall, request: AcquireRWLockRequest, reply: Reply<AcquireRWLockResponse>): void {
     this.#executor.acquire(
       call,
-      { access: "write", namespace: request.namespace },
+      acquireLockOperation,
+      request.namespace,
       () => acquireOperation(request, modeField(request.mode)),
       (result) => ({
         ...acquired(result),
@@ -151,7 +157,8 @@ export class LockMethods {
   forceReleaseLock(call: Call, request: ForceReleaseLockRequest, reply: Reply<ForceReleaseLockResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "admin", namespace: request.namespace },
+      forceReleaseLockOperation,
+      request.namespace,
       () => ({
         kind: "force-release-lock",
         ...lockName(request, request.rw),
@@ -175,7 +182,8 @@ export class LockMethods {
   ): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
+      createLockOperation,
+      request.namespace,
       () => ({
         kind: "create-lock",
         ...lockName(request, rw),
@@ -217,7 +225,8 @@ export class LockMethods {
   ): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
+      releaseLockOperation,
+      request.namespace,
       () => ({
         kind: "release-lock",
         ...lockName(request, rw),

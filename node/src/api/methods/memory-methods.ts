@@ -23,7 +23,17 @@ import type {
   WriteMemoryResponse,
 } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
-import { describeMemory, listMemory, type MemoryRegion, readMemory, type StateReader } from "../../state/index.ts";
+import {
+  allocateMemoryOperation,
+  describeMemory,
+  freeMemoryOperation,
+  listMemory,
+  type MemoryRegion,
+  readMemory,
+  resizeMemoryOperation,
+  type StateReader,
+  writeMemoryOperation,
+} from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import { consistencyField, guardField, labelField, namespaceField, pageSizeField } from "./field-rules.ts";
@@ -67,7 +77,8 @@ export class MemoryMethods {
   allocateMemory(call: Call, request: AllocateMemoryRequest, reply: Reply<AllocateMemoryResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
+      allocateMemoryOperation,
+      request.namespace,
       () => ({
         kind: "allocate-memory",
         namespace: namespaceField(request.namespace),
@@ -101,7 +112,8 @@ export class MemoryMethods {
   resizeMemory(call: Call, request: ResizeMemoryRequest, reply: Reply<ResizeMemoryResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
+      resizeMemoryOperation,
+      request.namespace,
       () => ({ kind: "resize-memory", ...mutationFields(request), sizeBytes: sizeField(request.sizeBytes) }),
       (result) => ({
         sizeBytes: BigInt(result.sizeBytes),
@@ -116,7 +128,8 @@ export class MemoryMethods {
   freeMemory(call: Call, request: FreeMemoryRequest, reply: Reply<FreeMemoryResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
+      freeMemoryOperation,
+      request.namespace,
       () => ({ kind: "free-memory", ...mutationFields(request) }),
       (result) => ({ freed: true, revision: BigInt(result.revision) }),
       reply,
@@ -126,7 +139,8 @@ export class MemoryMethods {
   writeMemory(call: Call, request: WriteMemoryRequest, reply: Reply<WriteMemoryResponse>): void {
     this.#executor.mutate(
       call,
-      { access: "write", namespace: request.namespace },
+      writeMemoryOperation,
+      request.namespace,
       () => ({
         kind: "write-memory",
         ...mutationFields(request),

@@ -1,8 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { createApiKey, createUser, itNoticesDamage, requestOf, updateUser } from "../../../test/index.ts";
-import { type Command, decodeCommand, encodeCommand, isGrowing } from "../index.ts";
-import type { AccountClusterOperation, AccountOperation } from "./account-commands.ts";
+import {
+  type ClusterOperation,
+  type Command,
+  decodeCommand,
+  encodeCommand,
+  type HttpOperation,
+  isGrowing,
+} from "../index.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
@@ -11,7 +17,7 @@ const role = fc.constantFrom("viewer" as const, "member" as const, "admin" as co
 const namespaces = fc.array(fc.oneof(text, fc.constantFrom("*", "__proto__")), { maxLength: 3 });
 const request = fc.option(fc.record({ requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }), payloadHash: hash }));
 
-const operation: fc.Arbitrary<AccountOperation> = fc.oneof(
+const operation: fc.Arbitrary<HttpOperation> = fc.oneof(
   fc.record({
     kind: fc.constant("create-api-key" as const),
     apiKeyId: text,
@@ -42,7 +48,7 @@ const operation: fc.Arbitrary<AccountOperation> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("delete-user" as const), userId: text }),
 );
-const clusterOperation: fc.Arbitrary<AccountClusterOperation> = fc.oneof(
+const clusterOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({ kind: fc.constant("verify-user" as const), userId: text, tokenSha256: hash, passwordHash: text }),
   fc.record({
     kind: fc.constant("put-settings" as const),
@@ -88,11 +94,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 
 const OWNED = { subject: "u", apiKeyId: "k" };
 
-function byUser(each: AccountOperation): Command {
+function byUser(each: HttpOperation): Command {
   return { principal: OWNED, request: null, operation: each };
 }
 
-function byCluster(each: AccountClusterOperation): Command {
+function byCluster(each: ClusterOperation): Command {
   return { principal: null, request: null, operation: each };
 }
 

@@ -9,8 +9,12 @@ import {
   type ApplyContext,
   CoordinationError,
   type CreateApiKeyResult,
+  count,
+  fixedBytes,
+  httpOperation,
   type Principal,
   type RevokeApiKeyResult,
+  text,
   userApiKeysMaxOf,
   userFull,
 } from "../core/index.ts";
@@ -22,21 +26,35 @@ import {
   readApiKey,
   readApiKeyByPrefix,
   removeApiKey,
+  SHA256_BYTES,
   writeApiKey,
 } from "./principals.ts";
 
 /** The last use of a key is written at most this often, in milliseconds of wall clock. */
 const USE_NOTED_MS = 60_000;
 
+export const createApiKeyOperation = httpOperation<CreateApiKey, CreateApiKeyResult>({
+  kind: "create-api-key",
+  number: 60,
+  grows: true,
+  fields: { apiKeyId: text, name: text, prefix: text, sha256: fixedBytes(SHA256_BYTES), lifetimeMs: count },
+  accesses: () => [{ access: "write", namespace: null }],
+  apply: applyCreateApiKey,
+});
+
+export const revokeApiKeyOperation = httpOperation<RevokeApiKey, RevokeApiKeyResult>({
+  kind: "revoke-api-key",
+  number: 61,
+  fields: { apiKeyId: text },
+  accesses: () => [null],
+  apply: applyRevokeApiKey,
+});
+
 /**
  * The key acts for the calling user, with that user's current rights. Raises QUOTA, and OVERLOADED if the caller must
  * try again with a new id.
  */
-export function applyCreateApiKey(
-  context: ApplyContext,
-  { subject }: Principal,
-  command: CreateApiKey,
-): CreateApiKeyResult {
+function applyCreateApiKey(context: ApplyContext, command: CreateApiKey, { subject }: Principal): CreateApiKeyResult {
   const { transaction, wallMs } = context;
   const { apiKeyId, name, prefix, sha256, lifetimeMs } = command;
   if (readApiKey(transaction, apiKeyId) !== undefined || readApiKeyByPrefix(transaction, prefix) !== undefined) {
@@ -62,10 +80,10 @@ export function applyCreateApiKey(
  * A repeated revocation gets the same answer. Raises API_KEY_NOT_FOUND, also for a key of a user whom the principal may
  * not manage (S43).
  */
-export function applyRevokeApiKey(
+function applyRevokeApiKey(
   context: ApplyContext,
-  { subject }: Principal,
   { apiKeyId }: RevokeApiKey,
+  { subject }: Principal,
 ): RevokeApiKeyResult {
   const { transaction, wallMs } = context;
   const apiKey = readApiKey(transaction, apiKeyId);

@@ -1,19 +1,11 @@
 export {
-  ACCOUNT_CLUSTER_KINDS,
-  ACCOUNT_KINDS,
-  type AccountClusterOperation,
-  type AccountOperation,
   type ReportedUse,
   type ResetOwner,
-  readAccountClusterOperation,
-  readAccountOperation,
   SIGNING_KEY_BYTES,
-  writeAccountOperation,
 } from "./account-commands.ts";
-export { applyCreateApiKey, applyRevokeApiKey, noteApiKeyUse } from "./api-keys.ts";
-export { applyResetOwner } from "./owner-reset.ts";
+export { createApiKeyOperation, revokeApiKeyOperation } from "./api-keys.ts";
+export { resetOwnerOperation } from "./owner-reset.ts";
 export {
-  type Access,
   type AccountPage,
   ALL_NAMESPACES,
   addressInAnyCase,
@@ -24,7 +16,6 @@ export {
   listUsers,
   managedUsers,
   mayManage,
-  type RequiredAccess,
   readApiKey,
   readApiKeyByPrefix,
   readUser,
@@ -35,36 +26,34 @@ export {
   writeUser,
 } from "./principals.ts";
 export {
-  applyDropSigningKeys,
-  applyRotateSigningKey,
+  dropSigningKeysOperation,
   endedSigningKeys,
   readPageTokenKey,
   readSigningKey,
   readSigningKeys,
   replaceSigningKeys,
+  rotateSigningKeyOperation,
   type SigningKey,
   TOKEN_LIFETIME_MS_MAX,
   writePageTokenKey,
   writeSigningKey,
 } from "./signing-keys.ts";
 export {
-  applyPruneUsage,
   type Granularity,
   isUsageDue,
-  NO_USAGE,
+  pruneUsageOperation,
   readUsage,
+  reportUseOperation,
   scanPrincipalUsage,
   sumOf,
   type UsageBucket,
-  type UsageCounts,
   UsageLedger,
 } from "./usage.ts";
 export {
-  applyCreateUser,
-  applyDeleteUser,
-  applyUpdateUser,
-  applyVerifyUser,
-  isOwnPassword,
+  createUserOperation,
+  deleteUserOperation,
   readVerification,
+  updateUserOperation,
   userNotFound,
+  verifyUserOperation,
 } from "./users.ts";

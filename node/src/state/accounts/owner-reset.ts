@@ -12,18 +12,40 @@ import {
   type ApiKey,
   type ApplyContext,
   badField,
+  clusterOperation,
+  fixedBytes,
+  flag,
+  nullable,
+  optionalRequest,
   type ResetOwnerResult,
+  recordOf,
+  text,
   type User,
   verificationRow,
 } from "../core/index.ts";
 import type { ResetOwner } from "./account-commands.ts";
 import { ensureApiKeyCapacity } from "./api-keys.ts";
-import { readApiKeyByPrefix, readUserByEmail, writeApiKey, writeUser } from "./principals.ts";
+import { readApiKeyByPrefix, readUserByEmail, SHA256_BYTES, writeApiKey, writeUser } from "./principals.ts";
 
 const API_KEY_NAME = "owner";
 
+export const resetOwnerOperation = clusterOperation<ResetOwner, ResetOwnerResult>({
+  kind: "reset-owner",
+  number: 71,
+  fields: {
+    userId: text,
+    email: text,
+    passwordHash: text,
+    apiKey: nullable(recordOf({ apiKeyId: text, prefix: text, sha256: fixedBytes(SHA256_BYTES) })),
+    subject: text,
+    request: optionalRequest,
+  },
+  answer: { number: 62, fields: { userId: text, created: flag } },
+  apply: applyResetOwner,
+});
+
 /** Raises BAD_FIELD if the API key cannot become the user's, and QUOTA if the user has too many. */
-export function applyResetOwner(context: ApplyContext, command: ResetOwner): ResetOwnerResult {
+function applyResetOwner(context: ApplyContext, command: ResetOwner): ResetOwnerResult {
   const { transaction, wallMs } = context;
   const before = readUserByEmail(transaction, command.email);
   const user: User = {

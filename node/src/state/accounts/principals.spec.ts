@@ -3,9 +3,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { type ApiKey, apiKeyRow, type Role, Transaction, type User, userRow } from "../core/index.ts";
+import { type Access, type ApiKey, apiKeyRow, type Role, Transaction, type User, userRow } from "../core/index.ts";
 import {
-  type Access,
   includesAccess,
   includesNamespace,
   readApiKey,

@@ -10,6 +10,7 @@ import { equalBytes } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import {
   ACTIVE_OWNER_PREFIX,
+  type Access,
   API_KEYS_PER_USER_MAX,
   type ApiKey,
   activeOwnerRow,
@@ -28,6 +29,7 @@ import {
   prefixEnd,
   RecordReader,
   RecordWriter,
+  type RequiredAccess,
   type Role,
   type Row,
   type StateReader,
@@ -40,9 +42,6 @@ import {
   userRow,
   verificationRow,
 } from "../core/index.ts";
-
-/** Each level includes the ones before it. */
-export type Access = "read" | "write" | "admin";
 
 /** A page of a listing, and the row after which the next page starts; null = this is the last page. */
 export interface AccountPage<Item> {
@@ -128,12 +127,6 @@ export function managedUsers(reader: StateReader, actorId: string): (userId: str
     }
     return isManaged;
   };
-}
-
-/** What a request needs: an access level, in a namespace or, with null, in no particular one. */
-export interface RequiredAccess {
-  readonly access: Access;
-  readonly namespace: string | null;
 }
 
 /**

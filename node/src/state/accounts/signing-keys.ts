@@ -10,7 +10,11 @@ import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
   CoordinationError,
+  clusterOperation,
+  clusterStep,
+  fixedBytes,
   hasRulesOf,
+  optionalRequest,
   PAGE_TOKEN_KEY_ROW,
   RecordReader,
   RecordWriter,
@@ -19,8 +23,9 @@ import {
   signingKeyRow,
   type Transaction,
   tableRange,
+  text,
 } from "../core/index.ts";
-import { type RotateSigningKey, SIGNING_KEY_BYTES } from "./account-commands.ts";
+import { type DropSigningKeys, type RotateSigningKey, SIGNING_KEY_BYTES } from "./account-commands.ts";
 import { VERSION_WITH_SHARES } from "./principals.ts";
 
 /** An Ed25519 key pair (RFC 8037): raw public key and seed, 32 bytes each. */
@@ -79,11 +84,33 @@ export function endedSigningKeys(reader: StateReader, wallMs: number): readonly 
   });
 }
 
+export const rotateSigningKeyOperation = clusterOperation<RotateSigningKey, RotateSigningKeyResult>({
+  kind: "rotate-signing-key",
+  number: 68,
+  fields: {
+    kid: text,
+    publicKey: fixedBytes(SIGNING_KEY_BYTES),
+    privateKey: fixedBytes(SIGNING_KEY_BYTES),
+    ifKid: text,
+    subject: text,
+    request: optionalRequest,
+  },
+  answer: { number: 61, fields: { kid: text } },
+  apply: applyRotateSigningKey,
+});
+
+export const dropSigningKeysOperation = clusterStep<DropSigningKeys>({
+  kind: "drop-signing-keys",
+  number: 69,
+  fields: {},
+  apply: applyDropSigningKeys,
+});
+
 /**
  * Makes the new key the signing key. If `ifKid` names a key that no longer signs, nothing changes. Raises QUOTA if the
  * ring is full of keys whose tokens may still be valid.
  */
-export function applyRotateSigningKey(context: ApplyContext, command: RotateSigningKey): RotateSigningKeyResult {
+function applyRotateSigningKey(context: ApplyContext, command: RotateSigningKey): RotateSigningKeyResult {
   const { transaction, wallMs, revision } = context;
   const { kid, publicKey, privateKey, ifKid } = command;
   applyDropSigningKeys(context);
@@ -108,7 +135,7 @@ export function applyRotateSigningKey(context: ApplyContext, command: RotateSign
 }
 
 /** Drops the keys that have no valid token left. */
-export function applyDropSigningKeys({ transaction, wallMs }: ApplyContext): void {
+function applyDropSigningKeys({ transaction, wallMs }: ApplyContext): void {
   for (const { kid } of endedSigningKeys(transaction, wallMs)) {
     transaction.delete(signingKeyRow(kid));
   }

@@ -14,17 +14,10 @@ import {
   StoreWithTombstones,
   TOKEN_SHA256,
 } from "../../../test/index.ts";
+import { NO_USAGE, type UsageCounts } from "../core/index.ts";
 import type { PutKey } from "../keys/index.ts";
 import { readApiKey } from "./principals.ts";
-import {
-  isUsageDue,
-  NO_USAGE,
-  type PrincipalUsage,
-  readUsage,
-  scanPrincipalUsage,
-  sumOf,
-  type UsageCounts,
-} from "./usage.ts";
+import { isUsageDue, type PrincipalUsage, readUsage, scanPrincipalUsage, sumOf } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

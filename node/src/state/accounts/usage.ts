@@ -13,29 +13,28 @@
 
 import { writeUint53 } from "../../primitives/index.ts";
 import {
+  type ApplyContext,
+  clusterStep,
+  count,
   decodeText,
+  type Field,
+  listOf,
+  NO_USAGE,
   type Principal,
   RecordReader,
   RecordWriter,
+  recordOf,
   type StateReader,
+  smallCount,
   type Transaction,
   USAGE_DROPPED_ROW,
+  type UsageCounts,
   type UsageLevels,
   usageRow,
   usageTableRow,
 } from "../core/index.ts";
-import type { PruneUsage } from "./account-commands.ts";
-
-/** Counters. `requests` counts answers, including refusals; the others count work that was done. */
-export interface UsageCounts {
-  readonly requests: number;
-  readonly appendRequests: number;
-  readonly eventsAppended: number;
-  readonly bytesAppended: number;
-  readonly kvOperations: number;
-  readonly lockOperations: number;
-  readonly memoryOperations: number;
-}
+import type { PruneUsage, ReportedUse, ReportUse } from "./account-commands.ts";
+import { noteApiKeyUse } from "./api-keys.ts";
 
 export type Granularity = "hour" | "day";
 
@@ -50,16 +49,6 @@ export interface PrincipalUsage extends UsageCounts {
   readonly startMs: number;
   readonly principal: Principal;
 }
-
-export const NO_USAGE: UsageCounts = {
-  requests: 0,
-  appendRequests: 0,
-  eventsAppended: 0,
-  bytesAppended: 0,
-  kvOperations: 0,
-  lockOperations: 0,
-  memoryOperations: 0,
-};
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -176,10 +165,52 @@ export function isUsageDue(reader: StateReader, wallMs: number): boolean {
   });
 }
 
+const reportedPrincipal: Field<Principal> = {
+  write: (writer, { subject, apiKeyId }) => void writer.text(subject).text(apiKeyId),
+  read: (reader) => ({ subject: reader.text(), apiKeyId: reader.text() }),
+};
+
+export const reportUseOperation = clusterStep<ReportUse>({
+  kind: "report-use",
+  number: 66,
+  fields: {
+    uses: listOf(
+      recordOf<ReportedUse>({
+        principal: reportedPrincipal,
+        requests: count,
+        kvOperations: count,
+        lockOperations: count,
+        memoryOperations: count,
+      }),
+    ),
+  },
+  apply: applyReportUse,
+});
+
+export const pruneUsageOperation = clusterStep<PruneUsage>({
+  kind: "prune-usage",
+  number: 70,
+  fields: { countMax: smallCount },
+  apply: (context, command) => {
+    context.usage.flush(context.transaction);
+    applyPruneUsage(context.transaction, context.wallMs, command);
+  },
+});
+
+/** Counts the calls that a member answered without an entry, and records which API keys were used. */
+function applyReportUse(context: ApplyContext, { uses }: ReportUse): void {
+  for (const { principal, ...counts } of uses) {
+    if (counts.requests > 0) {
+      context.usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, context);
+    }
+    noteApiKeyUse(context, principal.apiKeyId);
+  }
+}
+
 /**
  * Drops rows beyond their retention, at most as many as the command allows; the caller must flush the ledger before.
  */
-export function applyPruneUsage(transaction: Transaction, wallMs: number, { countMax }: PruneUsage): void {
+function applyPruneUsage(transaction: Transaction, wallMs: number, { countMax }: PruneUsage): void {
   const gone: Uint8Array[] = [];
   const before = droppedBefore(transaction);
   const begins = TABLES.map(([granularity, isTotal], at) => {

@@ -15,18 +15,34 @@ import {
   type ApplyContext,
   badField,
   CoordinationError,
+  clusterOperation,
+  count,
   type DeleteUserResult,
+  fixedBytes,
   hasRulesOf,
+  httpOperation,
+  listOf,
+  nullable,
+  nullInstead,
+  optionalCount,
   type Principal,
   RecordReader,
   RecordWriter,
   type StateReader,
+  text,
   type User,
   type UserResult,
   userRow,
   verificationRow,
 } from "../core/index.ts";
-import type { CreateUser, DeleteUser, UpdateUser, VerifyUser } from "./account-commands.ts";
+import {
+  type CreateUser,
+  type DeleteUser,
+  newStatus,
+  role,
+  type UpdateUser,
+  type VerifyUser,
+} from "./account-commands.ts";
 import {
   apiKeysOf,
   countUsers,
@@ -69,8 +85,57 @@ export function readVerification(reader: StateReader, userId: string): Verificat
   return verification;
 }
 
+const ADMINISTRATION = { access: "admin", namespace: null } as const;
+
+export const createUserOperation = httpOperation<CreateUser, UserResult>({
+  kind: "create-user",
+  number: 62,
+  grows: true,
+  fields: {
+    userId: text,
+    email: text,
+    role,
+    namespaces: listOf(text),
+    passwordHash: text,
+    tokenSha256: fixedBytes(SHA256_BYTES),
+    tokenLifetimeMs: count,
+  },
+  accesses: () => [ADMINISTRATION],
+  apply: applyCreateUser,
+});
+
+export const updateUserOperation = httpOperation<UpdateUser, UserResult>({
+  kind: "update-user",
+  number: 63,
+  fields: {
+    userId: text,
+    role: nullable(role),
+    namespaces: nullable(listOf(text)),
+    status: nullable(newStatus),
+    passwordHash: nullable(text),
+    knownPasswordVersion: nullInstead(optionalCount),
+  },
+  accesses: (operation, principal) => [isOwnPassword(principal, operation) ? null : ADMINISTRATION],
+  apply: applyUpdateUser,
+});
+
+export const deleteUserOperation = httpOperation<DeleteUser, DeleteUserResult>({
+  kind: "delete-user",
+  number: 64,
+  fields: { userId: text },
+  accesses: () => [ADMINISTRATION],
+  apply: applyDeleteUser,
+});
+
+export const verifyUserOperation = clusterOperation<VerifyUser, UserResult>({
+  kind: "verify-user",
+  number: 65,
+  fields: { userId: text, tokenSha256: fixedBytes(SHA256_BYTES), passwordHash: text },
+  apply: applyVerifyUser,
+});
+
 /** Raises USER_EXISTS, ACCESS_DENIED, NAMESPACE_DENIED, BAD_FIELD and QUOTA. */
-export function applyCreateUser(context: ApplyContext, principal: Principal, command: CreateUser): UserResult {
+function applyCreateUser(context: ApplyContext, command: CreateUser, principal: Principal): UserResult {
   const { transaction, wallMs } = context;
   const { userId, email, role, namespaces, passwordHash } = command;
   const actor = requireActor(transaction, principal);
@@ -104,7 +169,7 @@ export function applyCreateUser(context: ApplyContext, principal: Principal, com
 }
 
 /** Raises USER_NOT_FOUND, ACCESS_DENIED, NAMESPACE_DENIED, BAD_FIELD and LAST_OWNER. */
-export function applyUpdateUser(context: ApplyContext, principal: Principal, command: UpdateUser): UserResult {
+function applyUpdateUser(context: ApplyContext, command: UpdateUser, principal: Principal): UserResult {
   const { transaction } = context;
   const actor = requireActor(transaction, principal);
   const before = requireManagedUser(transaction, actor, command.userId);
@@ -170,12 +235,12 @@ function requireShares(reader: StateReader, namespaces: readonly string[]): void
 }
 
 /** Whether a user only changes their own password, which needs no access level. */
-export function isOwnPassword({ subject }: Principal, { userId, role, namespaces, status }: UpdateUser): boolean {
+function isOwnPassword({ subject }: Principal, { userId, role, namespaces, status }: UpdateUser): boolean {
   return userId === subject && role === null && namespaces === null && status === null;
 }
 
 /** Deletes the user and all of their API keys. Raises USER_NOT_FOUND and LAST_OWNER. */
-export function applyDeleteUser(context: ApplyContext, principal: Principal, { userId }: DeleteUser): DeleteUserResult {
+function applyDeleteUser(context: ApplyContext, { userId }: DeleteUser, principal: Principal): DeleteUserResult {
   const { transaction } = context;
   const user = requireManagedUser(transaction, requireActor(transaction, principal), userId);
   requireRemainingOwner(transaction, user, null);
@@ -190,7 +255,7 @@ export function applyDeleteUser(context: ApplyContext, principal: Principal, { u
  * Verifies the user's address: an unverified user becomes active. The token works once. Raises BAD_FIELD: the same
  * error for every invalid token, and one for a missing password if the user has none.
  */
-export function applyVerifyUser(context: ApplyContext, command: VerifyUser): UserResult {
+function applyVerifyUser(context: ApplyContext, command: VerifyUser): UserResult {
   const { transaction, wallMs } = context;
   const { userId, tokenSha256, passwordHash } = command;
   const before = readUser(transaction, userId);

@@ -8,19 +8,20 @@ export {
   type FoundingOwner,
 } from "./founding.ts";
 export {
-  applyClaimSlot,
   applyLeave,
   applyMembership,
-  applyUpdateMember,
   type ClaimSlot,
   changeOf,
+  claimSlotOperation,
   decodeMembershipEntry,
   encodeMembershipEntry,
+  MEMBERSHIP_ANSWER,
   type MembershipEntry,
   type MembershipOperation,
   refusalOfChange,
   SLOTS_MAX,
   type UpdateMember,
+  updateMemberOperation,
 } from "./membership.ts";
 export {
   applySuccession,

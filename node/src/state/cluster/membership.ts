@@ -12,19 +12,29 @@ import { invariant } from "../../primitives/index.ts";
 import { type ChangeRefusal, type Configuration, members as membersOf, type ProposedChange } from "../../raft/index.ts";
 import {
   type ApplyContext,
+  answerForm,
   badField,
   type ClaimSlotResult,
   type Cluster,
   type ClusterMember,
   CoordinationError,
+  clusterOperation,
+  clusterStep,
+  count,
+  type Field,
+  fixedBytes,
   INCARNATION_BYTES,
   type MemberAddress,
   type MembershipResult,
+  oneOf,
   type Reconfigure,
   RecordReader,
   RecordWriter,
   type RequestIdentity,
+  readAddress,
   readCluster,
+  text,
+  writeAddress,
   writeCluster,
 } from "../core/index.ts";
 
@@ -164,8 +174,34 @@ function present(members: readonly ClusterMember[], configuration: Configuration
   return members.filter(({ id }) => ids.includes(id));
 }
 
+const memberAddress: Field<MemberAddress> = { write: writeAddress, read: readAddress };
+
+export const claimSlotOperation = clusterOperation<ClaimSlot, ClaimSlotResult>({
+  kind: "claim-slot",
+  number: 8,
+  fields: { name: text, incarnation: fixedBytes(INCARNATION_BYTES), address: memberAddress },
+  answer: {
+    number: 6,
+    fields: { verdict: oneOf(["accepted", "no-slot", "slot-taken"], "claims have a known verdict"), memberId: count },
+  },
+  apply: applyClaimSlot,
+});
+
+export const updateMemberOperation = clusterStep<UpdateMember>({
+  kind: "update-member",
+  number: 9,
+  fields: { id: count, incarnation: fixedBytes(INCARNATION_BYTES), address: memberAddress },
+  apply: applyUpdateMember,
+});
+
+/** The stored form of the result of a membership entry, which is no command. */
+export const MEMBERSHIP_ANSWER = answerForm<MembershipResult>("membership", {
+  number: 5,
+  fields: { configIndex: count, memberId: count },
+});
+
 /** Gives the slot of this name to the first data directory that claims it, and to the same one again. */
-export function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSlotResult {
+function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSlotResult {
   const { revision } = context;
   const cluster = requireCluster(context);
   const slot = cluster.members.find(({ name }) => name === claim.name);
@@ -185,7 +221,7 @@ export function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSl
 }
 
 /** Records the address of a member, if its incarnation is unchanged. */
-export function applyUpdateMember(context: ApplyContext, update: UpdateMember): void {
+function applyUpdateMember(context: ApplyContext, update: UpdateMember): void {
   const cluster = requireCluster(context);
   const member = cluster.members.find(({ id }) => id === update.id);
   if (member !== undefined && equalBytes(member.incarnation, update.incarnation)) {

@@ -7,6 +7,7 @@ import { DeduplicationLedger } from "./deduplication-ledger.ts";
 import { HistoryLedger } from "./history-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { NamespaceAccounts } from "./namespace-accounts.ts";
+import { AnswerForms } from "./outcome.ts";
 import type { Progress } from "./progress.ts";
 import { unsetLimits } from "./quotas.ts";
 import { Transaction } from "./transaction.ts";
@@ -41,12 +42,14 @@ function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BE
   const transaction = new Transaction(store, (previous) => previous + 1, before.digest);
   const limits = { ...DEFAULT_STATE_LIMITS, dataBytesMax: 100 };
   const accounts = new NamespaceAccounts(transaction, () => unsetLimits(limits));
+  const nothing = (): void => undefined;
   const ledgers = {
+    usage: { count: nothing, flush: nothing },
     accounts,
     history: new HistoryLedger(transaction),
     deduplication: new DeduplicationLedger(transaction, store, limits.replayWindowMs, [1, 2]),
   };
-  const context = new ApplyContext(transaction, limits, ledgers, before);
+  const context = new ApplyContext(transaction, limits, ledgers, new AnswerForms([]), before);
   context.begin(rowOf({ tickMs: 600, wallMs: 8_000, ...entry }, 10));
   return context;
 }

@@ -14,9 +14,11 @@ import type { DeduplicationLedger } from "./deduplication-ledger.ts";
 import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";
-import type { Outcome } from "./outcome.ts";
+import type { AnswerForms, Outcome } from "./outcome.ts";
+import type { Principal } from "./principal.ts";
 import type { Progress, Totals, UsageLevels } from "./progress.ts";
 import type { Transaction } from "./transaction.ts";
+import type { UsageCounts } from "./usage-counts.ts";
 
 /** The outcome of an acquisition that had to wait: the answer to this attempt. */
 export interface EndedWait {
@@ -24,11 +26,19 @@ export interface EndedWait {
   readonly outcome: Outcome;
 }
 
+/** Counts the work of callers. */
+interface UsageCounter {
+  count(transaction: Transaction, principal: Principal, counts: UsageCounts, at: ApplyContext): void;
+  /** Writes all counts into the transaction. */
+  flush(transaction: Transaction): void;
+}
+
 /** Tables in memory that are written once for each batch of entries. */
 export interface Ledgers {
   readonly accounts: NamespaceAccounts;
   readonly history: HistoryLedger;
   readonly deduplication: DeduplicationLedger;
+  readonly usage: UsageCounter;
 }
 
 const NO_ROW = new Uint8Array(0);
@@ -44,6 +54,9 @@ export class ApplyContext {
   readonly history: HistoryLedger;
   /** The stored answers of requests. */
   readonly deduplication: DeduplicationLedger;
+  readonly usage: UsageCounter;
+  /** The stored forms of answers. */
+  readonly answers: AnswerForms;
   /** By the ids of locks: a position before which no request waits. Only where searches begin depends on it. */
   readonly firstWaits = new Map<number, number>();
   /** The digest of the cluster at a checkpoint, if this entry carries it. */
@@ -69,12 +82,14 @@ export class ApplyContext {
   readonly #totals: { -readonly [Total in keyof Totals]: number };
 
   /** @param before progress of the state */
-  constructor(transaction: Transaction, limits: StateLimits, ledgers: Ledgers, before: Progress) {
+  constructor(transaction: Transaction, limits: StateLimits, ledgers: Ledgers, answers: AnswerForms, before: Progress) {
     this.transaction = transaction;
     this.limits = limits;
     this.accounts = ledgers.accounts;
     this.history = ledgers.history;
     this.deduplication = ledgers.deduplication;
+    this.usage = ledgers.usage;
+    this.answers = answers;
     this.#index = before.appliedIndex;
     this.#term = before.appliedTerm;
     this.#tickMs = before.tickMs;

@@ -15,10 +15,12 @@
 import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { readChange, readNamespace, type WatchedChange, writeChange } from "./changes.ts";
+import { count, smallCount, text } from "./fields.ts";
 import { type HistoryBounds, readHistoryBounds } from "./history-ledger.ts";
 import { readShareCompactRevision } from "./history-shares.ts";
 import type { HistoryLimits } from "./limits.ts";
-import type { RequestIdentity } from "./principal.ts";
+import { clusterOperation, clusterStep } from "./operation.ts";
+import { optionalRequest, type RequestIdentity } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import type { CompactHistoryResult } from "./results.ts";
 import { historyRow, tableRange } from "./rows.ts";
@@ -136,8 +138,23 @@ export function isHistoryDue(
   return isFar || isOld || bytes > limits.bytesMax || oldestRevision < compactRevision;
 }
 
+export const trimHistoryOperation = clusterStep<TrimHistory>({
+  kind: "trim-history",
+  number: 40,
+  fields: { countMax: smallCount },
+  apply: applyTrimHistory,
+});
+
+export const compactHistoryOperation = clusterOperation<CompactHistory, CompactHistoryResult>({
+  kind: "compact-history",
+  number: 41,
+  fields: { revision: count, subject: text, request: optionalRequest },
+  answer: { number: 40, fields: { compactRevision: count } },
+  apply: applyCompactHistory,
+});
+
 /** Drops revisions that are beyond a limit or compacted, at most as many as the command allows. */
-export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
+function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
   const { transaction, history, limits } = context;
   const { revisionsMax, ageMsMax, bytesMax } = historyLimitsOf(transaction, limits.history);
   const { bytes } = history.bounds;

@@ -42,9 +42,27 @@ export {
 } from "./deduplication-ledger.ts";
 export { derivedId, derivedIdText } from "./derived-id.ts";
 export {
+  bytes,
+  count,
+  type Field,
+  fixedBytes,
+  flag,
+  listOf,
+  name,
+  nullable,
+  nullInstead,
+  oneOf,
+  optional,
+  optionalCount,
+  orEmpty,
+  recordOf,
+  smallCount,
+  text,
+} from "./fields.ts";
+export {
   applyCompactHistory,
-  applyTrimHistory,
   type CompactHistory,
+  compactHistoryOperation,
   compactRevisionOf,
   completeFrom,
   firstCompleteOf,
@@ -54,13 +72,19 @@ export {
   recordChanges,
   scanHistory,
   type TrimHistory,
+  trimHistoryOperation,
 } from "./history.ts";
 export { type HistoryBounds, HistoryLedger, readHistoryBounds } from "./history-ledger.ts";
 export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
 export {
+  attempt,
   type Hold,
+  holdField,
+  LOCK_NAME,
   type LockMode,
   type LockName,
+  lockMode,
+  lockName,
   REQUEST_ID_BYTES,
   readHoldFields,
   readLockMode,
@@ -88,8 +112,29 @@ export {
 } from "./namespace-listing.ts";
 export { NAMESPACE_PATTERN, readNamespace, requireNamespace, scanNamespaces, writeNamespace } from "./namespaces.ts";
 export type { ApiKey, EventLog, LogSettings, Role, StoredKey, User, UserStatus } from "./objects.ts";
-export { decodeAnswer, encodeAnswer, type Outcome, type Replayed } from "./outcome.ts";
-export { type Principal, type RequestIdentity, readPrincipal, writePrincipal } from "./principal.ts";
+export {
+  answerForm,
+  type ClientOperationKind,
+  type ClusterOperationKind,
+  clientOperation,
+  clusterOperation,
+  clusterStep,
+  continuedOperation,
+  type HttpOperationKind,
+  httpOperation,
+  type OperationKind,
+  type OperationOf,
+} from "./operation.ts";
+export { AnswerForms, type Outcome, type Replayed } from "./outcome.ts";
+export {
+  type Access,
+  optionalRequest,
+  type Principal,
+  type RequestIdentity,
+  type RequiredAccess,
+  readPrincipal,
+  writePrincipal,
+} from "./principal.ts";
 export { encodeProgress, type Progress, readProgress, type UsageLevels } from "./progress.ts";
 export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits, userFull } from "./quotas.ts";
 export { decodeText, encodeText, RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
@@ -188,12 +233,12 @@ export {
 } from "./rows.ts";
 export { SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
 export {
-  applyPutSettings,
   type DescribedSetting,
   describeSettings,
   namespaceLimitsOf,
   namespaceWatchesMaxOf,
   type PutSettings,
+  putSettingsOperation,
   rateLimitOf,
   readSettings,
   settingOf,
@@ -203,3 +248,11 @@ export { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";
 export type { Change, CountedReader, KeyRange, Row, StateReader, StateStore } from "./store.ts";
 export { encodeFreshAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 export { type Digest, Transaction } from "./transaction.ts";
+export {
+  KEY_OPERATION,
+  LOCK_OPERATION,
+  MEMORY_OPERATION,
+  NO_USAGE,
+  ONE_REQUEST,
+  type UsageCounts,
+} from "./usage-counts.ts";

@@ -2,6 +2,7 @@
 
 import { invariant } from "../../primitives/index.ts";
 import type { ProposalOrigin } from "../../raft/index.ts";
+import { type Field, flag, name, recordOf, text } from "./fields.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
 /** The mode of a hold. `exclusive` is for exclusive locks only, the others for read-write locks only. */
@@ -78,3 +79,13 @@ export function readHoldFields(reader: RecordReader): Omit<Hold, "token"> {
     deadlineMs: reader.uint53(),
   };
 }
+
+export const lockMode: Field<LockMode> = { write: writeLockMode, read: readLockMode };
+export const attempt: Field<ProposalOrigin> = { write: writeOrigin, read: readOrigin };
+/** The fields of a lock's name, for records that have them as their own. */
+export const LOCK_NAME = { namespace: name, rw: flag, name: text } as const;
+export const lockName: Field<LockName> = recordOf<LockName>(LOCK_NAME);
+export const holdField: Field<Hold> = {
+  write: (writer, hold) => writeHoldFields(writer.uint53(hold.token), hold),
+  read: (reader) => ({ token: reader.uint53(), ...readHoldFields(reader) }),
+};

@@ -1,5 +1,6 @@
 /** The caller of a command and the identity of its request, and the encoding of callers in commands and rows. */
 
+import { type Field, fixedBytes, nullable, recordOf } from "./fields.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
 /** The caller: the user's id, and the API key behind the token, "" for a login. */
@@ -8,6 +9,15 @@ export interface Principal {
   readonly apiKeyId: string;
   /** For a login: how often the user's password had changed before. Absent = never, and for API keys. */
   readonly passwordVersion?: number;
+}
+
+/** Each level includes the ones before it. */
+export type Access = "read" | "write" | "admin";
+
+/** What a request needs: an access level, in a namespace or, with null, in no particular one. */
+export interface RequiredAccess {
+  readonly access: Access;
+  readonly namespace: string | null;
 }
 
 /** Identifies a retry: the request id, and a hash of the request under that id. */
@@ -35,3 +45,11 @@ export function readPrincipal(reader: RecordReader): Principal {
   const passwordVersion = principal.apiKeyId === "" ? reader.uint53() : 0;
   return passwordVersion === 0 ? principal : { ...principal, passwordVersion };
 }
+
+const REQUEST_ID_BYTES = 16;
+const HASH_BYTES = 32;
+
+/** The identity of a request; null for a call without a request id. */
+export const optionalRequest: Field<RequestIdentity | null> = nullable(
+  recordOf<RequestIdentity>({ requestId: fixedBytes(REQUEST_ID_BYTES), payloadHash: fixedBytes(HASH_BYTES) }),
+);

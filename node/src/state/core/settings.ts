@@ -8,9 +8,11 @@
 import { invariant } from "../../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { count, listOf, recordOf, text } from "./fields.ts";
 import type { HistoryLimits, StateLimits } from "./limits.ts";
 import { NAMESPACE_PATTERN } from "./namespaces.ts";
-import type { RequestIdentity } from "./principal.ts";
+import { clusterOperation } from "./operation.ts";
+import { optionalRequest, type RequestIdentity } from "./principal.ts";
 import {
   API_KEYS_PER_USER_MAX,
   isNamespaceQuota,
@@ -224,12 +226,25 @@ export function userApiKeysMaxOf(reader: StateReader, unset: number): number {
   return readSettings(reader).values.get("quota.user.api_keys") ?? unset;
 }
 
+export const putSettingsOperation = clusterOperation<PutSettings, PutSettingsResult>({
+  kind: "put-settings",
+  number: 67,
+  fields: {
+    values: listOf(recordOf({ name: text, value: text })),
+    ifRevision: count,
+    subject: text,
+    request: optionalRequest,
+  },
+  answer: { number: 60, fields: { settingsRevision: count } },
+  apply: applyPutSettings,
+});
+
 /**
  * Changes all named settings or none. A command without an effect does not change the revision. Raises
  * SETTINGS_CHANGED; BAD_FIELD with the name of a setting that is unknown or cannot have the value; and QUOTA if there
  * would be too many limits of single namespaces.
  */
-export function applyPutSettings(context: ApplyContext, command: PutSettings): PutSettingsResult {
+function applyPutSettings(context: ApplyContext, command: PutSettings): PutSettingsResult {
   const { transaction } = context;
   const before = readSettings(transaction);
   if (command.ifRevision !== 0 && command.ifRevision !== before.revision) {

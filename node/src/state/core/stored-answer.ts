@@ -1,7 +1,7 @@
 /** The row of a stored answer. */
 
 import type { CoordinationError } from "./coordination-error.ts";
-import { encodeAnswer, withoutValues, writeAnswer } from "./outcome.ts";
+import type { AnswerForms } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import type { StoredResult } from "./results.ts";
 
@@ -32,6 +32,7 @@ export function encodeStoredAnswer(stored: StoredAnswer): Uint8Array {
  * `bytesMax`.
  */
 export function encodeFreshAnswer(
+  answers: AnswerForms,
   payloadHash: Uint8Array,
   tickMs: number,
   answer: StoredResult | CoordinationError,
@@ -39,14 +40,14 @@ export function encodeFreshAnswer(
 ): Uint8Array {
   const writer = new RecordWriter().fixed(payloadHash, HASH_BYTES).uint53(tickMs).boolean(false);
   const begin = writer.beginBytes();
-  writeAnswer(writer, answer);
+  answers.write(writer, answer);
   const length = writer.endBytes(begin);
   const whole = writer.finish();
-  const bare = length > bytesMax ? withoutValues(answer) : answer;
+  const bare = length > bytesMax ? answers.withoutValues(answer) : answer;
   // A refusal has no values, so a long one is stored unchanged.
   return bare === answer
     ? whole
-    : encodeStoredAnswer({ payloadHash, tickMs, stripped: true, answer: encodeAnswer(bare) });
+    : encodeStoredAnswer({ payloadHash, tickMs, stripped: true, answer: answers.encode(bare) });
 }
 
 export function decodeStoredAnswer(bytes: Uint8Array): StoredAnswer {

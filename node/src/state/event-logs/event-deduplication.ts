@@ -14,6 +14,7 @@ import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
   allAtOnce,
+  clusterStep,
   type EventLog,
   eventKeyOfTimer,
   eventKeyRange,
@@ -28,12 +29,13 @@ import {
   type Steps,
   settingOf,
   sharedKeyRow,
+  smallCount,
   tableRange,
   withLaterSequences,
   withNul,
 } from "../core/index.ts";
 import { type AddedRuns, EventKeyRow, type IsStored, mergedRow, NOTHING_ADDED } from "./event-key-rows.ts";
-import { BATCH_EVENTS_MAX, LOG_ID_BYTES } from "./log-commands.ts";
+import { BATCH_EVENTS_MAX, LOG_ID_BYTES, type PruneEventKeys } from "./log-commands.ts";
 import { type LogErasure, readErasure } from "./log-erasures.ts";
 import { readLog } from "./log-rows.ts";
 
@@ -103,8 +105,15 @@ export function hasDueEventKeys(reader: StateReader, tickMs: number): boolean {
   return dueTimers(reader, tickMs, 1).length > 0;
 }
 
+export const pruneEventKeysOperation = clusterStep<PruneEventKeys>({
+  kind: "prune-duplicates",
+  number: 54,
+  fields: { countMax: smallCount },
+  apply: applyPruneEventKeys,
+});
+
 /** Forgets the keys whose window has ended. Checks at most this many rows, the earliest first. */
-export function applyPruneEventKeys(context: ApplyContext, countMax: number): void {
+function applyPruneEventKeys(context: ApplyContext, { countMax }: PruneEventKeys): void {
   const { transaction, tickMs } = context;
   for (const { key: timer, value: logId } of dueTimers(transaction, tickMs, countMax)) {
     const key = eventKeyOfTimer(timer);

@@ -12,8 +12,9 @@
 
 import { compareBytes } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
-import { type Access, includesAccess, includesNamespace, readUser, roleAccess } from "../accounts/index.ts";
+import { includesAccess, includesNamespace, readUser, roleAccess } from "../accounts/index.ts";
 import {
+  type Access,
   type AppendEventsResult,
   type ApplyContext,
   CoordinationError,
@@ -22,12 +23,14 @@ import {
   derivedId,
   derivedIdText,
   type EventLog,
+  httpOperation,
   logNameCursor,
   logNamePrefix,
   logNameRow,
   logNameRowAt,
   logRow,
   namespaceOfCursor,
+  ONE_REQUEST,
   type Principal,
   prefixEnd,
   requireNamespace,
@@ -36,13 +39,23 @@ import {
   type Steps,
   scanNamespaces,
   tableRange,
+  text,
   type UpdateLogSettingsResult,
   withNul,
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
 import { findStoredEvents, rememberKeys } from "./event-deduplication.ts";
-import type { AppendEvents, CreateLog, DeleteLog, UpdateLogSettings } from "./log-commands.ts";
+import {
+  type AppendEvents,
+  appendField,
+  type CreateLog,
+  type DeleteLog,
+  logChanges,
+  logId,
+  logSettings,
+  type UpdateLogSettings,
+} from "./log-commands.ts";
 import { beginErasure } from "./log-erasures.ts";
 import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";
 import { derivedKey, type LogEvent, readLog, readLogId, scanChunks, writeEvents, writeLog } from "./log-rows.ts";
@@ -65,7 +78,52 @@ export interface LogPage {
 /** Rows and namespaces that one page reads, shown or not: one turn of the event loop (S44). */
 const LISTED_MAX = 2_000;
 
-export function applyCreateLog(context: ApplyContext, principal: Principal, command: CreateLog): CreateLogResult {
+/** What may change logs that exist: they tell the caller's namespaces apart themselves. */
+const WRITE = { access: "write", namespace: null } as const;
+
+export const createLogOperation = httpOperation<CreateLog, CreateLogResult>({
+  kind: "create-log",
+  number: 50,
+  grows: true,
+  fields: { name: text, namespace: text, settings: logSettings },
+  accesses: ({ namespace }) => [{ access: "write", namespace }],
+  apply: applyCreateLog,
+});
+
+export const updateLogSettingsOperation = httpOperation<UpdateLogSettings, UpdateLogSettingsResult>({
+  kind: "update-log-settings",
+  number: 51,
+  fields: { logId, changes: logChanges },
+  accesses: () => [WRITE],
+  apply: applyUpdateLogSettings,
+});
+
+export const deleteLogOperation = httpOperation<DeleteLog, DeleteLogResult>({
+  kind: "delete-log",
+  number: 52,
+  fields: { logId },
+  accesses: () => [WRITE],
+  apply: applyDeleteLog,
+});
+
+export const appendEventsOperation = httpOperation<AppendEvents, AppendEventsResult>({
+  kind: "append-events",
+  number: 53,
+  grows: true,
+  fields: appendField,
+  rows: (_reader, { payloads }) => payloads.count - 1,
+  accesses: ({ guard }) => (guard === undefined ? [WRITE] : [WRITE, { access: "write", namespace: guard.namespace }]),
+  // A batch is one request; events that were already stored are not counted again.
+  usage: ({ appendedEvents, appendedBytes }) => ({
+    ...ONE_REQUEST,
+    appendRequests: 1,
+    eventsAppended: appendedEvents,
+    bytesAppended: appendedBytes,
+  }),
+  apply: applyAppendEvents,
+});
+
+function applyCreateLog(context: ApplyContext, command: CreateLog, principal: Principal): CreateLogResult {
   const { transaction, index, wallMs } = context;
   const { name, namespace, settings } = command;
   requireNamespace(transaction, namespace);
@@ -88,10 +146,10 @@ export function applyCreateLog(context: ApplyContext, principal: Principal, comm
   return { kind: "create-log", log, revision: context.revision };
 }
 
-export function applyUpdateLogSettings(
+function applyUpdateLogSettings(
   context: ApplyContext,
-  principal: Principal,
   { logId, changes }: UpdateLogSettings,
+  principal: Principal,
 ): UpdateLogSettingsResult {
   const log = requireManagedLog(context.transaction, principal, logId);
   const changed = withRetentionTimer(context, { ...log, settings: { ...log.settings, ...changes } });
@@ -100,7 +158,7 @@ export function applyUpdateLogSettings(
 }
 
 /** All readers lose its events at once; later steps erase their rows. */
-export function applyDeleteLog(context: ApplyContext, principal: Principal, { logId }: DeleteLog): DeleteLogResult {
+function applyDeleteLog(context: ApplyContext, { logId }: DeleteLog, principal: Principal): DeleteLogResult {
   const { transaction } = context;
   const log = requireManagedLog(transaction, principal, logId);
   withoutRetentionTimer(context, log);
@@ -117,8 +175,8 @@ export function applyDeleteLog(context: ApplyContext, principal: Principal, { lo
 /** Appends events. It may pause, because a batch takes longer than one turn of the event loop should. */
 export function* applyAppendEvents(
   context: ApplyContext,
-  principal: Principal,
   command: AppendEvents,
+  principal: Principal,
 ): Steps<AppendEventsResult> {
   const { logId, payloads } = command;
   const log = requireVisibleLog(context.transaction, principal, logId);

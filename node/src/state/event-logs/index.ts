@@ -1,9 +1,9 @@
-export { applyPruneEventKeys, hasDueEventKeys } from "./event-deduplication.ts";
+export { hasDueEventKeys, pruneEventKeysOperation } from "./event-deduplication.ts";
 export {
+  appendEventsOperation,
   applyAppendEvents,
-  applyCreateLog,
-  applyDeleteLog,
-  applyUpdateLogSettings,
+  createLogOperation,
+  deleteLogOperation,
   describeLog,
   type LogPage,
   type LogSelection,
@@ -12,18 +12,14 @@ export {
   managingAccess,
   readEvents,
   sequencesOf,
+  updateLogSettingsOperation,
 } from "./event-logs.ts";
 export {
   type AppendEvents,
   BATCH_EVENTS_MAX,
-  LOG_KINDS,
-  type LogClusterOperation,
   type LogGuard,
-  type LogOperation,
   readAppendEvents,
-  readLogOperation,
-  writeLogOperation,
 } from "./log-commands.ts";
-export { applyApplyRetention, applyEraseLogs, hasDueRetention } from "./log-retention.ts";
+export { applyRetentionOperation, eraseLogsOperation, hasDueRetention } from "./log-retention.ts";
 export { eventCountOf, type LogEvent } from "./log-rows.ts";
 export { copyBytes, Payloads } from "./payloads.ts";

@@ -2,8 +2,16 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { itNoticesDamage } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { COMMAND_BYTES_MAX, type Command, decodeCommand, encodeCommand, isGrowing } from "../index.ts";
-import { type AppendEvents, BATCH_EVENTS_MAX, type LogClusterOperation, type LogOperation } from "./log-commands.ts";
+import {
+  type ClusterOperation,
+  COMMAND_BYTES_MAX,
+  type Command,
+  decodeCommand,
+  encodeCommand,
+  type HttpOperation,
+  isGrowing,
+} from "../index.ts";
+import { type AppendEvents, BATCH_EVENTS_MAX } from "./log-commands.ts";
 import { Payloads } from "./payloads.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
@@ -39,7 +47,7 @@ const append: fc.Arbitrary<AppendEvents> = fc
     fc.option(guard, { nil: undefined }),
   )
   .map(([events, rest, under]) => ({ ...rest, ...events, ...(under === undefined ? {} : { guard: under }) }));
-const operation: fc.Arbitrary<LogOperation> = fc.oneof(
+const operation: fc.Arbitrary<HttpOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-log" as const), name: text, namespace: text, settings }),
   fc.record({
     kind: fc.constant("update-log-settings" as const),
@@ -57,7 +65,7 @@ const operation: fc.Arbitrary<LogOperation> = fc.oneof(
   append,
 );
 const max = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-const clusterOperation: fc.Arbitrary<LogClusterOperation> = fc.oneof(
+const clusterOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({ kind: fc.constant("prune-duplicates" as const), countMax: max }),
   fc.record({ kind: fc.constantFrom("apply-retention" as const, "erase-logs" as const), rowsMax: max }),
 );
@@ -76,7 +84,7 @@ const APPEND: AppendEvents = {
   ...{ idempotencyKey: null, expectedSequence: undefined },
 };
 
-function asked(one: LogOperation): Command {
+function asked(one: HttpOperation): Command {
   return { principal: PRINCIPAL, request: null, operation: one };
 }
 
@@ -128,7 +136,7 @@ describe("commands about event logs", () => {
       `0135 ${ASKED} ${ID} 01 01 0000000162 01 7fffffffffffffff 01 000000016c 0000000000000009 01 000000026e73 ` +
         `00000002 000000020001 0000000107`,
     ],
-  ] satisfies [string, LogOperation, string][]) {
+  ] satisfies [string, HttpOperation, string][]) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(asked(written)).toHex()).to.equal(golden.replaceAll(" ", ""));
     });

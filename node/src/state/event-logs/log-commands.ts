@@ -3,14 +3,19 @@
 import { invariant, readUint32, writeUint32 } from "../../primitives/index.ts";
 import {
   allAtOnce,
+  type Field,
+  fixedBytes,
   type LogSettings,
+  optional,
   type RecordReader,
   type RecordWriter,
   readOptionalCount,
+  recordOf,
   type Steps,
+  text,
   writeOptionalCount,
 } from "../core/index.ts";
-import { type Guard, readGuard, writeGuard } from "../locks/index.ts";
+import { GUARD, type Guard } from "../locks/index.ts";
 import { Payloads } from "./payloads.ts";
 
 /** Bytes of a log id, which is a UUID. */
@@ -59,8 +64,6 @@ export interface AppendEvents {
   readonly guard?: LogGuard;
 }
 
-export type LogOperation = CreateLog | UpdateLogSettings | DeleteLog | AppendEvents;
-
 /** Forgets keys of events whose window has ended; checks at most this many rows. */
 export interface PruneEventKeys {
   readonly kind: "prune-duplicates";
@@ -79,58 +82,20 @@ export interface EraseLogs {
   readonly rowsMax: number;
 }
 
-export type LogClusterOperation = PruneEventKeys | ApplyRetention | EraseLogs;
-
-export const LOG_KINDS = {
-  "create-log": 50,
-  "update-log-settings": 51,
-  "delete-log": 52,
-  "append-events": 53,
-} as const;
-
 const SETTINGS = ["duplicateWindowSecs", "retentionMaxAgeSecs", "retentionMaxBytes"] as const;
 const HALF_BITS = 32n;
 const HALF_MASK = 0xffff_ffffn;
 const SEQUENCE_BYTES = 8;
 
-export function writeLogOperation(writer: RecordWriter, operation: LogOperation): void {
-  switch (operation.kind) {
-    case "create-log":
-      writer.text(operation.name).text(operation.namespace);
-      writeSettings(writer, operation.settings);
-      return;
-    case "update-log-settings":
-      writer.fixed(operation.logId, LOG_ID_BYTES);
-      for (const name of SETTINGS) {
-        const value = operation.changes[name];
-        writer.boolean(value !== undefined);
-        writeOptionalCount(writer, value ?? undefined);
-      }
-      return;
-    case "delete-log":
-      writer.fixed(operation.logId, LOG_ID_BYTES);
-      return;
-    case "append-events":
-      writeAppendEvents(writer, operation);
-      return;
-  }
-}
-
-/** The operation of this kind; null if the kind is not about logs. */
-export function readLogOperation(kind: number, reader: RecordReader): LogOperation | null {
-  switch (kind) {
-    case LOG_KINDS["create-log"]:
-      return { kind: "create-log", name: reader.text(), namespace: reader.text(), settings: readSettings(reader) };
-    case LOG_KINDS["update-log-settings"]:
-      return { kind: "update-log-settings", logId: reader.fixed(LOG_ID_BYTES), changes: readChanges(reader) };
-    case LOG_KINDS["delete-log"]:
-      return { kind: "delete-log", logId: reader.fixed(LOG_ID_BYTES) };
-    case LOG_KINDS["append-events"]:
-      return allAtOnce(readAppendEvents(reader));
-    default:
-      return null;
-  }
-}
+export const logId = fixedBytes(LOG_ID_BYTES);
+export const logSettings: Field<LogSettings> = { write: writeSettings, read: readSettings };
+export const logChanges: Field<Partial<LogSettings>> = { write: writeChanges, read: readChanges };
+/** An append, as one field, because it is read in steps. */
+export const appendField: Field<AppendEvents> = {
+  write: writeAppendEvents,
+  read: (reader) => allAtOnce(readAppendEvents(reader)),
+};
+const optionalLogGuard = optional(recordOf<LogGuard>({ ...GUARD, namespace: text }));
 
 export function writeSettings(writer: RecordWriter, settings: LogSettings): void {
   for (const name of SETTINGS) {
@@ -144,6 +109,14 @@ export function readSettings(reader: RecordReader): LogSettings {
     retentionMaxAgeSecs: readOptionalCount(reader) ?? null,
     retentionMaxBytes: readOptionalCount(reader) ?? null,
   };
+}
+
+function writeChanges(writer: RecordWriter, changes: Partial<LogSettings>): void {
+  for (const name of SETTINGS) {
+    const value = changes[name];
+    writer.boolean(value !== undefined);
+    writeOptionalCount(writer, value ?? undefined);
+  }
 }
 
 function readChanges(reader: RecordReader): Partial<LogSettings> {
@@ -164,10 +137,7 @@ function writeAppendEvents(writer: RecordWriter, operation: AppendEvents): void 
   writer.fixed(logId, LOG_ID_BYTES).boolean(isBatch);
   writer.boolean(idempotencyKey !== null).text(idempotencyKey ?? "");
   writer.boolean(expectedSequence !== undefined).fixed(sequenceBytes(expectedSequence ?? 0n), SEQUENCE_BYTES);
-  writeGuard(writer, guard);
-  if (guard !== undefined) {
-    writer.text(guard.namespace);
-  }
+  optionalLogGuard.write(writer, guard);
   payloads.write(writer);
 }
 
@@ -181,8 +151,7 @@ export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
   const isExpected = reader.boolean();
   const sequence = sequenceOf(reader.fixed(SEQUENCE_BYTES));
   invariant(isExpected || sequence === 0n, "fields that are absent are empty");
-  const guard = readGuard(reader);
-  const logGuard = guard === undefined ? {} : { guard: { ...guard, namespace: reader.text() } };
+  const guard = optionalLogGuard.read(reader);
   const payloads = yield* Payloads.readInSteps(reader);
   const { count } = payloads;
   invariant(
@@ -195,7 +164,7 @@ export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
   return {
     ...{ kind: "append-events", logId, payloads, isBatch, idempotencyKey: hasKey ? key : null },
     expectedSequence: isExpected ? sequence : undefined,
-    ...logGuard,
+    ...(guard === undefined ? {} : { guard }),
   };
 }
 

@@ -9,16 +9,19 @@
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
+  clusterStep,
   type EventLog,
   eventRow,
   RecordReader,
   type Row,
   retentionRow,
   type StateReader,
+  smallCount,
   tableRange,
   withNul,
 } from "../core/index.ts";
 import { eraseKeys } from "./event-deduplication.ts";
+import type { ApplyRetention, EraseLogs } from "./log-commands.ts";
 import { decodeErasure, type LogErasure, writeErasure } from "./log-erasures.ts";
 import { type EventChunk, eventCountOf, readLog, scanChunks, writeChunk, writeLog } from "./log-rows.ts";
 
@@ -57,8 +60,22 @@ export function hasDueRetention(reader: StateReader, tickMs: number): boolean {
   return dueLogs(reader, tickMs, 1).length > 0;
 }
 
+export const applyRetentionOperation = clusterStep<ApplyRetention>({
+  kind: "apply-retention",
+  number: 55,
+  fields: { rowsMax: smallCount },
+  apply: applyApplyRetention,
+});
+
+export const eraseLogsOperation = clusterStep<EraseLogs>({
+  kind: "erase-logs",
+  number: 56,
+  fields: { rowsMax: smallCount },
+  apply: applyEraseLogs,
+});
+
 /** Removes events of the logs whose timers are due, the earliest first: at most this many rows. */
-export function applyApplyRetention(context: ApplyContext, rowsMax: number): void {
+function applyApplyRetention(context: ApplyContext, { rowsMax }: ApplyRetention): void {
   const left = { rows: rowsMax, bytes: READ_BYTES_MAX };
   for (const { value: logId } of dueLogs(context.transaction, context.tickMs, rowsMax)) {
     const log = readLog(context.transaction, logId);
@@ -71,7 +88,7 @@ export function applyApplyRetention(context: ApplyContext, rowsMax: number): voi
 }
 
 /** Erases at most this many rows of deleted logs. */
-export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
+function applyEraseLogs(context: ApplyContext, { rowsMax }: EraseLogs): void {
   const { transaction } = context;
   const { from, to } = tableRange("logErasure");
   const erasures: Row[] = [];

@@ -9,36 +9,129 @@ import { equalBytes } from "../../bytes/index.ts";
 import { invariant, readUint32, readUint53 } from "../../primitives/index.ts";
 import {
   type ApplyContext,
+  bytes,
   type CompareAndSwapResult,
   CoordinationError,
+  clientOperation,
+  clusterStep,
+  count,
   type DeleteKeyResult,
   decodeText,
   endOf,
   expiryRow,
+  flag,
+  KEY_OPERATION,
   keyRow,
   keyRowPrefixLength,
+  listOf,
   type NamedKey,
+  name,
   named,
+  nullable,
+  optionalCount,
+  orEmpty,
   type PutKeyResult,
   prefixEnd,
   RecordReader,
   RecordWriter,
   recordChanges,
+  recordOf,
   requireNamespace,
   type StateReader,
   type StoredKey,
   tableRange,
+  text,
   withNul,
 } from "../core/index.ts";
-import { checkGuard } from "../locks/index.ts";
+import { checkGuard, optionalGuard } from "../locks/index.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
+const previousKey = nullable(
+  recordOf<StoredKey>({
+    key: bytes,
+    value: bytes,
+    createRevision: count,
+    modRevision: count,
+    version: count,
+    deadlineMs: count,
+  }),
+);
+
+export const putKeyOperation = clientOperation<PutKey, PutKeyResult>({
+  kind: "put-key",
+  number: 2,
+  access: "write",
+  grows: true,
+  usage: KEY_OPERATION,
+  fields: {
+    namespace: name,
+    key: bytes,
+    value: bytes,
+    ttlSeconds: count,
+    expectedModRevision: optionalCount,
+    returnPrevious: flag,
+    guard: optionalGuard,
+  },
+  answer: {
+    number: 2,
+    fields: { modRevision: count, created: flag, previous: previousKey },
+    withoutValues: withoutPreviousValue,
+  },
+  apply: applyPutKey,
+});
+
+export const deleteKeyOperation = clientOperation<DeleteKey, DeleteKeyResult>({
+  kind: "delete-key",
+  number: 3,
+  access: "write",
+  usage: KEY_OPERATION,
+  fields: {
+    namespace: name,
+    key: bytes,
+    expectedModRevision: optionalCount,
+    returnPrevious: flag,
+    guard: optionalGuard,
+  },
+  answer: { number: 3, fields: { previous: previousKey }, withoutValues: withoutPreviousValue },
+  apply: applyDeleteKey,
+});
+
+export const compareAndSwapOperation = clientOperation<CompareAndSwap, CompareAndSwapResult>({
+  kind: "compare-and-swap",
+  number: 4,
+  access: "write",
+  grows: true,
+  usage: KEY_OPERATION,
+  fields: {
+    namespace: name,
+    key: bytes,
+    expectedValue: orEmpty(bytes, NO_BYTES),
+    newValue: bytes,
+    expectedModRevision: optionalCount,
+    ttlSeconds: count,
+    guard: optionalGuard,
+  },
+  answer: {
+    number: 4,
+    fields: { success: flag, currentExists: flag, currentValue: bytes, modRevision: count },
+    withoutValues: (answer) => ({ ...answer, currentValue: NO_BYTES }),
+  },
+  apply: applyCompareAndSwap,
+});
+
+export const expireKeysOperation = clusterStep<ExpireKeys>({
+  kind: "expire-keys",
+  number: 5,
+  fields: { keys: listOf(recordOf({ namespace: text, key: bytes, modRevision: count })) },
+  apply: applyExpireKeys,
+});
+
 /** Bytes of rows that one page reads: some milliseconds, all in one turn of the event loop (S44). */
 const SCANNED_BYTES_MAX = 512 * 1024;
 
-export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
+function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
   const row = named(keyRow(command.namespace, command.key));
@@ -54,7 +147,7 @@ export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResul
   };
 }
 
-export function applyDeleteKey(context: ApplyContext, command: DeleteKey): DeleteKeyResult {
+function applyDeleteKey(context: ApplyContext, command: DeleteKey): DeleteKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
   const current = readKey(context.transaction, command.namespace, command.key);
@@ -69,7 +162,7 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
 /**
  * A mismatch, also with an absent key, is an answer and not a refusal. Without an expectation the key must not exist.
  */
-export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
+function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
   const row = named(keyRow(command.namespace, command.key));
@@ -99,7 +192,7 @@ export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSw
  * Removes the named keys that are unchanged and whose deadline has passed (S22). Ticks are rounded down to
  * milliseconds, so a deadline has passed only when the tick is above it; otherwise a key could go early (S21).
  */
-export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
+function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
   for (const { namespace, key, modRevision } of command.keys) {
     const current = readKey(context.transaction, namespace, key);
     if (current === undefined || current.modRevision !== modRevision) {
@@ -110,6 +203,11 @@ export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): voi
     }
     removeKey(context, "expire", namespace, current);
   }
+}
+
+function withoutPreviousValue<Answer extends PutKeyResult | DeleteKeyResult>(answer: Answer): Answer {
+  const { previous } = answer;
+  return { ...answer, previous: previous === null ? null : { ...previous, value: NO_BYTES } };
 }
 
 /** The key, whether or not its deadline has passed. */

@@ -4,7 +4,7 @@
  * late the write arrives.
  */
 
-import { CoordinationError, type RecordReader, type RecordWriter, type StateReader } from "../core/index.ts";
+import { CoordinationError, count, flag, optional, recordOf, type StateReader, text } from "../core/index.ts";
 import { readLock } from "./lock-rows.ts";
 
 export interface Guard {
@@ -34,25 +34,7 @@ export function checkGuard(reader: StateReader, namespace: string, guard: Guard 
   }
 }
 
-export function writeGuard(writer: RecordWriter, guard: Guard | undefined): void {
-  writer.boolean(guard !== undefined);
-  if (guard !== undefined) {
-    writer.text(guard.lockName).uint53(guard.fencingToken).boolean(guard.rw);
-  }
-}
-
-/** The guard, or undefined for an operation without one. */
-export function readGuard(reader: RecordReader): Guard | undefined {
-  if (!reader.boolean()) {
-    return undefined;
-  }
-  return { lockName: reader.text(), fencingToken: reader.uint53(), rw: reader.boolean() };
-}
-
-/** Adds the guard as a field. Without a guard, returns the operation itself, which has no such field. */
-export function guarded<Operation extends object>(
-  operation: Operation,
-  guard: Guard | undefined,
-): Operation & { readonly guard?: Guard } {
-  return guard === undefined ? operation : { ...operation, guard };
-}
+/** The fields of a guard. */
+export const GUARD = { lockName: text, fencingToken: count, rw: flag } as const;
+/** The guard of an operation, which has no such field without one. */
+export const optionalGuard = optional(recordOf<Guard>(GUARD));

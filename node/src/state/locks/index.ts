@@ -1,19 +1,5 @@
-export { checkGuard, type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
-export {
-  type AcquireLock,
-  type CancelAcquisition,
-  type CreateLock,
-  type LockClientOperation,
-  type LockClusterOperation,
-  type ReleaseLock,
-  readAcquireLock,
-  readCancelAcquisition,
-  readCreateLock,
-  readExpireLocks,
-  readForceReleaseLock,
-  readReleaseLock,
-  writeLockOperation,
-} from "./lock-commands.ts";
+export { checkGuard, GUARD, type Guard, optionalGuard } from "./guards.ts";
+export type { AcquireLock, CancelAcquisition, CreateLock, ReleaseLock } from "./lock-commands.ts";
 export {
   type ListedLock,
   type LockPage,
@@ -23,13 +9,13 @@ export {
 } from "./lock-listing.ts";
 export { lockLost, superseded } from "./lock-refusals.ts";
 export { resetLocks } from "./lock-reset.ts";
-export { dueLockTimers, type Lock, readLock, visitWaits, type Wait } from "./lock-rows.ts";
+export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { acquireResult, describeLock, type LockView } from "./lock-view.ts";
 export {
-  applyAcquireLock,
-  applyCancelAcquisition,
-  applyCreateLock,
-  applyExpireLocks,
-  applyForceReleaseLock,
-  applyReleaseLock,
+  acquireLockOperation,
+  cancelAcquisitionOperation,
+  createLockOperation,
+  expireLocksOperation,
+  forceReleaseLockOperation,
+  releaseLockOperation,
 } from "./locks.ts";

@@ -1,23 +1,11 @@
 /**
- * Commands about locks, and their encoding. Both kinds use the same commands: an exclusive lock has the only mode
+ * Commands about locks. Both kinds use the same commands: an exclusive lock has the only mode
  * `exclusive`, a read-write lock has the modes `read` and `write`. The names of the two kinds are separate.
  */
 
 import { invariant } from "../../primitives/index.ts";
 import type { ProposalOrigin } from "../../raft/index.ts";
-import {
-  type LockMode,
-  type LockName,
-  REQUEST_ID_BYTES,
-  type RecordReader,
-  type RecordWriter,
-  readLockMode,
-  readLockName,
-  readOrigin,
-  writeLockMode,
-  writeLockName,
-  writeOrigin,
-} from "../core/index.ts";
+import { type LockMode, type LockName, oneOf } from "../core/index.ts";
 
 export interface CreateLock extends LockName {
   readonly kind: "create-lock";
@@ -82,10 +70,8 @@ export interface CancelAcquisition {
   readonly attempt: ProposalOrigin;
 }
 
-export type LockClientOperation = CreateLock | AcquireLock | ReleaseLock | ForceReleaseLock;
-export type LockClusterOperation = ExpireLocks | CancelAcquisition;
-
 const ABOUTS: readonly LockTimer["about"][] = ["hold", "wait", "delay"];
+export const timerKind = oneOf(ABOUTS, "timers are about something known");
 
 /** The code of a timer's kind, in commands and in the keys of rows. */
 export function codeOfTimer(about: LockTimer["about"]): number {
@@ -97,91 +83,4 @@ export function timerOfCode(code: number): LockTimer["about"] {
   const about = ABOUTS[code];
   invariant(about !== undefined, "timers are about something known", () => String(code));
   return about;
-}
-
-export function writeLockOperation(writer: RecordWriter, operation: LockClientOperation | LockClusterOperation): void {
-  switch (operation.kind) {
-    case "create-lock":
-      writeLockName(writer, operation);
-      writer.uint53(operation.ttlSeconds).uint53(operation.lockDelaySeconds);
-      return;
-    case "acquire-lock":
-      writer.text(operation.namespace).text(operation.name);
-      writeLockMode(writer, operation.mode);
-      writer.uint53(operation.ttlSeconds).text(operation.owner);
-      writer.uint53(operation.waitMs).uint53(operation.fencingToken);
-      return;
-    case "release-lock":
-      writeLockName(writer, operation);
-      writer.boolean(operation.mode !== null);
-      writeLockMode(writer, operation.mode ?? "exclusive");
-      writer.text(operation.owner).uint53(operation.fencingToken);
-      return;
-    case "force-release-lock":
-      writeLockName(writer, operation);
-      writer.uint53(operation.fencingToken).text(operation.reason);
-      return;
-    case "expire-locks":
-      writer.uint32(operation.timers.length);
-      for (const { about, lock, number } of operation.timers) {
-        writer.uint8(codeOfTimer(about));
-        writeLockName(writer, lock);
-        writer.uint53(number);
-      }
-      return;
-    case "cancel-acquisition":
-      writer.text(operation.subject).fixed(operation.requestId, REQUEST_ID_BYTES);
-      writeOrigin(writer, operation.attempt);
-      return;
-  }
-}
-
-export function readCreateLock(reader: RecordReader): CreateLock {
-  const lock = readLockName(reader);
-  return { kind: "create-lock", ...lock, ttlSeconds: reader.uint53(), lockDelaySeconds: reader.uint53() };
-}
-
-export function readAcquireLock(reader: RecordReader): AcquireLock {
-  return {
-    kind: "acquire-lock",
-    namespace: reader.name(),
-    name: reader.text(),
-    mode: readLockMode(reader),
-    ttlSeconds: reader.uint53(),
-    owner: reader.text(),
-    waitMs: reader.uint53(),
-    fencingToken: reader.uint53(),
-  };
-}
-
-export function readReleaseLock(reader: RecordReader): ReleaseLock {
-  const lock = readLockName(reader);
-  const hasMode = reader.boolean();
-  const mode = readLockMode(reader);
-  invariant(hasMode || mode === "exclusive", "fields that are absent are empty");
-  const rest = { owner: reader.text(), fencingToken: reader.uint53() };
-  return { kind: "release-lock", ...lock, mode: hasMode ? mode : null, ...rest };
-}
-
-export function readForceReleaseLock(reader: RecordReader): ForceReleaseLock {
-  const lock = readLockName(reader);
-  return { kind: "force-release-lock", ...lock, fencingToken: reader.uint53(), reason: reader.text() };
-}
-
-export function readExpireLocks(reader: RecordReader): ExpireLocks {
-  const timers: LockTimer[] = [];
-  for (let left = reader.uint32(); left > 0; left--) {
-    timers.push({ about: timerOfCode(reader.uint8()), lock: readLockName(reader), number: reader.uint53() });
-  }
-  return { kind: "expire-locks", timers };
-}
-
-export function readCancelAcquisition(reader: RecordReader): CancelAcquisition {
-  const subject = reader.text();
-  return {
-    kind: "cancel-acquisition",
-    subject,
-    requestId: reader.fixed(REQUEST_ID_BYTES),
-    attempt: readOrigin(reader),
-  };
 }

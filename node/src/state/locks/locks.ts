@@ -10,18 +10,38 @@ import {
   type AcquireLockResult,
   type AnswerSlot,
   type ApplyContext,
+  attempt,
   CoordinationError,
   type CreateLockResult,
+  clientOperation,
+  clusterStep,
+  continuedOperation,
+  count,
   type ForceReleaseLockResult,
+  fixedBytes,
   type Hold,
+  holdField,
+  LOCK_NAME,
+  LOCK_OPERATION,
   type LockMode,
   type LockName,
+  listOf,
+  lockMode,
+  lockName,
+  name,
+  nullable,
+  nullInstead,
   type Outcome,
+  orEmpty,
   type Principal,
   type QueuedLockResult,
+  REQUEST_ID_BYTES,
   type ReleaseLockResult,
   type RequestIdentity,
+  recordOf,
   requireNamespace,
+  type StateReader,
+  text,
 } from "../core/index.ts";
 import {
   type Acquisition,
@@ -33,14 +53,15 @@ import {
   storeAnswer,
   storedRequestAt,
 } from "../replay/index.ts";
-import type {
-  AcquireLock,
-  CancelAcquisition,
-  CreateLock,
-  ExpireLocks,
-  ForceReleaseLock,
-  LockTimer,
-  ReleaseLock,
+import {
+  type AcquireLock,
+  type CancelAcquisition,
+  type CreateLock,
+  type ExpireLocks,
+  type ForceReleaseLock,
+  type LockTimer,
+  type ReleaseLock,
+  timerKind,
 } from "./lock-commands.ts";
 import {
   answerTimeout,
@@ -76,7 +97,86 @@ import { acquireResult, answerViewOf } from "./lock-view.ts";
 /** Free bytes that a new lock needs: for its row, and for one hold, so that the lock can be used. */
 const LOCK_BYTES_ABOUT = 1024;
 
-export function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLockResult {
+export const createLockOperation = clientOperation<CreateLock, CreateLockResult>({
+  kind: "create-lock",
+  number: 20,
+  access: "write",
+  grows: true,
+  usage: LOCK_OPERATION,
+  fields: { ...LOCK_NAME, ttlSeconds: count, lockDelaySeconds: count },
+  answer: { number: 20, fields: { createdAtMs: count } },
+  apply: applyCreateLock,
+});
+
+/** A retry of it has no stored answer: it continues where the request is (S24). */
+export const acquireLockOperation = continuedOperation<AcquireLock>({
+  kind: "acquire-lock",
+  number: 21,
+  access: "write",
+  // The renewal of a live hold is allowed, however full the disk is.
+  grows: ({ fencingToken }) => fencingToken === 0,
+  // A downgrade lets in all readers that wait.
+  rows: (reader, operation) =>
+    operation.mode === "read" && operation.fencingToken !== 0 ? readersOf(reader, { ...operation, rw: true }) : 0,
+  usage: LOCK_OPERATION,
+  fields: {
+    namespace: name,
+    name: text,
+    mode: lockMode,
+    ttlSeconds: count,
+    owner: text,
+    waitMs: count,
+    fencingToken: count,
+  },
+  applyRequest: applyAcquireLock,
+});
+
+export const releaseLockOperation = clientOperation<ReleaseLock, ReleaseLockResult>({
+  kind: "release-lock",
+  number: 22,
+  access: "write",
+  rows: readersOf,
+  usage: LOCK_OPERATION,
+  fields: { ...LOCK_NAME, mode: nullInstead(orEmpty(lockMode, "exclusive")), owner: text, fencingToken: count },
+  answer: { number: 21, fields: {} },
+  apply: applyReleaseLock,
+});
+
+export const forceReleaseLockOperation = clientOperation<ForceReleaseLock, ForceReleaseLockResult>({
+  kind: "force-release-lock",
+  number: 23,
+  access: "admin",
+  rows: readersOf,
+  usage: LOCK_OPERATION,
+  fields: { ...LOCK_NAME, fencingToken: count, reason: text },
+  answer: { number: 22, fields: { previous: nullable(holdField) } },
+  apply: applyForceReleaseLock,
+});
+
+export const expireLocksOperation = clusterStep<ExpireLocks>({
+  kind: "expire-locks",
+  number: 24,
+  fields: { timers: listOf(recordOf<LockTimer>({ about: timerKind, lock: lockName, number: count })) },
+  apply: applyExpireLocks,
+});
+
+export const cancelAcquisitionOperation = clusterStep<CancelAcquisition>({
+  kind: "cancel-acquisition",
+  number: 25,
+  fields: { subject: text, requestId: fixedBytes(REQUEST_ID_BYTES), attempt },
+  apply: applyCancelAcquisition,
+});
+
+/**
+ * The readers of a read-write lock, and those that wait, whom the end of a hold lets in: the bytes of an operation do not
+ * show that it may concern all of them.
+ */
+function readersOf(reader: StateReader, lockName: LockName): number {
+  const lock = lockName.rw ? readLock(reader, lockName) : undefined;
+  return lock === undefined ? 0 : lock.readers + lock.waitingReaders;
+}
+
+function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLockResult {
   const { namespace, rw, name, ttlSeconds, lockDelaySeconds } = command;
   requireNamespace(context.transaction, namespace);
   if (readLock(context.transaction, command) !== undefined) {
@@ -103,10 +203,10 @@ interface AcquireCommand {
 }
 
 /** Acquires a lock, or continues an earlier attempt of the same request (S24). */
-export function applyAcquireLock(context: ApplyContext, command: AcquireCommand): Outcome {
+function applyAcquireLock(context: ApplyContext, command: AcquireCommand): Outcome {
   const { principal, request } = command;
   const slot = answerSlot(context, principal.subject, request);
-  const found = storedRequestAt(slot, request);
+  const found = storedRequestAt(context, slot, request);
   if (found !== null && "outcome" in found) {
     return found.outcome;
   }
@@ -249,7 +349,7 @@ function upgrade(
 // ---- Releasing ----
 
 /** Releases a hold; raises NOT_LOCK_HOLDER or AMBIGUOUS_HOLD, and then changes nothing (S26). */
-export function applyReleaseLock(context: ApplyContext, principal: Principal, command: ReleaseLock): ReleaseLockResult {
+function applyReleaseLock(context: ApplyContext, command: ReleaseLock, principal: Principal): ReleaseLockResult {
   requireNamespace(context.transaction, command.namespace);
   const lock = requireLock(context.transaction, command);
   const hold = holdToRelease(context, lock, principal, command);
@@ -286,7 +386,7 @@ function holdToRelease(context: ApplyContext, lock: Lock, principal: Principal, 
 }
 
 /** Takes the lock from all holders, or from the holder with the token. */
-export function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock): ForceReleaseLockResult {
+function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock): ForceReleaseLockResult {
   requireNamespace(context.transaction, command.namespace);
   const lock = requireLock(context.transaction, command);
   const holds = readHolds(context.transaction, lock).filter(({ token }) => {
@@ -306,7 +406,7 @@ export function applyForceReleaseLock(context: ApplyContext, command: ForceRelea
 // ---- What the cluster does by itself ----
 
 /** Ends the named timers that still exist and whose time is up (S22). */
-export function applyExpireLocks(context: ApplyContext, { timers }: ExpireLocks): void {
+function applyExpireLocks(context: ApplyContext, { timers }: ExpireLocks): void {
   for (const timer of timers) {
     const lock = readLock(context.transaction, timer.lock);
     if (lock !== undefined && expire(context, lock, timer)) {
@@ -354,7 +454,7 @@ function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer)
  * Undoes an acquisition whose caller is gone, if this attempt is its newest. It leaves the queue, or releases the
  * granted hold, which no caller has heard of, without a delay (S25).
  */
-export function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisition): void {
+function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisition): void {
   const { subject, requestId, attempt } = command;
   const acquisition = readAcquisition(context, subject, requestId);
   if (acquisition === undefined || !isSameAttempt(acquisition.attempt, attempt)) {

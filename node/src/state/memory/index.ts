@@ -1,18 +1,11 @@
 export {
-  applyAllocateMemory,
-  applyFreeMemory,
-  applyResizeMemory,
-  applyWriteMemory,
+  allocateMemoryOperation,
   describeMemory,
+  freeMemoryOperation,
   listMemory,
   type MemoryRegion,
   readMemory,
+  resizeMemoryOperation,
+  writeMemoryOperation,
 } from "./memory.ts";
-export {
-  decodeMemoryOperation,
-  type EraseMemory,
-  encodeMemoryOperation,
-  MEMORY_KINDS,
-  type MemoryOperation,
-} from "./memory-command.ts";
-export { applyEraseMemory, hasErasures } from "./memory-pages.ts";
+export { eraseMemoryOperation, hasErasures } from "./memory-pages.ts";

@@ -13,6 +13,7 @@
 
 import {
   type ApplyContext,
+  clusterStep,
   memoryErasureRow,
   memoryPageRow,
   memorySegmentRow,
@@ -20,9 +21,11 @@ import {
   RecordWriter,
   type Row,
   type StateReader,
+  smallCount,
   type Transaction,
   tableRange,
 } from "../core/index.ts";
+import type { EraseMemory } from "./memory-command.ts";
 
 /**
  * Bytes of a page. Measured with RocksDB and a full region of 64 MiB: an aligned write of 4 KiB takes 13 µs. With pages
@@ -95,8 +98,15 @@ export function hasErasures(reader: StateReader): boolean {
   return rowsOf(reader, from, to, 1).length > 0;
 }
 
+export const eraseMemoryOperation = clusterStep<EraseMemory>({
+  kind: "erase-memory",
+  number: 34,
+  fields: { rowsMax: smallCount },
+  apply: applyEraseMemory,
+});
+
 /** Erases at most this many rows of invisible pages. */
-export function applyEraseMemory({ transaction }: ApplyContext, rowsMax: number): void {
+function applyEraseMemory({ transaction }: ApplyContext, { rowsMax }: EraseMemory): void {
   const { from, to } = tableRange("memoryErasure");
   let left = rowsMax;
   for (const { key } of rowsOf(transaction, from, to, rowsMax)) {

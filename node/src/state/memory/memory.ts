@@ -10,11 +10,18 @@
 import {
   type AllocateMemoryResult,
   type ApplyContext,
+  bytes,
   CoordinationError,
+  clientOperation,
+  count,
   derivedId,
   derivedIdText,
   type FreeMemoryResult,
+  fixedBytes,
+  MEMORY_OPERATION,
   memoryRegionRow,
+  name,
+  optionalCount,
   prefixEnd,
   REGION_ID_BYTES,
   RecordReader,
@@ -22,9 +29,10 @@ import {
   type ResizeMemoryResult,
   requireNamespace,
   type StateReader,
+  text,
   type WriteMemoryResult,
 } from "../core/index.ts";
-import { checkGuard } from "../locks/index.ts";
+import { checkGuard, optionalGuard } from "../locks/index.ts";
 import type { AllocateMemory, FreeMemory, RegionMutation, ResizeMemory, WriteMemory } from "./memory-command.ts";
 import { cutPages, readPages, writePages } from "./memory-pages.ts";
 
@@ -43,8 +51,57 @@ export interface MemoryRegion {
 }
 
 const NO_BYTES = new Uint8Array(0);
+/** The fields that every mutation of a region begins with. */
+const MUTATION = {
+  namespace: name,
+  regionId: fixedBytes(REGION_ID_BYTES),
+  expectedVersion: optionalCount,
+  guard: optionalGuard,
+} as const;
 
-export function applyAllocateMemory(context: ApplyContext, command: AllocateMemory): AllocateMemoryResult {
+export const allocateMemoryOperation = clientOperation<AllocateMemory, AllocateMemoryResult>({
+  kind: "allocate-memory",
+  number: 30,
+  access: "write",
+  grows: true,
+  usage: MEMORY_OPERATION,
+  fields: { namespace: name, sizeBytes: count, label: text },
+  answer: { number: 30, fields: { regionId: fixedBytes(REGION_ID_BYTES), sizeBytes: count, version: count } },
+  apply: applyAllocateMemory,
+});
+
+export const resizeMemoryOperation = clientOperation<ResizeMemory, ResizeMemoryResult>({
+  kind: "resize-memory",
+  number: 31,
+  access: "write",
+  usage: MEMORY_OPERATION,
+  fields: { ...MUTATION, sizeBytes: count },
+  answer: { number: 31, fields: { sizeBytes: count, previousSizeBytes: count, version: count } },
+  apply: applyResizeMemory,
+});
+
+export const freeMemoryOperation = clientOperation<FreeMemory, FreeMemoryResult>({
+  kind: "free-memory",
+  number: 32,
+  access: "write",
+  usage: MEMORY_OPERATION,
+  fields: MUTATION,
+  answer: { number: 32, fields: {} },
+  apply: applyFreeMemory,
+});
+
+export const writeMemoryOperation = clientOperation<WriteMemory, WriteMemoryResult>({
+  kind: "write-memory",
+  number: 33,
+  access: "write",
+  grows: true,
+  usage: MEMORY_OPERATION,
+  fields: { ...MUTATION, offset: count, data: bytes },
+  answer: { number: 33, fields: { bytesWritten: count, version: count } },
+  apply: applyWriteMemory,
+});
+
+function applyAllocateMemory(context: ApplyContext, command: AllocateMemory): AllocateMemoryResult {
   const { transaction, wallMs } = context;
   const { namespace, sizeBytes, label } = command;
   requireNamespace(transaction, namespace);
@@ -73,7 +130,7 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
 }
 
 /** A resize to the present size also makes a version. Cut bytes never reappear (S32). */
-export function applyResizeMemory(context: ApplyContext, command: ResizeMemory): ResizeMemoryResult {
+function applyResizeMemory(context: ApplyContext, command: ResizeMemory): ResizeMemoryResult {
   const { transaction } = context;
   const { namespace, sizeBytes } = command;
   const region = requireVersion(context, command);
@@ -87,7 +144,7 @@ export function applyResizeMemory(context: ApplyContext, command: ResizeMemory):
   return { kind: "resize-memory", sizeBytes, previousSizeBytes: region.sizeBytes, version, revision };
 }
 
-export function applyFreeMemory(context: ApplyContext, command: FreeMemory): FreeMemoryResult {
+function applyFreeMemory(context: ApplyContext, command: FreeMemory): FreeMemoryResult {
   const { transaction } = context;
   const { namespace } = command;
   const region = requireVersion(context, command);
@@ -101,7 +158,7 @@ export function applyFreeMemory(context: ApplyContext, command: FreeMemory): Fre
 }
 
 /** A write of no bytes also makes a version (S34). */
-export function applyWriteMemory(context: ApplyContext, command: WriteMemory): WriteMemoryResult {
+function applyWriteMemory(context: ApplyContext, command: WriteMemory): WriteMemoryResult {
   const { transaction } = context;
   const { namespace, offset, data } = command;
   const region = requireVersion(context, command);

@@ -9,10 +9,10 @@
 import { equalBytes } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import {
+  type AnswerForms,
   type AnswerSlot,
   type ApplyContext,
   CoordinationError,
-  decodeAnswer,
   encodeFreshAnswer,
   hasGenerationEnded,
   LIVE,
@@ -35,8 +35,12 @@ export function answerSlot(context: ApplyContext, subject: string, { requestId }
 }
 
 /** The stored outcome of this request; REQUEST_ID_REUSED if its id came with another payload; null if it is new. */
-export function storedOutcomeAt({ stored }: AnswerSlot, request: RequestIdentity): Outcome | null {
-  const found = storedRequestIn(stored, request);
+export function storedOutcomeAt(
+  { answers }: ApplyContext,
+  { stored }: AnswerSlot,
+  request: RequestIdentity,
+): Outcome | null {
+  const found = storedRequestIn(answers, stored, request);
   if (found === null) {
     return null;
   }
@@ -45,21 +49,30 @@ export function storedOutcomeAt({ stored }: AnswerSlot, request: RequestIdentity
 }
 
 /** The same for a request that may be a lock acquisition. */
-export function storedRequestAt({ stored }: AnswerSlot, request: RequestIdentity): StoredRequest | null {
-  return storedRequestIn(stored, request);
+export function storedRequestAt(
+  { answers }: ApplyContext,
+  { stored }: AnswerSlot,
+  request: RequestIdentity,
+): StoredRequest | null {
+  return storedRequestIn(answers, stored, request);
 }
 
 /** The same as `storedRequestAt` outside of apply; answers from before the cluster tick `sinceMs` do not count. */
 export function findStoredRequest(
+  answers: AnswerForms,
   reader: StateReader,
   subject: string,
   request: RequestIdentity,
   sinceMs: number,
 ): StoredRequest | null {
-  return storedRequestIn(readAnswer(reader, subject, request.requestId, sinceMs), request);
+  return storedRequestIn(answers, readAnswer(reader, subject, request.requestId, sinceMs), request);
 }
 
-function storedRequestIn(stored: StoredAnswer | null, request: RequestIdentity): StoredRequest | null {
+function storedRequestIn(
+  answers: AnswerForms,
+  stored: StoredAnswer | null,
+  request: RequestIdentity,
+): StoredRequest | null {
   if (stored === null) {
     return null;
   }
@@ -69,7 +82,7 @@ function storedRequestIn(stored: StoredAnswer | null, request: RequestIdentity):
   if (isAcquisition(stored.answer)) {
     return { acquisition: decodeAcquisition(stored.answer) };
   }
-  return { outcome: { answer: decodeAnswer(stored.answer), replayed: stored.stripped ? "no-values" : "yes" } };
+  return { outcome: { answer: answers.decode(stored.answer), replayed: stored.stripped ? "no-values" : "yes" } };
 }
 
 function requestIdReused(): CoordinationError {
@@ -87,7 +100,7 @@ export function storeAnswer(
   answer: StoredResult | CoordinationError,
 ): void {
   const { tickMs, limits } = context;
-  const row = encodeFreshAnswer(request.payloadHash, tickMs, answer, limits.replayAnswerBytesMax);
+  const row = encodeFreshAnswer(context.answers, request.payloadHash, tickMs, answer, limits.replayAnswerBytesMax);
   context.deduplication.putRow(context, slot, tickMs, row);
 }
 

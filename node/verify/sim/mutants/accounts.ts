@@ -296,9 +296,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: "revocation-by-a-revoked-caller-counts",
     pitfall: "S39",
-    file: "state/machine.ts",
-    find: "      return [null];",
-    replace: "      return [];",
+    file: "state/accounts/api-keys.ts",
+    find: "  accesses: () => [null],",
+    replace: "  accesses: () => [],",
   },
   {
     name: "last-owner-can-be-disabled",

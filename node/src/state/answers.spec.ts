@@ -1,11 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../../primitives/index.ts";
-import { isAcquisition } from "../replay/index.ts";
-import { CoordinationError } from "./coordination-error.ts";
-import type { StoredKey } from "./objects.ts";
-import { decodeAnswer, encodeAnswer, withoutValues } from "./outcome.ts";
-import type { StoredResult } from "./results.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { CoordinationError, type StoredKey, type StoredResult } from "./core/index.ts";
+import { ANSWERS } from "./operations.ts";
+import { isAcquisition } from "./replay/index.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 20 }).filter((value) => value.isWellFormed());
 const bytes = fc.uint8Array({ maxLength: 30 });
@@ -107,9 +105,9 @@ describe("answers", () => {
   it("come back as written, and are not acquisitions: results of every kind, and refusals with their details", () => {
     fc.assert(
       fc.property(fc.oneof(result, refusal), (answer) => {
-        const bytes = encodeAnswer(answer);
+        const bytes = ANSWERS.encode(answer);
         expect(isAcquisition(bytes)).to.equal(false);
-        const decoded = decodeAnswer(bytes);
+        const decoded = ANSWERS.decode(bytes);
         expect(contentOf(decoded)).to.deep.equal(contentOf(answer));
         expect(decoded instanceof CoordinationError).to.equal(answer instanceof CoordinationError);
       }),
@@ -207,18 +205,18 @@ describe("answers", () => {
     ],
   ] as readonly (readonly [string, StoredResult | CoordinationError, string])[]) {
     it(`have these bytes: ${name}`, () => {
-      expect(encodeAnswer(answer).toHex()).to.equal(golden.replaceAll(" ", ""));
+      expect(ANSWERS.encode(answer).toHex()).to.equal(golden.replaceAll(" ", ""));
     });
   }
 
   it("are refused after every truncation, and with a byte more", () => {
     fc.assert(
       fc.property(fc.oneof(result, refusal), (answer) => {
-        const encoded = encodeAnswer(answer);
+        const encoded = ANSWERS.encode(answer);
         for (let length = 0; length < encoded.length; length++) {
-          expect(() => decodeAnswer(encoded.subarray(0, length))).to.throw(InvariantViolation);
+          expect(() => ANSWERS.decode(encoded.subarray(0, length))).to.throw(InvariantViolation);
         }
-        expect(() => decodeAnswer(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
+        expect(() => ANSWERS.decode(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
       }),
       { numRuns: 20 },
     );
@@ -226,23 +224,26 @@ describe("answers", () => {
 
   it("of an unknown kind or reason are refused", () => {
     for (const kind of [7, 255]) {
-      const encoded = encodeAnswer({ kind: "delete-key", previous: null, revision: 8 });
+      const encoded = ANSWERS.encode({ kind: "delete-key", previous: null, revision: 8 });
       encoded[0] = kind;
-      expect(() => decodeAnswer(encoded)).to.throw(InvariantViolation, "known kind");
+      expect(() => ANSWERS.decode(encoded)).to.throw(InvariantViolation, "known kind");
     }
-    const quota = encodeAnswer(new CoordinationError("QUOTA", "full"));
+    const quota = ANSWERS.encode(new CoordinationError("QUOTA", "full"));
     quota[5] = 0x71; // "qUOTA"
-    expect(() => decodeAnswer(quota)).to.throw(InvariantViolation, "known reason");
+    expect(() => ANSWERS.decode(quota)).to.throw(InvariantViolation, "known reason");
   });
 });
 
 describe("answers without their values", () => {
   it("keep everything else", () => {
     const put = { kind: "put-key", modRevision: 7, created: false, previous: KEY, revision: 7 } as const;
-    expect(withoutValues(put)).to.deep.equal({ ...put, previous: { ...KEY, value: new Uint8Array(0) } });
-    expect(withoutValues({ ...put, previous: null })).to.deep.equal({ ...put, previous: null });
+    expect(ANSWERS.withoutValues(put)).to.deep.equal({ ...put, previous: { ...KEY, value: new Uint8Array(0) } });
+    expect(ANSWERS.withoutValues({ ...put, previous: null })).to.deep.equal({ ...put, previous: null });
     const removed = { kind: "delete-key", previous: KEY, revision: 8 } as const;
-    expect(withoutValues(removed)).to.deep.equal({ ...removed, previous: { ...KEY, value: new Uint8Array(0) } });
+    expect(ANSWERS.withoutValues(removed)).to.deep.equal({
+      ...removed,
+      previous: { ...KEY, value: new Uint8Array(0) },
+    });
     const swap = {
       kind: "compare-and-swap",
       success: false,
@@ -251,13 +252,13 @@ describe("answers without their values", () => {
       modRevision: 10,
       revision: 11,
     } as const;
-    expect(withoutValues(swap)).to.deep.equal({ ...swap, currentValue: new Uint8Array(0) });
+    expect(ANSWERS.withoutValues(swap)).to.deep.equal({ ...swap, currentValue: new Uint8Array(0) });
   });
 
   it("are the answers themselves if they have none", () => {
     const created = { kind: "create-namespace", createdAtMs: 1, revision: 2 } as const;
     const error = new CoordinationError("QUOTA", "full");
-    expect(withoutValues(created)).to.equal(created);
-    expect(withoutValues(error)).to.equal(error);
+    expect(ANSWERS.withoutValues(created)).to.equal(created);
+    expect(ANSWERS.withoutValues(error)).to.equal(error);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { AppliedLock, acquireLock, NAMED, putOf } from "../../test/index.ts";
 import { Payloads } from "./event-logs/index.ts";
-import { extraRowsOf } from "./operation-rows.ts";
+import { extraRowsOf } from "./operations.ts";
 
 const READ = { mode: "read" } as const;
 const RELEASE = { kind: "release-lock", ...NAMED, rw: true, mode: null, owner: "", fencingToken: 0 } as const;

@@ -1,0 +1,190 @@
+/**
+ * An operation of the state machine as one value, beside the function that applies it: its kind and number, its fields,
+ * the access that it needs, what it counts as, and how its answer is stored. Encoding, dispatch, rights and usage follow.
+ */
+
+import type { ApplyContext } from "./apply-context.ts";
+import { count, type Field, type FieldsOf, recordOf } from "./fields.ts";
+import type { AnswerForm, Outcome } from "./outcome.ts";
+import type { Access, Principal, RequestIdentity, RequiredAccess } from "./principal.ts";
+import type { HttpResult, Result, StoredResult } from "./results.ts";
+import type { Steps } from "./steps.ts";
+import type { StateReader } from "./store.ts";
+import { ONE_REQUEST, type UsageCounts } from "./usage-counts.ts";
+
+interface Kind {
+  readonly kind: string;
+}
+
+/** What the author of an operation writes, besides what depends on its caller. */
+interface Definition<Asked extends Kind> {
+  readonly kind: Asked["kind"];
+  /** In entries of the log. No other operation ever has it. */
+  readonly number: number;
+  /** The fields besides the kind, in the order in which they are encoded. */
+  readonly fields: FieldsOf<Omit<Asked, "kind">> | Field<Asked>;
+  /**
+   * Whether it may make the state larger; absent = no. Members refuse such operations while the disk is nearly full
+   * (P45).
+   */
+  readonly grows?: true | ((operation: Asked) => boolean);
+  /** Rows that apply needs more than for most operations, as far as the state shows now; absent = none. */
+  readonly rows?: (reader: StateReader, operation: Asked) => number;
+}
+
+/** How an answer is stored for retries. */
+interface StoredForm<Applied extends StoredResult> {
+  /** In stored answers. No other answer ever has it. */
+  readonly number: number;
+  /** The fields besides the kind and the revision. */
+  readonly fields: FieldsOf<Omit<Applied, "kind" | "revision">>;
+  /** The answer without the values in it, if it has any: one that is too large is stored so. */
+  readonly withoutValues?: (answer: Applied) => Applied;
+}
+
+/** An operation, as far as it is the same for all callers. */
+export interface OperationKind<Asked extends Kind> {
+  readonly kind: Asked["kind"];
+  readonly number: number;
+  readonly field: Field<Asked>;
+  readonly grows: (operation: Asked) => boolean;
+  readonly rows: (reader: StateReader, operation: Asked) => number;
+  /** Null if its answer is not stored. */
+  readonly answer: AnswerForm | null;
+}
+
+/** An operation of a client, with a request id, in one namespace. */
+export interface ClientOperationKind<Asked extends Kind> extends OperationKind<Asked> {
+  readonly caller: "client";
+  readonly access: Access;
+  readonly usage: UsageCounts;
+  /** Returns the result; raises the refusal. */
+  readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => StoredResult;
+  /**
+   * Applies a request whose retries continue where it is instead of getting a stored answer, and returns the outcome;
+   * null for any other.
+   */
+  readonly applyRequest: ((context: ApplyContext, command: AskedBy<Asked>) => Outcome) | null;
+}
+
+/** An operation by HTTP, without a request id: it runs again if it is sent again, unless it recognises that itself. */
+export interface HttpOperationKind<Asked extends Kind> extends OperationKind<Asked> {
+  readonly caller: "http";
+  /** All that the caller needs; null = only a valid principal. */
+  readonly accesses: (operation: Asked, principal: Principal) => readonly (RequiredAccess | null)[];
+  readonly usage: (result: HttpResult) => UsageCounts;
+  /** Returns the result, perhaps in steps; raises the refusal. */
+  readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => HttpResult | Steps<HttpResult>;
+}
+
+/** An operation that the cluster proposes itself: its leader, a member about itself, or a member for others. */
+export interface ClusterOperationKind<Asked extends Kind> extends OperationKind<Asked> {
+  readonly caller: "cluster";
+  /** Whether someone waits for the outcome; then refusals are answers. */
+  readonly isAnswered: boolean;
+  /** Returns the result; null if no one waits for it. */
+  readonly apply: (context: ApplyContext, operation: Asked) => Result | null;
+}
+
+/** A request and who sent it. */
+export interface AskedBy<Asked extends Kind> {
+  readonly principal: Principal;
+  readonly request: RequestIdentity;
+  readonly operation: Asked;
+}
+
+/** The operation that the value describes. */
+export type OperationOf<Of extends { readonly field: Field<unknown> }> = ReturnType<Of["field"]["read"]>;
+
+/** @param definition with the access that it needs in its namespace, and what each answer counts as. */
+export function clientOperation<Asked extends Kind & { readonly namespace: string }, Applied extends StoredResult>(
+  definition: Definition<Asked> & {
+    readonly access: Access;
+    readonly usage: UsageCounts;
+    readonly answer: StoredForm<Applied>;
+    readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied;
+  },
+): ClientOperationKind<Asked> {
+  const { access, usage, apply } = definition;
+  const answer = answerForm(definition.kind as Applied["kind"], definition.answer);
+  return { ...shared(definition), caller: "client", access, usage, answer, apply, applyRequest: null };
+}
+
+/** The same for a request whose retries continue where it is. */
+export function continuedOperation<Asked extends Kind & { readonly namespace: string }>(
+  definition: Definition<Asked> & {
+    readonly access: Access;
+    readonly usage: UsageCounts;
+    readonly applyRequest: (context: ApplyContext, command: AskedBy<Asked>) => Outcome;
+  },
+): ClientOperationKind<Asked> {
+  const { access, usage, applyRequest } = definition;
+  const apply = (): never => {
+    throw new TypeError("a request that continues is applied as a request");
+  };
+  return { ...shared(definition), caller: "client", access, usage, answer: null, apply, applyRequest };
+}
+
+export function httpOperation<Asked extends Kind, Applied extends HttpResult>(
+  definition: Definition<Asked> & {
+    readonly accesses: HttpOperationKind<Asked>["accesses"];
+    /** What an answer counts as; absent = one request. */
+    readonly usage?: (result: Applied) => UsageCounts;
+    readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied | Steps<Applied>;
+  },
+): HttpOperationKind<Asked> {
+  const { accesses, apply, usage = () => ONE_REQUEST } = definition;
+  return {
+    ...shared(definition),
+    caller: "http",
+    accesses,
+    usage: usage as (result: HttpResult) => UsageCounts,
+    apply,
+  };
+}
+
+/** An operation for which someone waits. */
+export function clusterOperation<Asked extends Kind, Applied extends Result>(
+  definition: Definition<Asked> & {
+    /** Absent if its answer is not stored. */
+    readonly answer?: StoredForm<Extract<Applied, StoredResult>>;
+    readonly apply: (context: ApplyContext, operation: Asked) => Applied;
+  },
+): ClusterOperationKind<Asked> {
+  const { kind, apply, answer } = definition;
+  const form = answer === undefined ? null : answerForm(kind as Extract<Applied, StoredResult>["kind"], answer);
+  return { ...shared(definition), caller: "cluster", isAnswered: true, answer: form, apply };
+}
+
+/** A step that the cluster makes by itself. It is never refused. */
+export function clusterStep<Asked extends Kind>(
+  definition: Definition<Asked> & { readonly apply: (context: ApplyContext, operation: Asked) => void },
+): ClusterOperationKind<Asked> {
+  const apply = (context: ApplyContext, operation: Asked): null => {
+    definition.apply(context, operation);
+    return null;
+  };
+  return { ...shared(definition), caller: "cluster", isAnswered: false, apply };
+}
+
+export function answerForm<Applied extends StoredResult>(
+  kind: Applied["kind"],
+  { number, fields, withoutValues = (answer) => answer }: StoredForm<Applied>,
+): AnswerForm {
+  const all = { revision: count, ...fields } as unknown as FieldsOf<Omit<Applied, "kind">>;
+  return {
+    kind,
+    number,
+    field: recordOf<Applied, Kind>(all, { kind }) as unknown as Field<StoredResult>,
+    withoutValues,
+  };
+}
+
+function shared<Asked extends Kind>({ kind, number, fields, grows, rows = () => 0 }: Definition<Asked>) {
+  const field = isField(fields) ? fields : recordOf<Asked, Kind>(fields, { kind });
+  return { kind, number, field, rows, grows: typeof grows === "function" ? grows : () => grows === true, answer: null };
+}
+
+function isField<Asked extends Kind>(fields: Definition<Asked>["fields"]): fields is Field<Asked> {
+  return "read" in fields && typeof fields.read === "function";
+}

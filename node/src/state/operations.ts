@@ -1,0 +1,185 @@
+/** All operations of the state machine, collected, and what follows from their values for everyone who handles them. */
+
+import { InvariantViolation, invariant } from "../primitives/index.ts";
+import {
+  createApiKeyOperation,
+  createUserOperation,
+  deleteUserOperation,
+  dropSigningKeysOperation,
+  pruneUsageOperation,
+  reportUseOperation,
+  resetOwnerOperation,
+  revokeApiKeyOperation,
+  rotateSigningKeyOperation,
+  updateUserOperation,
+  verifyUserOperation,
+} from "./accounts/index.ts";
+import { claimSlotOperation, MEMBERSHIP_ANSWER, updateMemberOperation } from "./cluster/index.ts";
+import {
+  AnswerForms,
+  type ClientOperationKind,
+  type ClusterOperationKind,
+  CoordinationError,
+  compactHistoryOperation,
+  type HttpOperationKind,
+  type HttpResult,
+  ONE_REQUEST,
+  type OperationOf,
+  putSettingsOperation,
+  type RequiredAccess,
+  type Result,
+  type StateReader,
+  trimHistoryOperation,
+  type UsageCounts,
+} from "./core/index.ts";
+import {
+  appendEventsOperation,
+  applyRetentionOperation,
+  createLogOperation,
+  deleteLogOperation,
+  eraseLogsOperation,
+  pruneEventKeysOperation,
+  updateLogSettingsOperation,
+} from "./event-logs/index.ts";
+import {
+  checkDigestOperation,
+  createNamespaceOperation,
+  dropStoredAnswersOperation,
+  setClusterVersionOperation,
+  tickOperation,
+} from "./general-operations.ts";
+import { compareAndSwapOperation, deleteKeyOperation, expireKeysOperation, putKeyOperation } from "./keys/index.ts";
+import {
+  acquireLockOperation,
+  cancelAcquisitionOperation,
+  createLockOperation,
+  expireLocksOperation,
+  forceReleaseLockOperation,
+  releaseLockOperation,
+} from "./locks/index.ts";
+import {
+  allocateMemoryOperation,
+  eraseMemoryOperation,
+  freeMemoryOperation,
+  resizeMemoryOperation,
+  writeMemoryOperation,
+} from "./memory/index.ts";
+
+const CLIENT_OPERATIONS = [
+  createNamespaceOperation,
+  putKeyOperation,
+  deleteKeyOperation,
+  compareAndSwapOperation,
+  createLockOperation,
+  acquireLockOperation,
+  releaseLockOperation,
+  forceReleaseLockOperation,
+  allocateMemoryOperation,
+  resizeMemoryOperation,
+  freeMemoryOperation,
+  writeMemoryOperation,
+] as const;
+
+const HTTP_OPERATIONS = [
+  createLogOperation,
+  updateLogSettingsOperation,
+  deleteLogOperation,
+  appendEventsOperation,
+  createApiKeyOperation,
+  revokeApiKeyOperation,
+  createUserOperation,
+  updateUserOperation,
+  deleteUserOperation,
+] as const;
+
+const CLUSTER_OPERATIONS = [
+  expireKeysOperation,
+  tickOperation,
+  dropStoredAnswersOperation,
+  claimSlotOperation,
+  updateMemberOperation,
+  checkDigestOperation,
+  setClusterVersionOperation,
+  expireLocksOperation,
+  cancelAcquisitionOperation,
+  eraseMemoryOperation,
+  trimHistoryOperation,
+  compactHistoryOperation,
+  pruneEventKeysOperation,
+  applyRetentionOperation,
+  eraseLogsOperation,
+  verifyUserOperation,
+  reportUseOperation,
+  putSettingsOperation,
+  rotateSigningKeyOperation,
+  dropSigningKeysOperation,
+  pruneUsageOperation,
+  resetOwnerOperation,
+] as const;
+
+/** Operations of clients, which have request ids. */
+export type ClientOperation = OperationOf<(typeof CLIENT_OPERATIONS)[number]>;
+/** Operations by HTTP, which have no request ids. */
+export type HttpOperation = OperationOf<(typeof HTTP_OPERATIONS)[number]>;
+/** Operations that the cluster proposes itself: its leader, a member about itself, or a member for an administrator. */
+export type ClusterOperation = OperationOf<(typeof CLUSTER_OPERATIONS)[number]>;
+export type AnyOperation = ClientOperation | HttpOperation | ClusterOperation;
+
+/** The kind of an operation that is known only as one of its callers. */
+export type ClientKind = ClientOperationKind<ClientOperation>;
+type HttpKind = HttpOperationKind<HttpOperation>;
+type ClusterKind = ClusterOperationKind<ClusterOperation>;
+type AnyKind = ClientKind | HttpKind | ClusterKind;
+
+// Each value takes the operations of its own kind, so an operation always goes to the value of its kind.
+const OPERATIONS = [...CLIENT_OPERATIONS, ...HTTP_OPERATIONS, ...CLUSTER_OPERATIONS] as unknown as readonly AnyKind[];
+const BY_KIND: ReadonlyMap<string, AnyKind> = new Map(OPERATIONS.map((kind) => [kind.kind, kind]));
+const BY_NUMBER: ReadonlyMap<number, AnyKind> = new Map(OPERATIONS.map((kind) => [kind.number, kind]));
+invariant(BY_KIND.size === OPERATIONS.length, "each kind of operation has a name of its own");
+invariant(BY_NUMBER.size === OPERATIONS.length, "each kind of operation has a number of its own");
+
+/** Every kind of command. */
+export const COMMAND_KINDS = OPERATIONS.map(({ kind }) => kind);
+
+/** The answers that are stored for retries. */
+export const ANSWERS = new AnswerForms([
+  MEMBERSHIP_ANSWER,
+  ...OPERATIONS.flatMap(({ answer }) => (answer === null ? [] : [answer])),
+]);
+
+/** The value that describes the operation. */
+export function kindOf(operation: ClientOperation): ClientKind;
+export function kindOf(operation: HttpOperation): HttpKind;
+export function kindOf(operation: ClusterOperation): ClusterKind;
+export function kindOf(operation: AnyOperation): AnyKind;
+export function kindOf({ kind }: AnyOperation): AnyKind {
+  return BY_KIND.get(kind) as AnyKind;
+}
+
+/** The same by its number in an entry; raises an InvariantViolation for a number that none has. */
+export function kindOfNumber(number: number): AnyKind {
+  const kind = BY_NUMBER.get(number);
+  if (kind === undefined) {
+    throw new InvariantViolation("commands have a known kind", String(number));
+  }
+  return kind;
+}
+
+/** The access level and namespace that an operation needs. */
+export function requiredAccessOf(operation: ClientOperation): RequiredAccess {
+  return { access: kindOf(operation).access, namespace: operation.namespace };
+}
+
+/** Returns how many rows, as far as the state shows now, apply needs for the operation more than for most operations. */
+export function extraRowsOf(reader: StateReader, operation: ClientOperation | HttpOperation): number {
+  return kindOf(operation as AnyOperation).rows(reader, operation as never);
+}
+
+/** The counts of a mutation, given its answer. */
+export function usageOf(operation: ClientOperation | HttpOperation, answer: Result | CoordinationError): UsageCounts {
+  if (answer instanceof CoordinationError) {
+    return ONE_REQUEST;
+  }
+  const kind = kindOf(operation as AnyOperation) as ClientKind | HttpKind;
+  return kind.caller === "client" ? kind.usage : kind.usage(answer as HttpResult);
+}

@@ -56,7 +56,9 @@ function refusal<Message>(
   try {
     decodeRequest(codec, encoded, fieldsMax);
   } catch (error) {
-    if (error instanceof MalformedMessageError) return error;
+    if (error instanceof MalformedMessageError) {
+      return error;
+    }
     throw error;
   }
   throw new Error("the message was accepted");

@@ -8,7 +8,9 @@
  */
 export function enumName(enumeration: Readonly<Record<string, number>>, value: number): string {
   for (const [name, number] of Object.entries(enumeration)) {
-    if (number === value && name !== "UNRECOGNIZED") return name;
+    if (number === value && name !== "UNRECOGNIZED") {
+      return name;
+    }
   }
   return String(value);
 }

@@ -29,7 +29,9 @@ function lettersOf(name: string): string {
 
 /** The number of inserted, removed, replaced or swapped letters; more than the maximum counts as one more than it. */
 function distanceOf(one: string, other: string): number {
-  if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;
+  if (Math.abs(one.length - other.length) > maxDistance) {
+    return maxDistance + 1;
+  }
   let before: number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let row = 1; row <= one.length; row += 1) {
@@ -38,7 +40,9 @@ function distanceOf(one: string, other: string): number {
       const isSame = one[row - 1] === other[column - 1];
       let cost = Math.min(previous[column]! + 1, current[column - 1]! + 1, previous[column - 1]! + (isSame ? 0 : 1));
       const isSwap = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
-      if (isSwap) cost = Math.min(cost, before[column - 2]! + 1);
+      if (isSwap) {
+        cost = Math.min(cost, before[column - 2]! + 1);
+      }
       current.push(cost);
     }
     before = previous;

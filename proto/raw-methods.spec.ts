@@ -93,7 +93,9 @@ describe("rawMethods", () => {
     const { path, requestSerialize, responseDeserialize } = serviceDefinitions.WatchService.watchKeys;
     const request = WatchKeysRequest.create({ startRevision: 3n });
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
-    for await (const message of stream) messages.push(message as WatchKeysResponse);
+    for await (const message of stream) {
+      messages.push(message as WatchKeysResponse);
+    }
     expect(messages).to.deep.equal([WatchKeysResponse.create({ created: true, revision: 3n })]);
   });
 

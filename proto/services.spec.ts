@@ -86,7 +86,9 @@ describe("readDescriptorSet", () => {
   it("has every file that another file imports, each after the files that it imports", () => {
     const seen = new Set<string>();
     for (const file of files) {
-      for (const dependency of file.dependency) expect(seen, file.name).to.include(dependency);
+      for (const dependency of file.dependency) {
+        expect(seen, file.name).to.include(dependency);
+      }
       seen.add(file.name);
     }
     expect([...seen]).to.include.members(["google/rpc/error_details.proto", "google/protobuf/any.proto"]);

@@ -49,9 +49,13 @@ let plans: Map<string, MessagePlan> | undefined;
  * Builds the plans once. It needs two passes, because a message may contain a message that comes later in the table.
  */
 function messagePlans(): Map<string, MessagePlan> {
-  if (plans !== undefined) return plans;
+  if (plans !== undefined) {
+    return plans;
+  }
   const built = new Map<string, MessagePlan>();
-  for (const [typeName] of wireFields) built.set(typeName, new Map());
+  for (const [typeName] of wireFields) {
+    built.set(typeName, new Map());
+  }
   for (const [typeName, fields] of wireFields) {
     const plan = built.get(typeName);
     for (const [number, name, type] of fields) {
@@ -74,7 +78,9 @@ function messagePlans(): Map<string, MessagePlan> {
  */
 export function checkWire(bytes: Uint8Array, typeName: string, fieldsMax: number): void {
   const plan = messagePlans().get(typeName);
-  if (plan === undefined) throw new Error(`${typeName} is not a message of the contract`);
+  if (plan === undefined) {
+    throw new Error(`${typeName} is not a message of the contract`);
+  }
   new WireWalk(bytes, typeName, fieldsMax).message(plan, bytes.length, "");
 }
 
@@ -97,8 +103,11 @@ class WireWalk {
       const tag = this.#tag(end, path);
       const wireType = tag & 7;
       const field = plan.get(tag >>> 3);
-      if (field === undefined || field.wireType !== wireType) this.#unknown(tag, end, path);
-      else this.#field(field, end, path);
+      if (field === undefined || field.wireType !== wireType) {
+        this.#unknown(tag, end, path);
+      } else {
+        this.#field(field, end, path);
+      }
     }
   }
 
@@ -115,11 +124,15 @@ class WireWalk {
     const length = this.#varint32(end, path, field);
     const start = this.#position;
     const fieldEnd = start + length;
-    if (fieldEnd > end) this.#fail("wire", path, field);
+    if (fieldEnd > end) {
+      this.#fail("wire", path, field);
+    }
     if (field.message !== undefined) {
       this.message(field.message, fieldEnd, joinPath(path, field));
     } else {
-      if (field.content === "string" && !isUtf8Between(this.#bytes, start, fieldEnd)) this.#fail("utf8", path, field);
+      if (field.content === "string" && !isUtf8Between(this.#bytes, start, fieldEnd)) {
+        this.#fail("utf8", path, field);
+      }
       this.#position = fieldEnd;
     }
   }
@@ -130,7 +143,9 @@ class WireWalk {
     let tag = firstTag;
     for (;;) {
       const number = tag >>> 3;
-      if (number === 0) this.#fail("wire", path);
+      if (number === 0) {
+        this.#fail("wire", path);
+      }
       switch (tag & 7) {
         case VARINT:
           this.#varint(end, path);
@@ -145,39 +160,55 @@ class WireWalk {
           this.#skip(4, end, path);
           break;
         case START_GROUP:
-          if (openGroups.length === GROUP_DEPTH_MAX) this.#fail("wire", path);
+          if (openGroups.length === GROUP_DEPTH_MAX) {
+            this.#fail("wire", path);
+          }
           openGroups.push(number);
           break;
         case END_GROUP:
-          if (openGroups.pop() !== number) this.#fail("wire", path);
+          if (openGroups.pop() !== number) {
+            this.#fail("wire", path);
+          }
           break;
         default:
           this.#fail("wire", path);
       }
-      if (openGroups.length === 0) return;
+      if (openGroups.length === 0) {
+        return;
+      }
       tag = this.#tag(end, path);
     }
   }
 
   /** Reads the tag of a field. Megabytes of fields with nothing in them would take a tenth of a second to decode. */
   #tag(end: number, path: string): number {
-    if (this.#fieldsLeft-- === 0) this.#fail("fields", "");
+    if (this.#fieldsLeft-- === 0) {
+      this.#fail("fields", "");
+    }
     return this.#varint32(end, path);
   }
 
   #skip(length: number, end: number, path: string): void {
     this.#position += length;
-    if (this.#position > end) this.#fail("wire", path);
+    if (this.#position > end) {
+      this.#fail("wire", path);
+    }
   }
 
   /** Skips a varint of up to 64 bits. */
   #varint(end: number, path: string, field?: FieldPlan): void {
     const start = this.#position;
     for (;;) {
-      if (this.#position >= end) this.#fail("wire", path, field);
+      if (this.#position >= end) {
+        this.#fail("wire", path, field);
+      }
       const byte = this.#bytes[this.#position++] ?? 0;
-      if (this.#position - start === VARINT_BYTES_MAX && byte > 1) this.#fail("wire", path, field);
-      if (byte < 0x80) return;
+      if (this.#position - start === VARINT_BYTES_MAX && byte > 1) {
+        this.#fail("wire", path, field);
+      }
+      if (byte < 0x80) {
+        return;
+      }
     }
   }
 
@@ -185,11 +216,17 @@ class WireWalk {
   #varint32(end: number, path: string, field?: FieldPlan): number {
     let value = 0;
     for (let index = 0; index < VARINT_32_BYTES_MAX; index++) {
-      if (this.#position >= end) break;
+      if (this.#position >= end) {
+        break;
+      }
       const byte = this.#bytes[this.#position++] ?? 0;
-      if (index === VARINT_32_BYTES_MAX - 1 && byte > 0x0f) break;
+      if (index === VARINT_32_BYTES_MAX - 1 && byte > 0x0f) {
+        break;
+      }
       value |= (byte & 0x7f) << (7 * index);
-      if (byte < 0x80) return value >>> 0;
+      if (byte < 0x80) {
+        return value >>> 0;
+      }
     }
     return this.#fail("wire", path, field);
   }
@@ -207,14 +244,18 @@ function joinPath(path: string, field: FieldPlan): string {
 /** Whether a well-formed varint of more than seven bytes is a safe integer. Such varints are rare: negative or huge. */
 function isSafeVarint(bytes: Uint8Array, start: number, end: number): boolean {
   let bits = 0n;
-  for (let index = end - 1; index >= start; index--) bits = (bits << 7n) | BigInt((bytes[index] ?? 0) & 0x7f);
+  for (let index = end - 1; index >= start; index--) {
+    bits = (bits << 7n) | BigInt((bytes[index] ?? 0) & 0x7f);
+  }
   return Number.isSafeInteger(Number(BigInt.asIntN(64, bits)));
 }
 
 /** Most strings are short and ASCII; for these a loop is cheaper than a view and a call. */
 function isUtf8Between(bytes: Uint8Array, start: number, end: number): boolean {
   for (let index = start; index < end; index++) {
-    if ((bytes[index] ?? 0) >= 0x80) return isUtf8(bytes.subarray(index, end));
+    if ((bytes[index] ?? 0) >= 0x80) {
+      return isUtf8(bytes.subarray(index, end));
+    }
   }
   return true;
 }

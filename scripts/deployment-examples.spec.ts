@@ -65,7 +65,9 @@ describe("the example for systemd", () => {
   });
 
   after(() => {
-    if (directory !== undefined) rmSync(directory, { recursive: true });
+    if (directory !== undefined) {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   function analyze(verb: string, ...options: string[]): string {

@@ -24,7 +24,9 @@ function findInstalledNode() {
   while (directory !== path.dirname(directory)) {
     directory = path.dirname(directory);
     const candidate = path.join(directory, "node_modules", ".bin", "node");
-    if (existsSync(candidate)) return candidate;
+    if (existsSync(candidate)) {
+      return candidate;
+    }
   }
   return undefined;
 }
@@ -52,7 +54,9 @@ function restart() {
     stdio: "inherit",
     env: { ...process.env, [RESTARTED]: "1" },
   });
-  for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
+  for (const signal of FORWARDED_SIGNALS) {
+    process.on(signal, () => child.kill(signal));
+  }
   child.once("error", (error) => {
     console.error(`quoinctl: ${node} cannot be started: ${error.message}`);
     process.exitCode = 1;
@@ -63,7 +67,9 @@ function restart() {
       return;
     }
     // The parent process must see this process end as the program itself ended.
-    for (const forwarded of FORWARDED_SIGNALS) process.removeAllListeners(forwarded);
+    for (const forwarded of FORWARDED_SIGNALS) {
+      process.removeAllListeners(forwarded);
+    }
     process.kill(process.pid, signal);
   });
 }

@@ -9,7 +9,9 @@ const client = connect();
 const made = await client.keys.create("example", { expiresInDays: 30 });
 for await (const page of client.keys.pages()) {
   for (const { apiKeyId, name, keyPrefix } of page) {
-    if (apiKeyId !== made.apiKeyId) continue;
+    if (apiKeyId !== made.apiKeyId) {
+      continue;
+    }
     console.log(`listed the key ${name}, which begins with its prefix: ${made.key.startsWith(keyPrefix)}`);
   }
 }
@@ -26,7 +28,9 @@ await client.users.delete(user.userId);
 try {
   await client.users.get(user.userId);
 } catch (error) {
-  if (!(error instanceof QuoinError) || error.reason !== "USER_NOT_FOUND") throw error;
+  if (!(error instanceof QuoinError) || error.reason !== "USER_NOT_FOUND") {
+    throw error;
+  }
   console.log("gone");
 }
 

@@ -10,7 +10,9 @@ const observed = (async () => {
   const leaders = [];
   for await (const leader of election.observe()) {
     leaders.push(leader?.value ?? "none");
-    if (leader?.value === "second") return leaders;
+    if (leader?.value === "second") {
+      return leaders;
+    }
   }
   return leaders;
 })();

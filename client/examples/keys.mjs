@@ -23,7 +23,9 @@ console.log(`a second change is refused: ${!late.success}`);
 
 await keyValue.put("default", "example/number", Uint8Array.of(42));
 for await (const page of keyValue.pages("default", { prefix: "example/" })) {
-  for (const entry of page.items) console.log(`listed ${entry.key}, version ${entry.version}`);
+  for (const entry of page.items) {
+    console.log(`listed ${entry.key}, version ${entry.version}`);
+  }
 }
 
 await keyValue.delete("default", "example/number");
@@ -31,7 +33,9 @@ await keyValue.delete("default", "example/greeting");
 try {
   await keyValue.get("default", "example/greeting");
 } catch (error) {
-  if (!(error instanceof QuoinError) || error.reason !== "KEY_NOT_FOUND") throw error;
+  if (!(error instanceof QuoinError) || error.reason !== "KEY_NOT_FOUND") {
+    throw error;
+  }
   console.log("removed it");
 }
 client.close();

@@ -14,7 +14,9 @@ async function ensureLock(create) {
   try {
     await create;
   } catch (error) {
-    if (!(error instanceof QuoinError) || error.reason !== "LOCK_EXISTS") throw error;
+    if (!(error instanceof QuoinError) || error.reason !== "LOCK_EXISTS") {
+      throw error;
+    }
   }
 }
 
@@ -30,7 +32,9 @@ const second = client.locks.withLock("default", "example", async (hold) => {
   try {
     await client.keyValue.put("default", "example-owner", "too late", { guard: first.guard });
   } catch (error) {
-    if (!(error instanceof QuoinError) || error.reason !== "FENCED") throw error;
+    if (!(error instanceof QuoinError) || error.reason !== "FENCED") {
+      throw error;
+    }
     console.log("a late write of the first is refused");
   }
   await client.keyValue.put("default", "example-owner", "second", { guard: hold.guard });

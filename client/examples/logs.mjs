@@ -7,7 +7,9 @@ const client = connect();
 const text = new TextDecoder();
 
 const left = await client.logs.find("example-orders");
-if (left !== undefined) await client.logs.delete(left.logId);
+if (left !== undefined) {
+  await client.logs.delete(left.logId);
+}
 const { logId } = await client.logs.create("example-orders", { settings: { retentionMaxBytes: 1_000_000 } });
 
 // The key identifies the event: a repetition gets the same answer, and the event is stored once.
@@ -20,7 +22,9 @@ await client.logs.append(logId, "order 2", { expectedSequence: order.sequence })
 try {
   await client.logs.append(logId, "too late", { expectedSequence: order.sequence });
 } catch (error) {
-  if (!(error instanceof QuoinError) || error.reason !== "SEQUENCE_CONFLICT") throw error;
+  if (!(error instanceof QuoinError) || error.reason !== "SEQUENCE_CONFLICT") {
+    throw error;
+  }
   console.log(`another client was faster: the last one is ${error.details.get("last_sequence")}`);
 }
 
@@ -36,8 +40,12 @@ console.log(
 // Follows the log until the loop ends, also when members are lost.
 for await (const { sequence, payload } of client.logs.tail(logId, { fromSequence: 4 })) {
   console.log(`followed ${sequence}, ${payload.length} bytes`);
-  if (sequence === batch.lastSequence) await client.logs.append(logId, "the last one");
-  if (sequence > batch.lastSequence) break;
+  if (sequence === batch.lastSequence) {
+    await client.logs.append(logId, "the last one");
+  }
+  if (sequence > batch.lastSequence) {
+    break;
+  }
 }
 await client.logs.delete(logId);
 client.close();

@@ -16,7 +16,9 @@ async function main() {
     await client.keyValue.delete("default", "example/from-commonjs");
     await client.keyValue.get("default", "example/from-commonjs");
   } catch (error) {
-    if (!isQuoinError(error, "KEY_NOT_FOUND")) throw error;
+    if (!isQuoinError(error, "KEY_NOT_FOUND")) {
+      throw error;
+    }
     console.log("removed it");
   } finally {
     client.close();

@@ -21,7 +21,9 @@ for await (const { events, revision } of watch) {
   seen += events.length;
   // Everything up to here has been processed: another process would continue from this revision.
   resume = revision + 1;
-  if (seen === 2) break;
+  if (seen === 2) {
+    break;
+  }
 }
 
 // There is no watch now, and nothing is lost.
@@ -29,8 +31,12 @@ await put("three");
 await client.keyValue.delete("default", "example-watch/count");
 const rest = await client.watch.keys("default", { prefix: "example-watch/", startRevision: resume });
 for await (const { events } of rest) {
-  for (const { type, kv } of events) console.log(`later: ${type} ${text.decode(kv.value)}`);
+  for (const { type, kv } of events) {
+    console.log(`later: ${type} ${text.decode(kv.value)}`);
+  }
   seen += events.length;
-  if (seen === 4) break;
+  if (seen === 4) {
+    break;
+  }
 }
 client.close();

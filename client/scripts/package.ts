@@ -43,7 +43,9 @@ const contract = path.join(root, "proto");
 async function writeLibrary(dist: string): Promise<void> {
   const options = { entries: { index: entry }, directory: dist, external, sourceMap: true };
   const { packages } = await bundleJavaScript({ ...options, format: "cjs", extension: ".js" });
-  if (packages.length > 0) throw new Error(`the SDK must not contain ${packages[0]!.name}`);
+  if (packages.length > 0) {
+    throw new Error(`the SDK must not contain ${packages[0]!.name}`);
+  }
   // Only for the names of its exports.
   const { exports } = await bundleJavaScript({ ...options, format: "esm", extension: ".mjs" });
   rmSync(path.join(dist, "index.mjs.map"));
@@ -127,10 +129,12 @@ try {
   await writeLibrary(path.join(folder, "dist"));
   await writeProgram(path.join(folder, "dist"));
   writeConnectServices(path.join(folder, "dist/connect"));
-  for (const file of globSync(copied, { cwd: client }))
+  for (const file of globSync(copied, { cwd: client })) {
     cpSync(path.join(client, file), path.join(folder, file), { recursive: true });
-  for (const file of globSync("**/*.proto", { cwd: contract }))
+  }
+  for (const file of globSync("**/*.proto", { cwd: contract })) {
     cpSync(path.join(contract, file), path.join(folder, "proto", file));
+  }
   cpSync(path.join(root, "LICENSE"), path.join(folder, "LICENSE"));
   writeManifest(folder);
   writeSbom(folder, "@quoin/client", ["client"]);

@@ -70,7 +70,9 @@ function parseRecord(file: string) {
   try {
     record = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof SyntaxError)) {
+      throw error;
+    }
   }
   const { clusterId, email, password, apiKey } = record ?? {};
   if ([clusterId, email, password, apiKey].every((value) => typeof value === "string")) {
@@ -146,7 +148,9 @@ async function main(): Promise<void> {
     await found(values);
   } catch (error) {
     const isFile = error instanceof Error && "path" in error;
-    if (!(error instanceof QuoinError || error instanceof OwnerFileError || isFile)) throw error;
+    if (!(error instanceof QuoinError || error instanceof OwnerFileError || isFile)) {
+      throw error;
+    }
     fail(error, exitFailed);
   }
 }

@@ -290,7 +290,9 @@ export class AdminClient {
   async getStatus(options: CallOptions = {}): Promise<StatusResult> {
     checkCall(options, "getStatus");
     const { message } = await execute(this.#context, getStatusMethod, {}, options);
-    if (message.status === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no status" });
+    if (message.status === undefined) {
+      throw new QuoinError({ code: "INTERNAL", message: "the answer has no status" });
+    }
     return {
       status: memberStatus(message.status),
       known: message.known === undefined ? undefined : toPlain(message.known),
@@ -379,7 +381,9 @@ export class AdminClient {
     checkChange(options, "addMember");
     const request = { name: textField("name", name), ifConfigIndex: ifConfigIndexField(options) };
     const { member, configIndex } = toPlain((await execute(this.#context, addMemberMethod, request, options)).message);
-    if (member === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no member" });
+    if (member === undefined) {
+      throw new QuoinError({ code: "INTERNAL", message: "the answer has no member" });
+    }
     return { member, configIndex };
   }
 

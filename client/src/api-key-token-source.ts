@@ -42,8 +42,12 @@ export class ApiKeyTokenSource implements TokenSource {
 
   /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD without a key or an HTTP endpoint. */
   constructor(options: ApiKeyTokenSourceOptions) {
-    if (options.apiKey === "") throw badField("credentials.apiKey", "is empty");
-    if (options.httpEndpoints.length === 0) throw badField("credentials.httpEndpoints", "must name at least one URL");
+    if (options.apiKey === "") {
+      throw badField("credentials.apiKey", "is empty");
+    }
+    if (options.httpEndpoints.length === 0) {
+      throw badField("credentials.httpEndpoints", "must name at least one URL");
+    }
     for (const endpoint of options.httpEndpoints) {
       const protocol = URL.parse(endpoint)?.protocol;
       if (protocol !== "http:" && protocol !== "https:") {
@@ -57,15 +61,21 @@ export class ApiKeyTokenSource implements TokenSource {
   token(): string | Promise<string> {
     const nowMs = this.#options.runtime.monotonicMs();
     const current = this.#current;
-    if (current === undefined || nowMs >= current.expiresAtMs) return this.#fetch();
-    if (nowMs >= current.refreshAtMs && nowMs >= this.#notBeforeMs) this.#refreshInBackground();
+    if (current === undefined || nowMs >= current.expiresAtMs) {
+      return this.#fetch();
+    }
+    if (nowMs >= current.refreshAtMs && nowMs >= this.#notBeforeMs) {
+      this.#refreshInBackground();
+    }
     return current.text;
   }
 
   /** @throws QuoinError as exchangeApiKey. */
   async refresh(refused: string): Promise<string> {
     // If several calls were refused with the same token, the first fetches a new one and the others get it.
-    if (this.#current?.text === refused) this.#current = undefined;
+    if (this.#current?.text === refused) {
+      this.#current = undefined;
+    }
     return this.token();
   }
 

@@ -50,7 +50,9 @@ describe("API keys of the SDK", () => {
       [200, { keys: [], next_cursor: null }],
     ];
     const pages: (readonly ApiKeyInfo[])[] = [];
-    for await (const page of client.keys.pages({ userId: ID, includeRevoked: true, pageSize: 2 })) pages.push(page);
+    for await (const page of client.keys.pages({ userId: ID, includeRevoked: true, pageSize: 2 })) {
+      pages.push(page);
+    }
     expect(pages).to.deep.equal([
       [
         {

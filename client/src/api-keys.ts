@@ -99,11 +99,19 @@ export class ApiKeyClient {
     checkPages(options, "keys.pages");
     const { userId, all = false, includeRevoked = false, pageSize = 100, ...call } = options;
     const query = new URLSearchParams({ limit: String(pageSize) });
-    if (all) query.set("all", "true");
-    if (userId !== undefined) query.set("user_id", textField("userId", userId));
-    if (includeRevoked) query.set("include_revoked", "true");
+    if (all) {
+      query.set("all", "true");
+    }
+    if (userId !== undefined) {
+      query.set("user_id", textField("userId", userId));
+    }
+    if (includeRevoked) {
+      query.set("include_revoked", "true");
+    }
     for (let cursor: string | null = ""; cursor !== null; ) {
-      if (cursor !== "") query.set("cursor", cursor);
+      if (cursor !== "") {
+        query.set("cursor", cursor);
+      }
       const page: ApiKeysBody = await getJson(this.#members, `/keys?${query}`, call);
       yield page.keys.map(infoOf);
       cursor = page.next_cursor;

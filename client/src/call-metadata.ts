@@ -12,6 +12,8 @@ export function callMetadata(token: string, requestId: string, trace: TraceHeade
   metadata.set("authorization", `Bearer ${token}`);
   metadata.set("api-version", apiVersion);
   metadata.set("request-id", requestId);
-  for (const name in trace) metadata.set(name, trace[name] ?? "");
+  for (const name in trace) {
+    metadata.set(name, trace[name] ?? "");
+  }
   return metadata;
 }

@@ -93,7 +93,9 @@ class EndingClient extends Client {
  */
 function tlsSettings(endpoint: string, tls: Tls): { credentials: ChannelCredentials; options: ClientOptions } {
   const host = hostOf(endpoint);
-  if (isIP(host) === 0) return { credentials: new CurrentCredentials(tls, {}), options: {} };
+  if (isIP(host) === 0) {
+    return { credentials: new CurrentCredentials(tls, {}), options: {} };
+  }
   const verify: VerifyOptions = { checkServerIdentity: (_name, shown) => checkServerIdentity(host, shown) };
   return {
     credentials: new CurrentCredentials(tls, verify),

@@ -122,7 +122,11 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function httpEndpointsOf({ httpEndpoints, credentials, endpoints, tls }: ClientOptions): readonly string[] {
-  if (httpEndpoints !== undefined) return httpEndpoints;
-  if ("httpEndpoints" in credentials) return credentials.httpEndpoints;
+  if (httpEndpoints !== undefined) {
+    return httpEndpoints;
+  }
+  if ("httpEndpoints" in credentials) {
+    return credentials.httpEndpoints;
+  }
   return endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
 }

@@ -19,7 +19,9 @@ const connectTimeoutMs = 1_000;
  * @throws QuoinError UNAVAILABLE after the timeout; CANCELLED by the signal.
  */
 export async function connect(target: Target, remainingMs: number, signal: AbortSignal | undefined): Promise<void> {
-  if (currentState(target, false) === connectivityState.READY) return;
+  if (currentState(target, false) === connectivityState.READY) {
+    return;
+  }
   const abandonAtMs = Date.now() + connectTimeoutMs;
   const deadline = Math.min(abandonAtMs, Date.now() + remainingMs);
   let state = currentState(target, true);
@@ -54,7 +56,9 @@ function changeOfState(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) throw neverSent(signal);
+    if (signal?.aborted === true) {
+      throw neverSent(signal);
+    }
     const onAbort = () => reject(neverSent(signal));
     signal?.addEventListener("abort", onAbort, { once: true });
     target.channel.getChannel().watchConnectivityState(state, deadline, (timeout) => {
@@ -63,7 +67,9 @@ function changeOfState(
         resolve();
         return;
       }
-      if (Date.now() >= abandonAtMs) target.abandon();
+      if (Date.now() >= abandonAtMs) {
+        target.abandon();
+      }
       reject(noAnswer(false, target.endpoint, "no connection in time"));
     });
   });

@@ -43,7 +43,9 @@ describe("an error without a connection", () => {
   });
 
   after(() => {
-    for (const member of [encrypted, foreign, plain]) member.stop();
+    for (const member of [encrypted, foreign, plain]) {
+      member.stop();
+    }
   });
 
   it("says over gRPC and HTTP that no process listens", async () => {
@@ -123,7 +125,9 @@ describe("an error without a connection", () => {
   it("explains a lost connection and a late answer, and leaves the answers of members as they are", () => {
     const failed = (code: status, details: string, trailers: Record<string, string> = {}) => {
       const metadata = new Metadata();
-      for (const [name, text] of Object.entries(trailers)) metadata.set(name, text);
+      for (const [name, text] of Object.entries(trailers)) {
+        metadata.set(name, text);
+      }
       return callFailure(Object.assign(new Error(details), { code, details, metadata }), "a:7400");
     };
     const dropped = failed(status.UNAVAILABLE, "Connection dropped");

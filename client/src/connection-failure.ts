@@ -114,7 +114,8 @@ export function callFailure(thrown: unknown, endpoint: string): QuoinError {
 function explain(text: string): { readonly problem: ConnectionProblem; readonly reason: string } {
   const detail = noise.reduce((rest, pattern) => rest.replace(pattern, ""), text.trim()).trim();
   const { problem, words } = explanations.find(([pattern]) => pattern.test(detail))?.[1] ?? { problem: "other" };
-  if (words === undefined)
+  if (words === undefined) {
     return { problem, reason: detail === "" || detail === "null" ? "no reason is known" : detail };
+  }
   return { problem, reason: withoutDetail.test(detail) ? words : `${words} (${detail})` };
 }

@@ -26,7 +26,9 @@ describe("createTokenSource", () => {
     for (const token of ["", "two words", "line\nbreak", "secret\u0000", "sécret"]) {
       const error = await failure(() => createTokenSource({ token }, undefined));
       expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
-      if (token !== "") expect(inspect(error)).to.not.include(token);
+      if (token !== "") {
+        expect(inspect(error)).to.not.include(token);
+      }
     }
   });
 

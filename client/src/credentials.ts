@@ -35,8 +35,12 @@ export function createTokenSource(
   closing?: AbortSignal,
 ): TokenSource {
   checkCredentials(credentials);
-  if ("token" in credentials) return new StaticTokenSource(credentials.token);
-  if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
+  if ("token" in credentials) {
+    return new StaticTokenSource(credentials.token);
+  }
+  if ("tokenFile" in credentials) {
+    return new FileTokenSource(credentials.tokenFile);
+  }
   const { apiKey, httpEndpoints } = credentials;
   return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls: Tls.of(tls), runtime, closing });
 }
@@ -56,10 +60,15 @@ export function isTokenSource(credentials: Credentials | TokenSource): credentia
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless they are of one of the three kinds. */
 function checkCredentials(credentials: unknown): void {
   const given = typeof credentials === "object" && credentials !== null ? credentials : {};
-  if ("token" in given) tokenRule(credentials, "credentials");
-  else if ("tokenFile" in given) tokenFileRule(credentials, "credentials");
-  else if ("apiKey" in given) apiKeyRule(credentials, "credentials");
-  else throw badField("credentials", "must have a token, a tokenFile, or an apiKey with its httpEndpoints");
+  if ("token" in given) {
+    tokenRule(credentials, "credentials");
+  } else if ("tokenFile" in given) {
+    tokenFileRule(credentials, "credentials");
+  } else if ("apiKey" in given) {
+    apiKeyRule(credentials, "credentials");
+  } else {
+    throw badField("credentials", "must have a token, a tokenFile, or an apiKey with its httpEndpoints");
+  }
 }
 
 class StaticTokenSource implements TokenSource {
@@ -67,7 +76,9 @@ class StaticTokenSource implements TokenSource {
 
   constructor(token: string) {
     // Checked here, because grpc-js would quote the token in its error.
-    if (!isToken(token)) throw badField("credentials.token", "is not a bearer token");
+    if (!isToken(token)) {
+      throw badField("credentials.token", "is not a bearer token");
+    }
     this.#token = token;
   }
 

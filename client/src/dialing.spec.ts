@@ -13,8 +13,12 @@ describe("connections that are not established", () => {
   let hole: BlackHole | undefined;
 
   afterEach(async () => {
-    for (const client of clients.splice(0)) client.close();
-    for (const socket of sockets.splice(0)) socket.destroy();
+    for (const client of clients.splice(0)) {
+      client.close();
+    }
+    for (const socket of sockets.splice(0)) {
+      socket.destroy();
+    }
     await hole?.close();
     server?.close();
     server = undefined;

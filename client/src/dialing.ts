@@ -51,7 +51,9 @@ export class Dialing {
 
   /** What to look up and to connect to, as `host:port`. */
   get dialed(): string {
-    if (this.#proxy === undefined) return this.#endpoint;
+    if (this.#proxy === undefined) {
+      return this.#endpoint;
+    }
     return endpointOf(this.#proxy.host, this.#proxy.port);
   }
 
@@ -67,7 +69,9 @@ export class Dialing {
 
   /** The same address, with a signal for the next connection to it. */
   withSignal<Address extends object>(address: Address): Address {
-    if (!("host" in address && "port" in address)) return address;
+    if (!("host" in address && "port" in address)) {
+      return address;
+    }
     const key = keyOf(address.host, address.port);
     return Object.defineProperty({ ...address }, "signal", { get: () => this.#begin(key), enumerable: true });
   }
@@ -75,17 +79,25 @@ export class Dialing {
   /** Ends everything that is not established, now and in future. */
   close(): void {
     this.#closed = true;
-    for (const attempt of this.#attempts.values()) attempt.abort();
+    for (const attempt of this.#attempts.values()) {
+      attempt.abort();
+    }
     this.#attempts.clear();
-    for (const socket of this.#handshakes) socket.destroy();
+    for (const socket of this.#handshakes) {
+      socket.destroy();
+    }
     this.#handshakes.clear();
   }
 
   /** Continues a connection, whose TCP part is done, with its handshake. */
   async handshake<Result>(socket: Socket, shake: (socket: Socket) => Promise<Result>): Promise<Result> {
     // A wrongly matched signal could end an established connection. So if none matches, all become void.
-    if (!this.#attempts.delete(keyOf(socket.remoteAddress, socket.remotePort))) this.#attempts.clear();
-    if (this.#closed) socket.destroy();
+    if (!this.#attempts.delete(keyOf(socket.remoteAddress, socket.remotePort))) {
+      this.#attempts.clear();
+    }
+    if (this.#closed) {
+      socket.destroy();
+    }
     this.#handshakes.add(socket);
     try {
       return await shake(this.#proxy === undefined ? socket : await openTunnel(this.#proxy, this.#endpoint, socket));
@@ -97,8 +109,11 @@ export class Dialing {
   #begin(key: string): AbortSignal {
     const attempt = new AbortController();
     // Later, because a socket that is destroyed when it begins to connect begins again.
-    if (this.#closed) queueMicrotask(() => attempt.abort());
-    else this.#attempts.set(key, attempt);
+    if (this.#closed) {
+      queueMicrotask(() => attempt.abort());
+    } else {
+      this.#attempts.set(key, attempt);
+    }
     return attempt.signal;
   }
 }
@@ -147,7 +162,9 @@ class Resolver {
   constructor(target: Target, listener: Resolution[1], options: ChannelOptions) {
     const dialing: unknown = options[optionName];
     const withSignals: typeof listener = (resolved, ...rest) => {
-      if (!resolved.ok || !(dialing instanceof Dialing)) return listener(resolved, ...rest);
+      if (!resolved.ok || !(dialing instanceof Dialing)) {
+        return listener(resolved, ...rest);
+      }
       const endpoints = resolved.value.map(({ addresses }) => ({
         addresses: addresses.map((address) => dialing.withSignal(address)),
       }));

@@ -96,7 +96,9 @@ describe("Election", function () {
       const acquire = member.scripts.acquireLock!;
       member.scripts.acquireLock = (request, call) => {
         turns += 1;
-        if (turns === 2) refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+        if (turns === 2) {
+          refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+        }
         return turns < 3 ? { acquired: false } : acquire(request, call);
       };
       await election.campaign("here");

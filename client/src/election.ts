@@ -87,7 +87,9 @@ export class Election {
       } catch (thrown) {
         await leadership[Symbol.asyncDispose]();
         // The hold was lost before this client heard of it: try again with a new candidacy.
-        if (!(thrown instanceof QuoinError) || thrown.reason !== "FENCED") throw thrown;
+        if (!(thrown instanceof QuoinError) || thrown.reason !== "FENCED") {
+          throw thrown;
+        }
       }
     }
   }
@@ -98,8 +100,12 @@ export class Election {
     for (let read = 1; read <= readsMax; read += 1) {
       const { token } = await this.#readLock(options);
       const { proclaimed } = await this.#readKey(options);
-      if (token === 0 || proclaimed === undefined || proclaimed.fencingToken < token) return undefined;
-      if (proclaimed.fencingToken === token) return proclaimed;
+      if (token === 0 || proclaimed === undefined || proclaimed.fencingToken < token) {
+        return undefined;
+      }
+      if (proclaimed.fencingToken === token) {
+        return proclaimed;
+      }
     }
     return undefined;
   }
@@ -127,15 +133,20 @@ export class Election {
         const watched = { ...options, signal: AbortSignal.any([signal, ended.signal]) };
         const view = await this.#openView(watched);
         for await (const leader of view.leaders()) {
-          if (told !== "nothing" && leader?.fencingToken === told?.fencingToken && leader?.value === told?.value)
+          if (told !== "nothing" && leader?.fencingToken === told?.fencingToken && leader?.value === told?.value) {
             continue;
+          }
           told = leader;
           yield leader;
         }
       } catch (thrown) {
-        if (ending.signal.aborted) return undefined;
+        if (ending.signal.aborted) {
+          return undefined;
+        }
         // The history since then is no longer kept, so read the state again.
-        if (!(thrown instanceof CompactedError)) throw thrown;
+        if (!(thrown instanceof CompactedError)) {
+          throw thrown;
+        }
       } finally {
         ended.abort();
       }
@@ -160,12 +171,15 @@ export class Election {
   }
 
   #onKeyEvent(view: LeaderView, { type, kv }: KeyEvent): void {
-    if (kv.key === this.name) view.proclaimed = type === "PUT" ? readProclamation(kv.value) : undefined;
+    if (kv.key === this.name) {
+      view.proclaimed = type === "PUT" ? readProclamation(kv.value) : undefined;
+    }
   }
 
   #onLockEvent(view: LeaderView, { lockKey, rw, action, fencingToken }: LockEvent): void {
-    if (lockKey === this.name && !rw && action === "RELEASED")
+    if (lockKey === this.name && !rw && action === "RELEASED") {
       view.endedToken = Math.max(view.endedToken, fencingToken);
+    }
   }
 
   async #hold({ waitMs, ...options }: CampaignOptions): Promise<LockHandle> {
@@ -175,8 +189,11 @@ export class Election {
         return await locks.hold(this.namespace, this.name, { ...options, waitMs: waitMs ?? longestWaitMs });
       } catch (thrown) {
         const { reason } = QuoinError.from(thrown);
-        if (reason === "LOCK_NOT_FOUND") await this.#createLock(options);
-        else if (waitMs !== undefined || !waitTimeoutReasons.has(reason)) throw thrown;
+        if (reason === "LOCK_NOT_FOUND") {
+          await this.#createLock(options);
+        } else if (waitMs !== undefined || !waitTimeoutReasons.has(reason)) {
+          throw thrown;
+        }
       }
     }
   }
@@ -185,7 +202,9 @@ export class Election {
     try {
       await this.#parts.locks.create(this.namespace, this.name, { signal, timeoutMs, traceparent });
     } catch (thrown) {
-      if (QuoinError.from(thrown).reason !== "LOCK_EXISTS") throw thrown;
+      if (QuoinError.from(thrown).reason !== "LOCK_EXISTS") {
+        throw thrown;
+      }
     }
   }
 
@@ -207,7 +226,9 @@ export class Election {
       const { holder, lastFencingToken } = await this.#parts.locks.describe(this.namespace, this.name, options);
       return { token: holder?.fencingToken ?? 0, lastToken: lastFencingToken };
     } catch (thrown) {
-      if (QuoinError.from(thrown).reason !== "LOCK_NOT_FOUND") throw thrown;
+      if (QuoinError.from(thrown).reason !== "LOCK_NOT_FOUND") {
+        throw thrown;
+      }
       return { token: 0, lastToken: 0 };
     }
   }
@@ -261,10 +282,14 @@ export class Leadership implements AsyncDisposable {
     checkCall(options, "election.resign");
     const { namespace, name, guard } = this.hold;
     try {
-      if (this.hold.isHeld) await this.#keyValue.delete(namespace, name, { ...options, guard });
+      if (this.hold.isHeld) {
+        await this.#keyValue.delete(namespace, name, { ...options, guard });
+      }
     } catch (thrown) {
       // Without the lock the key has no meaning: the next leader overwrites it.
-      if (!(thrown instanceof QuoinError)) throw thrown;
+      if (!(thrown instanceof QuoinError)) {
+        throw thrown;
+      }
     }
     return this.hold.release(options);
   }
@@ -274,7 +299,9 @@ export class Leadership implements AsyncDisposable {
     try {
       await this.resign();
     } catch (error) {
-      if (!(error instanceof QuoinError)) throw error;
+      if (!(error instanceof QuoinError)) {
+        throw error;
+      }
     }
   }
 }
@@ -286,11 +313,15 @@ function readProclamation(bytes: Uint8Array): Leader | undefined {
       return undefined;
     }
     const { fencing_token: fencingToken, value } = parsed;
-    if (typeof fencingToken !== "number" || typeof value !== "string") return undefined;
+    if (typeof fencingToken !== "number" || typeof value !== "string") {
+      return undefined;
+    }
     return { value, fencingToken };
   } catch (error) {
     // Another client has written this value, so it proclaims no leader.
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) {
+      return undefined;
+    }
     throw error;
   }
 }

@@ -13,7 +13,9 @@ describe("EndpointPool", () => {
   });
 
   afterEach(() => {
-    for (const pool of pools) pool.close();
+    for (const pool of pools) {
+      pool.close();
+    }
   });
 
   function createPool(endpoints: readonly string[], start = 0): EndpointPool {
@@ -72,16 +74,22 @@ describe("EndpointPool", () => {
       visited.push(pool.current().endpoint);
       pool.leave(pool.current().endpoint, undefined);
     };
-    for (let step = 0; step < 8; step += 1) leave();
+    for (let step = 0; step < 8; step += 1) {
+      leave();
+    }
     expect(visited).to.deep.equal(["a:1", "b:1", "leader:1", "a:1", "b:1", "c:1", "a:1", "b:1"]);
     pool.addDiscovered(["leader:1"]);
-    for (let step = 0; step < 3; step += 1) leave();
+    for (let step = 0; step < 3; step += 1) {
+      leave();
+    }
     expect(visited.slice(8)).to.deep.equal(["a:1", "b:1", "leader:1"]);
   });
 
   it("moves once when many calls fail at the same endpoint", () => {
     const pool = createPool(["a:1", "b:1", "c:1"]);
-    for (let call = 0; call < 5; call += 1) pool.leave("a:1", undefined);
+    for (let call = 0; call < 5; call += 1) {
+      pool.leave("a:1", undefined);
+    }
     expect(pool.current().endpoint).to.equal("b:1");
   });
 

@@ -71,7 +71,9 @@ export class EndpointPool {
    * @param leader the leader's endpoint by the member's answer; undefined = not named. An invalid endpoint is ignored.
    */
   leave(failed: string, leader: string | undefined): void {
-    if (this.#current !== failed) return;
+    if (this.#current !== failed) {
+      return;
+    }
     if (leader !== undefined && leader !== failed && isEndpoint(leader)) {
       this.#current = leader;
       return;
@@ -103,8 +105,12 @@ export class EndpointPool {
   /** Closes all channels, and cancels the calls in flight. */
   close(): void {
     this.#closing.abort();
-    for (const call of this.#calls) call.cancel();
-    for (const { channel } of this.#targets.values()) channel.close();
+    for (const call of this.#calls) {
+      call.cancel();
+    }
+    for (const { channel } of this.#targets.values()) {
+      channel.close();
+    }
     this.#targets.clear();
   }
 
@@ -112,7 +118,9 @@ export class EndpointPool {
     const channel = this.#open(endpoint);
     const target = new Target(endpoint, channel, this.#calls, () => {
       // Many calls may find this out together.
-      if (this.#targets.get(endpoint) !== target) return;
+      if (this.#targets.get(endpoint) !== target) {
+        return;
+      }
       this.#targets.delete(endpoint);
       channel.close();
     });
@@ -122,7 +130,9 @@ export class EndpointPool {
   #closeSurplus(): void {
     const hinted = [...this.#targets.keys()].filter((endpoint) => !this.#configured.includes(endpoint));
     const oldest = hinted[0];
-    if (hinted.length <= maxHintedChannels || oldest === undefined) return;
+    if (hinted.length <= maxHintedChannels || oldest === undefined) {
+      return;
+    }
     this.#targets.get(oldest)?.abandon();
   }
 }

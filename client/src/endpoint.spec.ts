@@ -33,8 +33,12 @@ describe("hostOf", () => {
 
 describe("isLoopback", () => {
   it("knows this machine by its reserved names and addresses", () => {
-    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1"]) expect(isLoopback(host), host).to.equal(true);
-    for (const host of ["127.example.com", "10.0.0.1", "demo", "::2"]) expect(isLoopback(host), host).to.equal(false);
+    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1"]) {
+      expect(isLoopback(host), host).to.equal(true);
+    }
+    for (const host of ["127.example.com", "10.0.0.1", "demo", "::2"]) {
+      expect(isLoopback(host), host).to.equal(false);
+    }
   });
 });
 

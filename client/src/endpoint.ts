@@ -37,10 +37,13 @@ export function isLoopback(host: string): boolean {
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless there is at least one endpoint and each is `host:port`. */
 export function assertEndpoints(field: string, endpoints: readonly string[]): void {
-  if (!Array.isArray(endpoints) || endpoints.length === 0) throw badField(field, "must name at least one host:port");
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw badField(field, "must name at least one host:port");
+  }
   for (const endpoint of endpoints) {
-    if (typeof endpoint !== "string" || !isEndpoint(endpoint))
+    if (typeof endpoint !== "string" || !isEndpoint(endpoint)) {
       throw badField(field, `must be host:port, not ${JSON.stringify(endpoint)}`);
+    }
   }
 }
 

@@ -89,19 +89,26 @@ describe("connections through the proxy of the environment", () => {
 
   beforeEach(async () => {
     saved = new Map(names.map((name) => [name, process.env[name]]));
-    for (const name of names) delete process.env[name];
+    for (const name of names) {
+      delete process.env[name];
+    }
     proxies = [];
     member = await ScriptedMember.start({ getKey: () => ({ revision: 7n }) });
     http = await ScriptedHttpMember.start(answerInTurn([[200, { ok: true }]]));
   });
 
   afterEach(async () => {
-    for (const proxy of proxies) proxy.stop();
+    for (const proxy of proxies) {
+      proxy.stop();
+    }
     member.stop();
     await http.stop();
     for (const [name, value] of saved) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
+      if (value === undefined) {
+        delete process.env[name];
+      } else {
+        process.env[name] = value;
+      }
     }
   });
 

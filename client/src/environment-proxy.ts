@@ -36,12 +36,18 @@ const defaultPort = "80";
 export function proxyFor(address: string, environment: NodeJS.ProcessEnv = process.env): EnvironmentProxy | undefined {
   const url = address.includes("://") ? URL.parse(address) : null;
   const host = url === null ? hostOf(address) : url.hostname.replace(/^\[|\]$/g, "");
-  if (isLoopback(host)) return undefined;
+  if (isLoopback(host)) {
+    return undefined;
+  }
   const isGrpc = url === null;
   const found = firstSet(environment, [...(isGrpc ? [grpcProxyVariable] : []), ...proxyVariables]);
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    return undefined;
+  }
   const direct = firstSet(environment, [...(isGrpc ? [grpcDirectVariable] : []), ...directVariables])?.value ?? "";
-  if (direct.split(",").some((entry) => isMatch(entry.trim().toLowerCase(), host.toLowerCase()))) return undefined;
+  if (direct.split(",").some((entry) => isMatch(entry.trim().toLowerCase(), host.toLowerCase()))) {
+    return undefined;
+  }
   return parseProxy(found.name, found.value);
 }
 
@@ -65,16 +71,26 @@ function isOfRequest(name: string, environment: NodeJS.ProcessEnv): boolean {
 
 /** Whether an entry of no_proxy has a host: all, an address, a network, or a name with the names below it. */
 function isMatch(entry: string, host: string): boolean {
-  if (entry === "*") return true;
+  if (entry === "*") {
+    return true;
+  }
   const name = entry.replace(/^\*?\./, "");
-  if (name === "") return false;
+  if (name === "") {
+    return false;
+  }
   const family = isIP(host);
-  if (family === 0) return host === name || host.endsWith(`.${name}`);
+  if (family === 0) {
+    return host === name || host.endsWith(`.${name}`);
+  }
   const [network = "", bits] = name.replace(/^\[|\]$/g, "").split("/");
-  if (isIP(network) !== family) return false;
+  if (isIP(network) !== family) {
+    return false;
+  }
   const kind = family === 4 ? "ipv4" : "ipv6";
   const length = bits === undefined ? maxBits[kind] : Number(bits);
-  if (!(Number.isInteger(length) && length >= 0 && length <= maxBits[kind])) return false;
+  if (!(Number.isInteger(length) && length >= 0 && length <= maxBits[kind])) {
+    return false;
+  }
   const list = new BlockList();
   list.addSubnet(network, length, kind);
   return list.check(host, kind);
@@ -104,7 +120,9 @@ function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch (error) {
-    if (error instanceof URIError) return null;
+    if (error instanceof URIError) {
+      return null;
+    }
     throw error;
   }
 }

@@ -28,7 +28,9 @@ export class FileTokenSource implements TokenSource {
 
   async #read(): Promise<string> {
     const token = firstLine(await this.#content());
-    if (!isToken(token)) throw noToken(`there is no bearer token in ${this.#file}`);
+    if (!isToken(token)) {
+      throw noToken(`there is no bearer token in ${this.#file}`);
+    }
     this.#token = token;
     return token;
   }

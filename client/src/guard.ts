@@ -33,7 +33,9 @@ export const guardedRules = {
 
 /** The field of a request. */
 export function guardField(guard: Guard | undefined): GuardMessage | undefined {
-  if (guard === undefined) return undefined;
+  if (guard === undefined) {
+    return undefined;
+  }
   return {
     lockName: textField("guard.lockName", guard.lockName),
     fencingToken: int64Field("guard.fencingToken", guard.fencingToken),

@@ -71,7 +71,9 @@ function connectThrough(
 ): Duplex | null | undefined {
   const address = endpointOf(host ?? "", port ?? "");
   const proxy = proxyFor(`http://${address}`);
-  if (proxy === undefined) return direct();
+  if (proxy === undefined) {
+    return direct();
+  }
   dialThrough(proxy, address, connectTimeoutMs).then(
     (tunnel) => connected(null, over(tunnel) as Duplex),
     // Node takes no connection besides an error.
@@ -147,7 +149,9 @@ export async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > maxAnswerBytes) throw new Error("the answer is too large");
+    if (length > maxAnswerBytes) {
+      throw new Error("the answer is too large");
+    }
     chunks.push(chunk);
   }
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
@@ -160,6 +164,8 @@ function failed(origin: string, thrown: unknown, wasSent: boolean): QuoinError {
 
 /** The reason of an abort says more than the error of the request. */
 function textOf(error: Error): string {
-  if (error.name !== "AbortError") return error.message;
+  if (error.name !== "AbortError") {
+    return error.message;
+  }
   return error.cause instanceof Error && error.cause.name === "TimeoutError" ? "no answer in time" : error.message;
 }

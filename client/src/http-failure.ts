@@ -88,7 +88,9 @@ export function parseObject(body: Buffer): ReadonlyMap<string, unknown> {
     const value: unknown = JSON.parse(body.toString("utf8"));
     return new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
   } catch (error) {
-    if (error instanceof SyntaxError) return new Map();
+    if (error instanceof SyntaxError) {
+      return new Map();
+    }
     throw error;
   }
 }

@@ -57,7 +57,9 @@ export class HttpMembers {
         throw badField("httpEndpoints", "must be URLs that begin with http:// or https://");
       }
     }
-    if (context.endpoints.length === 0) throw badField("httpEndpoints", "must name at least one URL");
+    if (context.endpoints.length === 0) {
+      throw badField("httpEndpoints", "must name at least one URL");
+    }
     this.#context = context;
     this.runtime = context.runtime;
     this.#exchange = new HttpExchange(context.tls);
@@ -112,20 +114,30 @@ export class HttpMembers {
         return await this.#tracedAttempt(trace, endpoint, token, request, deadlineMs, signal);
       } catch (thrown) {
         let failure = QuoinError.from(thrown);
-        if (failure.outcome === "unknown") outcome = "unknown";
+        if (failure.outcome === "unknown") {
+          outcome = "unknown";
+        }
         // Whatever the refusal of this attempt: an earlier one may have been executed, or may still arrive.
         let error = failure.with({ outcome });
-        if (!isUnreached(failure)) counted += 1;
-        if (counted >= maxAttempts || signal?.aborted === true || this.closing.aborted) throw error;
+        if (!isUnreached(failure)) {
+          counted += 1;
+        }
+        if (counted >= maxAttempts || signal?.aborted === true || this.closing.aborted) {
+          throw error;
+        }
         if (error.code === "UNAUTHENTICATED" && refused === "" && token !== "") {
           refused = token;
           const missing = await this.#refreshToken(token, failure);
-          if (missing === null) continue;
+          if (missing === null) {
+            continue;
+          }
           // Without a new token, the reason of this failure is the missing token.
           failure = missing;
           error = failure.with({ outcome });
         }
-        if (!isPassing(failure) || (failure.outcome === "unknown" && !request.isRepeatable)) throw error;
+        if (!isPassing(failure) || (failure.outcome === "unknown" && !request.isRepeatable)) {
+          throw error;
+        }
         const pauseMs = (isUnreached(failure) ? unreachedPauseMs : backoffMs)(attempt, this.runtime.random());
         await this.#pause(pauseMs, endpoint, error, deadlineMs, signal);
       }
@@ -164,7 +176,9 @@ export class HttpMembers {
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       span.end(signal.aborted ? null : error);
-      if (error.code === "UNAUTHENTICATED") await this.#context.tokens.refresh(token);
+      if (error.code === "UNAUTHENTICATED") {
+        await this.#context.tokens.refresh(token);
+      }
       throw error;
     } finally {
       stopTimer();
@@ -209,18 +223,26 @@ export class HttpMembers {
     signal: AbortSignal | undefined,
   ): Promise<HttpAnswer> {
     const remainingMs = deadlineMs - this.runtime.monotonicMs();
-    if (remainingMs <= 0) throw tooLate("not-executed");
+    if (remainingMs <= 0) {
+      throw tooLate("not-executed");
+    }
     const timeout = AbortSignal.timeout(Math.ceil(remainingMs));
     const ending = AbortSignal.any([timeout, this.closing, ...(signal === undefined ? [] : [signal])]);
     try {
       const sent = { ...request, headers: { ...headers, authorization: `Bearer ${token}` } };
       const answer = await this.#exchange.answer(endpoint, sent, ending);
-      if (answer.status < firstStatusOfFailure) return answer;
+      if (answer.status < firstStatusOfFailure) {
+        return answer;
+      }
       throw failureOf(answer, endpoint);
     } catch (thrown) {
       const error = QuoinError.from(thrown);
-      if (timeout.aborted && error.code === "UNAVAILABLE") throw tooLate(error.outcome);
-      if (!ending.aborted || error.code !== "UNAVAILABLE") throw error;
+      if (timeout.aborted && error.code === "UNAVAILABLE") {
+        throw tooLate(error.outcome);
+      }
+      if (!ending.aborted || error.code !== "UNAVAILABLE") {
+        throw error;
+      }
       throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: ending.reason });
     }
   }
@@ -241,15 +263,21 @@ export class HttpMembers {
     deadlineMs: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    if (this.#endpoint() === endpoint) this.leaveMember();
+    if (this.#endpoint() === endpoint) {
+      this.leaveMember();
+    }
     const asked = error.code === "RESOURCE_EXHAUSTED" ? (error.retryDelayMs ?? 0) : 0;
     const pauseMs = Math.max(asked, leastMs);
-    if (this.runtime.monotonicMs() + pauseMs >= deadlineMs) throw error;
+    if (this.runtime.monotonicMs() + pauseMs >= deadlineMs) {
+      throw error;
+    }
     try {
       await this.runtime.sleep(pauseMs, signal === undefined ? this.closing : AbortSignal.any([signal, this.closing]));
     } catch (thrown) {
       const ended = [signal, this.closing].find((possible) => possible?.aborted === true);
-      if (ended === undefined) throw thrown;
+      if (ended === undefined) {
+        throw thrown;
+      }
       throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: ended.reason });
     }
   }

@@ -190,7 +190,9 @@ describe("KeyValueClient", () => {
     }
     expect(member.calls.map((call) => (call.request as ListKeysRequest).pageToken)).to.deep.equal(["", "1", "2"]);
     expect(new Set(member.calls.map((call) => call.requestId[0]))).to.have.property("size", 3);
-    for await (const _page of client.keyValue.pages("n")) break;
+    for await (const _page of client.keyValue.pages("n")) {
+      break;
+    }
     expect(member.calls).to.have.length(4);
   });
 

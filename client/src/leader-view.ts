@@ -52,7 +52,9 @@ export class LeaderView {
       const changed = this.#changed.promise;
       yield proclaimed !== undefined && proclaimed.fencingToken > this.endedToken ? proclaimed : undefined;
       await changed;
-      if (this.#failure !== undefined) throw this.#failure.error;
+      if (this.#failure !== undefined) {
+        throw this.#failure.error;
+      }
     }
   }
 

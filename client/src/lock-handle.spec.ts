@@ -37,7 +37,9 @@ describe("LockHandle", function () {
   });
 
   afterEach(async () => {
-    for (const cleanup of cleanups.splice(0)) await cleanup();
+    for (const cleanup of cleanups.splice(0)) {
+      await cleanup();
+    }
   });
 
   async function hold(of = client): Promise<LockHandle> {
@@ -94,14 +96,18 @@ describe("LockHandle", function () {
     const { deadlineMs } = handle;
     let heldUntilMs = 0;
     member.scripts.acquireLock = () => {
-      if (handle.isHeld) heldUntilMs = runtime.nowMs;
+      if (handle.isHeld) {
+        heldUntilMs = runtime.nowMs;
+      }
       return refuse(noLeader);
     };
     const aborted = once(handle.signal, "abort");
     runtime.advance(ttlMs / 3);
     // Between two rounds of tries, with timers for the next round and the end, time passes as usual.
     await until("the loss", () => {
-      if (runtime.timers > 1) runtime.advance(runtime.nextTimerMs ?? 0);
+      if (runtime.timers > 1) {
+        runtime.advance(runtime.nextTimerMs ?? 0);
+      }
       return losses.length > 0;
     });
     await aborted;

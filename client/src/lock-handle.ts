@@ -94,7 +94,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     this.#parts = parts;
     this.#grant = parts.grant;
     watchReads(this.#loss.signal, () => {
-      if (this.remainingMs === 0) this.#lose(this.#lastFailure);
+      if (this.remainingMs === 0) {
+        this.#lose(this.#lastFailure);
+      }
     });
     this.#watchDeadline();
     this.#scheduleRenewal();
@@ -151,7 +153,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       await this.release();
     } catch (error) {
       // The work under the lock is done; a longer wait of others must not make it a failure.
-      if (!(error instanceof QuoinError)) throw error;
+      if (!(error instanceof QuoinError)) {
+        throw error;
+      }
     }
   }
 
@@ -168,7 +172,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   }
 
   async #changeNow(change: (call: CallOptions, persistence: Persistence) => Promise<Grant>): Promise<void> {
-    if (this.#hasEnded) throw this.#lossError(this.#lastFailure);
+    if (this.#hasEnded) {
+      throw this.#lossError(this.#lastFailure);
+    }
     this.#cancelRenewal();
     const timeoutMs = Math.max(1, this.remainingMs);
     const attemptTimeoutMs = Math.max(attemptTimeoutMinMs, timeoutMs * attemptShare);
@@ -177,19 +183,27 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       this.#lastFailure = error;
-      if (!this.#hasEnded && lossReasons.has(error.reason)) this.#lose(error);
+      if (!this.#hasEnded && lossReasons.has(error.reason)) {
+        this.#lose(error);
+      }
       // A retry cannot help a caller without rights. The hold lasts until its deadline.
-      if (error.code !== "PERMISSION_DENIED") this.#scheduleRenewal();
+      if (error.code !== "PERMISSION_DENIED") {
+        this.#scheduleRenewal();
+      }
       throw error;
     }
-    if (this.#hasEnded) return;
+    if (this.#hasEnded) {
+      return;
+    }
     this.#lastFailure = undefined;
     this.#watchDeadline();
     this.#scheduleRenewal();
   }
 
   #scheduleRenewal(): void {
-    if (this.#hasEnded) return;
+    if (this.#hasEnded) {
+      return;
+    }
     const delayMs = Math.max(renewalPauseMinMs, this.remainingMs * renewAt);
     this.#cancelRenewal = this.#parts.runtime.after(delayMs, () => {
       const renewed = this.change(({ timeoutMs }, persistence) =>
@@ -206,7 +220,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   }
 
   #lose(cause: QuoinError | undefined): void {
-    if (this.#hasEnded) return;
+    if (this.#hasEnded) {
+      return;
+    }
     this.#stop();
     this.#reportLoss(cause);
   }
@@ -226,7 +242,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   }
 
   async #sendRelease(options: Omit<CallOptions, "requestId">): Promise<boolean> {
-    if (this.signal.aborted) return false;
+    if (this.signal.aborted) {
+      return false;
+    }
     this.#stop();
     // A change in progress may give the hold another token.
     await this.#lastChange;
@@ -236,7 +254,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       this.#released = undefined;
-      if (!lossReasons.has(error.reason)) throw error;
+      if (!lossReasons.has(error.reason)) {
+        throw error;
+      }
       this.#reportLoss(error);
       return false;
     }
@@ -291,7 +311,9 @@ export async function withHandle<Handle extends LockHandle, Result>(
   } finally {
     await handle[Symbol.asyncDispose]();
   }
-  if (handle.signal.aborted) throw handle.signal.reason as QuoinError;
+  if (handle.signal.aborted) {
+    throw handle.signal.reason as QuoinError;
+  }
   return result;
 }
 

@@ -122,7 +122,9 @@ export function executeAcquisition<Request, Response>(
   options: AcquireOptions,
 ): Promise<Execution<Response>> {
   const { waitMs = 0, timeoutMs = context.timeoutMs } = options;
-  if (waitMs <= 0) return execute(context, method, request, options);
+  if (waitMs <= 0) {
+    return execute(context, method, request, options);
+  }
   return execute(context, method, request, { ...options, timeoutMs: waitMs + timeoutMs }, waitingPersistence);
 }
 
@@ -164,7 +166,9 @@ export function modeName(mode: RWMode): LockMode {
 
 /** The field of a request; undefined = either mode. */
 export function modeField(mode: LockMode | undefined): RWMode {
-  if (mode === undefined) return RWMode.RW_MODE_UNSPECIFIED;
+  if (mode === undefined) {
+    return RWMode.RW_MODE_UNSPECIFIED;
+  }
   modeRule(mode, "mode");
   return RWMode[mode];
 }

@@ -200,7 +200,9 @@ export class LockClient {
     checkHold(options, "locks.hold");
     const asked = holdOptions(options);
     const execution = await this.#acquire(namespace, name, asked);
-    if (!execution.message.acquired) throw notAcquired(name, execution.message.holder);
+    if (!execution.message.acquired) {
+      throw notAcquired(name, execution.message.holder);
+    }
     const grant = grantOf(execution);
     return new LockHandle({
       runtime: this.#context.runtime,

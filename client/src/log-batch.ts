@@ -41,6 +41,8 @@ function holds(payload: Uint8Array, delimiter: Uint8Array): boolean {
 
 function occurrences(body: Buffer, delimiter: Uint8Array): number {
   let count = 0;
-  for (let at = body.indexOf(delimiter); at !== -1; at = body.indexOf(delimiter, at + delimiter.length)) count += 1;
+  for (let at = body.indexOf(delimiter); at !== -1; at = body.indexOf(delimiter, at + delimiter.length)) {
+    count += 1;
+  }
   return count;
 }

@@ -25,8 +25,11 @@ describe("logs by name", () => {
         return;
       }
       const [, , id = ""] = url.pathname.split("/");
-      if (logs.some((log) => log.log_id === id)) answerJson(response, 200, { sequence: 7, settings: {}, events: [] });
-      else answerJson(response, 404, { error: "there is no such log", code: "log_not_found" });
+      if (logs.some((log) => log.log_id === id)) {
+        answerJson(response, 200, { sequence: 7, settings: {}, events: [] });
+      } else {
+        answerJson(response, 404, { error: "there is no such log", code: "log_not_found" });
+      }
     });
     const options = { endpoints: ["127.0.0.1:1"], httpEndpoints: [member.url], runtime: new FakeRuntime() };
     client = createClient({ ...options, credentials: { token: "t" } });

@@ -45,7 +45,9 @@ export class LogNames {
     call: Call,
     work: (logId: string, call: Call) => Promise<Result>,
   ): Promise<Result> {
-    if (idPattern.test(textField("log", log))) return work(log, call);
+    if (idPattern.test(textField("log", log))) {
+      return work(log, call);
+    }
     const { timeoutMs = this.#source.timeoutMs } = call;
     const endMs = this.#source.monotonicMs() + timeoutMs;
     const remaining = (): Call => ({ ...call, timeoutMs: Math.max(1, endMs - this.#source.monotonicMs()) });
@@ -54,7 +56,9 @@ export class LogNames {
       try {
         return await work(known, call);
       } catch (thrown) {
-        if (!(thrown instanceof QuoinError) || thrown.reason !== "LOG_NOT_FOUND") throw thrown;
+        if (!(thrown instanceof QuoinError) || thrown.reason !== "LOG_NOT_FOUND") {
+          throw thrown;
+        }
         this.#ids.delete(log);
       }
     }
@@ -76,7 +80,9 @@ export class LogNames {
       const message = `there is no event log named ${JSON.stringify(log)} in your namespaces`;
       throw new QuoinError({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND", outcome: "not-executed", message });
     }
-    if (other === undefined) return only.logId;
+    if (other === undefined) {
+      return only.logId;
+    }
     const choices = `${only.namespace}/${log} or ${other.namespace}/${log}`;
     throw badField("log", `is ambiguous: several namespaces have an event log named ${log}; give ${choices}`);
   }
@@ -86,13 +92,17 @@ export class LogNames {
     const found: LogInfo[] = [];
     for await (const page of this.#source.pages({ ...call, name })) {
       found.push(...page);
-      if (found.length > 1) break;
+      if (found.length > 1) {
+        break;
+      }
     }
     return found;
   }
 
   #remember(log: string, logId: string): void {
-    if (this.#ids.size >= namesMax) this.#ids.delete(this.#ids.keys().next().value!);
+    if (this.#ids.size >= namesMax) {
+      this.#ids.delete(this.#ids.keys().next().value!);
+    }
     this.#ids.set(log, logId);
   }
 }

@@ -32,13 +32,19 @@ describe("logs of the SDK", () => {
   });
 
   afterEach(async () => {
-    for (const client of clients.splice(0)) client.close();
-    for (const member of members.splice(0)) await member.stop();
+    for (const client of clients.splice(0)) {
+      client.close();
+    }
+    for (const member of members.splice(0)) {
+      await member.stop();
+    }
   });
 
   /** A client of one member for each script; the first one gets the first request. */
   async function connect(scripts: readonly Script[], tokens?: TokenSource): Promise<Client> {
-    for (const script of scripts) members.push(await ScriptedHttpMember.start(script));
+    for (const script of scripts) {
+      members.push(await ScriptedHttpMember.start(script));
+    }
     const credentials = tokens ?? { token: "token" };
     const httpEndpoints = members.map(({ url }) => url);
     const client = createClient({ endpoints: ["127.0.0.1:1"], httpEndpoints, credentials, runtime });
@@ -57,7 +63,9 @@ describe("logs of the SDK", () => {
       expect(keysOf(first.requests)[0]).to.match(/^[0-9a-f-]{36}$/);
       expect(keysOf(second.requests)).to.deep.equal(keysOf(first.requests));
       expect(String(second.requests[0]?.body)).to.equal("a");
-      for (const member of members.splice(0)) await member.stop();
+      for (const member of members.splice(0)) {
+        await member.stop();
+      }
     }
   });
 
@@ -98,7 +106,9 @@ describe("logs of the SDK", () => {
       const error = await failure(client.logs.append(LOG, "a", { expectedSequence: 6 }));
       expect(error).to.include({ outcome: "unknown" });
       expect(error.reason).to.be.oneOf(["SEQUENCE_CONFLICT", "LOG_NOT_FOUND"]);
-      for (const member of members.splice(0)) await member.stop();
+      for (const member of members.splice(0)) {
+        await member.stop();
+      }
     }
     const client = await connect([refuse(503, "unavailable"), refuse(404, "log_not_found")]);
     expect(await failure(client.logs.append(LOG, "a"))).to.include({ outcome: "not-executed" });
@@ -135,7 +145,9 @@ describe("logs of the SDK", () => {
     let [token, asked] = ["old", 0];
     const next = (): string => {
       asked += 1;
-      if (asked < 3) throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message: "no member" });
+      if (asked < 3) {
+        throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message: "no member" });
+      }
       token = "new";
       return token;
     };
@@ -201,7 +213,9 @@ describe("logs of the SDK", () => {
     for await (const { sequence, payload } of client.logs.tail(LOG, { fromSequence: 3 })) {
       expect(String.fromCharCode(...payload)).to.equal("a");
       seen.push(sequence);
-      if (seen.length === 4) break;
+      if (seen.length === 4) {
+        break;
+      }
     }
     expect(seen).to.deep.equal([3, 4, 5, 6]);
     const asked = members.map(({ requests }) => requests[0]?.headers["last-event-id"]);

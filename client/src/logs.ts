@@ -204,8 +204,12 @@ export class LogClient {
     checkPages(options, "logs.pages");
     const { pageSize = 100, name, namespace, ...call } = options;
     const query = new URLSearchParams({ limit: String(pageSize) });
-    if (name !== undefined) query.set("name", textField("name", name));
-    if (namespace !== undefined) query.set("namespace", textField("namespace", namespace));
+    if (name !== undefined) {
+      query.set("name", textField("name", name));
+    }
+    if (namespace !== undefined) {
+      query.set("namespace", textField("namespace", namespace));
+    }
     for (let cursor: string | null = ""; cursor !== null; ) {
       query.set("cursor", cursor);
       const page: LogsBody = await getJson<LogsBody>(this.#members, `/logs?${query}`, call);
@@ -256,8 +260,12 @@ export class LogClient {
     options: AppendOptions = {},
   ): Promise<AppendBatchResult> {
     checkAppend(options, "logs.appendBatch");
-    if (!Array.isArray(payloads)) throw badField("payloads", "must be an array");
-    if (payloads.length === 0) throw badField("payloads", "must hold at least one event");
+    if (!Array.isArray(payloads)) {
+      throw badField("payloads", "must be an array");
+    }
+    if (payloads.length === 0) {
+      throw badField("payloads", "must hold at least one event");
+    }
     const { body, delimiter } = joinPayloads(payloads.map((payload) => bytesField("payloads", payload)));
     const answer = await this.#append(log, `append_batch?delimiter=${percentEncoded(delimiter)}`, body, options);
     const { sequences, last_sequence: lastSequence } = parseJson<{
@@ -303,7 +311,9 @@ export class LogClient {
     try {
       return yield* this.#follow(log, options, ending, trace);
     } catch (thrown) {
-      if (options.signal?.aborted !== true && !this.#members.closing.aborted) trace.end(QuoinError.from(thrown));
+      if (options.signal?.aborted !== true && !this.#members.closing.aborted) {
+        trace.end(QuoinError.from(thrown));
+      }
       throw thrown;
     } finally {
       trace.end(null);
@@ -335,16 +345,24 @@ export class LogClient {
         wasRefused = false;
         for await (const sent of this.#withSilenceLimit(sentEvents(response as AsyncIterable<string>), silence)) {
           failures = 0;
-          if (sent === undefined) continue;
+          if (sent === undefined) {
+            continue;
+          }
           const event = eventOfText(sent.data);
           last = event.sequence;
           yield event;
         }
       } catch (thrown) {
-        if (ending.aborted) return undefined;
-        if (members.closing.aborted || cancelling?.aborted === true) throw cancelled(cancelling ?? members.closing);
+        if (ending.aborted) {
+          return undefined;
+        }
+        if (members.closing.aborted || cancelling?.aborted === true) {
+          throw cancelled(cancelling ?? members.closing);
+        }
         const isRefused = thrown instanceof QuoinError && thrown.code === "UNAUTHENTICATED";
-        if (isRefused ? wasRefused : !isPassing(thrown)) throw thrown;
+        if (isRefused ? wasRefused : !isPassing(thrown)) {
+          throw thrown;
+        }
         wasRefused = isRefused;
       }
       failures = Math.min(failures + 1, pausedAttemptsMax);
@@ -352,8 +370,12 @@ export class LogClient {
       try {
         await members.runtime.sleep(backoffMs(failures, members.runtime.random()), anyEnd);
       } catch (thrown) {
-        if (ending.aborted) return undefined;
-        if (members.closing.aborted || cancelling?.aborted === true) throw cancelled(cancelling ?? members.closing);
+        if (ending.aborted) {
+          return undefined;
+        }
+        if (members.closing.aborted || cancelling?.aborted === true) {
+          throw cancelled(cancelling ?? members.closing);
+        }
         throw thrown;
       }
     }

@@ -32,7 +32,9 @@ export class MemberDiscovery {
   /** An operation was answered, so the cluster is reachable. */
   onAnswer(): void {
     const nowMs = this.#context.runtime.monotonicMs();
-    if (this.#isAsking || nowMs < this.#dueMs) return;
+    if (this.#isAsking || nowMs < this.#dueMs) {
+      return;
+    }
     this.#isAsking = true;
     this.#dueMs = nowMs + intervalMs;
     void this.#ask();
@@ -45,7 +47,9 @@ export class MemberDiscovery {
       voters.sort((one, other) => Number(other.leader) - Number(one.leader));
       this.#context.pool.addDiscovered(voters.map(({ grpcEndpoint }) => grpcEndpoint));
     } catch (thrown) {
-      if (!(thrown instanceof QuoinError)) throw thrown;
+      if (!(thrown instanceof QuoinError)) {
+        throw thrown;
+      }
     } finally {
       this.#isAsking = false;
     }

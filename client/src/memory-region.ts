@@ -75,7 +75,9 @@ export class MemoryRegion {
   async seek(offset: number, from: SeekOrigin = "start"): Promise<number> {
     const base = from === "start" ? 0 : from === "current" ? this.#position : await this.size();
     const position = base + offset;
-    if (!Number.isSafeInteger(position) || position < 0) throw badField("offset", `leads to ${position}`);
+    if (!Number.isSafeInteger(position) || position < 0) {
+      throw badField("offset", `leads to ${position}`);
+    }
     this.#position = position;
     return position;
   }
@@ -116,8 +118,9 @@ export class MemoryRegion {
    */
   async readAt(offset: number, length: number, options: RegionReadOptions = {}): Promise<Uint8Array> {
     checkRead(options, "readAt");
-    if (!Number.isSafeInteger(length) || length < 0)
+    if (!Number.isSafeInteger(length) || length < 0) {
       throw badField("length", `must be a count of bytes, not ${length}`);
+    }
     const { onProgress, mixed = false, ...call } = options;
     const first = await this.#client.read(this.namespace, this.regionId, offset, Math.min(length, maxCallBytes), call);
     if (first.data.length === length) {
@@ -127,11 +130,15 @@ export class MemoryRegion {
     const bytes = new Uint8Array(length);
     let part = first;
     for (let done = 0; ; ) {
-      if (part.version !== first.version && !mixed) throw changedMeanwhile(this.regionId, first.version, part.version);
+      if (part.version !== first.version && !mixed) {
+        throw changedMeanwhile(this.regionId, first.version, part.version);
+      }
       bytes.set(part.data, done);
       done += part.data.length;
       onProgress?.(done, length);
-      if (done === length) return bytes;
+      if (done === length) {
+        return bytes;
+      }
       const left = Math.min(length - done, maxCallBytes);
       part = await this.#client.read(this.namespace, this.regionId, offset + done, left, call);
     }
@@ -156,7 +163,9 @@ export class MemoryRegion {
       version = written.version;
       done += part.length;
       onProgress?.(done, bytes.length);
-      if (done === bytes.length) return version;
+      if (done === bytes.length) {
+        return version;
+      }
     }
   }
 }

@@ -199,7 +199,9 @@ describe("MemoryClient", () => {
       member.scripts.writeMemory = (request, call) => {
         calls += 1;
         // Another client writes between the first and the second call.
-        if (calls === 2) version += 1n;
+        if (calls === 2) {
+          version += 1n;
+        }
         return write(request, call);
       };
       expect((await failure(open.writeAt(0, data, { expectedVersion: 4 }))).reason).to.equal("VERSION_MISMATCH");

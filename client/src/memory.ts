@@ -123,7 +123,9 @@ export class MemoryClient {
     checkDescribe(options, "memory.describe");
     const request = { ...target(namespace, regionId), consistency: consistencyField(options.consistency) };
     const { region, revision } = (await execute(this.#context, describeMethod, request, options)).message;
-    if (region === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer describes no region" });
+    if (region === undefined) {
+      throw new QuoinError({ code: "INTERNAL", message: "the answer describes no region" });
+    }
     return { ...toPlain(region), revision: Number(revision) };
   }
 

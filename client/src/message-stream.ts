@@ -63,7 +63,9 @@ export class MessageStream<Message> {
     } catch (thrown) {
       throw callFailure(thrown, this.#endpoint);
     }
-    if (result.done === true) throw new QuoinError({ code: "UNAVAILABLE", message: "the stream has ended" });
+    if (result.done === true) {
+      throw new QuoinError({ code: "UNAVAILABLE", message: "the stream has ended" });
+    }
     return result.value;
   }
 

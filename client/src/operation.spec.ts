@@ -22,7 +22,9 @@ describe("operations", function () {
   const cleanups: (() => unknown)[] = [];
 
   afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+    for (const cleanup of cleanups.splice(0).reverse()) {
+      await cleanup();
+    }
   });
 
   async function startMember(
@@ -251,7 +253,9 @@ describe("operations", function () {
       const member = await startMember({
         getKey: () => {
           // The second attempt takes all but 50 ms: the pause of 99.9 ms after it would be too late.
-          if (member.calls.length === 2) runtime.advance(TIMEOUT_MS - runtime.pausesMs[0]! - 50);
+          if (member.calls.length === 2) {
+            runtime.advance(TIMEOUT_MS - runtime.pausesMs[0]! - 50);
+          }
           return refuse({ code: "UNAVAILABLE", reason: "NO_LEADER" });
         },
       });
@@ -458,7 +462,9 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 /** Resolves when the signal is aborted; the limit of the test bounds the wait. */
 async function expectAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
+  if (signal.aborted) {
+    return;
+  }
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
@@ -472,11 +478,15 @@ async function startSilentServer(): Promise<{ endpoint: string; close: () => voi
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  if (address === null || typeof address === "string") {
+    throw new Error("no port");
+  }
   return {
     endpoint: `127.0.0.1:${address.port}`,
     close: () => {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets) {
+        socket.destroy();
+      }
       server.close();
     },
   };

@@ -136,7 +136,9 @@ class Operation<Request, Response> {
   ) {
     timeoutField("timeoutMs", timeoutMs);
     assertTraceparent(traceparent);
-    if (requestId !== undefined && !uuidPattern.test(requestId)) throw badField("requestId", "is not a UUID");
+    if (requestId !== undefined && !uuidPattern.test(requestId)) {
+      throw badField("requestId", "is not a UUID");
+    }
     this.#context = context;
     this.#method = method;
     this.#request = request;
@@ -166,7 +168,9 @@ class Operation<Request, Response> {
 
   async #run(trace: OperationTrace): Promise<Execution<Response>> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.#context.pool.closed) throw this.#conclude(notSent("CANCELLED", "the client is closed"));
+      if (this.#context.pool.closed) {
+        throw this.#conclude(notSent("CANCELLED", "the client is closed"));
+      }
       const target = this.#context.pool.current();
       try {
         const execution = await this.#attempt(target, trace);
@@ -184,7 +188,9 @@ class Operation<Request, Response> {
   async #attempt(target: Target, trace: OperationTrace): Promise<Execution<Response>> {
     const token = await this.#readToken();
     const remainingMs = this.#remainingMs();
-    if (remainingMs <= 0) throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
+    if (remainingMs <= 0) {
+      throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
+    }
     const attemptStartMs = this.#context.runtime.monotonicMs();
     const span = trace.attempt(target.endpoint);
     try {
@@ -205,22 +211,34 @@ class Operation<Request, Response> {
 
   /** Prepares another attempt, or throws the error if there must be none. */
   async #prepareNext(attempt: number, endpoint: string, error: QuoinError, isUncounted: boolean): Promise<void> {
-    if (!isUncounted) this.#counted += 1;
-    if (this.#counted >= this.#persistence.maxAttempts) throw error;
+    if (!isUncounted) {
+      this.#counted += 1;
+    }
+    if (this.#counted >= this.#persistence.maxAttempts) {
+      throw error;
+    }
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#tokenRefreshed) {
       this.#tokenRefreshed = true;
       const failure = await this.#refreshToken(this.#token, error);
       // Without a new token, the reason of this failure is the missing token.
-      if (failure !== null) await this.#prepareNext(attempt, endpoint, failure, isUnreached(failure));
+      if (failure !== null) {
+        await this.#prepareNext(attempt, endpoint, failure, isUnreached(failure));
+      }
       return;
     }
-    if (error.code !== "UNAVAILABLE" && !this.#isLateAttempt(error)) throw error;
+    if (error.code !== "UNAVAILABLE" && !this.#isLateAttempt(error)) {
+      throw error;
+    }
     this.#context.pool.leave(endpoint, this.#context.followLeader ? error.leaderEndpoint : undefined);
     const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
-    if (pauseMs >= this.#remainingMs()) throw error;
+    if (pauseMs >= this.#remainingMs()) {
+      throw error;
+    }
     await this.#pause(pauseMs);
     // The pause may have taken longer. The earlier error says more than the passed deadline.
-    if (this.#remainingMs() <= 0) throw error;
+    if (this.#remainingMs() <= 0) {
+      throw error;
+    }
   }
 
   #isUncounted(failure: QuoinError): boolean {
@@ -255,8 +273,12 @@ class Operation<Request, Response> {
     try {
       await runtime.sleep(durationMs, signal === undefined ? pool.closing : AbortSignal.any([signal, pool.closing]));
     } catch (thrown) {
-      if (signal?.aborted === true) throw this.#conclude(cancelled(signal));
-      if (!pool.closed) throw thrown;
+      if (signal?.aborted === true) {
+        throw this.#conclude(cancelled(signal));
+      }
+      if (!pool.closed) {
+        throw thrown;
+      }
     }
   }
 
@@ -269,7 +291,9 @@ class Operation<Request, Response> {
       const onAbort = () => reject(cancelled(signal));
       timeout.addEventListener("abort", onTimeout, { once: true });
       signal?.addEventListener("abort", onAbort, { once: true });
-      if (signal?.aborted === true) onAbort();
+      if (signal?.aborted === true) {
+        onAbort();
+      }
       work.then(resolve, reject).finally(() => {
         timeout.removeEventListener("abort", onTimeout);
         signal?.removeEventListener("abort", onAbort);

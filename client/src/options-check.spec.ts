@@ -11,7 +11,9 @@ async function refusal(work: () => unknown): Promise<string> {
     (async () => {
       const result = await work();
       const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
-      if (isIterable) await (result as AsyncIterable<unknown>)[Symbol.asyncIterator]().next();
+      if (isIterable) {
+        await (result as AsyncIterable<unknown>)[Symbol.asyncIterator]().next();
+      }
     })(),
   );
   expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD", outcome: "not-executed" });
@@ -200,8 +202,11 @@ describe("the check of arguments", () => {
       [() => client.memory.open("n", "r").readAt(0, 1, { onProgress: 1 } as never), /^onProgress must be a function/],
     ] as const) {
       const refused = await refusal(work);
-      if (typeof message === "string") expect(refused).to.equal(message);
-      else expect(refused).to.match(message);
+      if (typeof message === "string") {
+        expect(refused).to.equal(message);
+      } else {
+        expect(refused).to.match(message);
+      }
     }
   });
 
@@ -237,8 +242,11 @@ describe("the check of arguments", () => {
       [() => admin.snapshot({ silenceMs: 0 }), /^silenceMs must be more than 0/],
     ] as const) {
       const refused = await refusal(work);
-      if (typeof message === "string") expect(refused).to.equal(message);
-      else expect(refused).to.match(message);
+      if (typeof message === "string") {
+        expect(refused).to.equal(message);
+      } else {
+        expect(refused).to.match(message);
+      }
     }
   });
 
@@ -261,8 +269,11 @@ describe("the check of arguments", () => {
     ] as const) {
       const refused = await refusal(work);
       expect(refused).not.to.include("secret");
-      if (typeof message === "string") expect(refused).to.equal(message);
-      else expect(refused).to.match(message);
+      if (typeof message === "string") {
+        expect(refused).to.equal(message);
+      } else {
+        expect(refused).to.match(message);
+      }
     }
   });
 });

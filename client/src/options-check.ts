@@ -34,7 +34,9 @@ export function optionsCheck<Options extends object>(
 ): (options: Options, call: string) => void {
   const check = checkOf(rules, required);
   return (options, call) => {
-    if (!isRecord(options)) throw badField("options", `of ${call} must be an object, not ${kindOf(options)}`);
+    if (!isRecord(options)) {
+      throw badField("options", `of ${call} must be an object, not ${kindOf(options)}`);
+    }
     check(options, "", call);
   };
 }
@@ -49,7 +51,9 @@ export const text: Rule<string> = (value, name) => {
 
 /** `true` or `false`. */
 export const flag: Rule<boolean> = (value, name) => {
-  if (typeof value !== "boolean") throw badField(name, `must be true or false, not ${kindOf(value)}`);
+  if (typeof value !== "boolean") {
+    throw badField(name, `must be true or false, not ${kindOf(value)}`);
+  }
 };
 
 /** A whole number within ±(2^53 − 1). */
@@ -64,21 +68,26 @@ export const whole32: Rule<number> = (value, name) => {
 
 /** Bytes, or a string without lone surrogates. */
 export const bytes: Rule<string | Uint8Array> = (value, name) => {
-  if (typeof value === "string") textField(name, value);
-  else if (!(value instanceof Uint8Array)) {
+  if (typeof value === "string") {
+    textField(name, value);
+  } else if (!(value instanceof Uint8Array)) {
     throw badField(name, `must be a string or a Uint8Array, not ${kindOf(value)}`);
   }
 };
 
 /** A function. */
 export const callback: Rule<never> = (value, name) => {
-  if (typeof value !== "function") throw badField(name, `must be a function, not ${kindOf(value)}`);
+  if (typeof value !== "function") {
+    throw badField(name, `must be a function, not ${kindOf(value)}`);
+  }
 };
 
 /** An AbortSignal, of any implementation. */
 export const abortSignal: Rule<AbortSignal> = (value, name) => {
   const isSignal = isRecord(value) && "aborted" in value && typeof value.addEventListener === "function";
-  if (!isSignal) throw badField(name, `must be an AbortSignal, not ${kindOf(value)}`);
+  if (!isSignal) {
+    throw badField(name, `must be an AbortSignal, not ${kindOf(value)}`);
+  }
 };
 
 /** Milliseconds of a timer: more than 0. */
@@ -89,15 +98,21 @@ export const timeout: Rule<number> = (value, name) => {
 /** A valid date, or a text that the service parses. */
 export const instant: Rule<Date | string> = (value, name) => {
   if (!(value instanceof Date)) {
-    if (typeof value !== "string") throw badField(name, `must be a Date or a string, not ${kindOf(value)}`);
+    if (typeof value !== "string") {
+      throw badField(name, `must be a Date or a string, not ${kindOf(value)}`);
+    }
     textField(name, value);
-  } else if (Number.isNaN(value.getTime())) throw badField(name, "must be a valid Date");
+  } else if (Number.isNaN(value.getTime())) {
+    throw badField(name, "must be a valid Date");
+  }
 };
 
 /** One of some strings. */
 export function oneOf<const Value extends string>(...values: readonly Value[]): Rule<Value> {
   return (value, name) => {
-    if (values.includes(value as Value)) return;
+    if (values.includes(value as Value)) {
+      return;
+    }
     const given = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
     throw badField(name, `must be ${values.map((known) => `"${known}"`).join(" or ")}, not ${given}`);
   };
@@ -106,15 +121,21 @@ export function oneOf<const Value extends string>(...values: readonly Value[]): 
 /** An array. */
 export function listOf<Value>(rule: Rule<Value>): Rule<readonly Value[]> {
   return (value, name) => {
-    if (!Array.isArray(value)) throw badField(name, `must be an array, not ${kindOf(value)}`);
-    for (const [index, element] of value.entries()) rule(element, `${name}[${index}]`);
+    if (!Array.isArray(value)) {
+      throw badField(name, `must be an array, not ${kindOf(value)}`);
+    }
+    for (const [index, element] of value.entries()) {
+      rule(element, `${name}[${index}]`);
+    }
   };
 }
 
 /** The value, or null. */
 export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
   return (value, name) => {
-    if (value !== null) rule(value, name);
+    if (value !== null) {
+      rule(value, name);
+    }
   };
 }
 
@@ -129,7 +150,9 @@ export function record<Value extends object>(
 ): Rule<Value> {
   const check = checkOf(rules, required);
   return (value, name) => {
-    if (!isRecord(value)) throw badField(name, `must be an object, not ${kindOf(value)}`);
+    if (!isRecord(value)) {
+      throw badField(name, `must be an object, not ${kindOf(value)}`);
+    }
     check(value, `${name}.`, name);
   };
 }
@@ -153,13 +176,19 @@ function checkOf<Options>(rules: Rules<Options>, required: readonly string[]): C
     for (const name in options) {
       const value = options[name];
       // As if it were not there, also if its name is unknown: objects are often built so.
-      if (value === undefined) continue;
+      if (value === undefined) {
+        continue;
+      }
       const rule = known[name];
-      if (rule === undefined) throw unknownName(name, Object.keys(rules), prefix, owner);
+      if (rule === undefined) {
+        throw unknownName(name, Object.keys(rules), prefix, owner);
+      }
       rule(value, prefix === "" ? name : prefix + name);
     }
     for (const name of required) {
-      if (options[name] === undefined) throw badField(prefix + name, "is missing");
+      if (options[name] === undefined) {
+        throw badField(prefix + name, "is missing");
+      }
     }
   };
 }

@@ -18,8 +18,14 @@ export function toPlain<Message>(message: Message): Plain<Message> {
 }
 
 function convert(value: unknown): unknown {
-  if (typeof value === "bigint") return Number(value);
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
-  if (Array.isArray(value)) return value.map(convert);
+  if (typeof value === "bigint") {
+    return Number(value);
+  }
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map(convert);
+  }
   return Object.fromEntries(Object.entries(value).map(([field, content]) => [field, convert(content)]));
 }

@@ -31,13 +31,21 @@ export function openTunnel(proxy: EnvironmentProxy, address: string, socket: Soc
     const onReadable = () => {
       head = Buffer.concat([head, socket.read() ?? Buffer.alloc(0)]);
       const end = head.indexOf(headEnd);
-      if (end < 0 && head.length <= maxHeadBytes) return;
+      if (end < 0 && head.length <= maxHeadBytes) {
+        return;
+      }
       const status = /^HTTP\/1\.[01] ([0-9]{3})/.exec(head.toString("latin1"))?.[1];
-      if (end < 0 || status === undefined) return fail(new Error("the proxy answered with another protocol"));
-      if (!status.startsWith("2")) return fail(new Error(`the proxy answered with status ${status}`));
+      if (end < 0 || status === undefined) {
+        return fail(new Error("the proxy answered with another protocol"));
+      }
+      if (!status.startsWith("2")) {
+        return fail(new Error(`the proxy answered with status ${status}`));
+      }
       stop();
       const rest = head.subarray(end + headEnd.length);
-      if (rest.length > 0) socket.unshift(rest);
+      if (rest.length > 0) {
+        socket.unshift(rest);
+      }
       resolve(socket);
     };
     socket.on("readable", onReadable).on("error", fail).on("close", onClose);

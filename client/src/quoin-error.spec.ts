@@ -9,7 +9,9 @@ function serviceError(
   trailers: Readonly<Record<string, string | Buffer>> = {},
 ): ServiceError {
   const metadata = new Metadata();
-  for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
+  for (const [name, value] of Object.entries(trailers)) {
+    metadata.set(name, value);
+  }
   return Object.assign(new Error(`${code}: ${details}`), { code, details, metadata });
 }
 

@@ -119,9 +119,11 @@ export class QuoinError extends Error {
     const error = fromFields({ ...this.#fields(), ...fields });
     // A stack begins with the message.
     const header = `${this.name}: ${this.message}`;
-    if (this.stack?.startsWith(header))
+    if (this.stack?.startsWith(header)) {
       error.stack = `${error.name}: ${error.message}${this.stack.slice(header.length)}`;
-    else if (this.stack !== undefined) error.stack = this.stack;
+    } else if (this.stack !== undefined) {
+      error.stack = this.stack;
+    }
     return error;
   }
 
@@ -147,7 +149,9 @@ export function isQuoinError(
   ...reasons: readonly (QuoinReason | FormerReason)[]
 ): thrown is QuoinError;
 export function isQuoinError(thrown: unknown, ...reasons: readonly string[]): boolean {
-  if (!(thrown instanceof Error) || !(brand in thrown)) return false;
+  if (!(thrown instanceof Error) || !(brand in thrown)) {
+    return false;
+  }
   const { reason, details } = thrown as QuoinError;
   const words = [reason, details.get("http_code")?.toUpperCase() ?? ""];
   return reasons.length === 0 || words.some((word) => word !== "" && reasons.includes(word));
@@ -160,8 +164,12 @@ function fromFields(fields: QuoinErrorFields): QuoinError {
 }
 
 function fromAny(thrown: unknown): QuoinError {
-  if (thrown instanceof QuoinError) return thrown;
-  if (isServiceError(thrown)) return fromServiceError(thrown);
+  if (thrown instanceof QuoinError) {
+    return thrown;
+  }
+  if (isServiceError(thrown)) {
+    return fromServiceError(thrown);
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = thrown instanceof Error && thrown.name === "AbortError" ? "CANCELLED" : "UNKNOWN";
   return new QuoinError({ code, message, cause: thrown });
@@ -213,12 +221,16 @@ function text(metadata: Metadata, key: string): string | undefined {
 
 function statusDetails(metadata: Metadata): StatusDetails | undefined {
   const value = metadata.get(statusDetailsTrailer)[0];
-  if (!(value instanceof Uint8Array)) return undefined;
+  if (!(value instanceof Uint8Array)) {
+    return undefined;
+  }
   try {
     return decodeStatusDetails(value);
   } catch (error) {
     // The status and the text trailers still have the facts; a broken extra must not hide them.
-    if (error instanceof MalformedMessageError) return undefined;
+    if (error instanceof MalformedMessageError) {
+      return undefined;
+    }
     throw error;
   }
 }

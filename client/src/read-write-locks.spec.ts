@@ -136,7 +136,9 @@ describe("ReadWriteLockClient", () => {
       const handle = await client.readWriteLocks.hold("n", "l", "WRITE");
       let answerRenewal: (() => void) | undefined;
       member.scripts.acquireRwLock = async ({ mode, fencingToken }) => {
-        if (mode === RWMode.WRITE) await new Promise<void>((resolve) => (answerRenewal = resolve));
+        if (mode === RWMode.WRITE) {
+          await new Promise<void>((resolve) => (answerRenewal = resolve));
+        }
         return granted(mode, fencingToken);
       };
       runtime.advance(ttlMs / 3);

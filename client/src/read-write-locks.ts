@@ -198,7 +198,9 @@ export class ReadWriteLockClient {
     const asked = holdOptions(options);
     const execution = await this.#acquire(namespace, name, mode, asked);
     const { message } = execution;
-    if (!message.acquired) throw notAcquired(name, message.holders[0]);
+    if (!message.acquired) {
+      throw notAcquired(name, message.holders[0]);
+    }
     const grant = grantOf(execution);
     return new ReadWriteLockHandle({
       runtime: this.#context.runtime,

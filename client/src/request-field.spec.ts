@@ -8,7 +8,9 @@ function refusal(work: () => unknown): QuoinError {
   try {
     work();
   } catch (error) {
-    if (error instanceof QuoinError) return error;
+    if (error instanceof QuoinError) {
+      return error;
+    }
     throw error;
   }
   throw new Error("the value was accepted");
@@ -45,8 +47,11 @@ describe("textField and bytesField", () => {
       fc.property(units, (codes) => {
         const text = String.fromCharCode(...codes);
         const survives = Buffer.from(text).toString() === text;
-        if (survives) expect(textField("key", text)).to.equal(text);
-        else assertBadField(() => textField("key", text), "key");
+        if (survives) {
+          expect(textField("key", text)).to.equal(text);
+        } else {
+          assertBadField(() => textField("key", text), "key");
+        }
       }),
     );
   });
@@ -70,7 +75,9 @@ describe("int64Field", () => {
 
 describe("int32Field", () => {
   it("takes whole numbers of 32 bits and refuses others", () => {
-    for (const count of [0, 1_000, 2 ** 31 - 1, -(2 ** 31)]) expect(int32Field("page_size", count)).to.equal(count);
+    for (const count of [0, 1_000, 2 ** 31 - 1, -(2 ** 31)]) {
+      expect(int32Field("page_size", count)).to.equal(count);
+    }
     for (const count of [2 ** 31, -(2 ** 31) - 1, 1.5, Number.NaN]) {
       assertBadField(() => int32Field("page_size", count), "page_size");
     }

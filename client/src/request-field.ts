@@ -27,21 +27,31 @@ export function badField(field: string, problem: string): QuoinError {
  * U+FFFD, so that two different keys would become one.
  */
 export function textField(field: string, text: unknown): string {
-  if (typeof text !== "string") throw badField(field, `must be a string, not ${kindOf(text)}`);
-  if (!text.isWellFormed()) throw badField(field, "has a lone surrogate, which UTF-8 cannot carry");
+  if (typeof text !== "string") {
+    throw badField(field, `must be a string, not ${kindOf(text)}`);
+  }
+  if (!text.isWellFormed()) {
+    throw badField(field, "has a lone surrogate, which UTF-8 cannot carry");
+  }
   return text;
 }
 
 /** A bytes field: bytes unchanged, text as its UTF-8 form. Lone surrogates are refused as in textField. */
 export function bytesField(field: string, value: unknown): Uint8Array {
-  if (typeof value === "string") return utf8.encode(textField(field, value));
-  if (value instanceof Uint8Array) return value;
+  if (typeof value === "string") {
+    return utf8.encode(textField(field, value));
+  }
+  if (value instanceof Uint8Array) {
+    return value;
+  }
   throw badField(field, `must be a string or a Uint8Array, not ${kindOf(value)}`);
 }
 
 /** A whole number within ±(2^53 − 1) (rule S17). */
 export function wholeNumber(field: string, count: unknown): number {
-  if (typeof count === "number" && Number.isSafeInteger(count)) return count;
+  if (typeof count === "number" && Number.isSafeInteger(count)) {
+    return count;
+  }
   throw badField(field, `must be a whole number within ±(2^53 - 1), not ${numberOrKind(count)}`);
 }
 
@@ -53,21 +63,31 @@ export function int64Field(field: string, count: unknown): bigint {
 /** An int32 field: a whole number of 32 bits. */
 export function int32Field(field: string, count: unknown): number {
   const isFit = typeof count === "number" && Number.isInteger(count) && count >= int32Min && count <= int32Max;
-  if (!isFit) throw badField(field, `must be a whole number of 32 bits, not ${numberOrKind(count)}`);
+  if (!isFit) {
+    throw badField(field, `must be a whole number of 32 bits, not ${numberOrKind(count)}`);
+  }
   return count;
 }
 
 /** A time limit in milliseconds, within the range of timers. */
 export function timeoutField(field: string, timeoutMs: unknown): number {
-  if (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return timeoutMs;
+  if (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= maxTimeoutMs) {
+    return timeoutMs;
+  }
   throw badField(field, `must be more than 0 and at most ${maxTimeoutMs} milliseconds, not ${numberOrKind(timeoutMs)}`);
 }
 
 /** The kind of a value, for errors. They never quote a value, which may be secret. */
 export function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "object") return "an object";
+  if (value === null || value === undefined) {
+    return String(value);
+  }
+  if (Array.isArray(value)) {
+    return "an array";
+  }
+  if (typeof value === "object") {
+    return "an object";
+  }
   return `a ${typeof value}`;
 }
 

@@ -16,7 +16,9 @@ export async function* sentEvents(chunks: AsyncIterable<string>): AsyncGenerator
     if (isEnded) {
       const blocks = pending.splice(0).join("").split("\n\n");
       pending.push(blocks.pop() ?? "");
-      for (const block of blocks) yield eventOf(block);
+      for (const block of blocks) {
+        yield eventOf(block);
+      }
     }
   }
 }
@@ -29,7 +31,9 @@ function eventOf(block: string): SentEvent | undefined {
   const fields = new Map<string, string>();
   for (const line of block.split("\n")) {
     const colon = line.indexOf(":");
-    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
+    if (colon > 0) {
+      fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
+    }
   }
   const id = fields.get("id");
   const data = fields.get("data");

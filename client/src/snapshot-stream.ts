@@ -67,7 +67,9 @@ export async function openSnapshot(context: OperationContext, options: SnapshotO
   };
   try {
     const token = await context.tokens.token();
-    if (context.pool.closed) throw cancelled();
+    if (context.pool.closed) {
+      throw cancelled();
+    }
     const target = context.pool.current();
     attempt = trace.attempt(target.endpoint);
     await connect(target, untilMs - context.runtime.monotonicMs(), signal);
@@ -81,7 +83,9 @@ export async function openSnapshot(context: OperationContext, options: SnapshotO
     };
     signal?.addEventListener("abort", end, { once: true });
     closing.addEventListener("abort", end, { once: true });
-    if (signal?.aborted === true) end();
+    if (signal?.aborted === true) {
+      end();
+    }
     const next = (limitMs: number) => nextWithin(context, messages, limitMs, target.endpoint);
     const first = await next(Math.max(1, untilMs - context.runtime.monotonicMs()));
     return {
@@ -117,7 +121,9 @@ async function nextWithin(
     return await messages.next();
   } catch (thrown) {
     // It only reads, so nothing was executed in any case.
-    if (!isSilent) throw QuoinError.from(thrown).with({ outcome: "not-executed" });
+    if (!isSilent) {
+      throw QuoinError.from(thrown).with({ outcome: "not-executed" });
+    }
     const message = `${endpoint} has sent nothing for ${Math.round(limitMs)} ms`;
     throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message, cause: thrown });
   } finally {
@@ -135,8 +141,12 @@ async function* chunksOf(
   try {
     for (let piece = first; ; piece = await next()) {
       hash.update(piece.chunk);
-      if (piece.chunk.length > 0) yield piece.chunk;
-      if (!piece.last) continue;
+      if (piece.chunk.length > 0) {
+        yield piece.chunk;
+      }
+      if (!piece.last) {
+        continue;
+      }
       if (hash.digest("hex") !== piece.sha256) {
         const message = "the snapshot arrived with other bytes than the member sent; try again";
         throw new QuoinError({ code: "DATA_LOSS", outcome: "not-executed", message });

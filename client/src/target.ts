@@ -40,7 +40,9 @@ export class Target {
    * since.
    */
   noteSilence(startMs: number): void {
-    if (this.#heardMs < startMs) this.abandon();
+    if (this.#heardMs < startMs) {
+      this.abandon();
+    }
   }
 
   /** The next call gets another channel; calls in flight still get their answers, if any come. */

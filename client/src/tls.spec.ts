@@ -101,7 +101,9 @@ describe("TLS options", () => {
       key: Buffer.from(testKey),
     };
     for (const take of takers) {
-      for (const tls of [undefined, {}, bytes, { ca: testCertificate + testCertificate }]) take(tls);
+      for (const tls of [undefined, {}, bytes, { ca: testCertificate + testCertificate }]) {
+        take(tls);
+      }
     }
   });
 });

@@ -79,7 +79,9 @@ export class Tls {
 
   /** The same object as before, unless a file has changed. */
   current(): TlsContents {
-    if (!this.#hasFiles) return this.#last;
+    if (!this.#hasFiles) {
+      return this.#last;
+    }
     try {
       const now = read(this.#options);
       if (!isSame(now, this.#last)) {
@@ -111,7 +113,9 @@ function read(options: TlsOptions): TlsContents {
 function check(options: TlsOptions, found: TlsContents): void {
   try {
     // OpenSSL ignores authorities that it cannot read.
-    if (found.ca !== undefined) new X509Certificate(found.ca);
+    if (found.ca !== undefined) {
+      new X509Certificate(found.ca);
+    }
   } catch (error) {
     throw unusable(options, ["ca"], error);
   }

@@ -54,7 +54,9 @@ describe("exchangeApiKey", () => {
   const endpoints: ScriptedTokenEndpoint[] = [];
 
   afterEach(async () => {
-    for (const endpoint of endpoints.splice(0)) await endpoint.stop();
+    for (const endpoint of endpoints.splice(0)) {
+      await endpoint.stop();
+    }
   });
 
   async function start(...parameters: Parameters<typeof ScriptedTokenEndpoint.start>): Promise<ScriptedTokenEndpoint> {
@@ -72,7 +74,9 @@ describe("exchangeApiKey", () => {
       () => undefined,
       (error: QuoinError) => error,
     );
-    if (result === undefined) throw new Error("the exchange succeeded");
+    if (result === undefined) {
+      throw new Error("the exchange succeeded");
+    }
     expect(inspect(result, { depth: 10 }), "the key is never repeated").to.not.include(apiKey);
     return result;
   }

@@ -146,7 +146,9 @@ function apiKeyExchange({ apiKey, expiresInSeconds }: Checked<ExchangeRequest>):
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
 function timeLimitsOf({ timeoutMs }: CheckedTarget, unset: TimeLimits): TimeLimits {
-  if (timeoutMs === undefined) return unset;
+  if (timeoutMs === undefined) {
+    return unset;
+  }
   timeoutField("timeoutMs", timeoutMs);
   return { attemptMs: timeoutMs, totalMs: timeoutMs };
 }
@@ -166,7 +168,9 @@ async function exchange<Result>(
     throw refusal.code === "NOT_FOUND" ? refusal.with({ code: "UNIMPLEMENTED" }) : refusal;
   }
   const result = read(parseObject(answer.body));
-  if (result !== undefined) return result;
+  if (result !== undefined) {
+    return result;
+  }
   throw new QuoinError({ code: "INTERNAL", message: `${endpoint} answered POST ${asked.path} without a token` });
 }
 
@@ -189,12 +193,16 @@ async function firstDecision(
       let reached = false;
       for (const endpoint of httpEndpoints) {
         const leftMs = round === 1 ? attemptMs : Math.min(attemptMs, endMs - runtime.monotonicMs());
-        if (leftMs <= 0 || closing?.aborted === true || (round > 1 && counted >= maxAttempts)) break;
+        if (leftMs <= 0 || closing?.aborted === true || (round > 1 && counted >= maxAttempts)) {
+          break;
+        }
         const timeout = AbortSignal.timeout(Math.ceil(leftMs));
         try {
           const signal = closing === undefined ? timeout : AbortSignal.any([timeout, closing]);
           const answer = await http.answer(endpoint, request, signal);
-          if (answer.status < firstStatusOfServerErrors) return { endpoint, answer };
+          if (answer.status < firstStatusOfServerErrors) {
+            return { endpoint, answer };
+          }
           failure = failureOf(answer, endpoint);
         } catch (error) {
           failure = QuoinError.from(error);
@@ -206,7 +214,9 @@ async function firstDecision(
         }
       }
       const pauseMs = (reached ? backoffMs : unreachedPauseMs)(round, runtime.random());
-      if (!mayPass || counted >= maxAttempts || runtime.monotonicMs() + pauseMs >= endMs) break;
+      if (!mayPass || counted >= maxAttempts || runtime.monotonicMs() + pauseMs >= endMs) {
+        break;
+      }
       await runtime.sleep(pauseMs, undefined);
     }
   } finally {
@@ -223,7 +233,9 @@ function notExecuted(error: QuoinError): QuoinError {
 function tokenOf(answer: ReadonlyMap<string, unknown>): AccessToken | undefined {
   const accessToken = answer.get("access_token");
   const expiresInSeconds = answer.get("expires_in");
-  if (typeof accessToken !== "string" || !isToken(accessToken) || !isLife(expiresInSeconds)) return undefined;
+  if (typeof accessToken !== "string" || !isToken(accessToken) || !isLife(expiresInSeconds)) {
+    return undefined;
+  }
   return { accessToken, expiresInSeconds };
 }
 

@@ -63,7 +63,9 @@ describe("traces of operations", function () {
   const cleanups: (() => unknown)[] = [];
 
   afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+    for (const cleanup of cleanups.splice(0).reverse()) {
+      await cleanup();
+    }
   });
 
   async function startMember(scripts: ScriptedMember["scripts"]): Promise<ScriptedMember> {
@@ -223,7 +225,9 @@ describe("traces of operations", function () {
       member.streams.watchKeys = (_request, stream, call) => {
         calls.push(call);
         stream.send({ created: true, revision: 1n });
-        if (calls.length === 1) stream.fail({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+        if (calls.length === 1) {
+          stream.fail({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+        }
       };
       const client = connect([member.endpoint]);
       const outer = trace.getTracer("application").startSpan("a page");

@@ -58,7 +58,9 @@ let loading: Promise<Api | null> | null = null;
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless the text can be a header traceparent. */
 export function assertTraceparent(text: string | undefined): void {
-  if (text === undefined || traceparentPattern.test(text)) return;
+  if (text === undefined || traceparentPattern.test(text)) {
+    return;
+  }
   throw badField("traceparent", "is not a header of W3C Trace Context, such as 00-<32 digits>-<16 digits>-01");
 }
 
@@ -83,9 +85,15 @@ export function traceOperation(
   traceparent: string | undefined,
   describe: () => TracedOperation,
 ): OperationTrace | Promise<OperationTrace> {
-  if (traceparent !== undefined) return { attempt: () => ({ headers: { traceparent }, end: ignore }), end: ignore };
-  if (api !== null) return new SpanTrace(api, describe());
-  if (!(registration in globalThis)) return untraced;
+  if (traceparent !== undefined) {
+    return { attempt: () => ({ headers: { traceparent }, end: ignore }), end: ignore };
+  }
+  if (api !== null) {
+    return new SpanTrace(api, describe());
+  }
+  if (!(registration in globalThis)) {
+    return untraced;
+  }
   loading ??= import("./open-telemetry-api.ts").then(
     (loaded) => (api = loaded),
     () => null,
@@ -129,7 +137,9 @@ class SpanTrace implements OperationTrace {
 
   #headersOf(span: OpenTelemetry.Span): TraceHeaders {
     const context = span.spanContext();
-    if (!this.#api.isSpanContextValid(context)) return noHeaders;
+    if (!this.#api.isSpanContextValid(context)) {
+      return noHeaders;
+    }
     const { traceId, spanId, traceFlags, traceState } = context;
     const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
     const tracestate = traceState?.serialize() ?? "";
@@ -138,7 +148,9 @@ class SpanTrace implements OperationTrace {
 
   #end(span: OpenTelemetry.Span, error: QuoinError | null): void {
     // It is not sampled, or it has ended.
-    if (!span.isRecording()) return;
+    if (!span.isRecording()) {
+      return;
+    }
     if (error !== null) {
       // The message may name a key; code, reason and outcome are words of the contract.
       span.setAttributes({ "quoin.code": error.code, "quoin.reason": error.reason, "quoin.outcome": error.outcome });

@@ -70,7 +70,9 @@ function send<Request, Response>(
   remainingMs: number,
 ): Promise<Answer<Response>> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) throw neverSent(signal);
+    if (signal?.aborted === true) {
+      throw neverSent(signal);
+    }
     const startMs = performance.now();
     const onAbort = () => call.cancel();
     const call = target.channel.makeUnaryRequest(
@@ -88,8 +90,11 @@ function send<Request, Response>(
           resolve({ message: message as Response });
           return;
         }
-        if (isAnswer(error)) target.noteAnswer();
-        else if (error.code === status.DEADLINE_EXCEEDED) target.noteSilence(startMs);
+        if (isAnswer(error)) {
+          target.noteAnswer();
+        } else if (error.code === status.DEADLINE_EXCEEDED) {
+          target.noteSilence(startMs);
+        }
         reject(callFailure(error, target.endpoint));
       },
     );

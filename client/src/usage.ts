@@ -106,8 +106,12 @@ export class UsageClient {
     checkRead(options, "usage.read");
     const { from, to, granularity = "day", ...call } = options;
     const query = new URLSearchParams({ granularity });
-    if (from !== undefined) query.set("from", instantOf(from));
-    if (to !== undefined) query.set("to", instantOf(to));
+    if (from !== undefined) {
+      query.set("from", instantOf(from));
+    }
+    if (to !== undefined) {
+      query.set("to", instantOf(to));
+    }
     const usage: UsageBody = await getJson(this.#members, `/billing/usage?${query}`, call);
     return {
       startMs: Date.parse(usage.period.start),

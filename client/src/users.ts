@@ -91,7 +91,9 @@ export class UserClient {
     const { pageSize = 100, ...call } = options;
     const query = new URLSearchParams({ limit: String(pageSize) });
     for (let cursor: string | null = ""; cursor !== null; ) {
-      if (cursor !== "") query.set("cursor", cursor);
+      if (cursor !== "") {
+        query.set("cursor", cursor);
+      }
       const page: UsersBody = await getJson(this.#members, `/users?${query}`, call);
       yield page.users.map(infoOf);
       cursor = page.next_cursor;

@@ -145,7 +145,9 @@ function assertStart({ startRevision = 0 }: WatchOptions): void {
 }
 
 function keyEvent({ type, kv, previous }: KeyEventMessage): KeyEvent {
-  if (kv === undefined) throw new QuoinError({ code: "INTERNAL", message: "an event names no key" });
+  if (kv === undefined) {
+    throw new QuoinError({ code: "INTERNAL", message: "an event names no key" });
+  }
   return {
     type: enumName(KeyEvent_Type, type),
     kv: toPlain(kv),

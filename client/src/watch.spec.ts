@@ -58,7 +58,9 @@ describe("watches", function () {
   });
 
   afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+    for (const cleanup of cleanups.splice(0).reverse()) {
+      await cleanup();
+    }
   });
 
   /** A member where watches start after revision 10, or after the revision from which they resume. */
@@ -84,7 +86,9 @@ describe("watches", function () {
 
   async function nextOf(watch: Watch<KeyEvent>): Promise<WatchBatch<KeyEvent>> {
     const { value } = await watch.next();
-    if (value === undefined) throw new Error("the watch has ended");
+    if (value === undefined) {
+      throw new Error("the watch has ended");
+    }
     return value;
   }
 
@@ -189,7 +193,9 @@ describe("watches", function () {
       member.streams.watchKeys = ({ startRevision }, stream) => {
         stream.send({ created: true, revision: startRevision - 1n });
         streams.push(stream);
-        if (streams.length < 6) stream.fail(goingAway);
+        if (streams.length < 6) {
+          stream.fail(goingAway);
+        }
       };
       streams[0]?.fail(goingAway);
       const batch = nextOf(watch);
@@ -377,13 +383,21 @@ describe("watches", function () {
     };
     const [stream] = streams;
     const count = 100;
-    for (let revision = 11n; revision < 11n + BigInt(count); revision += 1n) stream?.send(large(revision));
+    for (let revision = 11n; revision < 11n + BigInt(count); revision += 1n) {
+      stream?.send(large(revision));
+    }
     let taken = 0;
     for await (const { events } of watch) {
       taken += events.length;
-      if (taken === 10) await until("the flow", () => stream !== undefined && stream.untaken < count - 10);
-      if (taken === 10) expect(stream?.untaken).to.be.greaterThan(count / 2);
-      if (taken === count) break;
+      if (taken === 10) {
+        await until("the flow", () => stream !== undefined && stream.untaken < count - 10);
+      }
+      if (taken === 10) {
+        expect(stream?.untaken).to.be.greaterThan(count / 2);
+      }
+      if (taken === count) {
+        break;
+      }
     }
     expect(taken).to.equal(count);
   });

@@ -199,11 +199,15 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
         events = this.#source.events(await this.#message(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY));
       } catch (error) {
         this.#end(QuoinError.from(error));
-        if (this.#ending.aborted) return undefined;
+        if (this.#ending.aborted) {
+          return undefined;
+        }
         throw error;
       }
       this.revision = this.#next - 1;
-      if (events.length > 0 || this.#options.progress === true) yield { events, revision: this.revision };
+      if (events.length > 0 || this.#options.progress === true) {
+        yield { events, revision: this.revision };
+      }
     }
   }
 
@@ -211,7 +215,9 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   async #message(attemptsMax: number, untilMs: number): Promise<Message> {
     for (;;) {
       try {
-        if (this.#stream === undefined) return await this.#open(untilMs);
+        if (this.#stream === undefined) {
+          return await this.#open(untilMs);
+        }
         const message = await this.#read(this.#silenceMs);
         this.#failures = 0;
         this.#unreached = 0;
@@ -246,7 +252,9 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   /** Reads the next message, and abandons the stream if none comes in time. */
   async #read(silenceMs: number): Promise<Message> {
     const stream = this.#stream;
-    if (stream === undefined) throw this.#endError();
+    if (stream === undefined) {
+      throw this.#endError();
+    }
     const startMs = performance.now();
     let isSilent = false;
     const stopTimer = this.#context.runtime.after(silenceMs, () => {
@@ -260,7 +268,9 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
       this.#next = Math.max(this.#next, Number(message.revision) + 1);
       return message;
     } catch (thrown) {
-      if (!isSilent) throw thrown;
+      if (!isSilent) {
+        throw thrown;
+      }
       this.#target?.noteSilence(startMs);
       const message = `${this.#endpoint} has sent nothing for ${silenceMs} ms`;
       throw new QuoinError({ code: "UNAVAILABLE", message, cause: thrown });
@@ -272,21 +282,35 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   /** Prepares another stream, or throws the error if there must be none. */
   async #prepareNext(error: QuoinError, attemptsMax: number, untilMs: number): Promise<void> {
     this.#leaveStream(error);
-    if (this.#anyEnd.aborted) throw this.#endError();
+    if (this.#anyEnd.aborted) {
+      throw this.#endError();
+    }
     const { pool, tokens, runtime } = this.#context;
     this.#failures += 1;
     const isUncounted = isUnreached(error);
-    if (isUncounted) this.#unreached += 1;
-    if (this.#failures - this.#unreached >= attemptsMax) throw error;
+    if (isUncounted) {
+      this.#unreached += 1;
+    }
+    if (this.#failures - this.#unreached >= attemptsMax) {
+      throw error;
+    }
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#isTokenRefreshed) {
       this.#isTokenRefreshed = true;
-      if ((await this.#unlessEnded(tokens.refresh(this.#token))) === undefined) throw error;
+      if ((await this.#unlessEnded(tokens.refresh(this.#token))) === undefined) {
+        throw error;
+      }
       return;
     }
-    if (!isPassing(error)) throw error.reason === "COMPACTED" ? new CompactedError(error) : error;
-    if (this.#endpoint !== undefined) pool.leave(this.#endpoint, error.leaderEndpoint);
+    if (!isPassing(error)) {
+      throw error.reason === "COMPACTED" ? new CompactedError(error) : error;
+    }
+    if (this.#endpoint !== undefined) {
+      pool.leave(this.#endpoint, error.leaderEndpoint);
+    }
     const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(this.#failures, runtime.random());
-    if (runtime.monotonicMs() + pauseMs >= untilMs) throw error;
+    if (runtime.monotonicMs() + pauseMs >= untilMs) {
+      throw error;
+    }
     await this.#unlessEnded(runtime.sleep(pauseMs, this.#anyEnd));
   }
 
@@ -295,7 +319,9 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     return new Promise((resolve, reject) => {
       const onEnd = () => reject(this.#endError());
       this.#anyEnd.addEventListener("abort", onEnd, { once: true });
-      if (this.#anyEnd.aborted) onEnd();
+      if (this.#anyEnd.aborted) {
+        onEnd();
+      }
       Promise.resolve(work)
         .then(resolve, reject)
         .finally(() => this.#anyEnd.removeEventListener("abort", onEnd));

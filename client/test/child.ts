@@ -63,7 +63,9 @@ export function startProgram(program: string, parameters: readonly string[], opt
   child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
   // A child may end without reading its input.
   child.stdin.on("error", () => undefined);
-  if (options.input !== undefined) child.stdin.end(options.input);
+  if (options.input !== undefined) {
+    child.stdin.end(options.input);
+  }
   const ended = new Promise<ChildResult>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) =>
@@ -85,10 +87,14 @@ export async function runQuoinctl(parameters: readonly string[], options: ChildO
 
 /** The child leads a process group, so that its own children die with it. */
 function stopGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
+  if (child.pid === undefined) {
+    return;
+  }
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) {
+      throw error;
+    }
   }
 }

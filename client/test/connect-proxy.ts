@@ -49,7 +49,9 @@ export class ConnectProxy {
   }
 
   stop(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets) {
+      socket.destroy();
+    }
     this.#server.closeAllConnections();
     this.#server.close();
   }

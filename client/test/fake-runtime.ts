@@ -51,7 +51,9 @@ export class FakeRuntime implements Runtime {
     const untilMs = this.nowMs + durationMs;
     for (;;) {
       const [next] = this.#inOrder();
-      if (next === undefined || next.dueMs > untilMs) break;
+      if (next === undefined || next.dueMs > untilMs) {
+        break;
+      }
       this.#timers.delete(next);
       this.nowMs = Math.max(this.nowMs, next.dueMs);
       next.callback();

@@ -157,7 +157,9 @@ export class ScriptedMember {
 }
 
 function serverCredentials(tls: ScriptedMemberOptions["tls"]): grpc.ServerCredentials {
-  if (tls === undefined) return grpc.ServerCredentials.createInsecure();
+  if (tls === undefined) {
+    return grpc.ServerCredentials.createInsecure();
+  }
   const certificate = Buffer.from(tls.certificate);
   // The certificate of the specs is self-signed, so it is its own authority: clients must use the same one.
   return grpc.ServerCredentials.createSsl(
@@ -250,8 +252,9 @@ function receive(
 }
 
 function toStatus(error: unknown): Partial<grpc.StatusObject> {
-  if (!(error instanceof RefusalError))
+  if (!(error instanceof RefusalError)) {
     return { code: grpc.status.UNKNOWN, details: `broken script: ${String(error)}` };
+  }
   const { refusal, message } = error;
   const metadata = new grpc.Metadata();
   if (refusal.reason !== undefined) {
@@ -269,8 +272,14 @@ function toStatus(error: unknown): Partial<grpc.StatusObject> {
       }),
     );
   }
-  if (refusal.rawDetails !== undefined) metadata.set(statusDetailsTrailer, refusal.rawDetails);
-  if (refusal.outcome !== undefined) metadata.set("outcome", refusal.outcome);
-  if (refusal.leaderEndpoint !== undefined) metadata.set("leader-endpoint", refusal.leaderEndpoint);
+  if (refusal.rawDetails !== undefined) {
+    metadata.set(statusDetailsTrailer, refusal.rawDetails);
+  }
+  if (refusal.outcome !== undefined) {
+    metadata.set("outcome", refusal.outcome);
+  }
+  if (refusal.leaderEndpoint !== undefined) {
+    metadata.set("leader-endpoint", refusal.leaderEndpoint);
+  }
   return { code: grpc.status[refusal.code], details: message, metadata };
 }

@@ -52,7 +52,9 @@ export class ScriptedTokenEndpoint {
     );
     server.on("request", async (request, response) => {
       let text = "";
-      for await (const chunk of request) text += String(chunk);
+      for await (const chunk of request) {
+        text += String(chunk);
+      }
       const expected = request.method === "POST" && request.url === "/auth/token";
       const body: unknown = expected ? JSON.parse(text) : undefined;
       endpoint.bodies.push(body);

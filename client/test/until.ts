@@ -12,8 +12,12 @@ export async function until<Result>(what: string, attempt: () => Result | undefi
   const endMs = performance.now() + limitMs;
   for (;;) {
     const result = attempt();
-    if (result !== undefined && result !== false) return result;
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
+    if (result !== undefined && result !== false) {
+      return result;
+    }
+    if (performance.now() > endMs) {
+      throw new Error(`waited in vain for ${what}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
@@ -23,7 +27,9 @@ export async function failure(work: Promise<unknown>): Promise<QuoinError> {
   try {
     await work;
   } catch (error) {
-    if (error instanceof QuoinError) return error;
+    if (error instanceof QuoinError) {
+      return error;
+    }
     throw error;
   }
   throw new Error("the operation succeeded");

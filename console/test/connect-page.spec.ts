@@ -30,7 +30,9 @@ describe("the example of a page by connect-web", function () {
 
   before(async function () {
     const program = findChromium();
-    if (program === undefined) this.skip();
+    if (program === undefined) {
+      this.skip();
+    }
     script = await bundle();
     allowed = await serve();
     cluster = await ClusterUnderTest.start(1, { placementOf: async () => ({ flags: ["--cors-origins", allowed] }) });

@@ -12,16 +12,23 @@ async function accept(): Promise<void> {
   const breaking = known ? await compareWithBaseline(contractDirectory) : undefined;
   const changed = await acceptContract(contractDirectory);
   const wrote = `Wrote proto/${baselineName}.`;
-  if (breaking === undefined) console.log(`There was no accepted contract. ${wrote}`);
-  else if (!changed) console.log("The accepted contract is current.");
-  else if (breaking.succeeded) console.log(`Accepted changes that break no client. ${wrote}`);
-  else console.log(`Accepted changes that break clients:\n${breaking.output.trimEnd()}\n${wrote}`);
+  if (breaking === undefined) {
+    console.log(`There was no accepted contract. ${wrote}`);
+  } else if (!changed) {
+    console.log("The accepted contract is current.");
+  } else if (breaking.succeeded) {
+    console.log(`Accepted changes that break no client. ${wrote}`);
+  } else {
+    console.log(`Accepted changes that break clients:\n${breaking.output.trimEnd()}\n${wrote}`);
+  }
 }
 
 try {
   await accept();
 } catch (error) {
-  if (!(error instanceof DefinitionError)) throw error;
+  if (!(error instanceof DefinitionError)) {
+    throw error;
+  }
   console.error(error.message);
   process.exitCode = 1;
 }

@@ -8,8 +8,12 @@ import { checkContract, contractDirectory, DefinitionError, writeDerivedFiles } 
 
 async function generate(): Promise<void> {
   const changed = await writeDerivedFiles(contractDirectory);
-  for (const file of changed) console.log(`${file.reason === "superfluous" ? "removed" : "wrote"} proto/${file.path}`);
-  if (changed.length === 0) console.log("The generated files are current.");
+  for (const file of changed) {
+    console.log(`${file.reason === "superfluous" ? "removed" : "wrote"} proto/${file.path}`);
+  }
+  if (changed.length === 0) {
+    console.log("The generated files are current.");
+  }
 }
 
 async function check(): Promise<void> {
@@ -17,8 +21,11 @@ async function check(): Promise<void> {
   for (const problem of problems) {
     console.error(`${problem.title}:\n${problem.details.trimEnd()}\n${problem.remedy}\n`);
   }
-  if (problems.length === 0) console.log("The protobuf definitions and the generated files are in order.");
-  else process.exitCode = 1;
+  if (problems.length === 0) {
+    console.log("The protobuf definitions and the generated files are in order.");
+  } else {
+    process.exitCode = 1;
+  }
 }
 
 const parameters = process.argv.slice(2);
@@ -33,7 +40,9 @@ try {
     process.exitCode = 2;
   }
 } catch (error) {
-  if (!(error instanceof DefinitionError)) throw error;
+  if (!(error instanceof DefinitionError)) {
+    throw error;
+  }
   console.error(error.message);
   process.exitCode = 1;
 }

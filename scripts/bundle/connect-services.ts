@@ -31,12 +31,16 @@ export function writeConnectServices(directory: string): void {
       encoding: "utf8",
       env: { ...process.env, BUF_CACHE_DIR: cache },
     });
-    if (status !== 0) throw new Error(`buf generate failed\n${stderr}`, { cause: error });
+    if (status !== 0) {
+      throw new Error(`buf generate failed\n${stderr}`, { cause: error });
+    }
   } finally {
     rmSync(cache, { recursive: true, force: true });
   }
   const modules = globSync("coordination/**/*_pb.js", { cwd: directory }).sort();
   const index = modules.map((module) => `export * from "./${module}";\n`).join("");
-  for (const name of ["index.js", "index.d.ts"]) writeFileSync(path.join(directory, name), index);
+  for (const name of ["index.js", "index.d.ts"]) {
+    writeFileSync(path.join(directory, name), index);
+  }
   writeFileSync(path.join(directory, "package.json"), '{ "type": "module", "sideEffects": false }\n');
 }

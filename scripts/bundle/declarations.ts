@@ -73,8 +73,9 @@ function compile(temporary: string, { entries, checked = [], packages }: Declara
     cwd: repositoryRoot,
     encoding: "utf8",
   });
-  if (status !== 0)
+  if (status !== 0) {
     throw new Error(`the sources do not compile for the oldest supported Node\n${stdout}`, { cause: error });
+  }
 }
 
 /** Copies the declarations of the entries, and those that they import, directly or not. */
@@ -86,7 +87,9 @@ function copyReachable(compiled: string, { entries, directory, packages, extensi
     const declaration = readFileSync(path.join(compiled, withExtension(source, ".d.ts")), "utf8");
     const rewritten = declaration.replace(specifiers, (_whole, before: string, specifier: string, after: string) => {
       const imported = specifier.startsWith(".") ? path.join(folder, specifier) : packages[specifier];
-      if (imported === undefined) return before + specifier + after;
+      if (imported === undefined) {
+        return before + specifier + after;
+      }
       if (!seen.has(imported)) {
         seen.add(imported);
         pending.push(imported);

@@ -26,12 +26,16 @@ export function withEntryUrls(entries: Readonly<Record<string, string>>, extensi
     name: "entry-urls",
     setup({ onLoad }) {
       const naming = filesWith(sourceUrl, ["node/**/*.ts", "client/**/*.ts", "operator/**/*.ts"]);
-      if (naming === null) return;
+      if (naming === null) {
+        return;
+      }
       onLoad({ filter: naming }, async ({ path: file }) => {
         const source = await readFile(file, "utf8");
         const contents = source.replaceAll(sourceUrl, (_whole, relative: string) => {
           const named = files.get(path.join(path.dirname(file), relative));
-          if (named === undefined) throw new Error(`${file} names ${relative}, which is no entry of the bundle`);
+          if (named === undefined) {
+            throw new Error(`${file} names ${relative}, which is no entry of the bundle`);
+          }
           return `new URL("${named}", import.meta.url)`;
         });
         return { contents, loader: "ts" };

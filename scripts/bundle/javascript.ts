@@ -113,8 +113,12 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
       logOverride: { "empty-import-meta": "silent", "unsupported-dynamic-import": "error" },
     }),
   );
-  if (format === "cjs") refuseImportMeta(metafile);
-  if (splitting) refuseNamelessImports(metafile);
+  if (format === "cjs") {
+    refuseImportMeta(metafile);
+  }
+  if (splitting) {
+    refuseNamelessImports(metafile);
+  }
   return { packages: packagesOf(metafile), exports: exportsOf(metafile) };
 }
 
@@ -136,7 +140,9 @@ function refuseImportMeta({ outputs }: Metafile): void {
 function refuseNamelessImports({ inputs }: Metafile): void {
   for (const [file, { imports }] of Object.entries(inputs)) {
     const nameless = imports.find(({ path: to, kind }) => kind === "dynamic-import" && inputs[to]?.format === "cjs");
-    if (nameless === undefined) continue;
+    if (nameless === undefined) {
+      continue;
+    }
     throw new Error(
       `${file} loads CommonJS with import(): ${nameless.original}. Load a module instead that exports its names`,
     );
@@ -147,7 +153,9 @@ function packagesOf({ outputs }: Metafile): BundledPackage[] {
   const folders = new Set<string>();
   for (const { inputs } of Object.values(outputs)) {
     for (const [input, { bytesInOutput }] of Object.entries(inputs)) {
-      if (bytesInOutput > 0 && input.includes("node_modules/")) folders.add(folderOf(path.join(repositoryRoot, input)));
+      if (bytesInOutput > 0 && input.includes("node_modules/")) {
+        folders.add(folderOf(path.join(repositoryRoot, input)));
+      }
     }
   }
   const packages = [...folders].map((folder) => {
@@ -163,14 +171,18 @@ function folderOf(file: string): string {
   const start = file.lastIndexOf(marker) + marker.length;
   const parts = file.slice(start).split(path.sep);
   const folder = path.join(file.slice(0, start), ...parts.slice(0, parts[0]?.startsWith("@") ? 2 : 1));
-  if (!existsSync(path.join(folder, "package.json"))) throw new Error(`no package contains ${file}`);
+  if (!existsSync(path.join(folder, "package.json"))) {
+    throw new Error(`no package contains ${file}`);
+  }
   return folder;
 }
 
 function exportsOf({ outputs }: Metafile): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const [file, { entryPoint, exports }] of Object.entries(outputs)) {
-    if (entryPoint !== undefined) found.set(path.basename(file, path.extname(file)), exports);
+    if (entryPoint !== undefined) {
+      found.set(path.basename(file, path.extname(file)), exports);
+    }
   }
   return found;
 }

@@ -29,23 +29,31 @@ export function writeLicences(file: string, packages: readonly BundledPackage[])
 function noticeOf({ name, version, folder }: BundledPackage): { readonly title: string; readonly text: string } {
   const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
   const license = licenceOf(manifest) ?? inReadme.get(`${name} ${version}`);
-  if (license === undefined) throw new Error(`${folder} names no licence`);
+  if (license === undefined) {
+    throw new Error(`${folder} names no licence`);
+  }
   const files = readdirSync(folder).filter((entry) => licenceFile.test(entry));
   const texts = files.map((entry) => readFileSync(path.join(folder, entry), "utf8").trim());
   // The licence is known by its name then, and the author holds the rights.
-  if (texts.length === 0) texts.push(`Author: ${authorOf(manifest.author) ?? `the authors of ${name}`}`);
+  if (texts.length === 0) {
+    texts.push(`Author: ${authorOf(manifest.author) ?? `the authors of ${name}`}`);
+  }
   return { title: `${name} ${version}: ${license}`, text: texts.join("\n\n") };
 }
 
 /** Old packages have a list of objects instead. */
 function licenceOf({ license, licenses }: { license?: unknown; licenses?: unknown }): string | undefined {
-  if (typeof license === "string") return license;
+  if (typeof license === "string") {
+    return license;
+  }
   const types = Array.isArray(licenses) ? licenses.map((entry) => entry?.type) : [];
   return types.length > 0 && types.every((type) => typeof type === "string") ? types.join(" OR ") : undefined;
 }
 
 function authorOf(author: unknown): string | undefined {
-  if (typeof author === "string") return author;
+  if (typeof author === "string") {
+    return author;
+  }
   const isNamed = typeof author === "object" && author !== null && "name" in author;
   return isNamed && typeof author.name === "string" ? author.name : undefined;
 }

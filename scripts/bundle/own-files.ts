@@ -33,7 +33,9 @@ export function withOwnFiles(packages: readonly OwnFiles[], directory: string): 
   return {
     name: "own-files",
     setup({ onEnd, onLoad }) {
-      if (modules.size === 0) return;
+      if (modules.size === 0) {
+        return;
+      }
       const filter = new RegExp(`^(?:${[...modules.keys()].map(RegExp.escape).join("|")})$`);
       onLoad({ filter }, ({ path: file }) => {
         const { name, module } = modules.get(file)!;

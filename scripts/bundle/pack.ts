@@ -11,7 +11,9 @@ import path from "node:path";
 export function packFolder(folder: string, destination: string): string {
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", destination];
   const { status, stdout, stderr, error } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
-  if (status !== 0) throw new Error(`npm pack failed in ${folder}\n${stderr}`, { cause: error });
+  if (status !== 0) {
+    throw new Error(`npm pack failed in ${folder}\n${stderr}`, { cause: error });
+  }
   const packed = JSON.parse(stdout);
   const [{ filename }] = Array.isArray(packed) ? packed : Object.values(packed);
   return path.join(destination, path.basename(filename));

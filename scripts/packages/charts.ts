@@ -45,7 +45,9 @@ export async function packCharts(destination: string): Promise<readonly string[]
   for (const file of globSync("*/Chart.yaml", { cwd: charts }).sort()) {
     packed.push(await packChart(path.dirname(file)));
   }
-  for (const { file, archive } of packed) writeFileSync(path.join(destination, file), archive);
+  for (const { file, archive } of packed) {
+    writeFileSync(path.join(destination, file), archive);
+  }
   writeIndex(destination, packed);
   writeLayout(path.join(destination, layoutFolder), packed);
   return packed.map(({ file }) => path.join(destination, file));

@@ -11,7 +11,9 @@ import { bundlePrograms, programs } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
 
 const [directory] = process.argv.slice(2);
-if (directory === undefined) throw new Error("the directory is missing");
+if (directory === undefined) {
+  throw new Error("the directory is missing");
+}
 mkdirSync(directory, { recursive: true });
 const { quoinctl, "quoin-found": found, "quoin-operator": operator } = programs;
 const { packages } = await bundlePrograms(path.resolve(directory, "dist"), {
@@ -21,4 +23,6 @@ const { packages } = await bundlePrograms(path.resolve(directory, "dist"), {
 });
 writeLicences(path.join(directory, "THIRD-PARTY-LICENSES.txt"), packages);
 writeSbom(directory, "quoin", ["node", "client", "operator", "console"], CONSOLE_PACKAGES);
-for (const file of ["package.json", "LICENSE"]) cpSync(path.join(repositoryRoot, file), path.join(directory, file));
+for (const file of ["package.json", "LICENSE"]) {
+  cpSync(path.join(repositoryRoot, file), path.join(directory, file));
+}

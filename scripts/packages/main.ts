@@ -50,4 +50,6 @@ const written = [
   ...(await packCharts(path.join(destination, "charts"))),
   ...(values.executable ? [await buildExecutable(destination)] : []),
 ];
-for (const file of written) console.log(path.relative(process.cwd(), file));
+for (const file of written) {
+  console.log(path.relative(process.cwd(), file));
+}

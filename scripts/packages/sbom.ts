@@ -33,7 +33,9 @@ export function writeSbom(
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
   });
-  if (status !== 0) throw new Error(`npm sbom failed\n${stderr}`, { cause: error });
+  if (status !== 0) {
+    throw new Error(`npm sbom failed\n${stderr}`, { cause: error });
+  }
   const list = withoutDevelopment(JSON.parse(stdout), built);
   // Npm calls it like the folder of the repository.
   list.metadata.component.name = artefact;
@@ -71,7 +73,9 @@ function withoutDevelopment(list: List, built: readonly string[]): List {
     ({ name, properties }) => built.includes(name) || !properties.some((one) => one.name === developmentMark),
   );
   const missing = built.find((name) => !components.some((component) => component.name === name));
-  if (missing !== undefined) throw new Error(`npm sbom does not list ${missing}`);
+  if (missing !== undefined) {
+    throw new Error(`npm sbom does not list ${missing}`);
+  }
   const root = list.dependencies[0]?.ref;
   const kept = new Set([root, ...components.map((component) => component["bom-ref"])]);
   const dependencies = list.dependencies

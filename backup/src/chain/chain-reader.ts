@@ -80,7 +80,8 @@ async function* whole<T>(
   try {
     yield part;
     const rest: AsyncIterable<unknown> = part.kind === "snapshot" ? part.rows : part.entries;
-    for await (const _ of rest);
+    for await (const _ of rest) {
+    }
   } finally {
     await reading.close();
   }

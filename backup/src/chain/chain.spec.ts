@@ -122,7 +122,9 @@ describe("chain of backups", () => {
     writeFileSync(pathOf(segment), flipped(readFileSync(pathOf(segment)), statSync(pathOf(segment)).size - 1));
     const kinds: string[] = [];
     const reading = (async () => {
-      for await (const { kind } of readChain(store, plan, { keyRing: KEYS })) kinds.push(kind);
+      for await (const { kind } of readChain(store, plan, { keyRing: KEYS })) {
+        kinds.push(kind);
+      }
     })();
     expect(await codeOf(reading)).to.equal("damaged");
     expect(kinds[0]).to.equal("snapshot");

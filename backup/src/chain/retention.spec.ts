@@ -215,7 +215,9 @@ describe("retention", () => {
       await deletePlanned(store, planRetention(await readCatalog(store), {}, nowMs));
       expect(await codeOf(readCatalog(store, "no-uuid"))).to.equal("bad-argument");
       const names: string[] = [];
-      for await (const { name } of store.list("")) names.push(name);
+      for await (const { name } of store.list("")) {
+        names.push(name);
+      }
       expect(names)
         .to.include.members([`${CLUSTER}/segments/notes`, `${CLUSTER}/index.json`])
         .and.have.length(4);

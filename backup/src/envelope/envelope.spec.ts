@@ -133,7 +133,9 @@ describe("sealed object", () => {
     const { stream } = await decrypt(chunked(flipped(bytes, HEAD_BYTES + FRAME + 5)), { keyRing: new KeyRing([OLD]) });
     let length = 0;
     const read = (async () => {
-      for await (const part of stream) length += part.length;
+      for await (const part of stream) {
+        length += part.length;
+      }
     })();
     expect(await codeOf(read)).to.equal("damaged");
     expect(length).to.equal(ENCRYPTED_FRAME_BYTES);

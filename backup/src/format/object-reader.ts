@@ -226,7 +226,9 @@ async function expand(body: Uint8Array, raw: number): Promise<Uint8Array> {
   try {
     return await decompress(body, Math.max(1, raw));
   } catch (error) {
-    if (error instanceof BackupError) throw error;
+    if (error instanceof BackupError) {
+      throw error;
+    }
     throw new BackupError("damaged", "a frame cannot be decompressed. Use another backup", { cause: error });
   }
 }

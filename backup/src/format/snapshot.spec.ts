@@ -73,7 +73,9 @@ describe("snapshot", () => {
     const bytes = await collect(writing.stream);
     const reading = await readSnapshot(chunked(bytes, 10_000));
     let frames = 0;
-    for await (const _ of reading.batches) frames += 1;
+    for await (const _ of reading.batches) {
+      frames += 1;
+    }
     expect(frames).to.be.greaterThan(3);
     expect(reading.summary()).to.deep.equal(writing.summary());
     expect(reading.summary().bytes).to.equal(bytes.length);
@@ -267,7 +269,9 @@ describe("snapshot", () => {
     const bytes = await snapshotBytes(HEADER, rowsOf(100));
     await backupErrorOf(readSnapshot(source(flipped(bytes, 20))));
     await (await readSnapshot(source(bytes))).close();
-    for await (const _ of (await readSnapshot(source(bytes))).batches) break;
+    for await (const _ of (await readSnapshot(source(bytes))).batches) {
+      break;
+    }
     expect(closed).to.equal(3);
   });
 });

@@ -28,14 +28,18 @@ const windowLogMax = 25;
 
 /** Compresses bytes. */
 export const compress: (bytes: Uint8Array) => Promise<Buffer> = (() => {
-  if (zstdCompress === undefined) return unsupported;
+  if (zstdCompress === undefined) {
+    return unsupported;
+  }
   const run = promisify(zstdCompress);
   return (bytes) => run(bytes, {});
 })();
 
 /** Decompresses bytes. Raises an Error if they are damaged, or become more than the maximum. */
 export const decompress: (bytes: Uint8Array, bytesMax: number) => Promise<Buffer> = (() => {
-  if (zstdDecompress === undefined) return unsupported;
+  if (zstdDecompress === undefined) {
+    return unsupported;
+  }
   const run = promisify(zstdDecompress);
   const params = { [windowLogMaxParameter]: windowLogMax };
   return (bytes, bytesMax) => run(bytes, { maxOutputLength: bytesMax, params });

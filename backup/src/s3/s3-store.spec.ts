@@ -330,7 +330,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       await chunks.next();
       await store.put("a", chunked(randomBytes(LARGE.length), 1_000_000));
       const reading = (async () => {
-        while ((await chunks.next()).done !== true);
+        while ((await chunks.next()).done !== true) {}
       })();
       expect((await failureOf(reading)).message).to.contain("was replaced while it was read");
     });

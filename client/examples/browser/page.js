@@ -42,7 +42,9 @@ async function writeUnderLock({ keyValue, lock }, key, value) {
   try {
     await lock.createLock({ namespace, name });
   } catch (error) {
-    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
+    if (ConnectError.from(error).code !== Code.AlreadyExists) {
+      throw error;
+    }
   }
   const { acquired, fencingToken } = await lock.acquireLock({ namespace, name, ttlSeconds: 30n, waitMs: 2_000n });
   if (!acquired) {
@@ -59,8 +61,12 @@ async function writeUnderLock({ keyValue, lock }, key, value) {
 
 async function watchAll({ watch }) {
   for await (const { created, events } of watch.watchKeys({ namespace })) {
-    if (created) show("watching");
-    for (const { kv } of events) show(`changed ${kv.key}: ${decoder.decode(kv.value)}`);
+    if (created) {
+      show("watching");
+    }
+    for (const { kv } of events) {
+      show(`changed ${kv.key}: ${decoder.decode(kv.value)}`);
+    }
   }
 }
 

@@ -28,7 +28,9 @@ const apiKeys: ObjectKind<ApiKeyInfo> = {
  * @throws NotFoundError if no visible user has this address.
  */
 export async function findUserId(client: Client, text: string): Promise<string> {
-  if (isUuid(text)) return text;
+  if (isUuid(text)) {
+    return text;
+  }
   const wanted = text.toLowerCase();
   const found = await allOf(client.users.pages({ pageSize }));
   return onlyOne(
@@ -45,7 +47,9 @@ export async function findUserId(client: Client, text: string): Promise<string> 
  * @throws NotFoundError if no key that is not revoked has this name; UsageError if several have it.
  */
 export async function findApiKeyId(client: Client, text: string): Promise<string> {
-  if (isUuid(text)) return text;
+  if (isUuid(text)) {
+    return text;
+  }
   const named = (keys: readonly ApiKeyInfo[]) =>
     keys.filter(({ name, keyPrefix }) => name === text || keyPrefix === text);
   const own = named(await allOf(client.keys.pages({ pageSize })));
@@ -57,7 +61,9 @@ async function keysOfAllUsers(client: Client): Promise<readonly ApiKeyInfo[]> {
   try {
     return await allOf(client.keys.pages({ all: true, pageSize }));
   } catch (error) {
-    if (isRefusal(error, "PERMISSION_DENIED")) return [];
+    if (isRefusal(error, "PERMISSION_DENIED")) {
+      return [];
+    }
     throw error;
   }
 }

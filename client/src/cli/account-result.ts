@@ -28,7 +28,9 @@ export function accountResult<Row extends object>(
 /** All items of all pages. */
 export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
   const all: Item[] = [];
-  for await (const page of pages) all.push(...page);
+  for await (const page of pages) {
+    all.push(...page);
+  }
   return all;
 }
 
@@ -41,8 +43,12 @@ function entryOf([name, value]: readonly [string, unknown]): [string, unknown] {
 }
 
 function plainOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plainOf);
-  if (typeof value !== "object" || value === null) return value ?? null;
+  if (Array.isArray(value)) {
+    return value.map(plainOf);
+  }
+  if (typeof value !== "object" || value === null) {
+    return value ?? null;
+  }
   return Object.fromEntries(Object.entries(value).map(entryOf));
 }
 
@@ -51,7 +57,11 @@ function snakeCase(name: string): string {
 }
 
 function cellOf(field: string, value: unknown): string {
-  if (value === undefined) return "-";
-  if (typeof value === "number" && timeName.test(field)) return new Date(value).toISOString();
+  if (value === undefined) {
+    return "-";
+  }
+  if (typeof value === "number" && timeName.test(field)) {
+    return new Date(value).toISOString();
+  }
   return escapeControls(Array.isArray(value) ? value.join(",") : String(value));
 }

@@ -16,16 +16,22 @@ const shownBytes = 60;
 
 /** @throws UsageError if an argument is not UTF-8, or may not be: without a command line, U+FFFD is refused. */
 export function requireUtf8(parameters: readonly string[], readCommandLine: ReadCommandLine): void {
-  if (!parameters.some((parameter) => parameter.includes(replacement))) return;
+  if (!parameters.some((parameter) => parameter.includes(replacement))) {
+    return;
+  }
   const given = splitCommandLine(readCommandLine() ?? new Uint8Array(0)).slice(-parameters.length);
   for (const [index, parameter] of parameters.entries()) {
-    if (!parameter.includes(replacement)) continue;
+    if (!parameter.includes(replacement)) {
+      continue;
+    }
     const bytes = given[index];
     const where = `argument ${index + 1} of quoinctl`;
     if (bytes === undefined || bytes.toString() !== parameter) {
       throw new UsageError(`${where} has the character U+FFFD, which may stand for bytes that are not UTF-8`, hint);
     }
-    if (!isUtf8(bytes)) throw new UsageError(`${where} is not UTF-8: ${describe(bytes)}`, hint);
+    if (!isUtf8(bytes)) {
+      throw new UsageError(`${where} is not UTF-8: ${describe(bytes)}`, hint);
+    }
   }
 }
 

@@ -165,8 +165,9 @@ describe("quoinctl backup", () => {
       for (const [how, message] of spoils) {
         second.streams.snapshot = async (_request, stream) => {
           await sendSnapshot(stream, how);
-          if (how?.send !== undefined)
+          if (how?.send !== undefined) {
             stream.fail({ code: "UNAVAILABLE", message: "gone away", reason: "LEADER_CHANGED" });
+          }
         };
         first.streams.snapshot = second.streams.snapshot;
         for (const target of ["state", "store"]) {
@@ -221,14 +222,17 @@ describe("quoinctl backup", () => {
         [["create", "state", "--key-file", at("taken")], /id:base64.*\nhint: --key-file takes/],
         [["create", "state", "--credentials-file", at("taken")], /--credentials-file needs a location.*s3/],
       ];
-      for (const [parameters, message] of refusals) expect(await refusal(2, parameters)).to.match(message);
+      for (const [parameters, message] of refusals) {
+        expect(await refusal(2, parameters)).to.match(message);
+      }
       expect(readFileSync(at("taken"), "utf8")).to.equal("mine");
       expect([...first.calls, ...second.calls]).to.deep.equal([]);
     });
 
     it("shows the states of the members if none serves, and reports a wrong token or port", async () => {
-      for (const member of [first, second])
+      for (const member of [first, second]) {
         member.scripts.getStatus = () => ({ status: { state: MemberState.EMPTY, name: "q" } });
+      }
       expect(await refusal(3, ["create", "state"])).to.match(/q is EMPTY.*\n.*quoin-node export/);
       for (const member of [first, second]) {
         member.scripts.getStatus = () => refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_INVALID" });

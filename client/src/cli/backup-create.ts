@@ -41,8 +41,11 @@ interface Created {
 export async function createBackup(session: Session, text: string, options: BackupTargetOptions): Promise<void> {
   await explainingBackups(async () => {
     const target = await findTarget(session, text, options);
-    if (target.kind === "file") await assertNewFile(target.file);
-    else await assertStoreDirectory(target.location);
+    if (target.kind === "file") {
+      await assertNewFile(target.file);
+    } else {
+      await assertStoreDirectory(target.location);
+    }
     const keyRing = await readKeys(session, options);
     if (keyRing === undefined) {
       session.warn(

@@ -47,8 +47,12 @@ export async function deleteBackup(
         const { snapshot } = selectSnapshot(catalog, wanted);
         const { allowLast = false } = options;
         const plan = planDeletion(catalog, snapshot.name, { allowLast });
-        if (!allowLast) await proveOther(session, { store, catalog, decryptOptions, signal }, snapshot.name);
-        if (options.yes !== true) await confirm(session.terminal, describePlan(plan, snapshot.id, store));
+        if (!allowLast) {
+          await proveOther(session, { store, catalog, decryptOptions, signal }, snapshot.name);
+        }
+        if (options.yes !== true) {
+          await confirm(session.terminal, describePlan(plan, snapshot.id, store));
+        }
         const deleted = await deleteObjects(store, plan, signal);
         await print(session, snapshot.id, deleted, plan);
       }),
@@ -85,9 +89,13 @@ async function proveOther(
         { snapshot, segments: [] },
         { ...decryptOptions, onProgress: ({ rows }) => progress.show(bytes, `${rows} rows`) },
       );
-      if (problem === undefined) return;
+      if (problem === undefined) {
+        return;
+      }
       // Without its key, its state is unknown, and so is the origin of what has none.
-      if (isOfKeys(problem.code)) throw problem;
+      if (isOfKeys(problem.code)) {
+        throw problem;
+      }
       session.warn(problem.message);
     }
   } finally {

@@ -62,7 +62,11 @@ function exitCodeOf({ kind }: StoreFailure): ExitCode {
 }
 
 function storeHint({ kind, store, message }: StoreFailure): string | undefined {
-  if (message.includes("Region is missing")) return "name the region: s3://bucket/prefix?region=eu-1, or AWS_REGION";
-  if (kind !== "denied" || !store.startsWith("s3:")) return undefined;
+  if (message.includes("Region is missing")) {
+    return "name the region: s3://bucket/prefix?region=eu-1, or AWS_REGION";
+  }
+  if (kind !== "denied" || !store.startsWith("s3:")) {
+    return undefined;
+  }
   return "credentials come from --credentials-file FILE, else from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else from ~/.aws";
 }

@@ -100,8 +100,12 @@ async function print(session: Session, { store, clusterId, backups, problems }: 
       rows: backups.map(toRow),
     },
   });
-  if (backups.length === 0) session.note(`${store} has no backup of cluster ${clusterId}`);
-  for (const problem of problems) session.note(escapeControls(`problem: ${problem}`));
+  if (backups.length === 0) {
+    session.note(`${store} has no backup of cluster ${clusterId}`);
+  }
+  for (const problem of problems) {
+    session.note(escapeControls(`problem: ${problem}`));
+  }
 }
 
 function toDocument(listed: Listed): object {

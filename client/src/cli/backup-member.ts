@@ -60,7 +60,9 @@ export async function atBestMember<Value>(
     try {
       return await work(admin, { endpoint, name });
     } catch (error) {
-      if (!isPassing(error)) throw adminFailure(error);
+      if (!isPassing(error)) {
+        throw adminFailure(error);
+      }
       failures.push(error);
     } finally {
       admin.close();
@@ -76,8 +78,12 @@ async function rankMembers(connection: AdminConnection, timeoutMs: number): Prom
   });
   const answered = answers.flatMap((answer) => (answer instanceof QuoinError ? [] : [answer]));
   const serving = answered.filter(({ status }) => status.state === "RUNNING");
-  if (serving.length > 0) return serving.toSorted((left, right) => compareRanks(left.status, right.status));
-  if (answered.length === 0) throw adminFailure(answers[0]);
+  if (serving.length > 0) {
+    return serving.toSorted((left, right) => compareRanks(left.status, right.status));
+  }
+  if (answered.length === 0) {
+    throw adminFailure(answers[0]);
+  }
   const states = answered.map(({ name, status }) => `${name} is ${[status.state, ...status.alarms].join(": ")}`);
   throw new CommandError(
     `no member serves data: ${states.join("; ")}`,
@@ -91,13 +97,17 @@ function compareRanks(left: MemberStatus, right: MemberStatus): number {
 }
 
 function rankOf({ leaderId, role }: MemberStatus): number {
-  if (leaderId === "") return 2;
+  if (leaderId === "") {
+    return 2;
+  }
   return role === "LEADER" ? 1 : 0;
 }
 
 /** An invalid token is probably one for the public ports, or was sent to a public port. */
 export function adminFailure(error: unknown): unknown {
-  if (!(error instanceof QuoinError) || error.code !== "UNAUTHENTICATED") return error;
+  if (!(error instanceof QuoinError) || error.code !== "UNAUTHENTICATED") {
+    return error;
+  }
   return new CommandError(
     `${error.message} (${error.reason})`,
     exitCodes.refused,

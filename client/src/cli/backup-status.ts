@@ -50,7 +50,9 @@ export async function showBackupStatus(session: Session, id: string | undefined)
     admin.getBackupStatus(id ?? ""),
   );
   const all = connection.endpoints.map((endpoint, at): Reported => ({ endpoint, answer: answers[at]! }));
-  if (all.every(({ answer }) => answer instanceof QuoinError)) throw adminFailure(all[0]?.answer);
+  if (all.every(({ answer }) => answer instanceof QuoinError)) {
+    throw adminFailure(all[0]?.answer);
+  }
   const reported = id === undefined ? all : all.filter(({ answer }) => isKnown(answer));
   if (id !== undefined && reported.length === 0) {
     throw new UsageError(
@@ -63,11 +65,15 @@ export async function showBackupStatus(session: Session, id: string | undefined)
     shown: { columns, rows: reported.map(toRow) },
   });
   for (const { endpoint, answer } of reported) {
-    if (answer instanceof QuoinError) continue;
-    if (answer.run !== undefined && answer.run.error !== "")
+    if (answer instanceof QuoinError) {
+      continue;
+    }
+    if (answer.run !== undefined && answer.run.error !== "") {
       noteOf(session, endpoint, `the backup failed: ${answer.run.error}`);
-    if (answer.run?.leaderless === true)
+    }
+    if (answer.run?.leaderless === true) {
       noteOf(session, endpoint, "it had no leader, so the backup may miss acknowledged writes");
+    }
     if (answer.archive !== undefined && answer.archive.lastError !== "") {
       noteOf(session, endpoint, `archiving failed: ${answer.archive.lastError}`);
     }
@@ -92,7 +98,9 @@ export async function startBackup(session: Session, options: StartOptions): Prom
 }
 
 function explainLeaderless(error: unknown): never {
-  if (!(error instanceof QuoinError) || error.reason !== "NO_LEADER") throw error;
+  if (!(error instanceof QuoinError) || error.reason !== "NO_LEADER") {
+    throw error;
+  }
   throw new CommandError(
     `${error.message} (NO_LEADER)`,
     exitCodes.unavailable,
@@ -113,7 +121,9 @@ async function untilEnded(session: Session, admin: AdminClient, id: string): Pro
           "check the store with: quoinctl backup list",
         );
       }
-      if (run.endedMs !== 0) return run;
+      if (run.endedMs !== 0) {
+        return run;
+      }
       line.show(`${phaseOf(run)}: ${run.rows} rows, ${formatSize(run.bytes)}`);
       await session.terminal.runtime.sleep(pollPauseMs, undefined);
     }
@@ -136,7 +146,9 @@ async function printRun(session: Session, member: QueriedMember, run: BackupRun)
       ],
     },
   });
-  if (leaderless) session.warn(`${member.name} had no leader, so the backup may miss acknowledged writes`);
+  if (leaderless) {
+    session.warn(`${member.name} had no leader, so the backup may miss acknowledged writes`);
+  }
 }
 
 function isKnown(answer: Reported["answer"]): boolean {
@@ -191,7 +203,9 @@ function runDocument(run: BackupRun): object {
 }
 
 function toRow({ endpoint, answer }: Reported): TableContent["rows"][number] {
-  if (answer instanceof QuoinError) return [endpoint, answer.reason || answer.code, ...columns.slice(2).map(() => "-")];
+  if (answer instanceof QuoinError) {
+    return [endpoint, answer.reason || answer.code, ...columns.slice(2).map(() => "-")];
+  }
   const { store, encrypted, run, archive } = answer;
   const ofRun =
     run === undefined
@@ -205,7 +219,9 @@ function toRow({ endpoint, answer }: Reported): TableContent["rows"][number] {
 }
 
 function archiveState({ archiverId, chainBroken }: NonNullable<BackupStatus["archive"]>): string {
-  if (chainBroken) return "broken";
+  if (chainBroken) {
+    return "broken";
+  }
   return archiverId === "" ? "no member" : `by member ${archiverId}`;
 }
 

@@ -41,11 +41,17 @@ export async function findTarget(session: Session, text: string, options: Backup
   if (location.kind === "s3") {
     return { kind: "store", location: credentialsFile === undefined ? location : { ...location, credentialsFile } };
   }
-  if (credentialsFile !== undefined) throw new UsageError("--credentials-file needs a location that begins with s3://");
+  if (credentialsFile !== undefined) {
+    throw new UsageError("--credentials-file needs a location that begins with s3://");
+  }
   const { directory } = location;
   const found = await stat(directory).catch(ignoreMissing);
-  if (found?.isDirectory() === true) return { kind: "store", location };
-  if (found !== undefined) return { kind: "file", file: directory, exists: true };
+  if (found?.isDirectory() === true) {
+    return { kind: "store", location };
+  }
+  if (found !== undefined) {
+    return { kind: "file", file: directory, exists: true };
+  }
   if (text.endsWith("/") || scheme.test(text)) {
     throw new UsageError(`there is no directory ${directory}`, `create it with: mkdir -m 700 ${directory}`);
   }
@@ -81,7 +87,9 @@ export async function chooseCluster(
   asked: string | undefined,
 ): Promise<string> {
   if (asked !== undefined) {
-    if (!isClusterId(asked)) throw new UsageError(`--cluster must be a UUID in lower case, not ${asked}`);
+    if (!isClusterId(asked)) {
+      throw new UsageError(`--cluster must be a UUID in lower case, not ${asked}`);
+    }
     return asked;
   }
   // A directory shows its clusters directly; its other content, which may be anything, is not read.
@@ -109,10 +117,14 @@ async function clusterFolders(directory: string): Promise<readonly string[]> {
 
 /** Raises UsageError for a directory with other content, which is hardly meant as a backup store. */
 export async function assertStoreDirectory(location: StoreLocation): Promise<void> {
-  if (location.kind !== "directory") return;
+  if (location.kind !== "directory") {
+    return;
+  }
   const { directory } = location;
   const names = (await readdir(directory)).filter((name) => !name.startsWith("."));
-  if (names.length === 0 || names.some(isClusterId)) return;
+  if (names.length === 0 || names.some(isClusterId)) {
+    return;
+  }
   throw new UsageError(
     `${directory} has other files and no backups, so it is not a backup store`,
     `name an empty directory, or a file in it, such as ${path.join(directory, "state.qsnap")}`,
@@ -133,13 +145,18 @@ export async function readKeys(
   session: Session,
   { keyFile }: BackupTargetOptions,
 ): Promise<KeyFile["keyRing"] | undefined> {
-  if (keyFile === undefined) return undefined;
+  if (keyFile === undefined) {
+    return undefined;
+  }
   const { keyRing, warning } = await readKeyFile(path.resolve(session.terminal.workingDirectory, keyFile));
-  if (warning !== undefined) session.warn(warning);
+  if (warning !== undefined) {
+    session.warn(warning);
+  }
   return keyRing;
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")))
+  if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))) {
     throw error;
+  }
 }

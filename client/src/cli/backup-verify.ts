@@ -80,7 +80,9 @@ async function verifyFile(
       bytes += count;
     });
     const checked = await checkSnapshot((await decrypt(reading, decryptOptions)).stream);
-    for await (const _ of checked.stream) progress.show(bytes, `${checked.rows} rows`, size);
+    for await (const _ of checked.stream) {
+      progress.show(bytes, `${checked.rows} rows`, size);
+    }
     const { clusterId, id, index, revision, wallMs } = checked.header;
     const { records: rows } = checked.summary();
     const end = { index, revision, wallMs };
@@ -122,8 +124,12 @@ async function verifyStore(
       ...decryptOptions,
       onProgress: (read) => progress.show(bytes, `${read.rows} rows, ${read.entries} entries`, totalBytes),
     });
-    if (problem !== undefined && !isOfKeys(problem.code)) throw damaged(problem.message, lastIndex);
-    if (problem !== undefined) throw problem;
+    if (problem !== undefined && !isOfKeys(problem.code)) {
+      throw damaged(problem.message, lastIndex);
+    }
+    if (problem !== undefined) {
+      throw problem;
+    }
     const notes = catalog.problems.map(({ message }) => message);
     return { clusterId: catalog.clusterId, snapshot, end, objects, rows, entries, bytes, notes };
   } finally {
@@ -160,7 +166,9 @@ async function print(session: Session, verified: Verified, rebuildCommand: strin
       ],
     },
   });
-  for (const note of notes) session.note(`problem: ${note}`);
+  for (const note of notes) {
+    session.note(`problem: ${note}`);
+  }
   session.note(`checked: every byte; formats, encryption, hashes, counts, and that each object follows the one before
 not checked: that the state can be rebuilt with the digest of the cluster. To check that, run: ${rebuildCommand}
 ${whereMemberProgramIs}`);

@@ -15,7 +15,9 @@ const sizePattern = /^([0-9]+)(B|KiB|MiB|GiB|TiB)?$/;
 export function parseSize(text: string): number {
   const [, digits, unit = "B"] = sizePattern.exec(text) ?? [];
   const bytes = Number(digits) * 1_024 ** sizeUnits.indexOf(unit);
-  if (!Number.isSafeInteger(bytes) || bytes < 1) throw new InvalidArgumentError("Give a size such as 4096 or 16MiB.");
+  if (!Number.isSafeInteger(bytes) || bytes < 1) {
+    throw new InvalidArgumentError("Give a size such as 4096 or 16MiB.");
+  }
   return bytes;
 }
 

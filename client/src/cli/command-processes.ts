@@ -22,10 +22,14 @@ export interface CommandProcesses {
 export function groupOf({ pid }: ChildProcess): CommandProcesses {
   return {
     signal: (signal) => {
-      if (pid !== undefined) signalProcess(-pid, signal);
+      if (pid !== undefined) {
+        signalProcess(-pid, signal);
+      }
     },
     areRunning: () => {
-      if (pid === undefined || !signalProcess(-pid, 0)) return false;
+      if (pid === undefined || !signalProcess(-pid, 0)) {
+        return false;
+      }
       const processes = listProcesses();
       return processes === null || processes.some((each) => isInGroup(each, pid));
     },
@@ -39,7 +43,9 @@ export function processesWith(variables: Readonly<Record<string, string>>, child
   return {
     signal: (signal) => {
       child.kill(signal);
-      for (const pid of others()) signalProcess(pid, signal);
+      for (const pid of others()) {
+        signalProcess(pid, signal);
+      }
     },
     areRunning: () => (child.exitCode === null && child.signalCode === null) || others().length > 0,
   };
@@ -52,14 +58,18 @@ function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
     return true;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code !== "ESRCH" && code !== "EPERM") throw error;
+    if (code !== "ESRCH" && code !== "EPERM") {
+      throw error;
+    }
     return code === "EPERM";
   }
 }
 
 /** The ids of all processes; null if this system has no list in `/proc`. */
 function listProcesses(): readonly number[] | null {
-  if (process.platform !== "linux") return null;
+  if (process.platform !== "linux") {
+    return null;
+  }
   return readdirSync("/proc")
     .filter((name) => /^[0-9]+$/.test(name))
     .map(Number);
@@ -82,7 +92,9 @@ function readOf(pid: number, file: "stat" | "environ"): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error) return "";
+    if (error instanceof Error && "code" in error) {
+      return "";
+    }
     throw error;
   }
 }

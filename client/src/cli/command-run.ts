@@ -63,7 +63,9 @@ export async function runCommand(
   // listeners are not called.
   const stopEnding = onEndingSignals(terminal, (signal) => {
     received.add(signal);
-    if (!isAtTerminal || !terminalSignals.includes(signal)) processes.signal(signal);
+    if (!isAtTerminal || !terminalSignals.includes(signal)) {
+      processes.signal(signal);
+    }
   });
   const stopOwn = onSignals(terminal, ownSignals, (signal) => child.kill(signal));
   let stopWatching = (): void => undefined;
@@ -80,7 +82,9 @@ export async function runCommand(
       });
     } catch (error) {
       // A variable that is too long, or that has a NUL.
-      if (!(error instanceof Error && "code" in error)) throw error;
+      if (!(error instanceof Error && "code" in error)) {
+        throw error;
+      }
       return explainFailedStart(terminal, program, error);
     }
     // A command may end without reading its input; its exit code says whether it has worked.
@@ -92,7 +96,9 @@ export async function runCommand(
       const onEnd = () => termination.begin(reason);
       signal.addEventListener("abort", onEnd, { once: true });
       stopWatching = () => signal.removeEventListener("abort", onEnd);
-      if (signal.aborted) onEnd();
+      if (signal.aborted) {
+        onEnd();
+      }
     }
     const { exitCode, hasRun } = await endOf(child, terminal, program);
     // The end of the command may be seen before the signal of the terminal that ended it.
@@ -128,9 +134,13 @@ function onSignals(
   listener: (signal: NodeJS.Signals) => void,
 ): () => void {
   const listeners = names.map((name) => ({ name, heard: () => listener(name) }));
-  for (const { name, heard } of listeners) signals.on(name, heard);
+  for (const { name, heard } of listeners) {
+    signals.on(name, heard);
+  }
   return () => {
-    for (const { name, heard } of listeners) signals.off(name, heard);
+    for (const { name, heard } of listeners) {
+      signals.off(name, heard);
+    }
   };
 }
 
@@ -159,7 +169,9 @@ class Termination {
 
   /** Only the first call has an effect. */
   begin(reason: string): void {
-    if (this.#stopKilling !== null) return;
+    if (this.#stopKilling !== null) {
+      return;
+    }
     this.#terminal.stderr.write(`quoinctl: ${reason}\n`);
     this.#processes.signal("SIGTERM");
     this.#stopKilling = this.#terminal.runtime.after(this.#killAfterMs, () => {
@@ -170,10 +182,14 @@ class Termination {
 
   /** Resolves when no process is left, or at once if the termination has not begun. */
   async finished(): Promise<void> {
-    if (this.#stopKilling === null) return;
+    if (this.#stopKilling === null) {
+      return;
+    }
     for (let killedMs = 0; killedMs < killedMsMax && this.#processes.areRunning(); ) {
       await this.#terminal.runtime.sleep(pollMs, undefined);
-      if (this.#isKilled) killedMs += pollMs;
+      if (this.#isKilled) {
+        killedMs += pollMs;
+      }
     }
     this.#stopKilling();
   }

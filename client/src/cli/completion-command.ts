@@ -70,8 +70,12 @@ export async function answerShell(
   const lines = candidates
     .filter(({ value }) => !unprintable.test(value))
     .map((candidate) => (bash === undefined ? described(candidate) : bash.insertable(candidate.value)));
-  if (candidates.some(({ value }) => value.endsWith("/"))) lines.push(":nospace");
-  if (files) lines.push(":files");
+  if (candidates.some(({ value }) => value.endsWith("/"))) {
+    lines.push(":nospace");
+  }
+  if (files) {
+    lines.push(":files");
+  }
   terminal.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }
 
@@ -85,7 +89,9 @@ function patienceOf(text: string | undefined): number {
   try {
     return text === undefined ? defaultPatienceMs : parseDurationMs(text);
   } catch (error) {
-    if (error instanceof CommanderError) return defaultPatienceMs;
+    if (error instanceof CommanderError) {
+      return defaultPatienceMs;
+    }
     throw error;
   }
 }
@@ -96,7 +102,9 @@ function readOptions(program: Command, words: readonly string[]): void {
   try {
     program.parseOptions(words.slice(0, -1));
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
+    if (!(error instanceof CommanderError)) {
+      throw error;
+    }
   }
 }
 

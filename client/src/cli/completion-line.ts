@@ -32,7 +32,9 @@ export function splitLine(line: string): SplitLine {
       quote = character;
       word ??= "";
     } else if (quote === "" && blanks.includes(character)) {
-      if (word !== undefined) words.push(word);
+      if (word !== undefined) {
+        words.push(word);
+      }
       word = undefined;
     } else {
       word = `${word ?? ""}${character}`;

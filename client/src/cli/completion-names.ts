@@ -29,7 +29,9 @@ const lists: ReadonlyMap<string, List> = new Map([
 
 /** The names for a value; undefined = there is no list of such names. */
 export function listNames(session: Session, place: ValuePlace): Promise<readonly Candidate[]> | undefined {
-  if (place.form === "CONTEXT") return listContexts(session);
+  if (place.form === "CONTEXT") {
+    return listContexts(session);
+  }
   const list = lists.get(place.form);
   return list === undefined ? undefined : session.withClient((client) => list(client, place));
 }
@@ -109,6 +111,8 @@ async function listApiKeys(client: Client): Promise<readonly Candidate[]> {
 
 /** The first page; undefined = there is none. */
 async function firstOf<Page>(pages: AsyncIterable<Page>): Promise<Page | undefined> {
-  for await (const page of pages) return page;
+  for await (const page of pages) {
+    return page;
+  }
   return undefined;
 }

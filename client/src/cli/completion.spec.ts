@@ -136,7 +136,9 @@ describe("completion", () => {
     const runtime = new FakeRuntime();
     const parameters = ["__complete", "zsh", "kv", "get", "default/"];
     const ran = runProgram(run, runtime, parameters, { environment: environment() });
-    while (runtime.nextTimerMs === undefined) await new Promise(setImmediate);
+    while (runtime.nextTimerMs === undefined) {
+      await new Promise(setImmediate);
+    }
     expect(runtime.nextTimerMs).to.equal(1_500);
     runtime.advance(1_500);
     expect(await ran).to.include({ code: 0, out: "", err: "" });

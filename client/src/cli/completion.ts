@@ -63,8 +63,12 @@ export async function complete(program: Command, words: readonly string[], listN
   const { command, option, argumentsBefore, isLiteral } = positionAfter(program, words.slice(0, -1));
   const path = pathOf(command, program);
   const place = (form: string, text: string): ValuePlace => ({ form, path, argumentsBefore, typed: text });
-  if (option !== undefined) return valuesOf(formOf(option.flags), option.argChoices, place, typed, listNames);
-  if (!isLiteral && typed.startsWith("-")) return ofOption(program, command, typed, place, listNames);
+  if (option !== undefined) {
+    return valuesOf(formOf(option.flags), option.argChoices, place, typed, listNames);
+  }
+  if (!isLiteral && typed.startsWith("-")) {
+    return ofOption(program, command, typed, place, listNames);
+  }
   const subcommands = command.createHelp().visibleCommands(command);
   if (command.commands.length > 0 && argumentsBefore.length === 0) {
     return startingWith(
@@ -77,7 +81,9 @@ export async function complete(program: Command, words: readonly string[], listN
   const { registeredArguments } = command;
   const last = registeredArguments.at(-1);
   const argument = registeredArguments[argumentsBefore.length] ?? (last?.variadic === true ? last : undefined);
-  if (argument === undefined) return { candidates: [], files: false };
+  if (argument === undefined) {
+    return { candidates: [], files: false };
+  }
   return valuesOf(argument.name(), argument.argChoices, place, typed, listNames);
 }
 
@@ -125,7 +131,9 @@ function positionAfter(program: Command, words: readonly string[]): Position {
 /** The options that may follow a command: its own, and those of the program. */
 function optionsOf(program: Command, command: Command): readonly Option[] {
   const own = command.createHelp().visibleOptions(command);
-  if (command === program) return own;
+  if (command === program) {
+    return own;
+  }
   return [...own, ...program.options.filter(({ long, hidden }) => long !== onlyOfProgram && !hidden)];
 }
 
@@ -147,7 +155,9 @@ async function ofOption(
   }
   const start = typed.slice(0, equals + 1);
   const option = options.find(({ long }) => `${long}=` === start);
-  if (option === undefined) return { candidates: [], files: false };
+  if (option === undefined) {
+    return { candidates: [], files: false };
+  }
   const { candidates, files } = await valuesOf(
     formOf(option.flags),
     option.argChoices,
@@ -172,7 +182,9 @@ async function valuesOf(
     );
   }
   const names = listNames(place(form, typed));
-  if (names !== undefined) return startingWith(typed, await names);
+  if (names !== undefined) {
+    return startingWith(typed, await names);
+  }
   return { candidates: [], files: fileForms.test(form) };
 }
 
@@ -187,6 +199,8 @@ function formOf(flags: string): string {
 
 function pathOf(command: Command, program: Command): string {
   const { parent } = command;
-  if (parent === null || command === program) return "";
+  if (parent === null || command === program) {
+    return "";
+  }
   return `${pathOf(parent, program)} ${command.name()}`.trim();
 }

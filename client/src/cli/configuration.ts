@@ -43,7 +43,9 @@ const privateDirectoryMode = 0o700;
 export async function readConfiguration(place: ConfigurationPlace): Promise<Configuration> {
   const file = configurationFile(place);
   const found = await readPossiblyPrivateFile(file);
-  if (found === undefined) return { file, exists: false, isPrivate: true, current: undefined, contexts: new Map() };
+  if (found === undefined) {
+    return { file, exists: false, isPrivate: true, current: undefined, contexts: new Map() };
+  }
   return { file, exists: true, isPrivate: found.isPrivate, ...readFields(file, await parse(file, found.content)) };
 }
 
@@ -73,11 +75,15 @@ export async function changeConfiguration(
       readFields(file, document);
       change(document);
       await replacePrivateFile(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }), async () => {
-        if (!(await isHeld())) throw new UsageError(`another command changed ${file} meanwhile`, "repeat the command");
+        if (!(await isHeld())) {
+          throw new UsageError(`another command changed ${file} meanwhile`, "repeat the command");
+        }
       });
     });
   } catch (error) {
-    if (!isOfFileSystem(error)) throw error;
+    if (!isOfFileSystem(error)) {
+      throw error;
+    }
     throw new UsageError(`${named} cannot be written: ${error.message}`);
   }
 }
@@ -95,7 +101,9 @@ async function parse(file: string, text: string): Promise<Document> {
   const { parseDocument } = await import("./yaml-format.ts");
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
-  if (error === undefined) return document;
+  if (error === undefined) {
+    return document;
+  }
   const line = error.linePos?.[0].line;
   throw new UsageError(`${file} is not valid YAML${line === undefined ? "" : `, line ${line}`}`);
 }

@@ -11,7 +11,9 @@ import { UsageError } from "./usage-error.ts";
  * @throws UsageError for another answer, or without a terminal; InterruptedError at Ctrl-C.
  */
 export async function confirm({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, question: string): Promise<void> {
-  if (stdin.isTTY !== true) throw new UsageError("nothing was changed: it was not confirmed", "confirm it with --yes");
+  if (stdin.isTTY !== true) {
+    throw new UsageError("nothing was changed: it was not confirmed", "confirm it with --yes");
+  }
   const lines = createInterface({ input: stdin, output: stderr, terminal: true });
   try {
     const ended = new Promise<never>((_resolve, reject) => {
@@ -19,7 +21,9 @@ export async function confirm({ stdin, stderr }: Pick<Terminal, "stdin" | "stder
       lines.once("close", () => reject(new UsageError("nothing was changed: there was no answer")));
     });
     const answer = await Promise.race([lines.question(`${question} Type yes to continue: `), ended]);
-    if (answer.trim() !== "yes") throw new UsageError("nothing was changed: the answer was not yes");
+    if (answer.trim() !== "yes") {
+      throw new UsageError("nothing was changed: the answer was not yes");
+    }
   } finally {
     lines.close();
   }

@@ -66,7 +66,9 @@ export async function findConnection(terminal: SourceContext, options: Connectio
       "log in with: quoinctl login EMAIL, or pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
     );
   }
-  if (!("apiKey" in credentials)) return { endpoints, httpEndpoints, credentials, tls };
+  if (!("apiKey" in credentials)) {
+    return { endpoints, httpEndpoints, credentials, tls };
+  }
   return { endpoints, httpEndpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
 }
 
@@ -91,7 +93,9 @@ export async function findAdminConnection(
   const named = ({ endpoints, adminEndpoints }: ConnectionSource) => endpoints ?? adminEndpoints;
   const { sources } = await gatherSources(terminal, options, named);
   const place = sources.find((source) => named(source) !== undefined);
-  if (place === undefined) throw noCluster();
+  if (place === undefined) {
+    throw noCluster();
+  }
   const isGiven = place === sources[0];
   const endpoints = adminPortsOf(sources, place.endpoints) ?? (isGiven ? place.endpoints : place.adminEndpoints);
   if (endpoints === undefined) {
@@ -119,7 +123,9 @@ function adminPortsOf(
   sources: readonly ConnectionSource[],
   endpoints: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  if (endpoints === undefined) return undefined;
+  if (endpoints === undefined) {
+    return undefined;
+  }
   return sources.find((source) => source.adminEndpoints !== undefined && isSameCluster(source, endpoints))
     ?.adminEndpoints;
 }
@@ -153,7 +159,9 @@ async function gatherSources(
   const sources: ConnectionSource[] = [option, variables];
   const [given] = sources.flatMap((source) => [named(source)].filter((endpoints) => endpoints !== undefined));
   const local = given === undefined ? undefined : await localClusterOf(terminal, given, variables.endpointsFile);
-  if (local !== undefined) return { sources: [...sources, local], variables };
+  if (local !== undefined) {
+    return { sources: [...sources, local], variables };
+  }
   if (given === undefined && variables.endpointsFile !== undefined) {
     sources.push(await readEndpointsFile(path.resolve(terminal.workingDirectory, variables.endpointsFile)));
   } else {
@@ -177,7 +185,9 @@ async function localClusterOf(
       : readEndpointsFile(path.resolve(workingDirectory, endpointsFile));
   const local = await reading.catch((error: unknown) => {
     // If the file is unusable, the endpoints are those of another cluster.
-    if (error instanceof UsageError) return undefined;
+    if (error instanceof UsageError) {
+      return undefined;
+    }
     throw error;
   });
   const own = new Set([...(local?.endpoints ?? []), ...(local?.adminEndpoints ?? [])].map(withNumericHost));
@@ -224,7 +234,9 @@ function noCluster(): UsageError {
 async function assertEndpoints(endpoints: readonly string[]): Promise<void> {
   const { isEndpoint } = await import("../index.ts");
   for (const endpoint of endpoints) {
-    if (!isEndpoint(endpoint)) throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
+    if (!isEndpoint(endpoint)) {
+      throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
+    }
   }
 }
 

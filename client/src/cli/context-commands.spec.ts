@@ -223,7 +223,9 @@ describe("quoinctl context", () => {
           ),
         );
         const written = await content();
-        for (const name of names) expect(written).to.include(`  ${name}:\n`);
+        for (const name of names) {
+          expect(written).to.include(`  ${name}:\n`);
+        }
         expect(await readdir(path.dirname(file))).to.deep.equal(["config.yaml"]);
       }));
 

@@ -67,9 +67,13 @@ function addUse(context: Command, session: Session): void {
     .description("make a context the current one")
     .action(async (name: string) => {
       const configuration = await readConfiguration(session.terminal);
-      if (!configuration.contexts.has(name)) throw unknownContext(configuration, name);
+      if (!configuration.contexts.has(name)) {
+        throw unknownContext(configuration, name);
+      }
       await changeConfiguration(session.terminal, (document) => {
-        if (!document.hasIn(["contexts", name])) throw unknownContext(configuration, name);
+        if (!document.hasIn(["contexts", name])) {
+          throw unknownContext(configuration, name);
+        }
         document.setIn(["current"], name);
       });
       await session.print({ document: { current: name }, shown: Buffer.from(`the current context is ${name}\n`) });
@@ -99,8 +103,9 @@ function addSet(context: Command, session: Session): void {
       const fields = fieldsToSet(session.connectionOptions, options, session.terminal.workingDirectory);
       const { isEndpoint } = await import("../index.ts");
       for (const endpoint of [...(session.connectionOptions.endpoints ?? []), ...(options.adminEndpoints ?? [])]) {
-        if (!isEndpoint(endpoint))
+        if (!isEndpoint(endpoint)) {
           throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
+        }
       }
       let isCurrent = false;
       await changeConfiguration(session.terminal, (document) => {
@@ -127,7 +132,9 @@ function addDelete(context: Command, session: Session): void {
     .action(async (name: string) => {
       const configuration = await readConfiguration(session.terminal);
       await changeConfiguration(session.terminal, (document) => {
-        if (!document.hasIn(["contexts", name])) throw unknownContext(configuration, name);
+        if (!document.hasIn(["contexts", name])) {
+          throw unknownContext(configuration, name);
+        }
         removeContext(document, name);
       });
       await session.print({
@@ -152,19 +159,25 @@ function addCurrent(context: Command, session: Session): void {
         document: { ...describe(configuration, selected.name), selected_by: selected.by },
         shown: Buffer.from(`${selected.name}\n`),
       });
-      if (fields.texts("endpoints") !== undefined) warnOfOverride(session, selected.name);
+      if (fields.texts("endpoints") !== undefined) {
+        warnOfOverride(session, selected.name);
+      }
     });
 }
 
 /** Warns if the environment names another cluster, which precedes the context. */
 function warnOfOverride(session: Session, name: string): void {
   const { environment } = session.terminal;
-  if (session.connectionOptions.context !== undefined) return;
+  if (session.connectionOptions.context !== undefined) {
+    return;
+  }
   const set = ["QUOIN_ENDPOINTS", "QUOIN_ENDPOINTS_FILE"].find((variable) => (environment[variable] ?? "") !== "");
   const other = environment.QUOIN_CONTEXT ?? "";
-  if (set !== undefined) session.warn(`commands use ${set} and not the context ${name}, because it is set`);
-  else if (other !== "" && other !== name)
+  if (set !== undefined) {
+    session.warn(`commands use ${set} and not the context ${name}, because it is set`);
+  } else if (other !== "" && other !== name) {
     session.warn(`commands use the context ${other}, because QUOIN_CONTEXT is set`);
+  }
 }
 
 /** The options as fields of a context; files by their absolute paths. */
@@ -178,7 +191,9 @@ function fieldsToSet(
   if (tokenFile !== undefined && apiKeyFile !== undefined) {
     throw new UsageError("a token file and an API key file exclude each other");
   }
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("a certificate and its key belong together");
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError("a certificate and its key belong together");
+  }
   const given = new Map<string, unknown>([
     ["endpoints", endpoints],
     ["http_endpoints", httpEndpoints],

@@ -19,14 +19,22 @@ const tlsFields = ["ca", "cert", "key"];
 
 /** Writes fields into a context, creates it if necessary, and removes the fields that they replace. */
 export function setFields(document: Document, name: string, fields: ReadonlyMap<string, unknown>): void {
-  for (const field of fields.keys()) removeFields(document, name, replacedFields.get(field) ?? []);
-  if (fields.get("tls") === false) removeFields(document, name, tlsFields);
-  for (const [field, value] of fields) document.setIn(["contexts", name, field], document.createNode(value));
+  for (const field of fields.keys()) {
+    removeFields(document, name, replacedFields.get(field) ?? []);
+  }
+  if (fields.get("tls") === false) {
+    removeFields(document, name, tlsFields);
+  }
+  for (const [field, value] of fields) {
+    document.setIn(["contexts", name, field], document.createNode(value));
+  }
 }
 
 /** Removes fields of a context that exist. */
 function removeFields(document: Document, name: string, fields: readonly string[]): void {
-  for (const field of fields) removeIn(document, ["contexts", name, field]);
+  for (const field of fields) {
+    removeIn(document, ["contexts", name, field]);
+  }
 }
 
 /** Removes what `login` wrote. */
@@ -36,7 +44,9 @@ export function removeLogin(document: Document, name: string): void {
 
 /** Makes a context the current one, if there is none. */
 export function setFirstContext(document: Document, name: string): void {
-  if (document.get("current") === undefined || document.get("current") === null) document.setIn(["current"], name);
+  if (document.get("current") === undefined || document.get("current") === null) {
+    document.setIn(["current"], name);
+  }
 }
 
 /** Removes a context; then there is no current one if it was that. */
@@ -44,11 +54,17 @@ export function removeContext(document: Document, name: string): void {
   removeIn(document, ["contexts", name]);
   const contexts = document.get("contexts");
   // An empty collection would be written in braces, and so would all later contexts.
-  if (isCollection(contexts) && contexts.items.length === 0) removeIn(document, ["contexts"]);
+  if (isCollection(contexts) && contexts.items.length === 0) {
+    removeIn(document, ["contexts"]);
+  }
   // Not removed: the comment before it may be that of the whole file.
-  if (document.get("current") === name) document.setIn(["current"], null);
+  if (document.get("current") === name) {
+    document.setIn(["current"], null);
+  }
 }
 
 function removeIn(document: Document, at: readonly string[]): void {
-  if (document.hasIn(at)) document.deleteIn(at);
+  if (document.hasIn(at)) {
+    document.deleteIn(at);
+  }
 }

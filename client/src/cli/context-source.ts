@@ -40,9 +40,13 @@ export function selectContext(
   option: string | undefined,
   { current }: Pick<Configuration, "current">,
 ): SelectedContext | undefined {
-  if (option !== undefined) return { name: option, by: "--context" };
+  if (option !== undefined) {
+    return { name: option, by: "--context" };
+  }
   const variable = environment.QUOIN_CONTEXT?.trim() ?? "";
-  if (variable !== "") return { name: variable, by: "QUOIN_CONTEXT" };
+  if (variable !== "") {
+    return { name: variable, by: "QUOIN_CONTEXT" };
+  }
   return current === undefined ? undefined : { name: current, by: "the configuration file" };
 }
 
@@ -58,11 +62,17 @@ export async function readContextSource(
 ): Promise<ConnectionSource | undefined> {
   const configuration = await readConfiguration(place);
   const selected = selectContext(place, context, configuration);
-  if (selected === undefined) return undefined;
-  if (mayLackContext === true && !configuration.contexts.has(selected.name)) return undefined;
+  if (selected === undefined) {
+    return undefined;
+  }
+  if (mayLackContext === true && !configuration.contexts.has(selected.name)) {
+    return undefined;
+  }
   const fields = contextFields(configuration, selected.name);
   const hasSecret = secretFields.some((name) => fields.text(name) !== undefined);
-  if (!configuration.isPrivate && hasSecret) throw notPrivate(configuration.file);
+  if (!configuration.isPrivate && hasSecret) {
+    throw notPrivate(configuration.file);
+  }
   return toSource(fields, path.dirname(configuration.file));
 }
 
@@ -74,7 +84,9 @@ export async function readContextSource(
 export function contextFields(configuration: Configuration, name: string): FieldReader {
   const { file, contexts } = configuration;
   const context = contexts.get(name);
-  if (context === undefined) throw unknownContext(configuration, name);
+  if (context === undefined) {
+    throw unknownContext(configuration, name);
+  }
   return new FieldReader(`${file}, context ${name},`, context);
 }
 
@@ -105,13 +117,17 @@ async function toSource(fields: FieldReader, directory: string): Promise<Connect
 }
 
 function adminCredentials(token: string | undefined, tokenFile: string | undefined): AdminCredentials | undefined {
-  if (token !== undefined) return { token };
+  if (token !== undefined) {
+    return { token };
+  }
   return tokenFile === undefined ? undefined : { tokenFile };
 }
 
 function inlineCredentials(fields: FieldReader): SourceCredentials | undefined {
   const token = fields.text("token");
-  if (token !== undefined) return { token };
+  if (token !== undefined) {
+    return { token };
+  }
   const apiKey = fields.text("api_key");
   return apiKey === undefined ? undefined : { apiKey };
 }

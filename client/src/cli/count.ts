@@ -22,6 +22,8 @@ export function parseCount(text: string): number {
  */
 export function parsePositiveCount(text: string): number {
   const count = parseCount(text);
-  if (count === 0) throw new InvalidArgumentError("Give a whole number of at least 1.");
+  if (count === 0) {
+    throw new InvalidArgumentError("Give a whole number of at least 1.");
+  }
   return count;
 }

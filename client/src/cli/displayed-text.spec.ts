@@ -22,7 +22,9 @@ describe("escapeControls", () => {
     );
     fc.assert(
       fc.property(anyText(), (text) => {
-        for (const character of escapeControls(text)) expect(isObeyed(character.codePointAt(0)!)).to.equal(false);
+        for (const character of escapeControls(text)) {
+          expect(isObeyed(character.codePointAt(0)!)).to.equal(false);
+        }
       }),
     );
   });
@@ -34,7 +36,9 @@ describe("escapeControls", () => {
 
 describe("decodeText", () => {
   it("returns every text, even with a leading U+FEFF, and undefined for bytes that are not text", () => {
-    for (const text of ["", "\ufeffx", "\u{10ffff}", "\u0000"]) expect(decodeText(Buffer.from(text))).to.equal(text);
+    for (const text of ["", "\ufeffx", "\u{10ffff}", "\u0000"]) {
+      expect(decodeText(Buffer.from(text))).to.equal(text);
+    }
     for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe4, 0xb8]]) {
       expect(decodeText(Uint8Array.from(bytes))).to.equal(undefined);
     }

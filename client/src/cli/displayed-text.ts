@@ -26,7 +26,9 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return strictUtf8.decode(bytes);
   } catch (error) {
-    if (error instanceof TypeError) return undefined;
+    if (error instanceof TypeError) {
+      return undefined;
+    }
     throw error;
   }
 }

@@ -11,7 +11,9 @@ export class FieldReader {
   readonly #fields: Fields;
 
   constructor(file: string, fields: unknown) {
-    if (!(fields instanceof Map)) throw new UsageError(`${file} is invalid: an object is expected`);
+    if (!(fields instanceof Map)) {
+      throw new UsageError(`${file} is invalid: an object is expected`);
+    }
     this.#file = file;
     this.#fields = fields;
   }
@@ -19,15 +21,21 @@ export class FieldReader {
   /** A non-empty text; undefined if absent. */
   text(name: string): string | undefined {
     const value = this.#fields.get(name);
-    if (value === undefined || value === null) return undefined;
-    if (typeof value !== "string" || value === "") throw this.#wrong(name, "a text");
+    if (value === undefined || value === null) {
+      return undefined;
+    }
+    if (typeof value !== "string" || value === "") {
+      throw this.#wrong(name, "a text");
+    }
     return value;
   }
 
   /** A list of texts; undefined if absent or empty. */
   texts(name: string): readonly string[] | undefined {
     const value = this.#fields.get(name);
-    if (value === undefined || value === null) return undefined;
+    if (value === undefined || value === null) {
+      return undefined;
+    }
     if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
       throw this.#wrong(name, "a list of texts");
     }
@@ -37,15 +45,21 @@ export class FieldReader {
   /** True or false; false if absent. */
   flag(name: string): boolean {
     const value = this.#fields.get(name) ?? false;
-    if (typeof value !== "boolean") throw this.#wrong(name, "true or false");
+    if (typeof value !== "boolean") {
+      throw this.#wrong(name, "true or false");
+    }
     return value;
   }
 
   /** An object; undefined if absent. */
   object(name: string): Fields | undefined {
     const value = this.#fields.get(name);
-    if (value === undefined || value === null) return undefined;
-    if (!(value instanceof Map)) throw this.#wrong(name, "an object");
+    if (value === undefined || value === null) {
+      return undefined;
+    }
+    if (!(value instanceof Map)) {
+      throw this.#wrong(name, "an object");
+    }
     return value;
   }
 

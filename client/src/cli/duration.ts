@@ -49,6 +49,8 @@ export function formatMilliseconds(durationMs: number): string {
  */
 export function parseDurationSeconds(text: string): number {
   const seconds = parseDurationMs(text) / 1_000;
-  if (!Number.isInteger(seconds)) throw new InvalidArgumentError("Give whole seconds, such as 90s, 5m or 1h.");
+  if (!Number.isInteger(seconds)) {
+    throw new InvalidArgumentError("Give whole seconds, such as 90s, 5m or 1h.");
+  }
   return seconds;
 }

@@ -32,12 +32,16 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
 
 /** A token has fewer rights than a key, and a caller that sets it wants to use it. */
 function credentials(token: string | undefined, apiKey: string | undefined): SourceCredentials | undefined {
-  if (token !== undefined) return { token };
+  if (token !== undefined) {
+    return { token };
+  }
   return apiKey === undefined ? undefined : { apiKey };
 }
 
 function authorities(ca: string | undefined, caFile: string | undefined): TlsOptions | undefined {
-  if (ca !== undefined && caFile !== undefined) throw new UsageError("give QUOIN_CA_PEM or QUOIN_CA_FILE, not both");
+  if (ca !== undefined && caFile !== undefined) {
+    throw new UsageError("give QUOIN_CA_PEM or QUOIN_CA_FILE, not both");
+  }
   return ca === undefined && caFile === undefined ? undefined : { ca, caFile };
 }
 

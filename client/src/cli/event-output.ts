@@ -77,18 +77,27 @@ export async function handleEvents<Event>(
   let handled = 0;
   try {
     for await (const event of events) {
-      if (received !== undefined) break;
+      if (received !== undefined) {
+        break;
+      }
       const exitCode = await handle(event);
       handled += 1;
       // As for the loop of a shell, Ctrl-C ends not only the command.
-      if (isEndByTerminal(exitCode) || (exitOnFailure && exitCode !== 0)) session.exitCode = exitCode;
-      else if (exitCode !== 0 && received === undefined) session.warn(failedText(exitCode, forms.name(event)));
-      if (handled === limit || session.exitCode !== 0) break;
+      if (isEndByTerminal(exitCode) || (exitOnFailure && exitCode !== 0)) {
+        session.exitCode = exitCode;
+      } else if (exitCode !== 0 && received === undefined) {
+        session.warn(failedText(exitCode, forms.name(event)));
+      }
+      if (handled === limit || session.exitCode !== 0) {
+        break;
+      }
     }
   } finally {
     stop();
   }
-  if (received !== undefined) session.exitCode = signalCode(received);
+  if (received !== undefined) {
+    session.exitCode = signalCode(received);
+  }
 }
 
 /**
@@ -97,7 +106,9 @@ export async function handleEvents<Event>(
  * @throws UsageError if it does not stand behind `--`: a shell that replaces an asterisk makes more words too.
  */
 export function wordsBehind(session: Session, words: readonly string[]): readonly string[] {
-  if (words.length === 0 || session.parameters.at(-words.length - 1) === "--") return words;
+  if (words.length === 0 || session.parameters.at(-words.length - 1) === "--") {
+    return words;
+  }
   throw new UsageError(
     `too many arguments, beginning with ${escapeControls(words[0]!)}`,
     "quote the asterisk, which a shell may replace by names of files; a command stands behind --",
@@ -118,7 +129,9 @@ async function printing<Event>(
   const formatter = await streamFormatter(outputFormat);
   return async (event) => {
     // Wait for a slow reader; the member then waits too.
-    if (!stdout.write(formatter?.(document(event)) ?? `${line(event)}\n`)) await once(stdout, "drain");
+    if (!stdout.write(formatter?.(document(event)) ?? `${line(event)}\n`)) {
+      await once(stdout, "drain");
+    }
     return 0;
   };
 }

@@ -97,9 +97,15 @@ function isQuoinError(error: unknown): error is QuoinError {
 }
 
 function exitCodeOf(error: QuoinError): ExitCode {
-  if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") return exitCodes.unavailable;
-  if (expectationReasons.has(error.reason)) return exitCodes.notAsExpected;
-  if (error.reason === "NO_TOKEN") return exitCodes.usage;
+  if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") {
+    return exitCodes.unavailable;
+  }
+  if (expectationReasons.has(error.reason)) {
+    return exitCodes.notAsExpected;
+  }
+  if (error.reason === "NO_TOKEN") {
+    return exitCodes.usage;
+  }
   // Without a request id, the SDK itself refused an argument.
   return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
 }
@@ -150,15 +156,24 @@ const proxyHint = "to reach the members directly, name them in the variable no_p
 
 function hintFor(error: QuoinError): string | undefined {
   const hint = hints.get(error.reason);
-  if (hint !== undefined) return hint;
-  if (error.code === "UNAUTHENTICATED")
+  if (hint !== undefined) {
+    return hint;
+  }
+  if (error.code === "UNAUTHENTICATED") {
     return "the token or API key is not valid here; log in with: quoinctl login, or see --token-file, --api-key-file";
+  }
   const problem = error.details.get("connection") ?? "";
   const connection = error.details.has("proxy") ? proxyHint : connectionHints.get(problem);
   // What speaks another protocol is no member.
-  if (connection !== undefined && (error.outcome !== "unknown" || problem === "other-protocol")) return connection;
-  if (error.outcome === "unknown") return "a write may have been executed anyway: read before you repeat it";
+  if (connection !== undefined && (error.outcome !== "unknown" || problem === "other-protocol")) {
+    return connection;
+  }
+  if (error.outcome === "unknown") {
+    return "a write may have been executed anyway: read before you repeat it";
+  }
   // A reason means that a member has answered: the cluster runs, and the message says what is missing.
-  if (error.code === "UNAVAILABLE" && error.reason === "") return "is the cluster running? See --endpoints";
+  if (error.code === "UNAVAILABLE" && error.reason === "") {
+    return "is the cluster running? See --endpoints";
+  }
   return undefined;
 }

@@ -43,16 +43,22 @@ export async function withFileLock<Result>(
   try {
     return await work(isHeld);
   } finally {
-    if (await isHeld()) await rm(file, { force: true });
+    if (await isHeld()) {
+      await rm(file, { force: true });
+    }
   }
 }
 
 async function removeAbandoned(file: string): Promise<void> {
   const second = `${file}.removal`;
-  if (!(await isAbandoned(file)) || (await create(second)) === undefined) return;
+  if (!(await isAbandoned(file)) || (await create(second)) === undefined) {
+    return;
+  }
   try {
     // Once more: another process may have removed it, and a third one holds the lock now.
-    if (await isAbandoned(file)) await rm(file, { force: true });
+    if (await isAbandoned(file)) {
+      await rm(file, { force: true });
+    }
   } finally {
     await rm(second, { force: true });
   }
@@ -68,7 +74,9 @@ async function statusOf(file: string): Promise<Stats | undefined> {
   try {
     return await stat(file);
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return undefined;
+    if (hasCode(error, "ENOENT")) {
+      return undefined;
+    }
     throw error;
   }
 }
@@ -83,7 +91,9 @@ async function create(file: string): Promise<number | undefined> {
       await handle.close();
     }
   } catch (error) {
-    if (hasCode(error, "EEXIST")) return undefined;
+    if (hasCode(error, "EEXIST")) {
+      return undefined;
+    }
     throw error;
   }
 }

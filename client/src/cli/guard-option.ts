@@ -30,6 +30,8 @@ export function guardOf({ guard, rwGuard }: GuardOptions): Guard | undefined {
 /** Splits at the last equals sign: the name of a lock may have others. */
 function parseGuard(text: string): Guard {
   const equals = text.lastIndexOf("=");
-  if (equals < 1) throw new InvalidArgumentError("Give a lock and the token of its hold, as in LOCK=TOKEN.");
+  if (equals < 1) {
+    throw new InvalidArgumentError("Give a lock and the token of its hold, as in LOCK=TOKEN.");
+  }
   return { lockName: text.slice(0, equals), fencingToken: parsePositiveCount(text.slice(equals + 1)) };
 }

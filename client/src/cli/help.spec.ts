@@ -46,8 +46,9 @@ describe("the help of quoinctl", function () {
       const [own = ""] = example.split(" -- ");
       const words = own.trim().split(/\s+/);
       let place = "";
-      while (words.length > 0 && commands.has(`${place} ${words[0]}`.trim()))
+      while (words.length > 0 && commands.has(`${place} ${words[0]}`.trim())) {
         place = `${place} ${words.shift()}`.trim();
+      }
       expect(place, `${path}: ${example}`).to.not.equal("");
       expect(`${place} `, `an example stands at its own command: ${example}`).to.satisfy(
         (at: string) => at.startsWith(`${path} `.trimStart()) || path.split(" ")[0] === at.split(" ")[0],

@@ -29,7 +29,9 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_SYSTEM_ERROR")) throw error;
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_SYSTEM_ERROR")) {
+      throw error;
+    }
     return String(process.getuid?.() ?? "");
   }
 }

@@ -16,13 +16,17 @@ export async function interruptible<Value>(
 ): Promise<Value> {
   const controller = new AbortController();
   const interrupt = () => controller.abort(new InterruptedError("the command was interrupted"));
-  for (const signal of signals) terminal.signals.on(signal, interrupt);
+  for (const signal of signals) {
+    terminal.signals.on(signal, interrupt);
+  }
   try {
     return await work(controller.signal);
   } catch (error) {
     controller.signal.throwIfAborted();
     throw error;
   } finally {
-    for (const signal of signals) terminal.signals.off(signal, interrupt);
+    for (const signal of signals) {
+      terminal.signals.off(signal, interrupt);
+    }
   }
 }

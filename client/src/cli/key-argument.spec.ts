@@ -10,7 +10,9 @@ describe("NAMESPACE/KEY", () => {
   });
 
   it("must have both parts", () => {
-    for (const text of ["", "/", "n", "n/", "/k"]) expect(() => parseKeyArgument(text), text).to.throw(UsageError);
+    for (const text of ["", "/", "n", "n/", "/k"]) {
+      expect(() => parseKeyArgument(text), text).to.throw(UsageError);
+    }
   });
 });
 
@@ -22,6 +24,8 @@ describe("NAMESPACE[/PREFIX]", () => {
   });
 
   it("must have a namespace", () => {
-    for (const text of ["", "/", "/p"]) expect(() => parsePrefixArgument(text), text).to.throw(UsageError);
+    for (const text of ["", "/", "/p"]) {
+      expect(() => parsePrefixArgument(text), text).to.throw(UsageError);
+    }
   });
 });

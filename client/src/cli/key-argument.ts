@@ -27,7 +27,9 @@ export function parseNameArgument(
   form: string,
 ): { readonly namespace: string; readonly name: string } {
   const { namespace, rest: name } = splitArgument(text);
-  if (name === "") throw new UsageError(`give the ${what} as NAMESPACE/${form}, not ${JSON.stringify(text)}`);
+  if (name === "") {
+    throw new UsageError(`give the ${what} as NAMESPACE/${form}, not ${JSON.stringify(text)}`);
+  }
   return { namespace, name };
 }
 
@@ -54,15 +56,20 @@ export type NamePattern =
  */
 export function parsePatternArgument(text: string): NamePattern {
   const { namespace, rest } = splitArgument(text);
-  if (rest === "") return { namespace, prefix: "" };
-  if (rest.endsWith("\\*")) return { namespace, name: `${rest.slice(0, -2)}*` };
+  if (rest === "") {
+    return { namespace, prefix: "" };
+  }
+  if (rest.endsWith("\\*")) {
+    return { namespace, name: `${rest.slice(0, -2)}*` };
+  }
   return rest.endsWith("*") ? { namespace, prefix: rest.slice(0, -1) } : { namespace, name: rest };
 }
 
 function splitArgument(text: string): { readonly namespace: string; readonly rest: string } {
   const slash = text.indexOf("/");
   const namespace = slash < 0 ? text : text.slice(0, slash);
-  if (namespace === "")
+  if (namespace === "") {
     throw new UsageError(`give a namespace first, as in NAMESPACE/KEY, not ${JSON.stringify(text)}`);
+  }
   return { namespace, rest: slash < 0 ? "" : text.slice(slash + 1) };
 }

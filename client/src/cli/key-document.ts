@@ -20,8 +20,12 @@ export function entryDocument(entry: KeyEntry): object {
 
 /** The previous state of a key, if it was requested; null = the key did not exist. */
 export function previousDocument(requested: boolean | undefined, previous: PreviousEntry | undefined): object {
-  if (requested !== true) return {};
-  if (previous === undefined) return { previous: null };
+  if (requested !== true) {
+    return {};
+  }
+  if (previous === undefined) {
+    return { previous: null };
+  }
   const { key, value } = previous;
   return {
     previous: { key, ...(value === undefined ? {} : bytesDocument("value", value)), ...historyDocument(previous) },

@@ -146,7 +146,9 @@ function addDelete(kv: Command, session: Session): void {
           }),
         )
         .catch((error: unknown) => {
-          if (/[*/]$/.test(key)) session.note("to remove all keys that start with a text, use --prefix");
+          if (/[*/]$/.test(key)) {
+            session.note("to remove all keys that start with a text, use --prefix");
+          }
           throw error;
         });
       await session.print({
@@ -180,7 +182,9 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
           line.showOften(() => `${deleted} keys deleted`);
         } catch (error) {
           // Another client was faster, or the key has expired.
-          if (!hasReason(error, "KEY_NOT_FOUND")) throw error;
+          if (!hasReason(error, "KEY_NOT_FOUND")) {
+            throw error;
+          }
         }
       });
     }
@@ -188,7 +192,9 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
   try {
     await withProgressLine(session, (line) => session.withClient((client) => remove(client, line)));
   } catch (error) {
-    if (deleted > 0) session.warn(`${deleted} keys are deleted, the others are not`);
+    if (deleted > 0) {
+      session.warn(`${deleted} keys are deleted, the others are not`);
+    }
     throw error;
   }
   await session.print({
@@ -237,7 +243,9 @@ async function readList(
     for await (const page of client.keyValue.pages(namespace, { prefix, keysOnly, pageSize })) {
       revision ??= page.revision;
       items.push(...page.items);
-      if (items.length >= limit) break;
+      if (items.length >= limit) {
+        break;
+      }
     }
     return { items: items.slice(0, limit), revision };
   });
@@ -323,7 +331,9 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           ],
         },
       });
-      if (!success) throw new NotAsExpectedError(`${target} is not as expected`);
+      if (!success) {
+        throw new NotAsExpectedError(`${target} is not as expected`);
+      }
     });
 }
 
@@ -342,7 +352,9 @@ function withPrevious(
   previous: PreviousEntry | undefined,
   table: TableContent,
 ): TableContent {
-  if (asked !== true) return table;
+  if (asked !== true) {
+    return table;
+  }
   const shown = previous === undefined ? "-" : shownValue(previous.value);
   return { columns: [...table.columns, "PREVIOUS"], rows: table.rows.map((row) => [...row, shown]) };
 }

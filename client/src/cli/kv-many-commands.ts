@@ -75,7 +75,9 @@ function addHistory(kv: Command, session: Session): void {
 
 function versionDocument({ type, kv, ageMs }: KeyVersion, keysOnly: boolean): object {
   const age = ageMs === undefined ? {} : { age_ms: ageMs };
-  if (kv === undefined) return { type, ...age };
+  if (kv === undefined) {
+    return { type, ...age };
+  }
   return { type, ...age, ...(keysOnly ? {} : bytesDocument("value", kv.value)), ...historyDocument(kv) };
 }
 
@@ -118,11 +120,15 @@ function addExport(kv: Command, session: Session): void {
         session.withClient(async (client) => {
           for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize })) {
             for (const item of items) {
-              if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) await once(stdout, "drain");
+              if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) {
+                await once(stdout, "drain");
+              }
             }
             exported += items.length;
             // On a terminal, the lines themselves show it.
-            if (stdout.isTTY !== true) line.showOften(() => `${exported} keys exported`);
+            if (stdout.isTTY !== true) {
+              line.showOften(() => `${exported} keys exported`);
+            }
           }
         }),
       );
@@ -175,13 +181,17 @@ function addImport(kv: Command, session: Session): void {
               const task = before.then(() => write(client, item));
               underWay.set(item.key, task);
               await task;
-              if (underWay.get(item.key) === task) underWay.delete(item.key);
+              if (underWay.get(item.key) === task) {
+                underWay.delete(item.key);
+              }
               progress.showOften(() => `${done.written + done.existed} keys imported`);
             }),
           ),
         );
       } catch (error) {
-        for (const line of refusedLines) session.warn(`the key of line ${line} is not written`);
+        for (const line of refusedLines) {
+          session.warn(`the key of line ${line} is not written`);
+        }
         session.warn(`${done.written} keys are written, the others are not`);
         throw isOfFileSystem(error) ? new UsageError(`${file} cannot be read: ${error.message}`) : error;
       }
@@ -197,8 +207,12 @@ async function* readKeys(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<
   for await (const bytes of linesOf(open())) {
     line += 1;
     const text = decodeText(bytes);
-    if (text === undefined) throw new UsageError(`line ${line}: is not UTF-8`);
-    if (text.trim() !== "") yield readKey(text, line);
+    if (text === undefined) {
+      throw new UsageError(`line ${line}: is not UTF-8`);
+    }
+    if (text.trim() !== "") {
+      yield readKey(text, line);
+    }
   }
 }
 
@@ -228,16 +242,26 @@ function readKey(text: string, line: number): ImportedKey {
   } catch {
     refuse("must be an object of JSON");
   }
-  if (typeof given !== "object" || given === null || Array.isArray(given)) refuse("must be an object of JSON");
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    refuse("must be an object of JSON");
+  }
   const { key, value, value_text: valueText, expires_in_ms: expiresMs = 0 } = given as Record<string, unknown>;
-  if (typeof key !== "string" || key === "") return refuse("key must be a text that is not empty");
-  if (typeof expiresMs !== "number" || !(expiresMs >= 0)) return refuse("expires_in_ms must be a number of at least 0");
+  if (typeof key !== "string" || key === "") {
+    return refuse("key must be a text that is not empty");
+  }
+  if (typeof expiresMs !== "number" || !(expiresMs >= 0)) {
+    return refuse("expires_in_ms must be a number of at least 0");
+  }
   const ttlSeconds = expiresMs === 0 ? undefined : Math.ceil(expiresMs / 1_000);
   if (typeof value === "string") {
     const bytes = Buffer.from(value, "base64");
-    if (bytes.toString("base64") !== value) return refuse("value must be base64; a text belongs into value_text");
+    if (bytes.toString("base64") !== value) {
+      return refuse("value must be base64; a text belongs into value_text");
+    }
     return { line, key, value: bytes, ttlSeconds };
   }
-  if (typeof valueText !== "string") return refuse("needs value, in base64, or value_text");
+  if (typeof valueText !== "string") {
+    return refuse("needs value, in base64, or value_text");
+  }
   return { line, key, value: Buffer.from(valueText), ttlSeconds };
 }

@@ -24,9 +24,13 @@ export async function readLocalClusterSource(workingDirectory: string): Promise<
   let directory = path.resolve(workingDirectory);
   for (;;) {
     const source = await readFileSource(path.join(directory, relativeFile));
-    if (source !== undefined) return source;
+    if (source !== undefined) {
+      return source;
+    }
     const parent = path.dirname(directory);
-    if (parent === directory) return undefined;
+    if (parent === directory) {
+      return undefined;
+    }
     directory = parent;
   }
 }
@@ -38,21 +42,29 @@ export async function readLocalClusterSource(workingDirectory: string): Promise<
  */
 export async function readEndpointsFile(file: string): Promise<ConnectionSource> {
   const source = await readFileSource(file);
-  if (source === undefined) throw new UsageError(`${file} does not exist`);
+  if (source === undefined) {
+    throw new UsageError(`${file} does not exist`);
+  }
   return source;
 }
 
 async function readFileSource(file: string): Promise<ConnectionSource | undefined> {
   const found = await readPossiblyPrivateFile(file);
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    return undefined;
+  }
   // This also rejects a file that another user has planted in a parent directory, because such a file cannot be read.
-  if (!found.isPrivate) throw notPrivate(file);
+  if (!found.isPrivate) {
+    throw notPrivate(file);
+  }
   return toSource(file, new FieldReader(file, parseJson(file, found.content)));
 }
 
 function toSource(file: string, fields: FieldReader): ConnectionSource {
   const endpoints = fields.texts("grpc");
-  if (endpoints === undefined) throw new UsageError(`${file} names no gRPC endpoint`);
+  if (endpoints === undefined) {
+    throw new UsageError(`${file} names no gRPC endpoint`);
+  }
   // `apiKey` is deprecated: older launchers write only this name.
   const apiKey = fields.text("api_key") ?? fields.text("apiKey");
   return {
@@ -72,7 +84,9 @@ function parseJson(file: string, text: string): unknown {
       ? new Map(Object.entries(value))
       : value;
   } catch (error) {
-    if (error instanceof SyntaxError) throw new UsageError(`${file} is not valid JSON`);
+    if (error instanceof SyntaxError) {
+      throw new UsageError(`${file} is not valid JSON`);
+    }
     throw error;
   }
 }

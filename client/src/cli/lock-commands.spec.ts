@@ -179,7 +179,9 @@ describe("quoinctl lock and rwlock", function () {
       member.scripts.listLockWaits = (...call) => {
         looks += 1;
         // The first look is shown by now.
-        if (looks === 2) looked();
+        if (looks === 2) {
+          looked();
+        }
         return script!(...call);
       };
       member.scripts.acquireLock = async () => {

@@ -99,7 +99,9 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
           return await kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay });
         } catch (error) {
           // A lock of the other kind exists as well: describing it then says so.
-          if (ifAbsent && hasReason(error, "LOCK_EXISTS")) return kind.describe(client, target);
+          if (ifAbsent && hasReason(error, "LOCK_EXISTS")) {
+            return kind.describe(client, target);
+          }
           throw error;
         }
       });
@@ -145,7 +147,9 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
       }
     });
     await session.print(acquiredLock(target, acquisition, kind));
-    if (!acquisition.acquired) throw new NotAsExpectedError(notAcquired(text, acquisition));
+    if (!acquisition.acquired) {
+      throw new NotAsExpectedError(notAcquired(text, acquisition));
+    }
   });
 }
 
@@ -194,7 +198,9 @@ function ownHold({ terminal }: Session, { namespace, name }: LockTarget, { comma
   const { QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_FENCING_TOKEN, QUOIN_LOCK_OWNER: owner } = terminal.environment;
   const fencingToken = Number(QUOIN_FENCING_TOKEN);
   const isOwn = QUOIN_NAMESPACE === namespace && QUOIN_LOCK === name;
-  if (isOwn && Number.isSafeInteger(fencingToken) && fencingToken > 0) return { fencingToken, owner };
+  if (isOwn && Number.isSafeInteger(fencingToken) && fencingToken > 0) {
+    return { fencingToken, owner };
+  }
   throw new UsageError(
     `name the hold of ${namespace}/${name} with --token: another program may hold the lock now`,
     `${command} acquire printed the token, and ${command} describe shows it; administrators can pass --force instead`,
@@ -287,11 +293,15 @@ function ownerOption(byDefault: string): Option {
 }
 
 function addMode(command: Command, { hasModes }: LockKind, description: string): void {
-  if (hasModes) command.addOption(new Option("--mode <MODE>", description).choices(["read", "write"]));
+  if (hasModes) {
+    command.addOption(new Option("--mode <MODE>", description).choices(["read", "write"]));
+  }
 }
 
 function modeOf({ mode }: ModeOptions): LockMode | undefined {
-  if (mode === undefined) return undefined;
+  if (mode === undefined) {
+    return undefined;
+  }
   return mode === "read" ? "READ" : "WRITE";
 }
 

@@ -51,7 +51,9 @@ async function readList(
     found.push(...page.locks.filter((lock) => lock.rw === rw));
     pageToken = page.nextPageToken;
     // Exclusive locks come first.
-    if (!rw && page.locks.some((lock) => lock.rw)) break;
+    if (!rw && page.locks.some((lock) => lock.rw)) {
+      break;
+    }
   } while (pageToken !== "" && found.length < limit);
   return found.slice(0, limit);
 }

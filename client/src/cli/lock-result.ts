@@ -95,13 +95,17 @@ export function lockCell({ namespace, name }: LockTarget): string {
 }
 
 function holdersCell(holders: readonly ShownHold[]): string {
-  if (holders.length === 0) return "-";
+  if (holders.length === 0) {
+    return "-";
+  }
   return holders.map(({ owner, mode }) => escapeControls(mode === undefined ? owner : `${owner} (${mode})`)).join(", ");
 }
 
 /** An exclusive lock has one holder or none, a read-write lock a list of them. */
 function holdersDocument(holders: readonly ShownHold[], { hasModes }: LockKind): object {
-  if (hasModes) return { holders: holders.map(holdDocument) };
+  if (hasModes) {
+    return { holders: holders.map(holdDocument) };
+  }
   const [holder] = holders;
   return { holder: holder === undefined ? null : holdDocument(holder) };
 }

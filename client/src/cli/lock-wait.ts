@@ -26,7 +26,9 @@ const toleranceMs = 5_000;
  * @param client closed only after the returned function was called.
  */
 export function showWait(place: ProgressPlace, client: Client, request: WaitingRequest): () => void {
-  if (!showsProgress(place) || request.waitMs === 0) return () => undefined;
+  if (!showsProgress(place) || request.waitMs === 0) {
+    return () => undefined;
+  }
   const { runtime } = place.terminal;
   const line = new ProgressLine(place);
   const ended = new AbortController();
@@ -40,7 +42,9 @@ export function showWait(place: ProgressPlace, client: Client, request: WaitingR
         // Members of an older release do not list waits.
         request.kind.listWaits(client, request.target).catch(() => []),
       ]);
-      if (!ended.signal.aborted) line.show(waitText(request, lock, waits, leftMs));
+      if (!ended.signal.aborted) {
+        line.show(waitText(request, lock, waits, leftMs));
+      }
     }
   };
   // The request itself reports what is wrong.

@@ -74,7 +74,9 @@ describe("quoinctl lock run, with a command that starts processes", function () 
   });
 
   afterEach(() => {
-    for (const stop of stops) stop();
+    for (const stop of stops) {
+      stop();
+    }
     member.stop();
   });
 
@@ -87,7 +89,9 @@ describe("quoinctl lock run, with a command that starts processes", function () 
         await work();
       } finally {
         const pid = readWorker();
-        if (pid !== "" && isRunning(pid)) process.kill(Number(pid), "SIGKILL");
+        if (pid !== "" && isRunning(pid)) {
+          process.kill(Number(pid), "SIGKILL");
+        }
       }
     });
   }
@@ -96,14 +100,18 @@ describe("quoinctl lock run, with a command that starts processes", function () 
     try {
       return readFileSync(path.join(folder, "worker"), "utf8").trim();
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+        return "";
+      }
       throw error;
     }
   }
 
   function workerId(): string {
     const pid = readWorker();
-    if (pid === "") throw new Error("there is no worker");
+    if (pid === "") {
+      throw new Error("there is no worker");
+    }
     return pid;
   }
 
@@ -221,7 +229,9 @@ describe("quoinctl lock run, with a command that starts processes", function () 
 
   describe("on a terminal", () => {
     before(function () {
-      if (canMakeTerminals()) return;
+      if (canMakeTerminals()) {
+        return;
+      }
       console.log("      skipped: there is no script of util-linux, which makes terminals");
       this.skip();
     });

@@ -89,7 +89,9 @@ function addConditions(command: Command, keyText: string): Command {
         parseCount,
       ),
     );
-  for (const option of logGuardOptions()) command.addOption(option);
+  for (const option of logGuardOptions()) {
+    command.addOption(option);
+  }
   return command;
 }
 
@@ -112,6 +114,8 @@ function split(value: Uint8Array, delimiter: string): readonly Uint8Array[] {
 }
 
 function parseDelimiter(text: string): string {
-  if (text === "") throw new InvalidArgumentError("Give at least one character.");
+  if (text === "") {
+    throw new InvalidArgumentError("Give at least one character.");
+  }
   return text;
 }

@@ -31,11 +31,17 @@ describe("quoinctl log", () => {
 
   beforeEach(async () => {
     member = await ScriptedHttpMember.start((response, { method, path }) => {
-      if (path.startsWith("/logs?")) answerJson(response, 200, listed(new URLSearchParams(path.slice(6))));
-      else if (path.endsWith("/append")) answerJson(response, 200, { success: true, sequence: 3 });
-      else if (path.includes("/append_batch")) answerJson(response, 200, { sequences: [3, 4], last_sequence: 4 });
-      else if (path.includes("/events")) answerJson(response, 200, { events: [EVENT], last_sequence: 2 });
-      else answerJson(response, method === "POST" ? 201 : 200, LOG);
+      if (path.startsWith("/logs?")) {
+        answerJson(response, 200, listed(new URLSearchParams(path.slice(6))));
+      } else if (path.endsWith("/append")) {
+        answerJson(response, 200, { success: true, sequence: 3 });
+      } else if (path.includes("/append_batch")) {
+        answerJson(response, 200, { sequences: [3, 4], last_sequence: 4 });
+      } else if (path.includes("/events")) {
+        answerJson(response, 200, { events: [EVENT], last_sequence: 2 });
+      } else {
+        answerJson(response, method === "POST" ? 201 : 200, LOG);
+      }
     });
   });
 

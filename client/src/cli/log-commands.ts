@@ -49,7 +49,9 @@ const logs: ObjectKind<LogInfo> = {
  * @throws NotFoundError LOG_NOT_FOUND if no log has this name; UsageError if several have it.
  */
 async function findLogId(client: Client, text: string): Promise<string> {
-  if (isUuid(text)) return text;
+  if (isUuid(text)) {
+    return text;
+  }
   const slash = text.indexOf("/");
   const found =
     slash < 0
@@ -71,7 +73,9 @@ function addCreate(log: Command, session: Session): void {
     .command("create <NAME>")
     .description("create an event log, and print its id")
     .option("--namespace <NAMESPACE>", "the namespace of the log (default: default)");
-  for (const option of settingOptions()) command.addOption(option);
+  for (const option of settingOptions()) {
+    command.addOption(option);
+  }
   command.action(async (name: string, options: SettingOptions & { readonly namespace?: string }) => {
     const { namespace } = options;
     await print(
@@ -99,7 +103,9 @@ function addList(log: Command, session: Session): void {
         const found: LogInfo[] = [];
         for await (const page of client.logs.pages({ namespace, name })) {
           found.push(...page);
-          if (found.length >= limit) break;
+          if (found.length >= limit) {
+            break;
+          }
         }
         return found.slice(0, limit);
       });
@@ -123,7 +129,9 @@ function addSettings(log: Command, session: Session): void {
   const command = log
     .command("settings <LOG>")
     .description("change settings of an event log (needs its creator or an admin)");
-  for (const option of settingOptions()) command.addOption(option);
+  for (const option of settingOptions()) {
+    command.addOption(option);
+  }
   command.action(async (text: string, options: SettingOptions) => {
     await print(
       session,

@@ -34,7 +34,9 @@ export function logGuardOf({ guard, rwGuard }: LogGuardOptions): LogGuard | unde
 /** Splits at the last equals sign: the name of a lock may have others. */
 function parseGuard(text: string): LogGuard {
   const equals = text.lastIndexOf("=");
-  if (equals < 1) throw new UsageError("give a lock and the token of its hold, as in NAMESPACE/LOCK=TOKEN");
+  if (equals < 1) {
+    throw new UsageError("give a lock and the token of its hold, as in NAMESPACE/LOCK=TOKEN");
+  }
   const { namespace, name } = parseNameArgument(text.slice(0, equals), "lock", "LOCK");
   return { namespace, lockName: name, fencingToken: parsePositiveCount(text.slice(equals + 1)) };
 }

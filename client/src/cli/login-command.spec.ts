@@ -34,8 +34,12 @@ describe("quoinctl login and logout", () => {
   afterEach(() => service.stop());
 
   function usual({ method, path: asked }: ReceivedRequest): StatusAndBody {
-    if (asked === "/auth/login") return [200, { access_token: "login-token", expires_in: 3_600, user }];
-    if (asked === "/auth/token") return [200, { access_token: "key-token", expires_in: 3_600 }];
+    if (asked === "/auth/login") {
+      return [200, { access_token: "login-token", expires_in: 3_600, user }];
+    }
+    if (asked === "/auth/token") {
+      return [200, { access_token: "key-token", expires_in: 3_600 }];
+    }
     if (method === "POST") {
       keys += 1;
       return [
@@ -43,7 +47,9 @@ describe("quoinctl login and logout", () => {
         { api_key_id: `id-${keys}`, name: "x", key: `qk_secret${keys}`, created_at: expiresAt, expires_at: expiresAt },
       ];
     }
-    if (method === "DELETE") return [200, { api_key_id: "id", revoked: true, revoked_at: expiresAt }];
+    if (method === "DELETE") {
+      return [200, { api_key_id: "id", revoked: true, revoked_at: expiresAt }];
+    }
     return [200, { keys: [], next_cursor: null }];
   }
 

@@ -73,10 +73,14 @@ export function addLoginCommand(login: Command, session: Session): void {
       const { passwordFile, save, printToken } = options;
       const target = await findTarget(session);
       const email = given ?? target.email;
-      if (email === undefined) throw new UsageError("name the user: quoinctl login EMAIL");
+      if (email === undefined) {
+        throw new UsageError("name the user: quoinctl login EMAIL");
+      }
       const place = await session.findHttpConnection({ mayLackContext: true });
       const savesAccess = printToken !== true && save === undefined;
-      if (savesAccess) assertFits(session.terminal, target, place);
+      if (savesAccess) {
+        assertFits(session.terminal, target, place);
+      }
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
       const { logIn } = await import("../index.ts");
@@ -100,7 +104,9 @@ export function addLoginCommand(login: Command, session: Session): void {
 async function findTarget(session: Session): Promise<Target> {
   const configuration = await readConfiguration(session.terminal);
   const name = selectContext(session.terminal, session.connectionOptions.context, configuration)?.name;
-  if (name === undefined || !configuration.contexts.has(name)) return { name: name ?? firstContext, isNew: true };
+  if (name === undefined || !configuration.contexts.has(name)) {
+    return { name: name ?? firstContext, isNew: true };
+  }
   const fields = contextFields(configuration, name);
   return {
     name,
@@ -141,8 +147,11 @@ async function saveAccess(
     const expiresAt = new Date(created?.expiresAtMs ?? Date.now() + expiresInSeconds * msPerSecond).toISOString();
     const fields = new Map<string, unknown>(target.isNew ? await clusterFields(session, place) : []);
     fields.set("email", user.email);
-    if (created === undefined) fields.set("token", accessToken);
-    else fields.set("api_key", created.key).set("api_key_id", created.apiKeyId);
+    if (created === undefined) {
+      fields.set("token", accessToken);
+    } else {
+      fields.set("api_key", created.key).set("api_key_id", created.apiKeyId);
+    }
     fields.set("expires_at", expiresAt);
     try {
       await changeConfiguration(session.terminal, (document) => {
@@ -150,17 +159,23 @@ async function saveAccess(
         setFirstContext(document, target.name);
       });
     } catch (error) {
-      if (created !== undefined) await forget(session, client, created.apiKeyId);
+      if (created !== undefined) {
+        await forget(session, client, created.apiKeyId);
+      }
       throw error;
     }
-    if (target.apiKeyId !== undefined) await forget(session, client, target.apiKeyId);
+    if (target.apiKeyId !== undefined) {
+      await forget(session, client, target.apiKeyId);
+    }
     await session.print({
       document: { ...loginDocument(entered), context: target.name, expires_at: expiresAt },
       shown: Buffer.from(
         `logged in as ${user.email} (${user.role}); the context ${target.name} has the access, until ${expiresAt}\n`,
       ),
     });
-    if (created === undefined) session.note(`the role ${user.role} may not create API keys: log in again after that`);
+    if (created === undefined) {
+      session.note(`the role ${user.role} may not create API keys: log in again after that`);
+    }
   } finally {
     client.close();
   }
@@ -172,7 +187,9 @@ async function createKey(client: Client, expiresInDays: number): Promise<Created
   try {
     return await client.keys.create(name, { expiresInDays });
   } catch (error) {
-    if (isRefusal(error, "PERMISSION_DENIED")) return undefined;
+    if (isRefusal(error, "PERMISSION_DENIED")) {
+      return undefined;
+    }
     throw error;
   }
 }
@@ -182,7 +199,9 @@ async function forget(session: Session, client: Client, apiKeyId: string): Promi
   try {
     await client.keys.revoke(apiKeyId);
   } catch (error) {
-    if (!isRefusal(error, "NOT_FOUND")) session.warn(`the API key ${apiKeyId} was not revoked: ${String(error)}`);
+    if (!isRefusal(error, "NOT_FOUND")) {
+      session.warn(`the API key ${apiKeyId} was not revoked: ${String(error)}`);
+    }
   }
 }
 

@@ -21,7 +21,9 @@ export function addLogoutCommand(logout: Command, session: Session): void {
       const { terminal } = session;
       const configuration = await readConfiguration(terminal);
       const name = selectContext(terminal, session.connectionOptions.context, configuration)?.name;
-      if (name === undefined) throw new UsageError("no context is selected", "see: quoinctl context list");
+      if (name === undefined) {
+        throw new UsageError("no context is selected", "see: quoinctl context list");
+      }
       const fields = contextFields(configuration, name);
       const apiKeyId = fields.text("api_key_id");
       if (apiKeyId === undefined && fields.text("expires_at") === undefined) {
@@ -42,7 +44,9 @@ async function revoke(session: Session, context: string, apiKeyId: string): Prom
     await session.withClient((client) => client.keys.revoke(apiKeyId), { context });
     return true;
   } catch (error) {
-    if (isRefusal(error, "UNAUTHENTICATED") || isRefusal(error, "NOT_FOUND")) return false;
+    if (isRefusal(error, "UNAUTHENTICATED") || isRefusal(error, "NOT_FOUND")) {
+      return false;
+    }
     throw error;
   }
 }

@@ -55,7 +55,9 @@ describe("quoinctl, the process", function () {
   });
 
   afterEach(async () => {
-    for (const child of children.splice(0)) child.stop();
+    for (const child of children.splice(0)) {
+      child.stop();
+    }
     member.stop();
     await tokens.stop();
   });
@@ -183,8 +185,12 @@ describe("quoinctl, the process", function () {
         runQuoinctl(["kv", "put", "n/dash", "-"], { directory, input: bytes }),
         runQuoinctl(["kv", "put", "n/file", "--file", file], { directory }),
       ]);
-      for (const result of results) assertSucceeded(result);
-      for (const key of ["n/stdin", "n/dash", "n/file"]) expect(stored.get(key)?.value, key).to.deep.equal(bytes);
+      for (const result of results) {
+        assertSucceeded(result);
+      }
+      for (const key of ["n/stdin", "n/dash", "n/file"]) {
+        expect(stored.get(key)?.value, key).to.deep.equal(bytes);
+      }
       const got = await runQuoinctl(["kv", "get", "n/file", "--raw"], { directory });
       assertSucceeded(got);
       expect([...got.stdout]).to.deep.equal([...bytes]);
@@ -211,7 +217,9 @@ describe("quoinctl, the process", function () {
     }));
 
   it("ends after its output, even while it connects to a machine that does not exist", function () {
-    if (process.platform !== "linux") this.skip();
+    if (process.platform !== "linux") {
+      this.skip();
+    }
     return withTemporaryDirectory(async (directory) => {
       const hole = await BlackHole.open("127.86.0.2", blackHolePort);
       try {

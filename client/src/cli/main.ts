@@ -50,7 +50,9 @@ function readCommandLine(): Uint8Array | null {
   try {
     return readFileSync("/proc/self/cmdline");
   } catch (error) {
-    if (error instanceof Error && "code" in error) return null;
+    if (error instanceof Error && "code" in error) {
+      return null;
+    }
     throw error;
   }
 }
@@ -64,6 +66,8 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
 
 /** The reader of a pipe may leave early, as `head` does; that is not an error. */
 function endQuietly(error: Error): void {
-  if ("code" in error && error.code === "EPIPE") process.exit();
+  if ("code" in error && error.code === "EPIPE") {
+    process.exit();
+  }
   throw error;
 }

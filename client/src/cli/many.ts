@@ -20,11 +20,17 @@ export async function forEachOf<Item>(
         .catch((error: unknown) => void failures.push(error))
         .finally(() => running.delete(task));
       running.add(task);
-      if (running.size >= inFlight) await Promise.race(running);
-      if (failures.length > 0) break;
+      if (running.size >= inFlight) {
+        await Promise.race(running);
+      }
+      if (failures.length > 0) {
+        break;
+      }
     }
   } finally {
     await Promise.all(running);
   }
-  if (failures.length > 0) throw failures[0];
+  if (failures.length > 0) {
+    throw failures[0];
+  }
 }

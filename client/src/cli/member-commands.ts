@@ -45,7 +45,9 @@ function addList(member: Command, session: Session): void {
         },
         shown: { columns: listColumns, rows: members.map((slot) => listRow(slot, membership)) },
       });
-      if (changing) session.note("a change of the membership is under way");
+      if (changing) {
+        session.note("a change of the membership is under way");
+      }
     });
 }
 
@@ -115,8 +117,9 @@ async function promoteWhenReady(
         return await admin.promoteMembers(idsOf(members), { ifConfigIndex });
       } catch (error) {
         const leftMs = untilMs - runtime.monotonicMs();
-        if (!(error instanceof QuoinError) || error.reason !== "LEARNER_NOT_READY" || leftMs < retryPauseMs)
+        if (!(error instanceof QuoinError) || error.reason !== "LEARNER_NOT_READY" || leftMs < retryPauseMs) {
           throw error;
+        }
         line.show(`waiting, ${Math.ceil(leftMs / 1_000)}s left: ${error.message}`);
         await runtime.sleep(retryPauseMs, undefined);
       }
@@ -138,8 +141,12 @@ function idsOf(members: readonly MemberSlot[]): string[] {
 }
 
 function roleOf({ id, voter, incarnation }: MemberSlot, { leaderId }: Membership): string {
-  if (id === leaderId) return "leader";
-  if (incarnation === "") return "unclaimed";
+  if (id === leaderId) {
+    return "leader";
+  }
+  if (incarnation === "") {
+    return "unclaimed";
+  }
   return voter ? "voter" : "learner";
 }
 

@@ -18,7 +18,9 @@ describe("reportMembers", () => {
   const members: ScriptedMember[] = [];
 
   afterEach(() => {
-    for (const member of members.splice(0)) member.stop();
+    for (const member of members.splice(0)) {
+      member.stop();
+    }
   });
 
   async function start(scripts: ScriptedMember["scripts"] = {}): Promise<ScriptedMember> {

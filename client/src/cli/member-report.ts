@@ -145,19 +145,28 @@ function assemble(
   const clocks = new Map(accounts.map(({ endpoint, clock }) => [endpoint, clock]));
   const errors = new Map<string, QuoinError>();
   for (const { endpoint, answer } of accounts) {
-    if (answer instanceof QuoinError) errors.set(endpoint, answer);
-    else statuses.set(endpoint, answer.status);
+    if (answer instanceof QuoinError) {
+      errors.set(endpoint, answer);
+    } else {
+      statuses.set(endpoint, answer.status);
+    }
   }
-  if (statuses.size === 0 && cluster instanceof QuoinError) throw cluster;
+  if (statuses.size === 0 && cluster instanceof QuoinError) {
+    throw cluster;
+  }
   const commitIndex = Math.max(0, ...[...statuses.values()].map((status) => status.commitIndex));
   // By id, so that a member known under two endpoints is listed once.
   const members = new Map<string, ReportedMember>();
   for (const [endpoint, status] of statuses) {
     const key = status.id === "" ? endpoint : status.id;
-    if (!members.has(key)) members.set(key, fromStatus(endpoint, status, commitIndex, clocks.get(endpoint)));
+    if (!members.has(key)) {
+      members.set(key, fromStatus(endpoint, status, commitIndex, clocks.get(endpoint)));
+    }
   }
   for (const member of named) {
-    if (!members.has(member.id)) members.set(member.id, fromOtherMembers(member, errors.get(member.grpcEndpoint)));
+    if (!members.has(member.id)) {
+      members.set(member.id, fromOtherMembers(member, errors.get(member.grpcEndpoint)));
+    }
   }
   const listed = new Set([...members.values()].map((member) => member.endpoint));
   for (const [endpoint, error] of errors) {
@@ -229,8 +238,12 @@ function fromOtherMembers(member: NamedMember, error: QuoinError | undefined): R
 }
 
 function stateWithoutStatus(member: NamedMember, error: QuoinError | undefined): string {
-  if (member.grpcEndpoint === "") return "UNCLAIMED";
-  if (error === undefined || !hasAnswered(error)) return "UNREACHABLE";
+  if (member.grpcEndpoint === "") {
+    return "UNCLAIMED";
+  }
+  if (error === undefined || !hasAnswered(error)) {
+    return "UNREACHABLE";
+  }
   return error.code === "UNAVAILABLE" ? "NOT_SERVING" : "UNDISCLOSED";
 }
 

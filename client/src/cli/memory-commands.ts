@@ -240,7 +240,9 @@ function addList(memory: Command, session: Session): void {
         const found: MemoryRegionInfo[] = [];
         for await (const page of regionsOf.pages(namespace)) {
           found.push(...page.regions);
-          if (found.length >= limit) break;
+          if (found.length >= limit) {
+            break;
+          }
         }
         return found.slice(0, limit);
       });
@@ -263,11 +265,15 @@ const regions: ObjectKind<MemoryRegionInfo> = {
  * @throws NotFoundError if the namespace has no such region; UsageError if several have this label.
  */
 async function findRegionId({ memory }: Client, namespace: string, text: string): Promise<string> {
-  if (isUuid(text)) return text;
+  if (isUuid(text)) {
+    return text;
+  }
   const found = new Map<string, MemoryRegionInfo>();
   for await (const page of memory.pages(namespace, { pageSize })) {
     for (const region of page.regions) {
-      if (region.label === text || region.regionId === text) found.set(region.regionId, region);
+      if (region.label === text || region.regionId === text) {
+        found.set(region.regionId, region);
+      }
     }
   }
   return onlyOne([...found.values()], text, regions).regionId;

@@ -26,7 +26,9 @@ export function onlyOne<Found>(found: readonly Found[], name: string, kind: Obje
   if (first === undefined) {
     throw new NotFoundError(kind.notFoundReason, `there is no ${kind.title} ${JSON.stringify(name)}`);
   }
-  if (other === undefined) return first;
+  if (other === undefined) {
+    return first;
+  }
   const more = found.length > candidatesMax ? ", …" : "";
   throw new UsageError(
     `${found.length} ${kind.title}s are called ${JSON.stringify(name)}: name one of them`,

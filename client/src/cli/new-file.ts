@@ -20,10 +20,13 @@ const noLinkCodes: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSU
 
 /** @throws UsageError if something exists under this name, or if its directory does not exist. */
 export async function assertNewFile(file: string): Promise<void> {
-  if (await exists(file)) throw alreadyExists(file);
+  if (await exists(file)) {
+    throw alreadyExists(file);
+  }
   const directory = path.dirname(file);
-  if (!(await exists(directory)))
+  if (!(await exists(directory))) {
     throw new UsageError(`there is no directory ${directory}`, "create it, or name another");
+  }
 }
 
 /**
@@ -51,9 +54,15 @@ async function placeDraft(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
-    if (!isOfFileSystem(error)) throw error;
-    if (error.code === "EEXIST" || (await exists(file))) throw alreadyExists(file);
-    if (!noLinkCodes.has(error.code)) throw error;
+    if (!isOfFileSystem(error)) {
+      throw error;
+    }
+    if (error.code === "EEXIST" || (await exists(file))) {
+      throw alreadyExists(file);
+    }
+    if (!noLinkCodes.has(error.code)) {
+      throw error;
+    }
     await rename(draft, file);
   }
 }
@@ -63,7 +72,9 @@ async function exists(file: string): Promise<boolean> {
     await stat(file);
     return true;
   } catch (error) {
-    if (isOfFileSystem(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return false;
+    if (isOfFileSystem(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+      return false;
+    }
     throw error;
   }
 }

@@ -58,8 +58,12 @@ export async function printResult(
  * @returns undefined for tables.
  */
 export async function streamFormatter(format: OutputFormat): Promise<((document: object) => string) | undefined> {
-  if (format === "json") return (document) => `${JSON.stringify(document)}\n`;
-  if (format === "table") return undefined;
+  if (format === "json") {
+    return (document) => `${JSON.stringify(document)}\n`;
+  }
+  if (format === "table") {
+    return undefined;
+  }
   const { stringify } = await import("./yaml-format.ts");
   return (document) => `---\n${stringify(document)}`;
 }

@@ -61,7 +61,9 @@ describe("a password prompt", () => {
     const runs: TerminalRun[] = [];
 
     before(function () {
-      if (canMakeTerminals()) return;
+      if (canMakeTerminals()) {
+        return;
+      }
       console.log("      skipped: there is no script of util-linux, which makes terminals");
       this.skip();
     });
@@ -71,7 +73,9 @@ describe("a password prompt", () => {
     });
 
     afterEach(async () => {
-      for (const run of runs.splice(0)) run.stop();
+      for (const run of runs.splice(0)) {
+        run.stop();
+      }
       await member.stop();
     });
 

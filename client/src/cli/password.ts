@@ -29,10 +29,14 @@ export async function askPassword({ stdin, stderr }: Pick<Terminal, "stdin" | "s
     });
     const answered = lines.question("");
     // Only now: an answer that is typed at once must not be echoed.
-    if (isTerminal) stderr.write("Password: ");
+    if (isTerminal) {
+      stderr.write("Password: ");
+    }
     return await Promise.race([answered, ended]);
   } finally {
     lines.close();
-    if (isTerminal) stderr.write("\n");
+    if (isTerminal) {
+      stderr.write("\n");
+    }
   }
 }

@@ -32,14 +32,20 @@ export async function readPossiblyPrivateFile(file: string): Promise<PossiblyPri
   try {
     await using handle = await open(file, "r");
     const { mode, size } = await handle.stat();
-    if (size > maxBytes) throw new UsageError(`${file} is too large`);
+    if (size > maxBytes) {
+      throw new UsageError(`${file} is too large`);
+    }
     return {
       content: await handle.readFile("utf8"),
       isPrivate: process.platform === "win32" || (mode & othersMask) === 0,
     };
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    if (isMissing(error)) return undefined;
+    if (error instanceof UsageError) {
+      throw error;
+    }
+    if (isMissing(error)) {
+      return undefined;
+    }
     throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
@@ -96,7 +102,9 @@ export async function writePrivateFile(file: string, content: string): Promise<v
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
+  if (!isMissing(error)) {
+    throw error;
+  }
 }
 
 /** The error for a secret that others can read. */

@@ -70,12 +70,18 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     return session.exitCode;
   } catch (error) {
     // Commander has already printed its message, or the help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    }
     // The user who interrupted the command needs no message.
-    if (error instanceof InterruptedError) return exitCodes.interrupted;
+    if (error instanceof InterruptedError) {
+      return exitCodes.interrupted;
+    }
     const { message, hint, exitCode } = describeFailure(error);
     terminal.stderr.write(`quoinctl: ${message}\n`);
-    if (hint !== undefined) terminal.stderr.write(`hint: ${escapeControls(hint)}\n`);
+    if (hint !== undefined) {
+      terminal.stderr.write(`hint: ${escapeControls(hint)}\n`);
+    }
     return exitCode;
   }
 }
@@ -121,6 +127,8 @@ function addGlobalOptions(program: Command, { terminal }: Session): void {
 async function addCommands(program: Command, session: Session, words: readonly string[]): Promise<void> {
   for (const { name, description, complete } of commandGroups) {
     const command = program.command(name).description(description);
-    if (words.includes(name)) await complete(command, session);
+    if (words.includes(name)) {
+      await complete(command, session);
+    }
   }
 }

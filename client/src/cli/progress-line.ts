@@ -43,7 +43,9 @@ export class ProgressLine {
 
   /** Replaces the text, cut to the width of the terminal. */
   show(text: string): void {
-    if (!this.#isVisible) return;
+    if (!this.#isVisible) {
+      return;
+    }
     const width = (this.#stderr.columns ?? usualColumns) - 1;
     const characters = Array.from(escapeControls(text));
     const shown = characters.length <= width ? characters : [...characters.slice(0, width - 1), "…"];
@@ -53,16 +55,22 @@ export class ProgressLine {
 
   /** The same, at most a few times a second: `text` makes it only then. */
   showOften(text: () => string): void {
-    if (!this.#isVisible) return;
+    if (!this.#isVisible) {
+      return;
+    }
     const nowMs = this.#runtime.monotonicMs();
-    if (nowMs - this.#shownMs < updateMs) return;
+    if (nowMs - this.#shownMs < updateMs) {
+      return;
+    }
     this.#shownMs = nowMs;
     this.show(text());
   }
 
   /** Removes the line. */
   clear(): void {
-    if (this.#isShown) this.#stderr.write(eraseLine);
+    if (this.#isShown) {
+      this.#stderr.write(eraseLine);
+    }
     this.#isShown = false;
   }
 }

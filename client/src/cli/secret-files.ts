@@ -20,9 +20,15 @@ export async function readSecretFiles({ tokenFile, apiKeyFile }: SecretFiles): P
   if (tokenFile !== undefined && apiKeyFile !== undefined) {
     throw new UsageError("a token file and an API key file exclude each other");
   }
-  if (tokenFile !== undefined) return { tokenFile };
-  if (apiKeyFile === undefined) return undefined;
+  if (tokenFile !== undefined) {
+    return { tokenFile };
+  }
+  if (apiKeyFile === undefined) {
+    return undefined;
+  }
   const apiKey = (await readTextFile(apiKeyFile)).trim();
-  if (apiKey === "") throw new UsageError(`${apiKeyFile} holds no API key`);
+  if (apiKey === "") {
+    throw new UsageError(`${apiKeyFile} holds no API key`);
+  }
   return { apiKey };
 }

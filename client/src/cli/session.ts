@@ -110,7 +110,9 @@ export class Session {
       try {
         return await work(admin, endpoint);
       } catch (error) {
-        if (!(error instanceof QuoinError) || error.code !== "UNAVAILABLE") throw error;
+        if (!(error instanceof QuoinError) || error.code !== "UNAVAILABLE") {
+          throw error;
+        }
         failures.push(error);
       } finally {
         admin.close();
@@ -126,7 +128,9 @@ export class Session {
 
   /** Prints a note for people on the standard error; not printed in formats for programs. */
   note(text: string): void {
-    if (this.#readOptions().output === "table") this.terminal.stderr.write(`${text}\n`);
+    if (this.#readOptions().output === "table") {
+      this.terminal.stderr.write(`${text}\n`);
+    }
   }
 
   /** Prints a result in the requested format. */

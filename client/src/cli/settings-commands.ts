@@ -54,8 +54,12 @@ export function addSettingsCommands(settings: Command, session: Session): void {
 function collectSetting(text: string, given: ReadonlyMap<string, number | null> | undefined) {
   const split = text.indexOf("=");
   const name = text.slice(0, split);
-  if (split < 1) throw new InvalidArgumentError("Give NAME=VALUE.");
-  if (given?.has(name)) throw new InvalidArgumentError("Give each setting once.");
+  if (split < 1) {
+    throw new InvalidArgumentError("Give NAME=VALUE.");
+  }
+  if (given?.has(name)) {
+    throw new InvalidArgumentError("Give each setting once.");
+  }
   const value = text.slice(split + 1);
   return new Map([...(given ?? []), [name, value === byDefault ? null : parseCount(value)] as const]);
 }

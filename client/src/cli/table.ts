@@ -63,6 +63,8 @@ function createTable(
     chars: noLines,
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
   });
-  for (const row of rows) table.push([...row]);
+  for (const row of rows) {
+    table.push([...row]);
+  }
   return table;
 }

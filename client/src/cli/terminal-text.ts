@@ -16,8 +16,12 @@ const upperControlEnd = 0xa0;
 export function isTerminalText(bytes: Uint8Array): boolean {
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index]!;
-    if (byte < firstPrintable ? !harmlessControls.has(byte) : byte === deleteCharacter) return false;
-    if (byte === upperControlLead && (bytes[index + 1] ?? upperControlEnd) < upperControlEnd) return false;
+    if (byte < firstPrintable ? !harmlessControls.has(byte) : byte === deleteCharacter) {
+      return false;
+    }
+    if (byte === upperControlLead && (bytes[index + 1] ?? upperControlEnd) < upperControlEnd) {
+      return false;
+    }
   }
   return isUtf8(bytes);
 }

@@ -21,8 +21,14 @@ export interface TlsFiles {
  * @throws UsageError if one cannot be read, or a certificate has no key.
  */
 export async function checkTlsFiles({ ca, cert, key }: TlsFiles): Promise<TlsOptions | undefined> {
-  if (ca === undefined && cert === undefined && key === undefined) return undefined;
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("a certificate and its key belong together");
-  for (const file of [ca, cert, key].filter((given) => given !== undefined)) await readTextFile(file);
+  if (ca === undefined && cert === undefined && key === undefined) {
+    return undefined;
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError("a certificate and its key belong together");
+  }
+  for (const file of [ca, cert, key].filter((given) => given !== undefined)) {
+    await readTextFile(file);
+  }
   return { caFile: ca, certificateFile: cert, keyFile: key };
 }

@@ -36,7 +36,11 @@ async function obtainToken(
   timeoutMs: number | undefined,
 ): Promise<Partial<AccessToken> & Pick<AccessToken, "accessToken">> {
   const { createTokenSource, exchangeApiKey } = await import("../index.ts");
-  if ("apiKey" in credentials) return exchangeApiKey({ ...credentials, tls, expiresInSeconds, timeoutMs });
-  if (expiresInSeconds !== undefined) throw new UsageError("--expires-in needs an API key: this token exists already");
+  if ("apiKey" in credentials) {
+    return exchangeApiKey({ ...credentials, tls, expiresInSeconds, timeoutMs });
+  }
+  if (expiresInSeconds !== undefined) {
+    throw new UsageError("--expires-in needs an API key: this token exists already");
+  }
   return { accessToken: await createTokenSource(credentials, tls).token() };
 }

@@ -18,7 +18,9 @@ export async function withTransferProgress<Result>(
 ): Promise<Result> {
   return await withProgressLine(place, (line) =>
     transfer((done, total) => {
-      if (total > 0) line.show(`${verb} ${bar(done / total)} ${formatSize(done)} of ${formatSize(total)}`);
+      if (total > 0) {
+        line.show(`${verb} ${bar(done / total)} ${formatSize(done)} of ${formatSize(total)}`);
+      }
     }),
   );
 }

@@ -39,9 +39,13 @@ export async function readValue(
   if ([argument, text, file].filter((given) => given !== undefined).length > 1) {
     throw new UsageError("a value, --text and --file exclude each other");
   }
-  if (file !== undefined) return readFileValue(file, maxBytes);
+  if (file !== undefined) {
+    return readFileValue(file, maxBytes);
+  }
   const given = text ?? (argument === "-" ? undefined : argument);
-  if (given !== undefined) return Buffer.from(given);
+  if (given !== undefined) {
+    return Buffer.from(given);
+  }
   if (argument === undefined && terminal.stdin.isTTY === true) {
     throw new UsageError(
       "there is no value",
@@ -68,11 +72,15 @@ async function readAll(source: Readable, name: string, maxBytes: number): Promis
     for await (const chunk of source) {
       const bytes = chunk as Buffer;
       length += bytes.length;
-      if (length > maxBytes) throw new UsageError(`${name} is larger than a value may be: ${maxBytes} bytes`);
+      if (length > maxBytes) {
+        throw new UsageError(`${name} is larger than a value may be: ${maxBytes} bytes`);
+      }
       chunks.push(bytes);
     }
   } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof UsageError) {
+      throw error;
+    }
     throw new UsageError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   return Buffer.concat(chunks);

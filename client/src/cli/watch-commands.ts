@@ -128,7 +128,11 @@ function eventsOf<Event>(watch: Watch<Event>, { name }: NamePattern, nameOf: (ev
   return {
     async *[Symbol.asyncIterator]() {
       for await (const { events } of watch) {
-        for (const event of events) if (name === undefined || nameOf(event) === name) yield event;
+        for (const event of events) {
+          if (name === undefined || nameOf(event) === name) {
+            yield event;
+          }
+        }
       }
     },
     return: () => watch.return(),
@@ -137,7 +141,9 @@ function eventsOf<Event>(watch: Watch<Event>, { name }: NamePattern, nameOf: (ev
 
 /** What a watch prints, for people. */
 function watchedNames({ namespace, name, prefix }: NamePattern): string {
-  if (name === undefined) return escapeControls(prefix === "" ? `all of ${namespace}` : `${namespace}/${prefix}*`);
+  if (name === undefined) {
+    return escapeControls(prefix === "" ? `all of ${namespace}` : `${namespace}/${prefix}*`);
+  }
   const all = name.endsWith("/") ? ` (to watch all below it: '${namespace}/${name}*')` : "";
   return escapeControls(`only ${namespace}/${name}${all}`);
 }
@@ -172,9 +178,12 @@ function keyDocument(namespace: string, { type, kv, previous }: KeyEvent, showsV
 
 function keyLine({ type, kv, previous }: KeyEvent, showsValues: boolean): string {
   const cells = [String(kv.modRevision), type.padEnd(typeCharacters), escapeControls(kv.key)];
-  if (showsValues && type === "PUT") cells.push(displayValue(kv.value, shownCharacters));
-  if (previous !== undefined)
+  if (showsValues && type === "PUT") {
+    cells.push(displayValue(kv.value, shownCharacters));
+  }
+  if (previous !== undefined) {
     cells.push(`(before: ${showsValues ? displayValue(previous.value, shownCharacters) : previous.modRevision})`);
+  }
   return cells.join("  ");
 }
 

@@ -40,7 +40,9 @@ function readClaims(token: string): Claims {
   const [, payload = ""] = token.split(".");
   try {
     const claims: Claims = JSON.parse(Buffer.from(payload, "base64url").toString());
-    if (typeof claims.sub === "string" && typeof claims.exp === "number") return claims;
+    if (typeof claims.sub === "string" && typeof claims.exp === "number") {
+      return claims;
+    }
   } catch {
     // As below.
   }

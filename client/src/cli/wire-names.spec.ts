@@ -30,9 +30,13 @@ function namesOfContract(): readonly string[] {
 function namesOfHttp(): readonly string[] {
   const found: string[] = [];
   const visit = (value: unknown): void => {
-    if (typeof value !== "object" || value === null) return;
+    if (typeof value !== "object" || value === null) {
+      return;
+    }
     const properties = "properties" in value ? value.properties : undefined;
-    if (typeof properties === "object" && properties !== null) found.push(...Object.keys(properties));
+    if (typeof properties === "object" && properties !== null) {
+      found.push(...Object.keys(properties));
+    }
     Object.values(value).forEach(visit);
   };
   visit(JSON.parse(readFileSync(new URL("../../../docs/api/openapi.json", import.meta.url), "utf8")));
@@ -41,8 +45,12 @@ function namesOfHttp(): readonly string[] {
 
 /** The names of all fields of a document. */
 function namesOf(value: unknown): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap(namesOf);
-  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) {
+    return value.flatMap(namesOf);
+  }
+  if (typeof value !== "object" || value === null) {
+    return [];
+  }
   return Object.entries(value).flatMap(([name, content]) => [name, ...namesOf(content)]);
 }
 

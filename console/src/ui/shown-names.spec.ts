@@ -11,8 +11,11 @@ describe("names in the console", () => {
   before(showNamesEscaped);
 
   after(() => {
-    if (vnode === undefined) delete options.vnode;
-    else options.vnode = vnode;
+    if (vnode === undefined) {
+      delete options.vnode;
+    } else {
+      options.vnode = vnode;
+    }
   });
 
   const childrenOf = ({ props }: { readonly props: object }): unknown =>

@@ -134,7 +134,8 @@ async function readTail(store: BackupStore, chain: Chain, keyRing: KeyRing | und
 
 /** Reads an object to its end. */
 async function hashOf(reading: ObjectReading<unknown, unknown>): Promise<Uint8Array> {
-  for await (const _ of reading.batches);
+  for await (const _ of reading.batches) {
+  }
   return reading.summary().hash;
 }
 

@@ -154,7 +154,7 @@ describe("an HTTP/2 server", () => {
       onRequest: () => {
         requestsOfTurn++;
         seen++;
-        for (const endMs = performance.now() + 1; performance.now() < endMs; );
+        for (const endMs = performance.now() + 1; performance.now() < endMs; ) {}
       },
     });
     const client = await connected(RawClient.open(server.port));

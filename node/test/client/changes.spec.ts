@@ -37,7 +37,9 @@ describe("the SDK on three members", function () {
     return work.then(
       () => "success",
       (error: unknown) => {
-        if (error instanceof QuoinError) return error.reason;
+        if (error instanceof QuoinError) {
+          return error.reason;
+        }
         throw error;
       },
     );
@@ -78,7 +80,9 @@ describe("the SDK on three members", function () {
     const toldLocks: string[] = [];
     const reading = Promise.all([
       (async () => {
-        for await (const { events } of keys) toldKeys.push(...events.map(({ kv }) => kv.modRevision));
+        for await (const { events } of keys) {
+          toldKeys.push(...events.map(({ kv }) => kv.modRevision));
+        }
       })(),
       (async () => {
         for await (const { events } of locks) {
@@ -134,7 +138,9 @@ describe("the SDK on three members", function () {
     const observed: (string | undefined)[] = [];
     const observation = election.observe();
     const observing = (async () => {
-      for await (const leader of observation) observed.push(leader?.value);
+      for await (const leader of observation) {
+        observed.push(leader?.value);
+      }
     })();
     const doomed = cluster.client();
     const first = await doomed.election(namespace, "scheduler").campaign("one", { ttlSeconds: 2 });

@@ -12,7 +12,9 @@ async function reasonOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => "success",
     (error: unknown) => {
-      if (error instanceof QuoinError) return error.reason;
+      if (error instanceof QuoinError) {
+        return error.reason;
+      }
       throw error;
     },
   );

@@ -173,7 +173,9 @@ describe("the published package", function () {
           'export const read = async (): Promise<Uint8Array> => (await client.keyValue.get("n", "k")).value;\n' +
           "// @ts-expect-error There is no such option.\n" +
           'export const wrong = () => client.keyValue.put("n", "k", "v", { ttlSecond: 1 });\n';
-        for (const file of files) writeFileSync(join(project, file), consumer);
+        for (const file of files) {
+          writeFileSync(join(project, file), consumer);
+        }
         const options = "--noEmit --strict --ignoreConfig --target es2022 --lib es2022,esnext.disposable".split(" ");
         const args = [...options, "--types", "node", "--module", module, "--moduleResolution", resolution, ...files];
         expect(
@@ -235,7 +237,9 @@ describe("the published package", function () {
         runtimes = await installRuntimes();
       } catch (error) {
         // Only on a machine without a registry; the verification of each commit needs one.
-        if (process.env.CI !== undefined || !isUnreachable(error)) throw error;
+        if (process.env.CI !== undefined || !isUnreachable(error)) {
+          throw error;
+        }
         process.stderr.write("skipped: npm reaches no registry, and its cache does not have the packages\n");
         this.skip();
       }
@@ -257,8 +261,12 @@ describe("the published package", function () {
     });
 
     after(async () => {
-      for (const child of running) child.kill("SIGKILL");
-      for (const socket of sockets) socket.destroy();
+      for (const child of running) {
+        child.kill("SIGKILL");
+      }
+      for (const socket of sockets) {
+        socket.destroy();
+      }
       silent?.close();
       await hole?.close();
     });

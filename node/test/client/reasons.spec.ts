@@ -49,7 +49,9 @@ async function failure(work: Promise<unknown>): Promise<QuoinError> {
     () => expect.fail("it was not refused"),
     (thrown: unknown) => thrown,
   );
-  if (error instanceof QuoinError) return error;
+  if (error instanceof QuoinError) {
+    return error;
+  }
   throw error;
 }
 
@@ -356,7 +358,9 @@ describe("the reasons of the SDK", function () {
     });
 
     after(async () => {
-      for (const client of place.clients) client.close();
+      for (const client of place.clients) {
+        client.close();
+      }
       await cluster.dispose();
     });
 

@@ -55,7 +55,9 @@ export async function useQuoin({ createClient, isQuoinError, QuoinError }) {
   const encrypted = createClient({ endpoints: [UNANSWERED], credentials, tls: {} });
   const handshake = encrypted.watch.keys("default").catch((error) => error.code);
   await new Promise((resolve) => setTimeout(resolve, 100));
-  for (const each of [client, unreached, encrypted]) each.close();
+  for (const each of [client, unreached, encrypted]) {
+    each.close();
+  }
   seen.ended = await Promise.all([queuing, waiting, call, handshake]);
   console.log(JSON.stringify(seen));
 }

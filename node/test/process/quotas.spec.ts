@@ -13,7 +13,9 @@ async function refusalOf(work: Promise<unknown>): Promise<QuoinError> {
   return work.then(
     () => expect.fail("it was not refused"),
     (error: unknown) => {
-      if (error instanceof QuoinError) return error;
+      if (error instanceof QuoinError) {
+        return error;
+      }
       throw error;
     },
   );

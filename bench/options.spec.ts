@@ -105,8 +105,14 @@ describe("options of a benchmark", () => {
     expect(parseOptions([...args.split(" "), "--warm-up-seconds", "6"])).to.deep.equal({
       kind: "interference",
       options: {
-        ...{ rounds: 1, seconds: 2, inFlight: 3, valueBytes: 4, missedMib: 192, warmUpSeconds: 6 },
-        ...{ markdown: null, json: "j" },
+        rounds: 1,
+        seconds: 2,
+        inFlight: 3,
+        valueBytes: 4,
+        missedMib: 192,
+        warmUpSeconds: 6,
+        markdown: null,
+        json: "j",
       },
     });
     expect(() => parseOptions(["interference", "--missed-mib", "191"])).to.throw(UsageError, "at least 192");
@@ -166,9 +172,14 @@ function comparison(...args: readonly string[]) {
 describe("options of a comparison", () => {
   it("have defaults: everything that the other system supports as well", () => {
     expect(comparison("--peer", "etcd")).to.deep.equal({
-      ...{ peer: "etcd", generator: "node" },
+      peer: "etcd",
+      generator: "node",
       scenarios: ["put", "get", "lock", "handover", "watch", "cas"],
-      ...{ seconds: 10, operations: 30_000, warmUpSeconds: 2, markdown: null, json: null },
+      seconds: 10,
+      operations: 30_000,
+      warmUpSeconds: 2,
+      markdown: null,
+      json: null,
     });
   });
 
@@ -185,9 +196,14 @@ describe("options of a comparison", () => {
   it("are read from the arguments", () => {
     const args = "--peer etcd --scenario get,put --seconds 3 --operations 4 --warm-up-seconds 1 --markdown m --json j";
     expect(comparison(...args.split(" "))).to.deep.equal({
-      ...{ peer: "etcd", generator: "node", scenarios: ["get", "put"] },
-      ...{ seconds: 3, operations: 4, warmUpSeconds: 1 },
-      ...{ markdown: "m", json: "j" },
+      peer: "etcd",
+      generator: "node",
+      scenarios: ["get", "put"],
+      seconds: 3,
+      operations: 4,
+      warmUpSeconds: 1,
+      markdown: "m",
+      json: "j",
     });
   });
 

@@ -132,10 +132,18 @@ function optionsOf(scenario: Scenario, command: Command): BenchOptions {
   }
   const concurrency = command.options.find(({ long }) => long === scenario.concurrency.flag)?.attributeName() ?? "";
   return {
-    ...{ scenario, members: Number(members), beside: beside ?? null, target },
-    ...{ besideFlags: besideFlags ?? [], besideCheckout: besideCheckout ?? null },
-    ...{ concurrency: command.getOptionValue(concurrency), valueBytes: valueBytes ?? 0 },
-    ...{ seconds, operations, warmUpSeconds, output: output ?? null },
+    scenario,
+    members: Number(members),
+    beside: beside ?? null,
+    target,
+    besideFlags: besideFlags ?? [],
+    besideCheckout: besideCheckout ?? null,
+    concurrency: command.getOptionValue(concurrency),
+    valueBytes: valueBytes ?? 0,
+    seconds,
+    operations,
+    warmUpSeconds,
+    output: output ?? null,
   };
 }
 

@@ -45,7 +45,9 @@ interface Block {
 const read = (page: string): string => readFileSync(join(repositoryRoot, page), "utf8");
 const blocks: readonly Block[] = new Manual(repositoryRoot).pages().flatMap((page) =>
   [...read(page).matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""]) => ({
-    ...{ page, language, code },
+    page,
+    language,
+    code,
   })),
 );
 const blocksOf = (language: string): readonly Block[] => {
@@ -140,7 +142,7 @@ describe("blocks of code in the manual", () => {
     const sent = blocksOf("sh").flatMap((block) =>
       commandsOf(block).flatMap((command) =>
         [...command.matchAll(/\bcurl (.*?(?:\$API|https:\/\/localhost:7401)(\/[^\s"'?]*)[^|]*)/g)].map(
-          ([, options = "", path = ""]) => ({ ...{ page: block.page, path }, method: methodOf(options) }),
+          ([, options = "", path = ""]) => ({ page: block.page, path, method: methodOf(options) }),
         ),
       ),
     );
@@ -155,7 +157,10 @@ describe("blocks of code in the manual", () => {
     const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, readDescriptorSet()));
     const calls = blocksOf("sh").flatMap(({ page, code }) =>
       [...code.matchAll(/^grpcurl [\s\S]*? (coordination\.v1\.\w+)\/(\w+)$/gm)].map(([call, service = "", method]) => ({
-        ...{ page, service, method, request: / -d '([^']*)'/.exec(call)?.[1] ?? "{}" },
+        page,
+        service,
+        method,
+        request: / -d '([^']*)'/.exec(call)?.[1] ?? "{}",
       })),
     );
     expect(calls).to.have.lengthOf.at.least(40);

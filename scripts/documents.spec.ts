@@ -142,7 +142,8 @@ describe("the documents", () => {
     const cited = parts.flatMap(({ path, prose }) =>
       [...prose.replaceAll(/\s+/g, " ").matchAll(/`([\w/.-]+\.ts)`: `(\w+)`(?:, `(\w+)`)?/g)].map(
         ([, file = "", ...found]) => ({
-          ...{ path, file },
+          path,
+          file,
           constants: found.filter((name) => name !== undefined),
         }),
       ),
@@ -355,7 +356,8 @@ describe("the documents", () => {
   it("show pictures with a text for those who do not see them, and drawings that are readable on light and on dark", () => {
     const shown = parts.flatMap(({ path, prose }) =>
       [...prose.matchAll(/!\[([^\]]*)\]\(([^)]+)\)/g)].map(([, text = "", file = ""]) => ({
-        ...{ path, text },
+        path,
+        text,
         file: join(dirname(path), file),
       })),
     );

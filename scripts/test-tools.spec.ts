@@ -24,7 +24,8 @@ describe("tools of the tests", () => {
   it("are built before a run that uses them, whatever becomes of the others", async () => {
     const built: string[] = [];
     const tool = (name: string, specs: string[], fails = false) => ({
-      ...{ name, specs },
+      name,
+      specs,
       make: async () => {
         built.push(name);
         if (fails) {

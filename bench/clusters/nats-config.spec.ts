@@ -5,7 +5,9 @@ describe("the configuration of a member of NATS", () => {
   const plans = [1, 2, 3].map(
     (at): NatsPlan => ({
       name: `n-${at}`,
-      ...{ client: `127.0.0.1:${at}0`, route: `127.0.0.1:${at}1`, monitoring: `127.0.0.1:${at}2` },
+      client: `127.0.0.1:${at}0`,
+      route: `127.0.0.1:${at}1`,
+      monitoring: `127.0.0.1:${at}2`,
     }),
   );
 

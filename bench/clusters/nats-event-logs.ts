@@ -34,8 +34,11 @@ export class NatsEventLogs implements EventLogs {
    */
   async create(name: string): Promise<string> {
     await this.#manager.streams.add({
-      ...{ name, subjects: [name], storage: StorageType.File },
-      ...{ num_replicas: this.#replicas, allow_atomic: true },
+      name,
+      subjects: [name],
+      storage: StorageType.File,
+      num_replicas: this.#replicas,
+      allow_atomic: true,
     });
     const deadlineMs = performance.now() + REPLICAS_TIMEOUT_MS;
     for (;;) {

@@ -4,7 +4,8 @@ import { leadershipOf, raftGroupsOf, serverOf, streamsOf } from "./nats-monitori
 describe("the figures of a NATS server", () => {
   const meta = { name: "bench", leader: "n-0", cluster_size: 3, quorum_needed: 2 };
   const varz = (config: object, others: object) => ({
-    ...{ server_id: "NAAA", version: "2.15.2" },
+    server_id: "NAAA",
+    version: "2.15.2",
     jetstream: { config: { max_memory: 1, sync_interval: 120_000_000_000, ...config }, stats: {}, ...others },
   });
 
@@ -15,10 +16,16 @@ describe("the figures of a NATS server", () => {
       { name: "n-3", current: true, offline: true, active: 0, peer: "c" },
     ];
     expect(serverOf(varz({ sync_always: true }, { meta: { ...meta, replicas } }))).to.deep.equal({
-      ...{ version: "2.15.2", isSynced: true, clusterSize: 3, followers: 1 },
+      version: "2.15.2",
+      isSynced: true,
+      clusterSize: 3,
+      followers: 1,
     });
     expect(serverOf(varz({}, { meta }))).to.deep.equal({
-      ...{ version: "2.15.2", isSynced: false, clusterSize: 3, followers: 0 },
+      version: "2.15.2",
+      isSynced: false,
+      clusterSize: 3,
+      followers: 0,
     });
   });
 
@@ -65,7 +72,8 @@ describe("the leadership of a NATS cluster", () => {
     const streams = [group("s", true, 5), group("s", false, 5), group("s", false, 4)] as const;
     expect(leadershipOf(meta.map((each) => [each]))).to.deep.equal({ at: 1, term: 3 });
     expect(leadershipOf(meta.map((each, at) => [each, streams[at] as (typeof streams)[0]]))).to.deep.equal({
-      ...{ at: 1, term: 8 },
+      at: 1,
+      term: 8,
     });
   });
 

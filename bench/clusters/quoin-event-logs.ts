@@ -86,7 +86,9 @@ export class QuoinEventLogs implements EventLogs {
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const sent = request(`${this.#url}${path}`, {
-        ...{ method, agent: this.#agent, signal: this.#closing.signal },
+        method,
+        agent: this.#agent,
+        signal: this.#closing.signal,
         headers: { ...headers, authorization: `Bearer ${this.#token}` },
       });
       sent.on("response", resolve).on("error", reject).end(body);

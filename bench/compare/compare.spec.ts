@@ -39,7 +39,10 @@ describe("a fair comparison", () => {
   const stream = { name: "log", replicas: 3, isInFiles: true, isAsynchronous: false };
   const reported = (change: (at: number) => Partial<MemberReport>) => {
     const reports = members.map(({ endpoint }, at) => ({
-      ...{ endpoint, isSynced: true, clusterSize: 3, streams: [stream] },
+      endpoint,
+      isSynced: true,
+      clusterSize: 3,
+      streams: [stream],
       ...change(at),
     }));
     return [Object.assign(cluster("nats"), { reports })];
@@ -90,12 +93,19 @@ describe("a fair comparison", () => {
 
 describe("the report of a comparison", () => {
   const point = (system: string, perSecond: number, cpu: number | null): Point => ({
-    ...{ system, concurrency: 64, runs: 2, operations: 1_000, perSecond },
+    system,
+    concurrency: 64,
+    runs: 2,
+    operations: 1_000,
+    perSecond,
     timings: [{ name: "put", p50Ms: 2, p99Ms: 4, maxMs: 5 }],
     attemptsPerOperation: null,
     memberCpuSecondsPer1000: cpu,
-    ...{ generatorCpuSecondsPer1000: 0.1, generatorCpuPercent: 10, memoryMiBMax: 200 },
-    ...{ memberLoopDelayMs: null, elections: 0 },
+    generatorCpuSecondsPer1000: 0.1,
+    generatorCpuPercent: 10,
+    memoryMiBMax: 200,
+    memberLoopDelayMs: null,
+    elections: 0,
   });
   const ours = point("quoin", 3_000, 0.3);
   const theirs = point("etcd", 4_000, 0.2);
@@ -104,7 +114,13 @@ describe("the report of a comparison", () => {
     startedAt: new Date(0),
     systems: ["quoin 1", "etcd 3.7.3"],
     settings: ["etcd: quiet"],
-    ...{ members: 3, generator: "node", cpus: 2, syncMs: 0.2, syncMsAfter: 0.25, disturbedRuns: 1, runs: 4 },
+    members: 3,
+    generator: "node",
+    cpus: 2,
+    syncMs: 0.2,
+    syncMsAfter: 0.25,
+    disturbedRuns: 1,
+    runs: 4,
   };
 
   it("has a row for each point, with both figures and the ratio", () => {

@@ -46,9 +46,14 @@ export function compareCommand(
   return command.action(() => {
     const { peer, generator, scenario, seconds, operations, warmUpSeconds, markdown, json } = command.opts();
     onOptions({
-      ...{ peer, generator },
+      peer,
+      generator,
       scenarios: scenariosOf(command, peer, generator, scenario),
-      ...{ seconds, operations, warmUpSeconds, markdown: markdown ?? null, json: json ?? null },
+      seconds,
+      operations,
+      warmUpSeconds,
+      markdown: markdown ?? null,
+      json: json ?? null,
     });
   });
 }

@@ -55,10 +55,13 @@ export async function runCompare(asked: CompareOptions, interrupted: AbortSignal
       startedAt,
       systems: [`${ours.name} ${ours.version}`, `${theirs.name} ${theirs.version}`],
       settings: clusters.filter(({ settings }) => settings !== "").map(({ name, settings }) => `${name}: ${settings}`),
-      ...{ members: MEMBERS, generator: options.generator },
+      members: MEMBERS,
+      generator: options.generator,
       cpus: availableParallelism(),
-      ...{ syncMs, syncMsAfter: syncMsMedian(directory) },
-      ...{ disturbedRuns: runs.filter(isDisturbed).length, runs: runs.length },
+      syncMs,
+      syncMsAfter: syncMsMedian(directory),
+      disturbedRuns: runs.filter(isDisturbed).length,
+      runs: runs.length,
     };
     console.log(terminalTable(rows));
     for (const line of setup.settings) {

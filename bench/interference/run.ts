@@ -54,8 +54,12 @@ export async function runInterference(options: InterferenceOptions, interrupted:
     cluster = await QuoinCluster.start(MEMBERS, join(directory, "quoin"), [], MEMBER_FLAGS);
     const measured = await new Interference(cluster, options, interrupted).run();
     const report: Report = {
-      ...{ startedAt, version: cluster.version, cpus: availableParallelism(), options },
-      ...{ syncMs, syncMsAfter: syncMsMedian(directory) },
+      startedAt,
+      version: cluster.version,
+      cpus: availableParallelism(),
+      options,
+      syncMs,
+      syncMsAfter: syncMsMedian(directory),
       ...measured,
     };
     console.log(terminalReport(report));

@@ -144,7 +144,10 @@ const OF_TENANT: readonly Noise[] = [
     channel.ask(
       keys.compareAndSwap,
       proto.CompareAndSwapRequest.fromPartial({
-        ...{ namespace, key: "hot", expectedValue: Buffer.from("never"), newValue: Buffer.alloc(64) },
+        namespace,
+        key: "hot",
+        expectedValue: Buffer.from("never"),
+        newValue: Buffer.alloc(64),
       }),
     ),
   ),

@@ -9,7 +9,10 @@ describe("a system that has nothing", () => {
       const connect = cluster.connect.bind(cluster);
       cluster.connect = async (member) => ({
         ...(await connect(member)),
-        ...{ keys: null, locks: null, regions: null, logs: null },
+        keys: null,
+        locks: null,
+        regions: null,
+        logs: null,
       });
       const failure = await failureOf(performed(createWorkload(16), cluster, 4, 20));
       expect(failure).to.match(/this system has no (?:keys|locks|memory regions|event logs)$/);

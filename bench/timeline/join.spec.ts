@@ -46,8 +46,12 @@ class Scene {
     this.stamp(asked, answerUs + 1, "proposal.answered", SEQ);
     this.stamp(asked, answerUs + 2, "call.answered", 0, 0, 0, REQUEST_ID);
     this.put = {
-      ...{ requestId: REQUEST_ID, pid: asked, sentNs: 0, submittedNs: 10_000 },
-      ...{ headersNs: (answerUs + 12) * 1000, trailersNs: (answerUs + 13) * 1000 },
+      requestId: REQUEST_ID,
+      pid: asked,
+      sentNs: 0,
+      submittedNs: 10_000,
+      headersNs: (answerUs + 12) * 1000,
+      trailersNs: (answerUs + 13) * 1000,
       answeredNs: (answerUs + 22) * 1000,
     };
   }

@@ -103,8 +103,13 @@ export class PutClient {
     const revision = await keys.put(`timeline/${number}`, this.#value);
     const answeredNs = nowNs();
     puts.push({
-      ...{ requestId: this.#call.requestId, pid, sentNs, answeredNs },
-      ...{ submittedNs: this.#submittedNs, headersNs: this.#headersNs, trailersNs: this.#trailersNs },
+      requestId: this.#call.requestId,
+      pid,
+      sentNs,
+      answeredNs,
+      submittedNs: this.#submittedNs,
+      headersNs: this.#headersNs,
+      trailersNs: this.#trailersNs,
     });
     return revision;
   }

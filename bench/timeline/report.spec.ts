@@ -12,8 +12,11 @@ const asked: CaseSummary = {
   ],
   steps: [
     {
-      ...{ leg: "first follower", step: "the append is decoded", kind: "code" },
-      ...{ sinceStep: { p10Us: 9.2, p50Us: 12.6, p99Us: 40 }, sinceStart: { p10Us: 500, p50Us: 700, p99Us: 1200 } },
+      leg: "first follower",
+      step: "the append is decoded",
+      kind: "code",
+      sinceStep: { p10Us: 9.2, p50Us: 12.6, p99Us: 40 },
+      sinceStart: { p10Us: 500, p50Us: 700, p99Us: 1200 },
     },
   ],
   kinds: [{ kind: "disk", meanUs: 1500, share: 0.5, p10Us: 1100, p50Us: 1400, p99Us: 4000 }],
@@ -22,7 +25,11 @@ const asked: CaseSummary = {
 const report: Report = {
   startedAt: new Date(0),
   version: "1.2.3",
-  ...{ members: 3, cpus: 2, valueBytes: 256, syncMs: 0.2, syncMsAfter: 0.3 },
+  members: 3,
+  cpus: 2,
+  valueBytes: 256,
+  syncMs: 0.2,
+  syncMsAfter: 0.3,
   cases: [asked],
   unstamped: { leader: { p10Us: 1200, p50Us: 1900, p99Us: 5000 }, follower: { p10Us: 1400, p50Us: 2300, p99Us: 8800 } },
 };

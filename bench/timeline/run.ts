@@ -53,8 +53,11 @@ export async function runTimeline(options: TimelineOptions, interrupted: AbortSi
     const report: Report = {
       startedAt,
       version: plain.version,
-      ...{ members: MEMBERS, cpus: availableParallelism(), valueBytes: VALUE_BYTES },
-      ...{ syncMs, syncMsAfter: syncMsMedian(directory) },
+      members: MEMBERS,
+      cpus: availableParallelism(),
+      valueBytes: VALUE_BYTES,
+      syncMs,
+      syncMsAfter: syncMsMedian(directory),
       cases: summarize(joinAll(measured, stampDirectory)),
       unstamped: unstampedTimes(without),
     };

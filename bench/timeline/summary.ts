@@ -110,8 +110,11 @@ function stepsOf(timelines: readonly Timeline[]): readonly StepSummary[] {
         kinds.push(point.kind);
       }
       return {
-        ...{ leg: name, step, kind: mostFrequent(kinds) },
-        ...{ sinceStep: percentilesOf(sinceStep), sinceStart: percentilesOf(sinceStart) },
+        leg: name,
+        step,
+        kind: mostFrequent(kinds),
+        sinceStep: percentilesOf(sinceStep),
+        sinceStart: percentilesOf(sinceStart),
       };
     }),
   );

@@ -4,8 +4,13 @@ import { type ApiKeyInfo, type Client, createClient } from "./index.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
 const LISTED = {
-  ...{ api_key_id: ID, name: "ci", key_prefix: "qk_1", created_at: "2030-01-01T00:00:00.000Z", expires_at: null },
-  ...{ last_used_at: "2030-01-02T00:00:00.000Z", revoked_at: null },
+  api_key_id: ID,
+  name: "ci",
+  key_prefix: "qk_1",
+  created_at: "2030-01-01T00:00:00.000Z",
+  expires_at: null,
+  last_used_at: "2030-01-02T00:00:00.000Z",
+  revoked_at: null,
 };
 const UNAVAILABLE: StatusAndBody = [503, { error: "no leader", code: "unavailable" }];
 const UNKNOWN: StatusAndBody = [504, { error: "who knows", code: "timeout" }];
@@ -32,7 +37,10 @@ describe("API keys of the SDK", () => {
     const made = { api_key_id: ID, name: "ci", key: "qk_1_secret", created_at: LISTED.created_at };
     answers = [UNAVAILABLE, [201, { ...made, expires_at: "2030-02-01T00:00:00.000Z" }]];
     expect(await client.keys.create("ci", { expiresInDays: 31 })).to.deep.equal({
-      ...{ apiKeyId: ID, name: "ci", key: "qk_1_secret", createdAtMs: Date.parse(made.created_at) },
+      apiKeyId: ID,
+      name: "ci",
+      key: "qk_1_secret",
+      createdAtMs: Date.parse(made.created_at),
       expiresAtMs: Date.parse("2030-02-01"),
     });
     answers = [[201, { ...made, expires_at: null }]];
@@ -56,8 +64,13 @@ describe("API keys of the SDK", () => {
     expect(pages).to.deep.equal([
       [
         {
-          ...{ apiKeyId: ID, name: "ci", keyPrefix: "qk_1", createdAtMs: Date.parse("2030-01-01") },
-          ...{ expiresAtMs: undefined, lastUsedAtMs: Date.parse("2030-01-02"), revokedAtMs: undefined },
+          apiKeyId: ID,
+          name: "ci",
+          keyPrefix: "qk_1",
+          createdAtMs: Date.parse("2030-01-01"),
+          expiresAtMs: undefined,
+          lastUsedAtMs: Date.parse("2030-01-02"),
+          revokedAtMs: undefined,
         },
       ],
       [],

@@ -99,7 +99,11 @@ describe("KeyValueClient", () => {
       returnPrevious: true,
     });
     expect(result).to.deep.equal({
-      ...{ modRevision: 8, created: true, previous: plainEntry, previousValueOmitted: false, revision: 8 },
+      modRevision: 8,
+      created: true,
+      previous: plainEntry,
+      previousValueOmitted: false,
+      revision: 8,
     });
     expect(request()).to.deep.equal({
       namespace: "n",

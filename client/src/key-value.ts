@@ -144,7 +144,10 @@ const checkDelete = optionsCheck<DeleteOptions>({
 const checkList = optionsCheck<ListPageOptions>({ ...readRules, ...pagesRules, pageToken: text });
 const checkListNamespaces = optionsCheck<ListNamespacesOptions>({
   ...readRules,
-  ...{ prefix: text, namesOnly: flag, pageSize: whole32, pageToken: text },
+  prefix: text,
+  namesOnly: flag,
+  pageSize: whole32,
+  pageToken: text,
 });
 const checkPages = optionsCheck<Omit<ListOptions, "requestId">>(pagesRules);
 const checkCompareAndSwap = optionsCheck<CompareAndSwapOptions>({

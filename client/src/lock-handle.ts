@@ -291,7 +291,8 @@ function watchReads(signal: AbortSignal, onRead: () => void): void {
     AbortSignal.prototype.throwIfAborted.call(signal);
   };
   Object.defineProperties(signal, {
-    ...{ aborted: read("aborted"), reason: read("reason") },
+    aborted: read("aborted"),
+    reason: read("reason"),
     throwIfAborted: { value: throwIfAborted },
   });
 }

@@ -59,7 +59,9 @@ export function memberCounters(
   statusOf: (status: NonNullable<MemberCountersMessage["status"]>) => MemberStatus,
 ): MemberCounters {
   return {
-    ...{ id, name, problem },
+    id,
+    name,
+    problem,
     status: status === undefined ? undefined : statusOf(status),
     samples: samples.map(counterSample),
   };

@@ -226,7 +226,8 @@ describe("logIn", () => {
     const request = { email: "ada@example.com", password: "correct horse", httpEndpoints: [member.url] };
     try {
       expect(await logIn({ ...request, httpEndpoints: ["http://127.0.0.1:1", member.url] })).to.deep.equal({
-        ...{ accessToken: "token", expiresInSeconds: 60 },
+        accessToken: "token",
+        expiresInSeconds: 60,
         user: { userId: "u", email: "ada@example.com", role: "member", namespaces: ["a"] },
       });
       expect(await failure(logIn(request))).to.include({ code: "INTERNAL" });
@@ -235,7 +236,8 @@ describe("logIn", () => {
       expect(inspect(refused, { depth: 10 }), "the password is never repeated").to.not.include(request.password);
       expect(member.requests.map(({ method, path }) => `${method} ${path}`)[0]).to.equal("POST /auth/login");
       expect(JSON.parse(String(member.requests[0]?.body))).to.deep.equal({
-        ...{ email: request.email, password: request.password },
+        email: request.email,
+        password: request.password,
       });
     } finally {
       await member.stop();

@@ -174,8 +174,12 @@ describe("traces of operations", function () {
         [
           SpanKind.CLIENT,
           {
-            ...{ "rpc.system": "grpc", "server.address": member.endpoint, "quoin.attempt": 1 },
-            ...{ "quoin.code": "UNAVAILABLE", "quoin.reason": "NO_LEADER", "quoin.outcome": "not-executed" },
+            "rpc.system": "grpc",
+            "server.address": member.endpoint,
+            "quoin.attempt": 1,
+            "quoin.code": "UNAVAILABLE",
+            "quoin.reason": "NO_LEADER",
+            "quoin.outcome": "not-executed",
           },
           "NO_LEADER",
         ],

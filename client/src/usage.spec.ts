@@ -3,12 +3,26 @@ import { answerJson, ScriptedHttpMember } from "../test/index.ts";
 import { createClient } from "./index.ts";
 
 const SENT = {
-  ...{ requests: 1, append_requests: 2, events_appended: 3, bytes_appended: 4, bytes_stored: 5 },
-  ...{ kv_operations: 6, lock_operations: 7, memory_operations: 8, memory_bytes: 9 },
+  requests: 1,
+  append_requests: 2,
+  events_appended: 3,
+  bytes_appended: 4,
+  bytes_stored: 5,
+  kv_operations: 6,
+  lock_operations: 7,
+  memory_operations: 8,
+  memory_bytes: 9,
 };
 const NUMBERS = {
-  ...{ requests: 1, appendRequests: 2, eventsAppended: 3, bytesAppended: 4, bytesStored: 5 },
-  ...{ kvOperations: 6, lockOperations: 7, memoryOperations: 8, memoryBytes: 9 },
+  requests: 1,
+  appendRequests: 2,
+  eventsAppended: 3,
+  bytesAppended: 4,
+  bytesStored: 5,
+  kvOperations: 6,
+  lockOperations: 7,
+  memoryOperations: 8,
+  memoryBytes: 9,
 };
 
 const [bytes, keys, locks, memory_bytes, memory_regions, event_bytes, event_logs] = [1, 2, 3, 4, 5, 6, 7].map(
@@ -43,7 +57,9 @@ describe("usage of the SDK", () => {
     const client = createClient({ endpoints: ["127.0.0.1:1"], httpEndpoints: [member.url], credentials });
     try {
       expect(await client.usage.read()).to.deep.equal({
-        ...{ startMs: Date.parse("2030-01-01"), endMs: Date.parse("2030-01-03"), asOfMs: Date.parse("2030-01-04") },
+        startMs: Date.parse("2030-01-01"),
+        endMs: Date.parse("2030-01-03"),
+        asOfMs: Date.parse("2030-01-04"),
         totals: NUMBERS,
         buckets: [
           { startMs: Date.parse("2030-01-02"), ...NUMBERS },
@@ -52,8 +68,14 @@ describe("usage of the SDK", () => {
         byKey: [{ apiKeyId: "k", requests: 1, eventsAppended: 3, bytesAppended: 4 }],
         namespaces: [
           {
-            ...{ namespace: "team-a", bytes, keys, locks, memoryBytes: memory_bytes, memoryRegions: memory_regions },
-            ...{ eventBytes: event_bytes, eventLogs: event_logs },
+            namespace: "team-a",
+            bytes,
+            keys,
+            locks,
+            memoryBytes: memory_bytes,
+            memoryRegions: memory_regions,
+            eventBytes: event_bytes,
+            eventLogs: event_logs,
           },
         ],
         requestsPerMinuteMax: 6_000,

@@ -4,11 +4,19 @@ import { type Client, createClient, type UserInfo } from "./index.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
 const SENT = {
-  ...{ user_id: ID, email: "ada@example.com", role: "member", namespaces: ["a"], status: "unverified" },
+  user_id: ID,
+  email: "ada@example.com",
+  role: "member",
+  namespaces: ["a"],
+  status: "unverified",
   created_at: "2030-01-01T00:00:00.000Z",
 };
 const USER: UserInfo = {
-  ...{ userId: ID, email: "ada@example.com", role: "member", namespaces: ["a"], status: "unverified" },
+  userId: ID,
+  email: "ada@example.com",
+  role: "member",
+  namespaces: ["a"],
+  status: "unverified",
   createdAtMs: Date.parse("2030-01-01"),
 };
 const UNKNOWN: StatusAndBody = [504, { error: "who knows", code: "timeout" }];

@@ -59,7 +59,10 @@ export class TestBrowser {
     callable: readonly string[] = [],
   ): Promise<WatchedPage> {
     const context = await this.#browser.newContext({
-      ...{ colorScheme, viewport: { width: 1_360, height: 850 }, locale: "en-US", timezoneId: "UTC" },
+      colorScheme,
+      viewport: { width: 1_360, height: 850 },
+      locale: "en-US",
+      timezoneId: "UTC",
     });
     context.setDefaultTimeout(ACTION_TIMEOUT_MS);
     const problems: string[] = [];

@@ -68,8 +68,10 @@ function dnsObjects(image: string): object[] {
   ];
   const role = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: DNS };
   const ports = ["UDP", "TCP"].map((protocol) => ({
-    ...{ name: `dns-${protocol.toLowerCase()}`, protocol },
-    ...{ port: 53, targetPort: DNS_PORT },
+    name: `dns-${protocol.toLowerCase()}`,
+    protocol,
+    port: 53,
+    targetPort: DNS_PORT,
   }));
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata },

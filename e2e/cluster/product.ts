@@ -77,7 +77,8 @@ export async function provideDevelopmentImage(site: Site): Promise<string> {
   const tag = "development";
   const image = imageOf(site, tag);
   await buildProductImage(image, describeCluster(site).images.base, {
-    ...{ stage: "development", settings: { OWNER: "10001:10001" } },
+    stage: "development",
+    settings: { OWNER: "10001:10001" },
   });
   await importIntoNodes(site, image);
   return tag;

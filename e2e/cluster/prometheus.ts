@@ -20,7 +20,10 @@ export async function buildPrometheusImage(): Promise<ImageArchive> {
     const context = join(draft, "root");
     await fillContext(context, join(draft, "package"));
     await buildImageArchive({
-      ...{ image: IMAGE, context, dockerfile: DOCKERFILE, archive: join(draft, "image.tar") },
+      image: IMAGE,
+      context,
+      dockerfile: DOCKERFILE,
+      archive: join(draft, "image.tar"),
       log: "image-prometheus",
     });
     rmSync(context, { recursive: true });

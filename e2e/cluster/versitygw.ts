@@ -19,7 +19,10 @@ export async function buildVersitygwImage(): Promise<ImageArchive> {
     mkdirSync(context);
     copyFileSync(program, join(context, "versitygw"));
     await buildImageArchive({
-      ...{ image: IMAGE, context, dockerfile: DOCKERFILE, archive: join(draft, "image.tar") },
+      image: IMAGE,
+      context,
+      dockerfile: DOCKERFILE,
+      archive: join(draft, "image.tar"),
       log: "image-versitygw",
     });
     rmSync(context, { recursive: true });

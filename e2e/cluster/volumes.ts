@@ -17,8 +17,14 @@ const HOSTNAME_LABEL = "kubernetes.io/hostname";
 
 const UNITS: Readonly<Record<string, number>> = {
   "": 1,
-  ...{ k: 1e3, M: 1e6, G: 1e9, T: 1e12 },
-  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 },
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
 };
 
 /** A step to be taken. */

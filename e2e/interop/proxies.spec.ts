@@ -98,8 +98,10 @@ describe("behind nginx", function () {
     const address = (port: number): string => `127.0.0.1:${port}`;
     const [, manual = ""] = /^```nginx\n([^`]+)```$/m.exec(readFileSync("docs/proxies.md", "utf8")) ?? [];
     const ofManual = Object.entries({
-      ...{ "127.0.0.1:7401": http, "127.0.0.1:7400": grpc },
-      ...{ "listen 8080": `listen ${address(ports.http)}`, "listen 8081": `listen ${address(ports.grpc)}` },
+      "127.0.0.1:7401": http,
+      "127.0.0.1:7400": grpc,
+      "listen 8080": `listen ${address(ports.http)}`,
+      "listen 8081": `listen ${address(ports.grpc)}`,
     }).reduce((text, [from, to]) => {
       expect(text, "the page").to.include(from);
       return text.replaceAll(from, to);
@@ -126,7 +128,8 @@ describe("behind nginx", function () {
 
   const headers = () => ({
     authorization: `Bearer ${token}`,
-    ...{ "api-version": "v1", "request-id": randomUUID() },
+    "api-version": "v1",
+    "request-id": randomUUID(),
   });
 
   /** A put over Connect with JSON. */

@@ -150,16 +150,20 @@ export class TestService {
       throw new Error("no method of the test service needs a token");
     };
     this.#intake = new CallAdmission({
-      ...{ port: "test", requestId: "optional", limits: DEFAULT_CLIENT_LIMITS, clock: systemClock, logger },
+      port: "test",
+      requestId: "optional",
+      limits: DEFAULT_CLIENT_LIMITS,
+      clock: systemClock,
+      logger,
       access: { authenticate: noTokens, authorize: noTokens, recheck: noTokens },
     });
     this.#host = new QuoinHost({
-      ...{
-        callAdmission: this.#intake,
-        observer: new CallObserver(requestLog, monotonicMs),
-        leaderEndpoint: () => null,
-      },
-      ...{ log: logger, portName: "test", monotonicMs },
+      callAdmission: this.#intake,
+      observer: new CallObserver(requestLog, monotonicMs),
+      leaderEndpoint: () => null,
+      log: logger,
+      portName: "test",
+      monotonicMs,
       connections: { slowDown: nothing, verified: nothing },
     });
     this.#host.addMethods(METHODS);

@@ -46,7 +46,8 @@ describe("The definitions for backups in an API server", function () {
     const { kubernetes, cluster } = scene;
     const collection = `/apis/quoin.dev/v1alpha1/namespaces/${cluster.namespace}/${plural}`;
     const objectOf = (wanted: object, metadata: object): object => ({
-      ...{ apiVersion: "quoin.dev/v1alpha1", kind: KINDS[plural] },
+      apiVersion: "quoin.dev/v1alpha1",
+      kind: KINDS[plural],
       metadata: { name, ...metadata },
       spec: wanted,
     });

@@ -10,11 +10,15 @@ export async function makeDirectoryStore(cluster: QuoinCluster): Promise<void> {
   await cluster.kubernetes.apply(
     cluster.namespace,
     {
-      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: CLAIM } },
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: CLAIM },
       spec: { accessModes: ["ReadWriteMany"], resources: { requests: { storage: "1Gi" } } },
     },
     {
-      ...{ apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationBackupStore", metadata: { name: STORE } },
+      apiVersion: "quoin.dev/v1alpha1",
+      kind: "CoordinationBackupStore",
+      metadata: { name: STORE },
       spec: { directory: { claimName: CLAIM } },
     },
   );

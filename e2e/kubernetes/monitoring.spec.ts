@@ -197,7 +197,9 @@ describeWithAll("Members and operators that are scraped by Prometheus", function
       }
       const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
       const spec = {
-        ...{ group: MONITORING, scope: "Namespaced", names: { kind, singular, plural } },
+        group: MONITORING,
+        scope: "Namespaced",
+        names: { kind, singular, plural },
         versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
       };
       const definition = {

@@ -78,7 +78,9 @@ describeWithAll("Members behind a NetworkPolicy", function () {
     const address = (await cluster.pod(PROBED)).status.podIP;
     await until("an open port", async () => (await knock(UNAUTHORIZED, address, PROBED_PORT)) === "open", LIMIT_MS);
     await kubernetes.apply(cluster.namespace, {
-      ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", metadata: { name: PROBED } },
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: PROBED },
       spec: { podSelector: { matchLabels: { app: PROBED } }, policyTypes: ["Ingress"] },
     });
     const untilMs = performance.now() + ENFORCED_WITHIN_MS;
@@ -108,7 +110,9 @@ describeWithAll("Members behind a NetworkPolicy", function () {
 
 function pod(name: string, image: string, program: string): object {
   return {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name, labels: { app: name } } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels: { app: name } },
     spec: {
       containers: [{ name, image, command: ["node", "--eval", program] }],
       terminationGracePeriodSeconds: 1,

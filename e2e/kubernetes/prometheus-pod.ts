@@ -151,7 +151,9 @@ function pod(image: string): object {
     ],
   };
   return {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: NAME } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: NAME },
     spec: {
       securityContext: { runAsUser: NOBODY_USER_ID, runAsNonRoot: true, fsGroup: NOBODY_USER_ID },
       containers: [container],

@@ -8,7 +8,9 @@ import { isPodReady, type QuoinCluster } from "./quoin-cluster.ts";
 export function restartIdentityOf({ metadata, status }: KubeObject): object {
   const { name, uid } = metadata;
   const processes = status.containerStatuses.map(({ containerID, restartCount, state }: KubeObject) => ({
-    ...{ containerID, restartCount, startedAt: state.running?.startedAt },
+    containerID,
+    restartCount,
+    startedAt: state.running?.startedAt,
   }));
   return { name, uid, startTime: status.startTime, processes };
 }

@@ -44,7 +44,9 @@ for (const [kind, makeStore] of STORES) {
       load = await LoadPod.start(cluster, { label: "before" });
       await load.untilMoreWrites(2_000);
       const backup = {
-        ...{ apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationBackup", metadata: { name: "midway" } },
+        apiVersion: "quoin.dev/v1alpha1",
+        kind: "CoordinationBackup",
+        metadata: { name: "midway" },
         spec: { clusterName: cluster.name },
       };
       await kubernetes.apply(cluster.namespace, backup);

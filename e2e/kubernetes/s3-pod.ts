@@ -33,7 +33,10 @@ function pod(image: string, nodeImage: string): object {
   ];
   const options = ["--port", `:${PORT}`, "--region", "us-east-1", "--quiet", "--keep-alive"];
   const container = {
-    ...{ name: S3_POD, image, imagePullPolicy: "IfNotPresent", volumeMounts },
+    name: S3_POD,
+    image,
+    imagePullPolicy: "IfNotPresent",
+    volumeMounts,
     args: [...options, "posix", "--sidecar", ATTRIBUTES, OBJECTS],
     env: [
       { name: "ROOT_ACCESS_KEY_ID", value: ACCESS_KEY },
@@ -44,7 +47,9 @@ function pod(image: string, nodeImage: string): object {
   // A bucket is a folder.
   const bucket = { name: "bucket", image: nodeImage, command: ["mkdir", "-p", `${OBJECTS}/${BUCKET}`], volumeMounts };
   return {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: S3_POD, labels: { app: S3_POD } } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: S3_POD, labels: { app: S3_POD } },
     spec: {
       securityContext: { runAsUser: USER, runAsNonRoot: true, fsGroup: USER },
       initContainers: [bucket],
@@ -60,7 +65,9 @@ function pod(image: string, nodeImage: string): object {
 
 function service(): object {
   return {
-    ...{ apiVersion: "v1", kind: "Service", metadata: { name: S3_POD } },
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: S3_POD },
     spec: { selector: { app: S3_POD }, ports: [{ port: PORT }] },
   };
 }
@@ -68,17 +75,25 @@ function service(): object {
 /** The store, and its Secrets. */
 function storeObjects(): object[] {
   const secret = (name: string, stringData: object): object => ({
-    ...{ apiVersion: "v1", kind: "Secret", metadata: { name }, stringData },
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name },
+    stringData,
   });
   const credentials = `[default]\naws_access_key_id = ${ACCESS_KEY}\naws_secret_access_key = ${SECRET_KEY}\n`;
   return [
     secret("store-credentials", { credentials }),
     secret("store-keys", { keys: `first:${randomBytes(32).toString("base64")}\n` }),
     {
-      ...{ apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationBackupStore", metadata: { name: STORE } },
+      apiVersion: "quoin.dev/v1alpha1",
+      kind: "CoordinationBackupStore",
+      metadata: { name: STORE },
       spec: {
         s3: {
-          ...{ bucket: BUCKET, prefix: "demo", endpoint: `http://${S3_POD}:${PORT}`, pathStyle: true },
+          bucket: BUCKET,
+          prefix: "demo",
+          endpoint: `http://${S3_POD}:${PORT}`,
+          pathStyle: true,
           credentialsSecretRef: { name: "store-credentials" },
         },
         encryption: { keysSecretRef: { name: "store-keys" } },

@@ -113,18 +113,24 @@ function fieldsOf(message: Uint8Array, field: number): Uint8Array[] {
 
 function pod(image: string): object {
   const container = {
-    ...{ name: NAME, image, command: ["node", "--eval", PROGRAM] },
+    name: NAME,
+    image,
+    command: ["node", "--eval", PROGRAM],
     readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
   };
   return {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: NAME, labels: { app: NAME } } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: NAME, labels: { app: NAME } },
     spec: { containers: [container], terminationGracePeriodSeconds: 1 },
   };
 }
 
 function service(): object {
   return {
-    ...{ apiVersion: "v1", kind: "Service", metadata: { name: NAME } },
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: NAME },
     spec: { selector: { app: NAME }, ports: [{ port: PORT }] },
   };
 }

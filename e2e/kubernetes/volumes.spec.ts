@@ -69,8 +69,13 @@ describeWithAll("A cluster whose volumes are to be larger", function () {
     const { cluster, kubernetes } = scene;
     const { provisioner, parameters, volumeBindingMode } = storageClass;
     await kubernetes.send("POST", STORAGE_CLASSES, {
-      ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: STIFF_CLASS } },
-      ...{ provisioner, parameters, volumeBindingMode, allowVolumeExpansion: false },
+      apiVersion: "storage.k8s.io/v1",
+      kind: "StorageClass",
+      metadata: { name: STIFF_CLASS },
+      provisioner,
+      parameters,
+      volumeBindingMode,
+      allowVolumeExpansion: false,
     });
     try {
       const stiff = cluster.beside("stiff");

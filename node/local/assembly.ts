@@ -238,7 +238,9 @@ async function found(
   }
   const { clusterId } = record;
   await founder.process.admin.bootstrap({
-    ...{ clusterId, incarnation, timeoutMs: restoring === null ? FOUNDING_TIMEOUT_MS : RESTORE_POLL_MS },
+    clusterId,
+    incarnation,
+    timeoutMs: restoring === null ? FOUNDING_TIMEOUT_MS : RESTORE_POLL_MS,
     owner: { ...owner, apiKey },
   });
   return "the cluster was founded just now";

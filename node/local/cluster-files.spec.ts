@@ -5,7 +5,9 @@ import { expect } from "chai";
 import { ClusterFileError, type Endpoints, readEndpoints, writeEndpoints } from "./cluster-files.ts";
 
 const ADDRESSES = {
-  ...{ grpc: ["127.0.0.1:7400"], http: ["http://127.0.0.1:7401"], admin: ["127.0.0.1:7403"] },
+  grpc: ["127.0.0.1:7400"],
+  http: ["http://127.0.0.1:7401"],
+  admin: ["127.0.0.1:7403"],
   owner: { email: "owner@quoin.local", password: "password" },
 };
 const ENDPOINTS: Endpoints = { ...ADDRESSES, apiKey: "qk_1" };

@@ -143,7 +143,8 @@ export class LocalCluster {
 function startedMember({ process, status }: Observed): StartedMember {
   const { name, pid, layout } = process;
   return {
-    ...{ name, pid },
+    name,
+    pid,
     grpc: addressOf(layout.ports.grpc),
     http: `http://${addressOf(layout.ports.http)}`,
     health: `http://${addressOf(layout.ports.health)}`,

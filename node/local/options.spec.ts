@@ -45,7 +45,8 @@ describe("options of npm start", () => {
   it("name the backup that founds a cluster, for all members; only the founder reads it", () => {
     const cluster = "11111111-2222-4333-8444-555555555555";
     expect(parseOptions(["--restore", "/store"])).to.deep.include({
-      ...{ restores: true, memberFlags: ["--restore-from", "/store"] },
+      restores: true,
+      memberFlags: ["--restore-from", "/store"],
     });
     const chosen = ["--to-revision", "7", "--restore-key-file", "/key", "--restore-cluster-id", cluster];
     expect(parseOptions(["--restore", "s3://bucket/prefix", ...chosen])).to.deep.include({

@@ -99,7 +99,9 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
   }
   return member === undefined
     ? {
-        ...{ members, dataDirectory, ...(basePort === undefined ? {} : { basePort }) },
+        members,
+        dataDirectory,
+        ...(basePort === undefined ? {} : { basePort }),
         ...(memberFlags.length > 0 ? { memberFlags } : {}),
         ...(restoring.length > 0 ? { restores: true } : {}),
       }

@@ -104,8 +104,13 @@ function keyOf(number: number): Uint8Array {
 
 function putOf(number: number): ClientOperation {
   return {
-    ...{ kind: "put-key", namespace: NAMESPACE, key: keyOf(number), value: VALUE, ttlSeconds: 0 },
-    ...{ expectedModRevision: undefined, returnPrevious: false },
+    kind: "put-key",
+    namespace: NAMESPACE,
+    key: keyOf(number),
+    value: VALUE,
+    ttlSeconds: 0,
+    expectedModRevision: undefined,
+    returnPrevious: false,
   };
 }
 
@@ -114,16 +119,26 @@ function compareAndSwap(writer: CommandWriter): Commands {
   const key = Buffer.from("counter");
   let present = "";
   writer.result<"put-key">({
-    ...{ kind: "put-key", namespace: NAMESPACE, key, value: Buffer.from(present), ttlSeconds: 0 },
-    ...{ expectedModRevision: undefined, returnPrevious: false },
+    kind: "put-key",
+    namespace: NAMESPACE,
+    key,
+    value: Buffer.from(present),
+    ttlSeconds: 0,
+    expectedModRevision: undefined,
+    returnPrevious: false,
   });
   return (number) => {
     const expectedValue = Buffer.from(present);
     present = String(number);
     return [
       {
-        ...{ kind: "compare-and-swap", namespace: NAMESPACE, key, expectedValue, newValue: Buffer.from(present) },
-        ...{ expectedModRevision: undefined, ttlSeconds: 0 },
+        kind: "compare-and-swap",
+        namespace: NAMESPACE,
+        key,
+        expectedValue,
+        newValue: Buffer.from(present),
+        expectedModRevision: undefined,
+        ttlSeconds: 0,
       },
     ];
   };
@@ -133,16 +148,26 @@ function compareAndSwap(writer: CommandWriter): Commands {
 function lockCycle(writer: CommandWriter): Commands {
   for (let at = 0; at < LOCKS; at++) {
     writer.result<"create-lock">({
-      ...{ kind: "create-lock", namespace: NAMESPACE, rw: false, name: `lock-${at}` },
-      ...{ ttlSeconds: LOCK_TTL_SECONDS, lockDelaySeconds: 0 },
+      kind: "create-lock",
+      namespace: NAMESPACE,
+      rw: false,
+      name: `lock-${at}`,
+      ttlSeconds: LOCK_TTL_SECONDS,
+      lockDelaySeconds: 0,
     });
   }
   return (number) => {
     const name = `lock-${number % LOCKS}`;
     return [
       {
-        ...{ kind: "acquire-lock", namespace: NAMESPACE, name, mode: "exclusive", ttlSeconds: LOCK_TTL_SECONDS },
-        ...{ owner: "", waitMs: 0, fencingToken: 0 },
+        kind: "acquire-lock",
+        namespace: NAMESPACE,
+        name,
+        mode: "exclusive",
+        ttlSeconds: LOCK_TTL_SECONDS,
+        owner: "",
+        waitMs: 0,
+        fencingToken: 0,
       },
       { kind: "release-lock", namespace: NAMESPACE, rw: false, name, mode: null, owner: "", fencingToken: 0 },
     ];
@@ -160,7 +185,11 @@ function append(writer: CommandWriter): Commands {
   const payloads = Payloads.of([EVENT]);
   return (number) => [
     {
-      ...{ kind: "append-events", logId, payloads, isBatch: false, idempotencyKey: `event-${number}` },
+      kind: "append-events",
+      logId,
+      payloads,
+      isBatch: false,
+      idempotencyKey: `event-${number}`,
       expectedSequence: undefined,
     },
   ];
@@ -169,12 +198,19 @@ function append(writer: CommandWriter): Commands {
 /** Overwrites one aligned page of a region. */
 function memoryWrite(writer: CommandWriter): Commands {
   const { regionId } = writer.result<"allocate-memory">({
-    ...{ kind: "allocate-memory", namespace: NAMESPACE, sizeBytes: REGION_BYTES, label: "" },
+    kind: "allocate-memory",
+    namespace: NAMESPACE,
+    sizeBytes: REGION_BYTES,
+    label: "",
   });
   return (number) => [
     {
-      ...{ kind: "write-memory", namespace: NAMESPACE, regionId, expectedVersion: undefined },
-      ...{ offset: (number * PAGE.length) % REGION_BYTES, data: PAGE },
+      kind: "write-memory",
+      namespace: NAMESPACE,
+      regionId,
+      expectedVersion: undefined,
+      offset: (number * PAGE.length) % REGION_BYTES,
+      data: PAGE,
     },
   ];
 }

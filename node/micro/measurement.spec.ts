@@ -8,7 +8,9 @@ const KIBIBYTE = 1024;
 function counted(perform: () => unknown) {
   const counts = { prepared: 0, performed: 0 };
   const microCase: MicroCase = {
-    ...{ name: "counted", roundMultiple: 7, shortRoundOperations: 3 },
+    name: "counted",
+    roundMultiple: 7,
+    shortRoundOperations: 3,
     prepare: (operations) => {
       counts.prepared += operations;
       return () => {

@@ -31,16 +31,14 @@ export function messageCases(): readonly MicroCase[] {
 function ofMessage(command: ClientCommand, entries: number): readonly MicroCase[] {
   const rows = Array.from({ length: entries }, (_, at) => entryOf(command, at + 1));
   const message: Message = {
-    ...{
-      type: "append",
-      from: LEADER,
-      to: FOLLOWER,
-      term: TERM,
-      prevIndex: 0,
-      prevTerm: 0,
-      commit: 0,
-      wantsReply: true,
-    },
+    type: "append",
+    from: LEADER,
+    to: FOLLOWER,
+    term: TERM,
+    prevIndex: 0,
+    prevTerm: 0,
+    commit: 0,
+    wantsReply: true,
     rows,
   };
   const body = encodeMessage(message);
@@ -50,7 +48,8 @@ function ofMessage(command: ClientCommand, entries: number): readonly MicroCase[
   return [
     { name: named("encode"), ...rounds, prepare: (count) => repeated(count, () => encodeMessage(message)) },
     {
-      ...{ name: named("decode"), ...rounds },
+      name: named("decode"),
+      ...rounds,
       prepare: (count) => repeated(count, () => decodeMessage(messageType(message), body, LEADER, FOLLOWER)),
     },
   ];
@@ -68,7 +67,8 @@ function putCommand(): ClientCommand {
   const [key, value] = [Buffer.from("key-1234"), Buffer.alloc(256, 0x76)];
   const fields = { namespace: "default", key, value, ttlSeconds: 0, expectedModRevision: undefined };
   return {
-    ...{ principal: OWNER, request: requestOf(1) },
+    principal: OWNER,
+    request: requestOf(1),
     operation: { kind: "put-key", ...fields, returnPrevious: false },
   };
 }

@@ -45,8 +45,13 @@ function startGrpc(): Promise<number> {
   const same = (bytes: Buffer): Buffer => bytes;
   const service: ServiceDefinition = {
     unary: {
-      ...{ path: PATH, requestStream: false, responseStream: false },
-      ...{ requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same },
+      path: PATH,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: same,
+      requestDeserialize: same,
+      responseSerialize: same,
+      responseDeserialize: same,
     },
   };
   const server = new Server({ "grpc.enable_channelz": 0 });

@@ -66,17 +66,29 @@ function application() {
   const log = { error: ignore, warn: ignore, info: ignore, debug: ignore, isLevelEnabled: () => false };
   // It does not listen: it only describes its methods.
   const publicServer = new PublicServer({
-    ...{ member, access, limits, ...timing, logger: log, namespaceStreams },
+    member,
+    access,
+    limits,
+    ...timing,
+    logger: log,
+    namespaceStreams,
     inspection: new MemberInspection(member, { samplesOf: () => [] }),
     backups: new MemberBackups({ host: { ...member, replica: null }, configuration: null, ...timing, log }),
     observer: new CallObserver(new RequestLog(log, 0, monotonicMs), monotonicMs),
     connectionLimiter: new ConnectionLimiter({
-      ...{ port: "grpc", limits: DEFAULT_CLIENT_LIMITS.connections, descriptorBudget: null, log, monotonicMs },
+      port: "grpc",
+      limits: DEFAULT_CLIENT_LIMITS.connections,
+      descriptorBudget: null,
+      log,
+      monotonicMs,
     }),
     clientLimits: DEFAULT_CLIENT_LIMITS,
   });
   return createHttpApplication({
-    ...{ access, clock: systemClock, limiters, calls: publicServer.httpCalls },
+    access,
+    clock: systemClock,
+    limiters,
+    calls: publicServer.httpCalls,
     health: { live: () => [], ready: () => [] },
     metrics: { contentType: "text/plain", metrics: async () => "" },
     reportBug: (error) => {
@@ -84,7 +96,11 @@ function application() {
     },
     routes: [
       ...accountRoutes({
-        ...{ member, replicated, clock: systemClock, limits, limiters },
+        member,
+        replicated,
+        clock: systemClock,
+        limits,
+        limiters,
         mail: new AccountMail({ mailer: null, clusterName: "quoin", log }),
         hashing: new QueuedHashing(systemClock, systemScheduler),
       }),

@@ -151,7 +151,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
   });
   let inspection: MemberInspection | null = null;
   const member = await openMember(configuration, version, logger, {
-    ...{ connectionLimiters, scheduler: sharedTimer.scheduler, tracer },
+    connectionLimiters,
+    scheduler: sharedTimer.scheduler,
+    tracer,
     onMemberCall: (question) => inspection?.answer(question) ?? null,
   });
   tracer?.connect(member);
@@ -181,7 +183,12 @@ async function start(configuration: Configuration, version: string, logger: Logg
   }
   const namespaceStreams = new NamespaceStreams();
   const counters = new CounterSampler({
-    ...{ member, calls, requests, process, clock: systemClock, eventLoopDelay: sampledLoopDelay },
+    member,
+    calls,
+    requests,
+    process,
+    clock: systemClock,
+    eventLoopDelay: sampledLoopDelay,
     streams: () => publicServer.watches.statistics.streams + eventHub.size,
     connections: () => connectionLimiters.all.reduce((sum, { open }) => sum + open, 0),
   });
@@ -189,16 +196,28 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const publicServer = new PublicServer({
-    ...{ member, inspection, backups, access, limits, logger, observer: calls },
+    member,
+    inspection,
+    backups,
+    access,
+    limits,
+    logger,
+    observer: calls,
     ...timing,
-    ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
-    ...{ onRead, namespaceStreams, httpClients: clients },
+    connectionLimiter: connectionLimiters.grpc,
+    clientLimits: configuration.clientLimits,
+    onRead,
+    namespaceStreams,
+    httpClients: clients,
   });
   const intakes: CallStatistics[] = [...publicServer.callAdmissions];
   const metrics = memberMetrics(
     {
       process: { version, wallMs: systemClock.wallMs, eventLoopDelay },
-      ...{ health, raft: member, storage: member, state: member },
+      health,
+      raft: member,
+      storage: member,
+      state: member,
       certificates: {
         wallMs: systemClock.wallMs,
         expiresMs: {
@@ -207,8 +226,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
         },
       },
       backups,
-      ...{ watch: publicServer.watches, grpc: calls, http: requests, http2: publicServer.http2 },
-      ...{ connections: connectionLimiters.all, intakes, traces: tracing },
+      watch: publicServer.watches,
+      grpc: calls,
+      http: requests,
+      http2: publicServer.http2,
+      connections: connectionLimiters.all,
+      intakes,
+      traces: tracing,
     },
     monotonicMs,
   );
@@ -223,7 +247,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [
     ...accountRoutes({
-      ...{ member, replicated, clock: systemClock, limits, limiters, mail, onRead },
+      member,
+      replicated,
+      clock: systemClock,
+      limits,
+      limiters,
+      mail,
+      onRead,
       hashing: new QueuedHashing(systemClock, systemScheduler),
     }),
     ...logRoutes(logs, systemScheduler),
@@ -231,7 +261,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
   ];
   const clientApplication = requests.observed(
     createHttpApplication({
-      ...{ ...edge, clients, routes, calls: publicServer.httpCalls },
+      ...edge,
+      clients,
+      routes,
+      calls: publicServer.httpCalls,
       consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY),
       crossOrigin: new CrossOrigin(configuration.corsOrigins),
     }),
@@ -246,7 +279,8 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.health !== null) {
     const application = requests.observed(createHealthApplication(edge), false);
     const server = await listenHttp(application, "--health", configuration.health, {
-      ...{ tls: null, connectionLimiter: connectionLimiters.health },
+      tls: null,
+      connectionLimiter: connectionLimiters.health,
     });
     others.push(server);
     listening.set("health", server.address);
@@ -261,8 +295,16 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({
-      ...{ member, inspection, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
-      ...{ connectionLimiter: connectionLimiters.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
+      member,
+      inspection,
+      backups,
+      tokenFile,
+      address,
+      clock: systemClock,
+      logger,
+      observer: calls,
+      connectionLimiter: connectionLimiters.admin,
+      clientLimits: DEFAULT_CLIENT_LIMITS,
     });
     intakes.push(server.callAdmission);
     const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
@@ -330,7 +372,9 @@ async function openMember(
     peering: peeringOf(configuration, logger),
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     foundingBackup: memberBackup(configuration.restore, systemClock, logger),
-    ...{ log: logger, tracer, onMemberCall },
+    log: logger,
+    tracer,
+    onMemberCall,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
     stateCacheBytes: configuration.stateCacheBytes,
@@ -419,7 +463,8 @@ function clientAddresses(
 ): ClientAddresses {
   let linesUntilMs = Number.NEGATIVE_INFINITY;
   return new ClientAddresses({
-    ...{ trusted, connections },
+    trusted,
+    connections,
     speaksProxyProtocol: proxies.speakProxyProtocol,
     onRefused: (proxy) => {
       const nowMs = systemClock.monotonicMs();

@@ -50,15 +50,23 @@ export class AppliedEventLog {
   ) {
     this.log = log;
     const { logId } = log.httpResult<"create-log">({
-      ...{ kind: "create-log", name, namespace, settings: { ...NO_SETTINGS, ...settings } },
+      kind: "create-log",
+      name,
+      namespace,
+      settings: { ...NO_SETTINGS, ...settings },
     }).log;
     this.logId = logId;
   }
 
   operation(payloads: readonly string[], changes: Partial<AppendEvents> = {}): AppendEvents {
     return {
-      ...{ kind: "append-events", logId: this.logId, payloads: Payloads.of(payloads.map((one) => Buffer.from(one))) },
-      ...{ isBatch: false, idempotencyKey: null, expectedSequence: undefined, ...changes },
+      kind: "append-events",
+      logId: this.logId,
+      payloads: Payloads.of(payloads.map((one) => Buffer.from(one))),
+      isBatch: false,
+      idempotencyKey: null,
+      expectedSequence: undefined,
+      ...changes,
     };
   }
 

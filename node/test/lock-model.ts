@@ -216,7 +216,10 @@ export class LockModel {
     const hold = {
       token: this.revision,
       owner: owner ?? (asked.owner || request.subject),
-      ...{ subject: request.subject, mode: asked.mode, ttlSeconds: seconds, request },
+      subject: request.subject,
+      mode: asked.mode,
+      ttlSeconds: seconds,
+      request,
       deadlineMs: this.tickMs + seconds * 1_000,
     };
     found.holds.push(hold);

@@ -47,7 +47,13 @@ function recount(state: StateReader): ReadonlyMap<string, NamespaceUsage> {
   const countOf = (namespace: string): Counting => {
     const before = counts.get(namespace);
     const count = before ?? {
-      ...{ bytes: 0, keys: 0, locks: 0, memory_bytes: 0, memory_regions: 0, event_bytes: 0, event_logs: 0 },
+      bytes: 0,
+      keys: 0,
+      locks: 0,
+      memory_bytes: 0,
+      memory_regions: 0,
+      event_bytes: 0,
+      event_logs: 0,
     };
     counts.set(namespace, count);
     return count;

@@ -20,8 +20,12 @@ const LINE_WIDTH = 118;
 const TEXT_WIDTH = 80;
 /** As on the page: three members, and a backup a day. */
 const PLACE = {
-  ...{ series: 'job="quoin"', pod: "instance", members: 3, seconds: 2 * 86_400 },
-  ...{ labels: {}, manualUrl: "" },
+  series: 'job="quoin"',
+  pod: "instance",
+  members: 3,
+  seconds: 2 * 86_400,
+  labels: {},
+  manualUrl: "",
 };
 
 /** @returns the page with the current rules; throws an Error if it lacks a place for them */

@@ -28,7 +28,8 @@ interface Shown {
 /** All of them, in the order of documents and of their places in them. */
 export function findDocumentExamples(): readonly DocumentExample[] {
   return globSync(["README.md", "*/README.md", "charts/*/README.md", "docs/**/*.md"], {
-    ...{ cwd: ROOT, exclude: ["node_modules"] },
+    cwd: ROOT,
+    exclude: ["node_modules"],
   })
     .sort()
     .flatMap((document) => {

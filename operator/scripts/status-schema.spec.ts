@@ -34,11 +34,23 @@ describe("status that the operator writes", () => {
   it("fits the definition with backups", () => {
     const observed = new Scene(3).observe();
     const backup = {
-      ...{ storeProblem: null, archives: true, intervalMs: 3_600_000, answered: 3, withoutStore: 0 },
-      ...{ store: "s3://backups/", encrypted: true, lastSuccessMs: NOW, lastFailure: null },
+      storeProblem: null,
+      archives: true,
+      intervalMs: 3_600_000,
+      answered: 3,
+      withoutStore: 0,
+      store: "s3://backups/",
+      encrypted: true,
+      lastSuccessMs: NOW,
+      lastFailure: null,
       archive: {
-        ...{ archiverId: "11", revision: 7, wallMs: NOW, lagMs: 90_000, isBroken: false },
-        ...{ failures: 1, lastError: "access denied ".repeat(200) },
+        archiverId: "11",
+        revision: 7,
+        wallMs: NOW,
+        lagMs: 90_000,
+        isBroken: false,
+        failures: 1,
+        lastError: "access denied ".repeat(200),
       },
     };
     const status = statusOf(observed, plan(observed), { ...SURROUNDINGS, tls: null, backup });

@@ -29,9 +29,16 @@ describe("configuration of the operator", () => {
       ...["--health", "[::1]:0", "--log-level", "debug", "--manual-url", "https://docs.example/quoin/"],
     ];
     expect(parseConfiguration([...NEEDED, ...told], "1.4.0")).to.deep.equal({
-      ...{ instance: "quoin-operator-1", namespace: "quoin-system", watchNamespaces: ["a", "b"] },
-      ...{ clusterDomain: "example", leaseName: "l", memberVersion: "1.3.0", memberRepository: "r.example/quoin" },
-      ...{ health: { host: "::1", port: 0 }, logLevel: "debug", manualUrl: "https://docs.example/quoin" },
+      instance: "quoin-operator-1",
+      namespace: "quoin-system",
+      watchNamespaces: ["a", "b"],
+      clusterDomain: "example",
+      leaseName: "l",
+      memberVersion: "1.3.0",
+      memberRepository: "r.example/quoin",
+      health: { host: "::1", port: 0 },
+      logLevel: "debug",
+      manualUrl: "https://docs.example/quoin",
     });
   });
 

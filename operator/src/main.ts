@@ -17,7 +17,12 @@ logger.info({ version, node: process.version, configuration }, "starting");
 const connection = await defaultConnection();
 const { instance, leaseName, watchNamespaces, namespace, clusterDomain, manualUrl, health } = configuration;
 const operator = new Operator({
-  ...{ connection, instance, leaseName, watchNamespaces, planCertificates, logger },
+  connection,
+  instance,
+  leaseName,
+  watchNamespaces,
+  planCertificates,
+  logger,
   settings: { operatorNamespace: namespace, clusterDomain, manualUrl },
   defaults: { version: configuration.memberVersion, repository: configuration.memberRepository },
   endpointOf: adminEndpointOf,

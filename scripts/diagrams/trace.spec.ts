@@ -36,8 +36,12 @@ describe("a picture of a trace", () => {
   it("is made from the spans of one trace, whatever the order in which they arrived", () => {
     const member = (name: string) => ({ attributes: [{ key: "quoin.member", value: { stringValue: name } }] });
     const span = (spanId: string, parentSpanId: string, from: number, to: number, traceId = "t") => ({
-      ...{ traceId, spanId, parentSpanId, name: `span ${spanId}` },
-      ...{ startTimeUnixNano: `175000000000000${from}000`, endTimeUnixNano: `175000000000000${to}000` },
+      traceId,
+      spanId,
+      parentSpanId,
+      name: `span ${spanId}`,
+      startTimeUnixNano: `175000000000000${from}000`,
+      endTimeUnixNano: `175000000000000${to}000`,
     });
     const recorded: RecordedSpans[] = [
       {

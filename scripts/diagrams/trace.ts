@@ -144,8 +144,12 @@ export function traceTextOf(title: string, traceId: string, recorded: readonly R
       const process = resource.attributes.find(({ key }) => key === "quoin.member")?.value.stringValue ?? "client";
       const found = scopeSpans.flatMap((scope) => scope.spans).filter((span) => span.traceId === traceId);
       return found.map((span) => ({
-        ...{ process, name: span.name, id: span.spanId, parentId: span.parentSpanId ?? "" },
-        ...{ from: BigInt(span.startTimeUnixNano), to: BigInt(span.endTimeUnixNano) },
+        process,
+        name: span.name,
+        id: span.spanId,
+        parentId: span.parentSpanId ?? "",
+        from: BigInt(span.startTimeUnixNano),
+        to: BigInt(span.endTimeUnixNano),
       }));
     }),
   );

@@ -25,8 +25,12 @@ export async function buildExecutable(destination: string): Promise<string> {
     });
     const configuration = path.join(folder, "sea.json");
     const settings = {
-      ...{ main: path.join(folder, `${name}.mjs`), mainFormat: "module", output, executable: process.execPath },
-      ...{ disableExperimentalSEAWarning: true, useCodeCache: true },
+      main: path.join(folder, `${name}.mjs`),
+      mainFormat: "module",
+      output,
+      executable: process.execPath,
+      disableExperimentalSEAWarning: true,
+      useCodeCache: true,
     };
     writeFileSync(configuration, JSON.stringify(settings));
     execFileSync(process.execPath, ["--build-sea", configuration], { stdio: ["ignore", "ignore", "inherit"] });

@@ -47,8 +47,11 @@ export async function verifyChain(
     for await (const part of readChain(store, chain, options)) {
       const report = (rows: number, entries: number): void => {
         onProgress?.({
-          ...{ name: part.name, objects: verified.objects, objectsTotal: names.length },
-          ...{ rows: verified.rows + rows, entries: verified.entries + entries },
+          name: part.name,
+          objects: verified.objects,
+          objectsTotal: names.length,
+          rows: verified.rows + rows,
+          entries: verified.entries + entries,
         });
       };
       await verifyPart(part, verified, report);

@@ -25,7 +25,11 @@ const key = {
   expires_at: null,
 };
 const user = {
-  ...{ user_id: ID, email: "ada@example.com", role: "member", namespaces: ["a", "b"], status: "active" },
+  user_id: ID,
+  email: "ada@example.com",
+  role: "member",
+  namespaces: ["a", "b"],
+  status: "active",
   created_at: "2030-01-01T00:00:00.000Z",
 };
 const counted = { requests: 7, events_appended: 3, bytes_stored: null, memory_bytes: 9 };
@@ -116,8 +120,14 @@ describe("quoinctl and accounts", () => {
     const environment = { QUOIN_ENDPOINTS: "h:1", QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: token };
     const { out } = await quoinctl(["whoami", "-o", "json"], { environment });
     expect(JSON.parse(out)).to.deep.equal({
-      ...{ user_id: ID, email: "ada@example.com", role: "member", access: ["read"], namespaces: ["a"] },
-      ...{ api_key_id: "k-1", expires_at: "2030-01-01T00:00:00.000Z", endpoints: ["h:1"] },
+      user_id: ID,
+      email: "ada@example.com",
+      role: "member",
+      access: ["read"],
+      namespaces: ["a"],
+      api_key_id: "k-1",
+      expires_at: "2030-01-01T00:00:00.000Z",
+      endpoints: ["h:1"],
     });
     expect(lines()).to.deep.equal([`GET /users/${ID}`]);
     const { code, err } = await quoinctl(["whoami"]);
@@ -172,13 +182,11 @@ describe("quoinctl and accounts", () => {
       `API KEY ID                            NAME         KEY   EXPIRES AT\n${ID}  ci\\u{1b}[2J  qk_1  -\n`,
     );
     expect(JSON.parse((await quoinctl(["key", "create", "ci", "-o", "json"])).out)).to.deep.equal({
-      ...{
-        api_key_id: ID,
-        name: key.name,
-        key: "qk_1",
-        created_at: key.created_at,
-        expires_at: null,
-      },
+      api_key_id: ID,
+      name: key.name,
+      key: "qk_1",
+      created_at: key.created_at,
+      expires_at: null,
     });
     answers = [[200, user]];
     expect((await quoinctl(["user", "describe", ID])).out)

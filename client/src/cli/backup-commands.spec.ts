@@ -34,8 +34,17 @@ const follower = { state: MemberState.RUNNING, role: MemberRole.FOLLOWER, leader
 
 function snapshotHeader(index: number): SnapshotHeader {
   return {
-    ...{ clusterId, clusterName: "demo", id: newObjectId(), quoinVersion: "0.1.0", clusterVersion: 1 },
-    ...{ index, term: 1, revision: index, tickMs: 0, wallMs: startMs + index * 1_000, stateDigest: 7 },
+    clusterId,
+    clusterName: "demo",
+    id: newObjectId(),
+    quoinVersion: "0.1.0",
+    clusterVersion: 1,
+    index,
+    term: 1,
+    revision: index,
+    tickMs: 0,
+    wallMs: startMs + index * 1_000,
+    stateDigest: 7,
   };
 }
 
@@ -121,8 +130,16 @@ describe("quoinctl backup", () => {
       const { code, out, err } = await quoinctl(["create", "state", "--key-file", at("key"), "-o", "json"]);
       expect([code, err]).to.deep.equal([0, ""]);
       expect(JSON.parse(out)).to.deep.include({
-        ...{ written: at("state"), cluster_id: clusterId, member: "q-1", index: 40, revision: 40, rows: rowCount },
-        ...{ size_bytes: statSync(at("state")).size, key_id: "first", leaderless: false, commit_index: 44 },
+        written: at("state"),
+        cluster_id: clusterId,
+        member: "q-1",
+        index: 40,
+        revision: 40,
+        rows: rowCount,
+        size_bytes: statSync(at("state")).size,
+        key_id: "first",
+        leaderless: false,
+        commit_index: 44,
       });
       expect(statSync(at("state")).mode & 0o777).to.equal(0o600);
       const verified = await quoinctl(["verify", "state", "--key-file", at("key"), "-o", "json"]);
@@ -263,9 +280,19 @@ describe("quoinctl backup", () => {
       };
       const add = async (firstIndex: number, lastIndex: number) => {
         const header: SegmentHeader = {
-          ...{ clusterId, clusterName: "demo", id: newObjectId(), quoinVersion: "0.1.0", clusterVersion: 1 },
-          ...{ firstIndex, lastIndex, firstTerm: 1, lastTerm: 1, lastRevision: lastIndex },
-          ...{ lastWallMs: startMs + lastIndex * 1_000, previousId: previous.id, previousHash: previous.hash },
+          clusterId,
+          clusterName: "demo",
+          id: newObjectId(),
+          quoinVersion: "0.1.0",
+          clusterVersion: 1,
+          firstIndex,
+          lastIndex,
+          firstTerm: 1,
+          lastTerm: 1,
+          lastRevision: lastIndex,
+          lastWallMs: startMs + lastIndex * 1_000,
+          previousId: previous.id,
+          previousHash: previous.hash,
         };
         const entries = Array.from({ length: lastIndex - firstIndex + 1 }, (_, number) => {
           return { index: firstIndex + number, term: 1, bytes: Buffer.from("entry") };
@@ -371,7 +398,9 @@ describe("quoinctl backup", () => {
 
     it("status shows each member, even without an answer, and the reasons of failures", async () => {
       first.scripts.getBackupStatus = () => ({
-        ...{ store: "/b", encrypted: true, run: { ...backup, phase: BackupPhase.BACKUP_FAILED, error: "no space" } },
+        store: "/b",
+        encrypted: true,
+        run: { ...backup, phase: BackupPhase.BACKUP_FAILED, error: "no space" },
         archive: { archiverId: "3", archivedRevision: 9n, lagMs: 1_500n, lastError: "away", enabled: true },
       });
       second.scripts.getBackupStatus = () => ({ store: "" });
@@ -430,7 +459,10 @@ describe("quoinctl backup", () => {
     it("list shows the store of a member that has one", async () => {
       second.scripts.listBackups = () => refuse({ code: "FAILED_PRECONDITION", reason: "NO_BACKUP_STORE" });
       first.scripts.listBackups = () => ({
-        ...{ store: "/b", clusterId, problems: ["one is missing"], clusterIds: [clusterId] },
+        store: "/b",
+        clusterId,
+        problems: ["one is missing"],
+        clusterIds: [clusterId],
         backups: [
           { id: backup.id, index: 8n, revision: 3n, wallMs: 1_000n, sizeBytes: 2_048n, segments: 2n, endIndex: 9n },
         ],

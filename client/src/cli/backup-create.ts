@@ -135,9 +135,19 @@ async function print(
   const time = new Date(wallMs).toISOString();
   await session.print({
     document: {
-      ...{ written, id, cluster_id: clusterId, member: member.name, index, revision, wall_ms: wallMs },
-      ...{ rows: records, size_bytes: sizeBytes, sha256: Buffer.from(hash).toString("hex"), key_id: keyId ?? null },
-      ...{ leaderless: stream.leaderless, commit_index: stream.commitIndex },
+      written,
+      id,
+      cluster_id: clusterId,
+      member: member.name,
+      index,
+      revision,
+      wall_ms: wallMs,
+      rows: records,
+      size_bytes: sizeBytes,
+      sha256: Buffer.from(hash).toString("hex"),
+      key_id: keyId ?? null,
+      leaderless: stream.leaderless,
+      commit_index: stream.commitIndex,
     },
     shown: {
       columns: ["WRITTEN", "INDEX", "REVISION", "TIME", "ROWS", "SIZE", "KEY"],

@@ -84,10 +84,17 @@ async function listOfStore(store: BackupStore, clusterId: string): Promise<Listi
 async function ofStore(store: BackupStore, { snapshot, segments, end }: Chain): Promise<Listed> {
   const { id, name, index, revision, wallMs, size } = snapshot;
   return {
-    ...{ id, object: name, index, revision, wallMs, sizeBytes: size },
+    id,
+    object: name,
+    index,
+    revision,
+    wallMs,
+    sizeBytes: size,
     segments: segments.length,
     segmentBytes: segments.reduce((bytes, segment) => bytes + segment.size, 0),
-    ...{ endIndex: end.index, endRevision: end.revision, endWallMs: end.wallMs },
+    endIndex: end.index,
+    endRevision: end.revision,
+    endWallMs: end.wallMs,
     keyId: (await encryptionKeyId(await store.get(name, { start: 0, end: headBytes }))) ?? null,
   };
 }
@@ -111,8 +118,17 @@ async function print(session: Session, { store, clusterId, backups, problems }: 
 function toDocument(listed: Listed): object {
   const { id, object, index, revision, wallMs, sizeBytes, segments, segmentBytes } = listed;
   return {
-    ...{ id, object, index, revision, wall_ms: wallMs, size_bytes: sizeBytes, segments, segment_bytes: segmentBytes },
-    ...{ end_index: listed.endIndex, end_revision: listed.endRevision ?? null, end_wall_ms: listed.endWallMs ?? null },
+    id,
+    object,
+    index,
+    revision,
+    wall_ms: wallMs,
+    size_bytes: sizeBytes,
+    segments,
+    segment_bytes: segmentBytes,
+    end_index: listed.endIndex,
+    end_revision: listed.endRevision ?? null,
+    end_wall_ms: listed.endWallMs ?? null,
     ...(listed.keyId === undefined ? {} : { key_id: listed.keyId }),
   };
 }

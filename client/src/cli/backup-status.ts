@@ -169,17 +169,25 @@ function toDocument({ endpoint, answer }: Reported): object {
   }
   const { store, encrypted, run, archive, nextSnapshotMs } = answer;
   return {
-    ...{ endpoint, store: store === "" ? null : store, encrypted },
+    endpoint,
+    store: store === "" ? null : store,
+    encrypted,
     run: run === undefined ? null : runDocument(run),
     archive:
       archive === undefined
         ? null
         : {
-            ...{ archiver_id: archive.archiverId, archived_index: archive.archivedIndex },
-            ...{ archived_revision: archive.archivedRevision, archived_wall_ms: archive.archivedWallMs },
-            ...{ lag_ms: archive.lagMs, chain_index: archive.chainIndex, chain_broken: archive.chainBroken },
-            ...{ chain_breaks: archive.chainBreaks, last_success_ms: archive.lastSuccessMs },
-            ...{ failures: archive.failures, last_error: archive.lastError },
+            archiver_id: archive.archiverId,
+            archived_index: archive.archivedIndex,
+            archived_revision: archive.archivedRevision,
+            archived_wall_ms: archive.archivedWallMs,
+            lag_ms: archive.lagMs,
+            chain_index: archive.chainIndex,
+            chain_broken: archive.chainBroken,
+            chain_breaks: archive.chainBreaks,
+            last_success_ms: archive.lastSuccessMs,
+            failures: archive.failures,
+            last_error: archive.lastError,
           },
     next_snapshot_ms: nextSnapshotMs === 0 ? null : nextSnapshotMs,
   };
@@ -188,17 +196,18 @@ function toDocument({ endpoint, answer }: Reported): object {
 function runDocument(run: BackupRun): object {
   const { id, object, index, revision, wallMs, bytes, rows, startedMs, endedMs, error, leaderless } = run;
   return {
-    ...{
-      id,
-      phase: run.phase,
-      object: object === "" ? null : object,
-      index,
-      revision,
-      wall_ms: wallMs,
-      bytes,
-      rows,
-    },
-    ...{ started_ms: startedMs, ended_ms: endedMs === 0 ? null : endedMs, error, leaderless },
+    id,
+    phase: run.phase,
+    object: object === "" ? null : object,
+    index,
+    revision,
+    wall_ms: wallMs,
+    bytes,
+    rows,
+    started_ms: startedMs,
+    ended_ms: endedMs === 0 ? null : endedMs,
+    error,
+    leaderless,
   };
 }
 

@@ -151,9 +151,20 @@ async function print(session: Session, verified: Verified, rebuildCommand: strin
   const { clusterId, snapshot, end, objects, rows, entries, bytes, notes } = verified;
   await session.print({
     document: {
-      ...{ cluster_id: clusterId, id: snapshot.id, index: snapshot.index, revision: snapshot.revision },
-      ...{ end_index: end.index, end_revision: end.revision ?? null, end_wall_ms: end.wallMs ?? null },
-      ...{ objects, rows, entries, bytes, intact: true, rebuilt: false, problems: notes },
+      cluster_id: clusterId,
+      id: snapshot.id,
+      index: snapshot.index,
+      revision: snapshot.revision,
+      end_index: end.index,
+      end_revision: end.revision ?? null,
+      end_wall_ms: end.wallMs ?? null,
+      objects,
+      rows,
+      entries,
+      bytes,
+      intact: true,
+      rebuilt: false,
+      problems: notes,
     },
     shown: {
       columns: ["ID", "INDEX", "UP TO INDEX", "UP TO REVISION", "UP TO TIME", "OBJECTS", "ROWS", "ENTRIES"],

@@ -146,7 +146,8 @@ describe("completion", () => {
 
   it("reads the line of bash as bash does, and escapes what it inserts", () => {
     expect(splitLine(`quoinctl  kv 'a b'"c d"\\ e "op`)).to.deep.equal({
-      ...{ words: ["quoinctl", "kv", "a bc d e", "op"], quote: '"' },
+      words: ["quoinctl", "kv", "a bc d e", "op"],
+      quote: '"',
     });
     expect(splitLine("quoinctl kv ")).to.deep.equal({ words: ["quoinctl", "kv", ""], quote: "" });
     expect(splitLine("a ''")).to.deep.equal({ words: ["a", ""], quote: "" });

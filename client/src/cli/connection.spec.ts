@@ -208,7 +208,8 @@ describe("findConnection", () => {
       const tokenFile = path.join(directory, ".quoin/admin-token");
       for (const endpoints of [["127.0.0.1:7400"], ["127.0.0.1:7403"]]) {
         expect(await findAdmin({ endpoints })).to.deep.include({
-          ...{ endpoints: ["127.0.0.1:7403"], credentials: { tokenFile } },
+          endpoints: ["127.0.0.1:7403"],
+          credentials: { tokenFile },
         });
       }
       expect((await find({ endpoints: ["127.0.0.1:7410", "h:7400"] })).credentials, "not all are its own").to.include({
@@ -223,7 +224,9 @@ describe("findConnection", () => {
     withPlace(async ({ find, write }) => {
       await write(".config/quoin/config.yaml", context);
       const environment = {
-        ...{ QUOIN_ENDPOINTS: "env:7400", QUOIN_TOKEN: "env-token", QUOIN_HTTP_ENDPOINTS: "http://env:7401" },
+        QUOIN_ENDPOINTS: "env:7400",
+        QUOIN_TOKEN: "env-token",
+        QUOIN_HTTP_ENDPOINTS: "http://env:7401",
       };
       expect(await find({ context: "staging" }, environment)).to.deep.equal({
         endpoints: ["staging:7400"],
@@ -365,7 +368,9 @@ describe("findConnection", () => {
       await write(".quoin/endpoints.json", localEndpoints);
       const tokenFile = path.join(directory, ".quoin/admin-token");
       expect(await findAdmin()).to.deep.equal({
-        ...{ endpoints: ["127.0.0.1:7403"], credentials: { tokenFile }, tls: undefined },
+        endpoints: ["127.0.0.1:7403"],
+        credentials: { tokenFile },
+        tls: undefined,
       });
       const named = { QUOIN_ADMIN_ENDPOINTS: "a:7403, b:7403", QUOIN_ADMIN_TOKEN: "t" };
       expect(await findAdmin({}, named)).to.deep.include({

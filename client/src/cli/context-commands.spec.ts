@@ -60,8 +60,12 @@ describe("quoinctl context", () => {
       expect([current, contexts[1]]).to.deep.equal([
         "production",
         {
-          ...{ name: "production", endpoints: ["production:7400", "production:7410"], http_endpoints: [] },
-          ...{ tls: true, credentials: "api_key", email: "ada@example.com" },
+          name: "production",
+          endpoints: ["production:7400", "production:7410"],
+          http_endpoints: [],
+          tls: true,
+          credentials: "api_key",
+          email: "ada@example.com",
         },
       ]);
       expect(json.out).to.not.include("qk_production");
@@ -71,7 +75,9 @@ describe("quoinctl context", () => {
     withPlace(async ({ quoinctl, content, file }) => {
       await chmod(file, 0o644);
       expect(await quoinctl(["context", "use", "production"])).to.include({
-        ...{ code: 0, out: "the current context is production\n", err: "" },
+        code: 0,
+        out: "the current context is production\n",
+        err: "",
       });
       expect(await content()).to.equal(edited.replace("current: staging", "current: production"));
       expect((await stat(file)).mode & 0o777).to.equal(0o600);
@@ -128,7 +134,9 @@ describe("quoinctl context", () => {
       const quoinctl = (...parameters: string[]) =>
         runProgram(run, new FakeRuntime(), parameters, { directory, environment: { XDG_CONFIG_HOME: directory } });
       expect(await quoinctl("context", "set", "one", "--endpoints", "a:1,b:2", "--api-key-file", "key")).to.include({
-        ...{ code: 0, out: "context one is set, and is the current one\n", err: "" },
+        code: 0,
+        out: "context one is set, and is the current one\n",
+        err: "",
       });
       expect((await quoinctl("context", "set", "two", "--endpoints", "c:3", "--tls")).out).to.equal(
         "context two is set\n",

@@ -71,7 +71,9 @@ describe("quoinctl watch, with a command", function () {
       // A later command would overtake the first one.
       const program = `[ $QUOIN_EVENT_REVISION != 11 ] || sleep 0.3; ${tell}`;
       expect(await watch(["keys", "n/p/*", "--limit", "3", "--", "sh", "-c", program], { directory })).to.include({
-        ...{ code: 0, out: "", err: "watching n/p/* from revision 11 on\n" },
+        code: 0,
+        out: "",
+        err: "watching n/p/* from revision 11 on\n",
       });
       expect(told()).to.equal("PUT n/p/a 11 one\nPUT n/p/b 12 \nEXPIRE n/p/a 13 \n");
     }));

@@ -147,7 +147,8 @@ async function running<Event>(
     const text = formatter?.(document(event));
     const given = Object.entries(variables(event)).map(([name, content]) => [`QUOIN_EVENT${name}`, String(content)]);
     return runCommand(terminal, {
-      ...{ words, killAfterMs },
+      words,
+      killAfterMs,
       variables: { QUOIN_EVENT_RUNNER: runner, ...Object.fromEntries(given) },
       input: text === undefined ? value(event) : Buffer.from(text),
     });

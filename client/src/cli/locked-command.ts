@@ -18,7 +18,8 @@ export function runWithLock(
   { words, killAfterMs }: Pick<CommandRun, "words" | "killAfterMs">,
 ): Promise<number> {
   return runCommand(terminal, {
-    ...{ words, killAfterMs },
+    words,
+    killAfterMs,
     variables: {
       QUOIN_NAMESPACE: namespace,
       QUOIN_LOCK: name,

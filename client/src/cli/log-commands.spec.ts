@@ -10,9 +10,16 @@ import {
 import { run } from "./program.ts";
 
 const LOG = {
-  ...{ log_id: "00000000-0000-4000-8000-000000000001", name: "a\tlog", namespace: "n" },
-  ...{ first_sequence: 1, last_sequence: 2, event_count: 2, size_bytes: 3, created_by: "u" },
-  ...{ created_at: "2026-01-01T00:00:00.000Z", settings: { "retention.max_bytes": 10 } },
+  log_id: "00000000-0000-4000-8000-000000000001",
+  name: "a\tlog",
+  namespace: "n",
+  first_sequence: 1,
+  last_sequence: 2,
+  event_count: 2,
+  size_bytes: 3,
+  created_by: "u",
+  created_at: "2026-01-01T00:00:00.000Z",
+  settings: { "retention.max_bytes": 10 },
 };
 /** Pages with one log each: `l` is only in namespace n, `twice` also in another one. */
 function listed(query: URLSearchParams): object {
@@ -62,7 +69,8 @@ describe("quoinctl log", () => {
   it("creates logs and changes settings, which may be unset", async () => {
     const created = await asked(["create", "orders", "--namespace", "n", "--max-age", "1h", "--duplicate-window", "0"]);
     expect(JSON.parse(String(created.body))).to.deep.equal({
-      ...{ name: "orders", namespace: "n" },
+      name: "orders",
+      namespace: "n",
       settings: { "queue.duplicate_window_secs": 0, "retention.max_age_secs": 3_600 },
     });
     const changed = await asked(["settings", LOG.log_id, "--max-bytes", "none", "--max-age", "90s"]);
@@ -77,7 +85,9 @@ describe("quoinctl log", () => {
     const { path, headers, body } = await asked(["append", "l", ...conditions], "data\n");
     expect([path, String(body)]).to.deep.equal([`/logs/${LOG.log_id}/append`, "data\n"]);
     expect(headers).to.include({
-      ...{ "idempotency-key": "k", "expected-sequence": "2", "lock-guard": "ns/a%2Fb%3Dc;token=7;rw" },
+      "idempotency-key": "k",
+      "expected-sequence": "2",
+      "lock-guard": "ns/a%2Fb%3Dc;token=7;rw",
     });
     const batch = await asked(["append-batch", "l", "--delimiter", "--"], "a--b--");
     expect([batch.path, String(batch.body)]).to.deep.equal([`/logs/${LOG.log_id}/append_batch?delimiter=%0A`, "a\nb"]);
@@ -90,8 +100,11 @@ describe("quoinctl log", () => {
     const { events } = JSON.parse((await quoinctl(["read", "l", "-o", "json"])).out);
     expect(events).to.deep.equal([
       {
-        ...{ sequence: 2, timestamp: "2026-01-01T00:00:00.000Z", idempotency_key: "k" },
-        ...{ payload: "YQE=", payload_text: "a\u0001" },
+        sequence: 2,
+        timestamp: "2026-01-01T00:00:00.000Z",
+        idempotency_key: "k",
+        payload: "YQE=",
+        payload_text: "a\u0001",
       },
     ]);
   });

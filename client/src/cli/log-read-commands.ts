@@ -85,8 +85,11 @@ function formsOf(logId: string): EventForms<LogEvent> {
     line: (event) => cellsOf(event).join("  ").trimEnd(),
     name: ({ sequence }) => `sequence ${sequence}`,
     variables: ({ sequence, timestampMs, key = "" }) => ({
-      ...{ "": "APPEND", _LOG: logId, _SEQUENCE: sequence },
-      ...{ _TIMESTAMP: new Date(timestampMs).toISOString(), _IDEMPOTENCY_KEY: key },
+      "": "APPEND",
+      _LOG: logId,
+      _SEQUENCE: sequence,
+      _TIMESTAMP: new Date(timestampMs).toISOString(),
+      _IDEMPOTENCY_KEY: key,
     }),
     value: ({ payload }) => payload,
   };

@@ -172,7 +172,9 @@ describe("quoinctl login and logout", () => {
     withHome(async (quoinctl, file) => {
       await quoinctl(login);
       expect(await quoinctl(["logout"])).to.include({
-        ...{ code: 0, out: "logged out; the context default has no access any more\n", err: "" },
+        code: 0,
+        out: "logged out; the context default has no access any more\n",
+        err: "",
       });
       expect(lines().slice(2)).to.deep.equal(["POST /auth/token", "DELETE /keys/id-1"]);
       const content = await readFile(file, "utf8");
@@ -188,7 +190,9 @@ describe("quoinctl login and logout", () => {
       expect(gone.code).to.equal(3);
       expect(await readFile(file, "utf8")).to.include("qk_secret1");
       expect(JSON.parse((await quoinctl(["logout", "--local", "-o", "json"])).out)).to.deep.equal({
-        ...{ context: "default", api_key_id: "id-1", revoked: false },
+        context: "default",
+        api_key_id: "id-1",
+        revoked: false,
       });
       answers.delete("POST /auth/token");
       await quoinctl(login);

@@ -7,8 +7,16 @@ import { UsageError } from "./usage-error.ts";
 function membershipOf(...members: readonly (readonly [id: string, name: string])[]): Membership {
   const slots = members.map(
     ([id, name]): MemberSlot => ({
-      ...{ id, name, peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "", voter: true, incarnation: "" },
-      ...{ lagMs: 0, contactAgeMs: 0, promotable: false },
+      id,
+      name,
+      peerEndpoint: "",
+      grpcEndpoint: "",
+      httpEndpoint: "",
+      voter: true,
+      incarnation: "",
+      lagMs: 0,
+      contactAgeMs: 0,
+      promotable: false,
     }),
   );
   return { clusterId: "c", term: 1, configIndex: 1, commitIndex: 1, changing: false, leaderId: "1", members: slots };

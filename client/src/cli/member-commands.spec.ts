@@ -36,23 +36,47 @@ describe("quoinctl member, leader and settings", () => {
 
   const slots = [
     {
-      ...{ id: "1", name: "q-0", peerEndpoint: "h0:7402", grpcEndpoint: "h0:7400", httpEndpoint: "h0:7401" },
-      ...{ voter: true, incarnation: "aa", contactAgeMs: 0n },
+      id: "1",
+      name: "q-0",
+      peerEndpoint: "h0:7402",
+      grpcEndpoint: "h0:7400",
+      httpEndpoint: "h0:7401",
+      voter: true,
+      incarnation: "aa",
+      contactAgeMs: 0n,
     },
     {
-      ...{ id: "5", name: "q-1", peerEndpoint: "h1:7402", grpcEndpoint: "h1:7400", httpEndpoint: "h1:7401" },
-      ...{ voter: true, incarnation: "bb", lagMs: 1_234n, contactAgeMs: 80n },
+      id: "5",
+      name: "q-1",
+      peerEndpoint: "h1:7402",
+      grpcEndpoint: "h1:7400",
+      httpEndpoint: "h1:7401",
+      voter: true,
+      incarnation: "bb",
+      lagMs: 1_234n,
+      contactAgeMs: 80n,
     },
     {
-      ...{ id: "7", name: "q-2", peerEndpoint: "h2:7402", grpcEndpoint: "h2:7400", httpEndpoint: "h2:7401" },
-      ...{ incarnation: "cc", contactAgeMs: BigInt(Number.MAX_SAFE_INTEGER), promotable: true },
+      id: "7",
+      name: "q-2",
+      peerEndpoint: "h2:7402",
+      grpcEndpoint: "h2:7400",
+      httpEndpoint: "h2:7401",
+      incarnation: "cc",
+      contactAgeMs: BigInt(Number.MAX_SAFE_INTEGER),
+      promotable: true,
     },
     { id: "9", name: "q-3" },
   ];
 
   beforeEach(() => {
     member.scripts.listMembers = () => ({
-      ...{ clusterId: "c", term: 3n, configIndex: 9n, commitIndex: 20n, leaderId: "1", members: slots },
+      clusterId: "c",
+      term: 3n,
+      configIndex: 9n,
+      commitIndex: 20n,
+      leaderId: "1",
+      members: slots,
     });
   });
 
@@ -83,11 +107,24 @@ describe("quoinctl member, leader and settings", () => {
       members: slots.slice(1, 2),
     });
     const document = {
-      ...{ cluster_id: "c", term: 0, config_index: 9, commit_index: 0, changing: true, leader_id: null },
+      cluster_id: "c",
+      term: 0,
+      config_index: 9,
+      commit_index: 0,
+      changing: true,
+      leader_id: null,
       members: [
         {
-          ...{ id: "5", name: "q-1", role: "voter", peer_endpoint: "h1:7402", grpc_endpoint: "h1:7400" },
-          ...{ http_endpoint: "h1:7401", voter: true, incarnation: "bb", lag_ms: 1_234, contact_age_ms: 80 },
+          id: "5",
+          name: "q-1",
+          role: "voter",
+          peer_endpoint: "h1:7402",
+          grpc_endpoint: "h1:7400",
+          http_endpoint: "h1:7401",
+          voter: true,
+          incarnation: "bb",
+          lag_ms: 1_234,
+          contact_age_ms: 80,
           promotable: false,
         },
       ],
@@ -258,7 +295,9 @@ describe("quoinctl member, leader and settings", () => {
 
   it("names the leader, without any access to the administration", async () => {
     member.scripts.getCluster = () => ({
-      ...{ clusterId: "c", leaderId: "5", term: 4n },
+      clusterId: "c",
+      leaderId: "5",
+      term: 4n,
       members: [
         { id: "1", name: "q-0", grpcEndpoint: "a:7400", httpEndpoint: "a:7401" },
         { id: "5", name: "q-1", grpcEndpoint: "b:7400", httpEndpoint: "b:7401", leader: true },
@@ -271,7 +310,11 @@ describe("quoinctl member, leader and settings", () => {
       ["5", "q-1", "b:7400", "b:7401", "4"],
     ]);
     expect(JSON.parse((await quoinctl(["leader", "-o", "json"])).out)).to.deep.equal({
-      ...{ leader_id: "5", name: "q-1", grpc_endpoint: "b:7400", http_endpoint: "b:7401", term: 4 },
+      leader_id: "5",
+      name: "q-1",
+      grpc_endpoint: "b:7400",
+      http_endpoint: "b:7401",
+      term: 4,
     });
   });
 

@@ -39,7 +39,11 @@ function addList(member: Command, session: Session): void {
       const { clusterId, term, configIndex, commitIndex, changing, leaderId, members } = membership;
       await session.print({
         document: {
-          ...{ cluster_id: clusterId, term, config_index: configIndex, commit_index: commitIndex, changing },
+          cluster_id: clusterId,
+          term,
+          config_index: configIndex,
+          commit_index: commitIndex,
+          changing,
           leader_id: leaderId === "" ? null : leaderId,
           members: members.map((slot) => slotDocument(slot, membership)),
         },

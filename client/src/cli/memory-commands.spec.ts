@@ -111,7 +111,12 @@ describe("quoinctl memory", () => {
     expect((await quoinctl(["read", "n/r", "--offset", "2", "--length", "7"])).out).to.equal("hello!\n");
     const { out } = await quoinctl(["read", "n/r", "--length", "3", "-o", "json"]);
     expect(JSON.parse(out)).to.deep.equal({
-      ...{ namespace: "n", region_id: "r", offset: 0, length: 3, data: "AABo", data_text: "\0\0h" },
+      namespace: "n",
+      region_id: "r",
+      offset: 0,
+      length: 3,
+      data: "AABo",
+      data_text: "\0\0h",
     });
     bytes[0] = 0xff;
     const binary = await quoinctl(["read", "n/r", "--length", "1", "-o", "json"]);

@@ -21,7 +21,11 @@ export function addSettingsCommands(settings: Command, session: Session): void {
       await session.print({
         document: {
           settings: found.map(({ name, value, defaultValue, min, max }) => ({
-            ...{ name, value: value || null, default: defaultValue || null, min, max },
+            name,
+            value: value || null,
+            default: defaultValue || null,
+            min,
+            max,
           })),
           settings_revision: settingsRevision,
         },

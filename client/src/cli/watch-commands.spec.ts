@@ -58,12 +58,14 @@ describe("quoinctl watch", () => {
     const history = { create_revision: 1, version: 1, expires_in_ms: 0 };
     const documents = [
       {
-        ...{ namespace: "n", type: "PUT" },
+        namespace: "n",
+        type: "PUT",
         kv: { key: "p/a", value: "b25lCnR3bw==", value_text: "one\ntwo", ...history, mod_revision: 11 },
         previous: { key: "p/a", value: "b2xk", value_text: "old", ...history, mod_revision: 9 },
       },
       {
-        ...{ namespace: "n", type: "DELETE" },
+        namespace: "n",
+        type: "DELETE",
         kv: { key: "p/b", value: "dg==", value_text: "v", ...history, mod_revision: 13 },
       },
     ];
@@ -79,7 +81,9 @@ describe("quoinctl watch", () => {
 
   it("prints only one key or lock without an asterisk, and says so", async () => {
     expect(await quoinctl("keys", "n/p/b", "--limit", "1")).to.include({
-      ...{ code: 0, out: "13  DELETE    p/b\n", err: "watching only n/p/b from revision 11 on\n" },
+      code: 0,
+      out: "13  DELETE    p/b\n",
+      err: "watching only n/p/b from revision 11 on\n",
     });
     expect(member.calls[0]?.request).to.include({ prefix: "p/b" });
     expect((await quoinctl("locks", "n/l", "--limit", "2")).out).to.include("12  RELEASED  l");
@@ -118,8 +122,15 @@ describe("quoinctl watch", () => {
         .split("\n")
         .map((line) => JSON.parse(line))[1],
     ).to.deep.equal({
-      ...{ namespace: "n", lock_key: "l", rw: true, action: "RELEASED", reason: "EXPIRED", mode: "WRITE", owner: "me" },
-      ...{ fencing_token: 11, revision: 12 },
+      namespace: "n",
+      lock_key: "l",
+      rw: true,
+      action: "RELEASED",
+      reason: "EXPIRED",
+      mode: "WRITE",
+      owner: "me",
+      fencing_token: 11,
+      revision: 12,
     });
   });
 

@@ -164,8 +164,14 @@ function lockForms(namespace: string): EventForms<LockEvent> {
     line: lockLine,
     name: ({ lockKey, revision }) => `${namespace}/${lockKey} at revision ${revision}`,
     variables: ({ lockKey, action, owner, reason, mode = "", fencingToken, revision }) => ({
-      ...{ "": action, _NAMESPACE: namespace, _LOCK: lockKey, _REVISION: revision },
-      ...{ _OWNER: owner, _TOKEN: fencingToken, _REASON: reason, _MODE: mode },
+      "": action,
+      _NAMESPACE: namespace,
+      _LOCK: lockKey,
+      _REVISION: revision,
+      _OWNER: owner,
+      _TOKEN: fencingToken,
+      _REASON: reason,
+      _MODE: mode,
     }),
     value: () => new Uint8Array(0),
   };

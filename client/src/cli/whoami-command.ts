@@ -28,8 +28,14 @@ export function addWhoamiCommand(command: Command, session: Session): void {
     const user = await session.withClient((client) => client.users.get(sub));
     // The rights of a token are at most those of its user by now.
     const shown = {
-      ...{ userId: sub, email: user.email, role: user.role, access, namespaces },
-      ...{ apiKeyId, expiresAtMs: exp * millisecondsPerSecond, endpoints },
+      userId: sub,
+      email: user.email,
+      role: user.role,
+      access,
+      namespaces,
+      apiKeyId,
+      expiresAtMs: exp * millisecondsPerSecond,
+      endpoints,
     };
     await session.print(accountResult(shown, [shown], shownFields));
   });

@@ -58,7 +58,10 @@ const value = Buffer.from("v");
 const entry = { key: "k", value };
 const hold = { owner: "o", subject: "s", fencingToken: 7n };
 const log = {
-  ...{ log_id: "11111111-2222-4333-8444-555555555555", name: "l", namespace: "n", created_at: "2030-01-01T00:00:00Z" },
+  log_id: "11111111-2222-4333-8444-555555555555",
+  name: "l",
+  namespace: "n",
+  created_at: "2030-01-01T00:00:00Z",
   settings: { "queue.duplicate_window_secs": 1, "retention.max_age_secs": 1, "retention.max_bytes": 1 },
 };
 

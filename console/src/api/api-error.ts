@@ -50,7 +50,10 @@ export class ApiError extends Error {
 /** The error of a request that got no answer. */
 export function offlineError(): ApiError {
   return new ApiError({
-    ...{ status: 0, code: "offline", reason: "", retryAfterMs: 0 },
+    status: 0,
+    code: "offline",
+    reason: "",
+    retryAfterMs: 0,
     message: "This member does not answer.",
   });
 }

@@ -97,7 +97,9 @@ export async function compareAndSwap(write: KeyWrite): Promise<Json<Proto.Compar
 
 export async function deleteKey(namespace: string, key: string, expectedModRevision: string): Promise<void> {
   await change<Proto.DeleteKeyRequest, Proto.DeleteKeyResponse>("KeyValueService", "DeleteKey", {
-    ...{ namespace, key, expectedModRevision },
+    namespace,
+    key,
+    expectedModRevision,
   });
 }
 

@@ -10,7 +10,10 @@ describe("claims of a token", () => {
   it("are read from its payload, whatever characters it has", () => {
     const token = tokenOf({ sub: "u", role: "viewer", namespaces: ["a", "\u00fc??>>"], exp: 1_700_000_000 });
     expect(claimsOf(token)).to.deep.equal({
-      ...{ subject: "u", role: "viewer", namespaces: ["a", "\u00fc??>>"], expiresAtMs: 1_700_000_000_000 },
+      subject: "u",
+      role: "viewer",
+      namespaces: ["a", "\u00fc??>>"],
+      expiresAtMs: 1_700_000_000_000,
     });
   });
 

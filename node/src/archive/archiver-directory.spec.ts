@@ -55,7 +55,11 @@ describe("the archiver, with a store in a directory", () => {
 
   function newArchiver(memberId: number): Archiver {
     const host: ArchiveHost = {
-      ...{ name: `member-${memberId}`, clusterName: "spec", clusterId, memberId, version: "0.0.0" },
+      name: `member-${memberId}`,
+      clusterName: "spec",
+      clusterId,
+      memberId,
+      version: "0.0.0",
       get replica() {
         return cluster.node(memberId).isRunning ? cluster.replica(memberId) : null;
       },
@@ -64,20 +68,20 @@ describe("the archiver, with a store in a directory", () => {
     const log: BackupLog = { info: tell, warn: tell, error: tell };
     const location = { kind: "directory", directory: join(directory, "store") } as const;
     const place = new BackupTarget({
-      ...{ location, keyFile: join(directory, "key"), log },
+      location,
+      keyFile: join(directory, "key"),
+      log,
       openStore: (from) => openStore(from, { create: false }),
     });
     const clock = cluster.time;
     return new Archiver({
-      ...{
-        host,
-        target: place,
-        clock,
-        log,
-        limits: DEFAULT_ARCHIVE_LIMITS,
-        newId: newObjectId,
-        intervalMs: INTERVAL_MS,
-      },
+      host,
+      target: place,
+      clock,
+      log,
+      limits: DEFAULT_ARCHIVE_LIMITS,
+      newId: newObjectId,
+      intervalMs: INTERVAL_MS,
       runs: new BackupRuns({ host, target: place, clock, log, newId: newObjectId, onTaken: () => undefined }),
       nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onSnapshot: async () => undefined,
@@ -169,8 +173,17 @@ describe("the archiver, with a store in a directory", () => {
     const store = await openStore({ kind: "directory", directory: join(directory, "store") }, { create: false });
     const { keyRing } = await readKeyFile(join(directory, "key"));
     const header: SnapshotHeader = {
-      ...{ clusterId, clusterName: "spec", id: newObjectId(), quoinVersion: "0.0.0", clusterVersion: 1 },
-      ...{ index: 5, term: 1, revision: 0, tickMs: 0, wallMs: 1, stateDigest: 1 },
+      clusterId,
+      clusterName: "spec",
+      id: newObjectId(),
+      quoinVersion: "0.0.0",
+      clusterVersion: 1,
+      index: 5,
+      term: 1,
+      revision: 0,
+      tickMs: 0,
+      wallMs: 1,
+      stateDigest: 1,
       ...changes,
     };
     await putSnapshot(store, header, [], keyRing);

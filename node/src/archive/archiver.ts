@@ -106,8 +106,15 @@ export class Archiver {
     }
     const { index, revision, wallMs, chainIndex } = tail ?? this.lease.known;
     return {
-      ...{ isArchiving: true, index, revision, wallMs, chainIndex, isBroken: this.#isBroken, breaks: this.#breaks },
-      ...{ failures: this.#failures, lastSuccessMs: Math.max(this.#lastSuccessMs, this.lease.known.lastSuccessMs) },
+      isArchiving: true,
+      index,
+      revision,
+      wallMs,
+      chainIndex,
+      isBroken: this.#isBroken,
+      breaks: this.#breaks,
+      failures: this.#failures,
+      lastSuccessMs: Math.max(this.#lastSuccessMs, this.lease.known.lastSuccessMs),
     };
   }
 

@@ -107,8 +107,14 @@ export class BackupRuns {
       throw new CoordinationError("NO_LEADER", "this member has no leader, so a backup may miss acknowledged writes");
     }
     const run: Mutable<BackupRun> = {
-      ...{ id: newId(), phase: "pending", snapshot: null, progress: { rows: 0, bytes: 0 } },
-      ...{ startedMs: clock.wallMs(), endedMs: 0, error: "", isLeaderless },
+      id: newId(),
+      phase: "pending",
+      snapshot: null,
+      progress: { rows: 0, bytes: 0 },
+      startedMs: clock.wallMs(),
+      endedMs: 0,
+      error: "",
+      isLeaderless,
     };
     this.#remember(run, requestId);
     const done = this.#run(run, isLeaderless);

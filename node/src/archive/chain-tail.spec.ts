@@ -45,16 +45,16 @@ describe("the end of an archive", () => {
 
   async function segment(firstIndex: number, lastIndex: number, more: Partial<SegmentHeader> = {}): Promise<void> {
     const header: SegmentHeader = {
-      ...{
-        ...ORIGIN,
-        id: newObjectId(),
-        firstIndex,
-        lastIndex,
-        firstTerm: firstIndex === lastIndex ? 3 : 2,
-        lastTerm: 3,
-      },
-      ...{ lastRevision: lastIndex + 100, lastWallMs: lastIndex * 10 },
-      ...{ previousId: previous.id, previousHash: previous.hash },
+      ...ORIGIN,
+      id: newObjectId(),
+      firstIndex,
+      lastIndex,
+      firstTerm: firstIndex === lastIndex ? 3 : 2,
+      lastTerm: 3,
+      lastRevision: lastIndex + 100,
+      lastWallMs: lastIndex * 10,
+      previousId: previous.id,
+      previousHash: previous.hash,
       ...more,
     };
     const entries = Array.from({ length: lastIndex - firstIndex + 1 }, (_, at) => {

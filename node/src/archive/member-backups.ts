@@ -96,7 +96,13 @@ export class MemberBackups {
       configuration === null || target === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ ...shared, target, runs, nextTurn, limits, newId, intervalMs: configuration.intervalMs },
+            ...shared,
+            target,
+            runs,
+            nextTurn,
+            limits,
+            newId,
+            intervalMs: configuration.intervalMs,
             onSnapshot: () => this.#prune(),
           });
     const { archiver } = this;

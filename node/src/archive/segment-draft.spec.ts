@@ -7,8 +7,12 @@ import { SegmentDraft, segmentEntries } from "./segment-draft.ts";
 
 const ORIGIN = {
   id: "1".repeat(32),
-  ...{ clusterId: "018a0000-0000-8000-8001-000000000009", clusterName: "quoin", quoinVersion: "0.1.0" },
-  ...{ clusterVersion: 1, previousId: "0".repeat(32), previousHash: new Uint8Array(32) },
+  clusterId: "018a0000-0000-8000-8001-000000000009",
+  clusterName: "quoin",
+  quoinVersion: "0.1.0",
+  clusterVersion: 1,
+  previousId: "0".repeat(32),
+  previousHash: new Uint8Array(32),
 };
 const { segmentBytes: SEGMENT_BYTES } = DEFAULT_ARCHIVE_LIMITS;
 const LAST = { revision: 3, wallMs: 30 };

@@ -122,11 +122,15 @@ export class SegmentDraft {
     const lastRow = rows.at(-1) as Uint8Array;
     const header: SegmentHeader = {
       ...origin,
-      ...{ firstIndex, lastIndex: entryIndex(lastRow) },
-      ...{ firstTerm: entryTerm(first), lastTerm: entryTerm(lastRow) },
+      firstIndex,
+      lastIndex: entryIndex(lastRow),
+      firstTerm: entryTerm(first),
+      lastTerm: entryTerm(lastRow),
       // Entries that the consensus core itself adds have no time.
       firstWallMs: entryWallMs(first) === 0 ? undefined : entryWallMs(first),
-      ...{ lastRevision: mark?.revision, lastWallMs: mark?.wallMs, stateDigest: mark?.digest },
+      lastRevision: mark?.revision,
+      lastWallMs: mark?.wallMs,
+      stateDigest: mark?.digest,
     };
     return { header, rows, revision: mark?.revision ?? last.revision, wallMs: mark?.wallMs ?? last.wallMs };
   }

@@ -4,20 +4,22 @@ import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const LIMITS = {
   ...DEFAULT_HTTP2_LIMITS,
-  ...{
-    handshakeMs: 10,
-    headersMs: 30,
-    idleMs: 1_000,
-    unknownIdleMs: 200,
-    keepaliveMs: 100,
-    keepaliveTimeoutMs: 20,
-    writeMs: 50,
-  },
+  handshakeMs: 10,
+  headersMs: 30,
+  idleMs: 1_000,
+  unknownIdleMs: 200,
+  keepaliveMs: 100,
+  keepaliveTimeoutMs: 20,
+  writeMs: 50,
 };
 const START_MS = 5_000;
 const BUSY: ConnectionActivity = {
-  ...{ hasSettings: true, isKnown: true, headersStreamId: 0, streams: 1 },
-  ...{ isWriting: false, isReading: true },
+  hasSettings: true,
+  isKnown: true,
+  headersStreamId: 0,
+  streams: 1,
+  isWriting: false,
+  isReading: true,
 };
 
 /** The due action at each time after the start. */

@@ -136,7 +136,8 @@ describe("a flood", () => {
         ...options,
         limits: {
           ...options.limits,
-          ...{ keepaliveMs: Number.POSITIVE_INFINITY, unreadBytes: 10_000_000 },
+          keepaliveMs: Number.POSITIVE_INFINITY,
+          unreadBytes: 10_000_000,
           floods: { ...DEFAULT_HTTP2_LIMITS.floods, [kind]: { burst: 3, perSecond: 2 } },
         },
       });

@@ -110,7 +110,11 @@ export class ServerConnection {
       this.#onAnswerEnded(stream),
     );
     this.#receiver = new Receiver({
-      ...{ limits, counters, streams: this.#streams, sender: this.#sender, times: this.#times },
+      limits,
+      counters,
+      streams: this.#streams,
+      sender: this.#sender,
+      times: this.#times,
       owner: {
         serves: (streamId) => streamId <= this.#lastAcceptedId,
         fail: (reason, code) => this.#fail(reason, code),

@@ -92,7 +92,11 @@ export class PodClient {
       const patch = body === null ? {} : { "content-type": "application/merge-patch+json" };
       return await exchange(
         {
-          ...{ method, host, port, ca, agent: false },
+          method,
+          host,
+          port,
+          ca,
+          agent: false,
           path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`,
           headers: { authorization: `Bearer ${token.trim()}`, accept: "application/json", ...patch },
           signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_MS_MAX)]),

@@ -60,14 +60,21 @@ export async function restoreCluster(
     });
     const staged = await restoration.complete(
       {
-        ...{ cause: "restore", clusterId, revisionJump, owner, wallMs },
+        cause: "restore",
+        clusterId,
+        revisionJump,
+        owner,
+        wallMs,
         signingKey: keepsSigningKeys ? null : await generateSigningKey(),
         pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
       },
       member,
     );
     return {
-      ...{ clusterId, staged, rebuilt, keepsSigningKeys },
+      clusterId,
+      staged,
+      rebuilt,
+      keepsSigningKeys,
       archiveEnd: plan.archiveEnd,
       isToEnd: point.kind === "latest",
       problems: catalog.problems.map(({ message }) => message),

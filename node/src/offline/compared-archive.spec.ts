@@ -42,8 +42,17 @@ describe("the archive, compared with a member", () => {
 
     // A snapshot without later segments can be restored, too.
     const header = {
-      ...{ clusterId: CLUSTER, clusterName: "golden", quoinVersion: "0.1.0", clusterVersion: 1, id: newObjectId() },
-      ...{ index: end.index + 10, term: 9, revision: 5_000, tickMs: 1, wallMs: 1_700_000_000_000, stateDigest: 0 },
+      clusterId: CLUSTER,
+      clusterName: "golden",
+      quoinVersion: "0.1.0",
+      clusterVersion: 1,
+      id: newObjectId(),
+      index: end.index + 10,
+      term: 9,
+      revision: 5_000,
+      tickMs: 1,
+      wallMs: 1_700_000_000_000,
+      stateDigest: 0,
     };
     await putSnapshot(opened, header, [], undefined);
     await opened.close();

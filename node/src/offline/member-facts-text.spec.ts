@@ -10,9 +10,19 @@ import {
 } from "./member-facts-text.ts";
 
 const FACTS: MemberFacts = {
-  ...{ clusterId: "11111111-2222-4333-8444-555555555555", clusterName: "demo", name: "q-0", memberId: 1 },
-  ...{ lastIndex: 90, lastTerm: 4, commitIndex: 85, appliedIndex: 80, appliedTerm: 3, term: 5, revision: 70 },
-  ...{ cluster: null, writtenAtMs: Date.UTC(2026, 0, 2, 3, 4, 5) },
+  clusterId: "11111111-2222-4333-8444-555555555555",
+  clusterName: "demo",
+  name: "q-0",
+  memberId: 1,
+  lastIndex: 90,
+  lastTerm: 4,
+  commitIndex: 85,
+  appliedIndex: 80,
+  appliedTerm: 3,
+  term: 5,
+  revision: 70,
+  cluster: null,
+  writtenAtMs: Date.UTC(2026, 0, 2, 3, 4, 5),
 };
 
 function compared(place: string, changes: Partial<ComparedFacts>): ComparedMember {

@@ -39,16 +39,31 @@ describe("a member that founds its cluster from a backup", function () {
 
   function configurationOf() {
     return {
-      ...{ location: parseLocation(store), keyFile: null, allowsUnencrypted: false, clusterId: null, snapshotId: null },
-      ...{ point: { kind: "latest" } as const, revisionJump: 1_000_000, keepsSigningKeys: false },
+      location: parseLocation(store),
+      keyFile: null,
+      allowsUnencrypted: false,
+      clusterId: null,
+      snapshotId: null,
+      point: { kind: "latest" } as const,
+      revisionJump: 1_000_000,
+      keepsSigningKeys: false,
     };
   }
 
   async function open(foundingBackup = memberBackup(configurationOf(), systemClock, LOGGER)): Promise<Member> {
     const member = await Member.open({
-      ...{ ...MEMBER, directory, version: "0.1.0", acceptMissingFence: false },
-      ...{ clock: systemClock, scheduler: systemScheduler, limits: DEFAULT_REPLICA_LIMITS },
-      ...{ peering: null, record: null, measureDisk, hasReserve: false, log: LOGGER },
+      ...MEMBER,
+      directory,
+      version: "0.1.0",
+      acceptMissingFence: false,
+      clock: systemClock,
+      scheduler: systemScheduler,
+      limits: DEFAULT_REPLICA_LIMITS,
+      peering: null,
+      record: null,
+      measureDisk,
+      hasReserve: false,
+      log: LOGGER,
       foundingBackup,
       onRole: () => undefined,
       onFatal: (error) => {
@@ -65,7 +80,9 @@ describe("a member that founds its cluster from a backup", function () {
 
   async function bootstrap(member: Member, apiKey = generateApiKey(), clusterId = NEW_ID): Promise<number> {
     const request = {
-      ...{ clusterId, clusterName: MEMBER.clusterName, memberName: MEMBER.name },
+      clusterId,
+      clusterName: MEMBER.clusterName,
+      memberName: MEMBER.name,
       incarnation: Buffer.from(member.incarnation, "hex"),
       address: { peerEndpoint: "", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "" },
       owner: { email: "new-owner@quoin.example", password: "a long new password", apiKey },

@@ -79,9 +79,18 @@ async function reset(flags: Flags, version: string): Promise<string> {
     throw new Refused("MEMBER_REFUSED", objection);
   }
   const member = await Member.open({
-    ...{ directory, clusterName, name, version, acceptMissingFence: false },
-    ...{ clock: systemClock, scheduler: systemScheduler, limits: DEFAULT_REPLICA_LIMITS },
-    ...{ peering: null, record: null, measureDisk, hasReserve: false },
+    directory,
+    clusterName,
+    name,
+    version,
+    acceptMissingFence: false,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    limits: DEFAULT_REPLICA_LIMITS,
+    peering: null,
+    record: null,
+    measureDisk,
+    hasReserve: false,
     log: createLogger("error", name),
     onRole: () => undefined,
     onFatal: (error) => process.exit(reportError(error)),

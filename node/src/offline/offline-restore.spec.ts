@@ -93,7 +93,9 @@ describe("the restore of a backup into a directory", function () {
 
   async function withMember<T>(use: (data: MemberData) => T): Promise<T> {
     const opened = await openDataDirectory({
-      ...{ directory, ...MEMBER, acceptMissingFence: false },
+      directory,
+      ...MEMBER,
+      acceptMissingFence: false,
       onFatal: (error) => {
         throw error;
       },
@@ -321,7 +323,9 @@ describe("the restore of a backup into a directory", function () {
     expect((await failureOf()).message).to.contain(`it belongs to member "q-0" of cluster ${clusterId}`);
     rmSync(directory, { recursive: true });
     const waiting = await openDataDirectory({
-      ...{ directory, ...MEMBER, acceptMissingFence: false },
+      directory,
+      ...MEMBER,
+      acceptMissingFence: false,
       onFatal: () => undefined,
     });
     const failure = await restore().catch((error: unknown) => error);

@@ -90,7 +90,8 @@ async function run(location: StoreLocation, flags: Flags): Promise<void> {
   const directory = resolve(flags.dataDir);
   const source = {
     ...sourceOf(location, flags),
-    ...{ revisionJump: flags.revisionJump, keepsSigningKeys: flags.keepSigningKeys },
+    revisionJump: flags.revisionJump,
+    keepsSigningKeys: flags.keepSigningKeys,
   };
   const completed = await completeRestoration(directory);
   if (completed !== null) {
@@ -122,7 +123,9 @@ export async function restoreInto(
     let report: RestoreReport;
     try {
       const cluster = {
-        ...{ clusterId: newClusterId ?? randomUUID(), owner: null, wallMs: systemClock.wallMs() },
+        clusterId: newClusterId ?? randomUUID(),
+        owner: null,
+        wallMs: systemClock.wallMs(),
         member: { clusterName, name, address: NO_ADDRESS },
       };
       report = await restoreCluster(source, restoration, cluster, progressLines());

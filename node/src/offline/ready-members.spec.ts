@@ -31,7 +31,9 @@ describe("asking the other members whether they serve", () => {
 
   function clusterOf(endpoints: readonly string[]): Cluster {
     const members = endpoints.map((httpEndpoint, at) => ({
-      ...{ id: at + 2, name: `q-${at + 1}`, incarnation: new Uint8Array(16) },
+      id: at + 2,
+      name: `q-${at + 1}`,
+      incarnation: new Uint8Array(16),
       address: { peerEndpoint: "", grpcEndpoint: "", httpEndpoint },
     }));
     const own = { id: OWN_ID, name: "q-0", incarnation: new Uint8Array(16), address: members[0]?.address };

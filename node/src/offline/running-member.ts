@@ -68,8 +68,14 @@ export function comparedRunning({ address, status }: RunningMember): ComparedMem
   return {
     location: address,
     facts: {
-      ...{ clusterId, name, memberId: Number(id), lastIndex: Number(lastIndex), lastTerm: Number(lastTerm) },
-      ...{ commitIndex: Number(commitIndex), appliedIndex: Number(appliedIndex), writtenAtMs: null },
+      clusterId,
+      name,
+      memberId: Number(id),
+      lastIndex: Number(lastIndex),
+      lastTerm: Number(lastTerm),
+      commitIndex: Number(commitIndex),
+      appliedIndex: Number(appliedIndex),
+      writtenAtMs: null,
     },
     problem: null,
   };

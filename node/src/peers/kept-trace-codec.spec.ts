@@ -4,8 +4,12 @@ import { FrameError } from "./frame.ts";
 import { decodeKeptTrace, encodeKeptTrace, type KeptTrace } from "./kept-trace-codec.ts";
 
 const KEPT: KeptTrace = {
-  ...{ part: "follow", index: 258, term: 3, state: "a=1" },
-  ...{ traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" },
+  part: "follow",
+  index: 258,
+  term: 3,
+  state: "a=1",
+  traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+  spanId: "00f067aa0ba902b7",
 };
 
 describe("kept trace codec", () => {

@@ -242,7 +242,10 @@ describe("parseConfiguration", () => {
     ]);
     const words = (flags: Iterable<readonly [string, string]>) => ["--join-token-file", "tokens", ...[...flags].flat()];
     expect(parse(...words(whole))?.peering?.tls).to.deep.equal({
-      ...{ certificate: "crt", key: "key", authorities: "ca", joinName: "*.peers.example" },
+      certificate: "crt",
+      key: "key",
+      authorities: "ca",
+      joinName: "*.peers.example",
     });
     for (const lacking of whole.keys()) {
       const part = [...whole].filter(([flag]) => flag !== lacking);

@@ -31,14 +31,24 @@ describe("flags for founding from a backup", () => {
   it("name the backup, the point, and the jump of the revisions", () => {
     expect(restoreOf("--restore-from", "/backups")).to.deep.equal({
       location: { kind: "directory", directory: "/backups" },
-      ...{ keyFile: null, clusterId: null, snapshotId: null, point: { kind: "latest" } },
-      ...{ revisionJump: 1_000_000, keepsSigningKeys: false, allowsUnencrypted: false },
+      keyFile: null,
+      clusterId: null,
+      snapshotId: null,
+      point: { kind: "latest" },
+      revisionJump: 1_000_000,
+      keepsSigningKeys: false,
+      allowsUnencrypted: false,
     });
     const chosen = ["--restore-cluster-id", CLUSTER, "--restore-snapshot", "a".repeat(32), "--restore-key-file", "k"];
     const flags = ["--restore-to-revision", "77", "--restore-revision-jump", "3000000", "--restore-keep-signing-keys"];
     expect(restoreOf("--restore-from", "/b", ...chosen, ...flags, "--restore-allow-unencrypted")).to.deep.include({
-      ...{ keyFile: "k", clusterId: CLUSTER, snapshotId: "a".repeat(32), point: { kind: "revision", revision: 77 } },
-      ...{ revisionJump: 3_000_000, keepsSigningKeys: true, allowsUnencrypted: true },
+      keyFile: "k",
+      clusterId: CLUSTER,
+      snapshotId: "a".repeat(32),
+      point: { kind: "revision", revision: 77 },
+      revisionJump: 3_000_000,
+      keepsSigningKeys: true,
+      allowsUnencrypted: true,
     });
   });
 
@@ -52,20 +62,30 @@ describe("flags for founding from a backup", () => {
     expect(other).to.include({ keyFile: "other" });
     expect(other?.location).to.include({ credentialsFile: "other" });
     expect(restoreOf("--restore-from", "/directory", ...own)?.location).to.deep.equal({
-      ...{ kind: "directory", directory: "/directory" },
+      kind: "directory",
+      directory: "/directory",
     });
   });
 
   it("come from the environment too, unless a flag is given", () => {
     const environment = {
-      ...{ QUOIN_RESTORE_FROM: "/b", QUOIN_RESTORE_CLUSTER_ID: CLUSTER, QUOIN_RESTORE_SNAPSHOT: "a".repeat(32) },
-      ...{ QUOIN_RESTORE_KEY_FILE: "k", QUOIN_RESTORE_TO_REVISION: "7", QUOIN_RESTORE_REVISION_JUMP: "2000000" },
+      QUOIN_RESTORE_FROM: "/b",
+      QUOIN_RESTORE_CLUSTER_ID: CLUSTER,
+      QUOIN_RESTORE_SNAPSHOT: "a".repeat(32),
+      QUOIN_RESTORE_KEY_FILE: "k",
+      QUOIN_RESTORE_TO_REVISION: "7",
+      QUOIN_RESTORE_REVISION_JUMP: "2000000",
       QUOIN_RESTORE_ALLOW_UNENCRYPTED: "true",
     };
     expect(withEnvironment(environment, () => restoreOf("--restore-to-revision", "8"))).to.deep.equal({
-      ...{ location: { kind: "directory", directory: "/b" }, keyFile: "k", clusterId: CLUSTER },
-      ...{ snapshotId: "a".repeat(32), point: { kind: "revision", revision: 8 } },
-      ...{ revisionJump: 2_000_000, keepsSigningKeys: false, allowsUnencrypted: true },
+      location: { kind: "directory", directory: "/b" },
+      keyFile: "k",
+      clusterId: CLUSTER,
+      snapshotId: "a".repeat(32),
+      point: { kind: "revision", revision: 8 },
+      revisionJump: 2_000_000,
+      keepsSigningKeys: false,
+      allowsUnencrypted: true,
     });
   });
 
@@ -73,8 +93,11 @@ describe("flags for founding from a backup", () => {
     const restored = (keep: string, allow: string) =>
       withEnvironment(
         {
-          ...{ QUOIN_RESTORE_FROM: "/b", QUOIN_RESTORE_SNAPSHOT: "", QUOIN_RESTORE_TO_REVISION: "" },
-          ...{ QUOIN_RESTORE_KEEP_SIGNING_KEYS: keep, QUOIN_RESTORE_ALLOW_UNENCRYPTED: allow },
+          QUOIN_RESTORE_FROM: "/b",
+          QUOIN_RESTORE_SNAPSHOT: "",
+          QUOIN_RESTORE_TO_REVISION: "",
+          QUOIN_RESTORE_KEEP_SIGNING_KEYS: keep,
+          QUOIN_RESTORE_ALLOW_UNENCRYPTED: allow,
         },
         () => restoreOf(),
       );
@@ -90,7 +113,8 @@ describe("flags for founding from a backup", () => {
     const wallMs = Date.UTC(2026, 0, 31, 12);
     for (const time of ["2026-01-31T12:00:00Z", "2026-01-31t13:00:00.000+01:00", "2026-01-31 07:00:00-05:00"]) {
       expect(restoreOf("--restore-from", "/b", "--restore-to-time", time)?.point, time).to.deep.equal({
-        ...{ kind: "time", wallMs },
+        kind: "time",
+        wallMs,
       });
     }
     for (const time of [

@@ -89,8 +89,11 @@ export function sourceOf(location: StoreLocation, flags: SourceFlags): BackupSou
     throw new UsageError("--to-revision and --to-time exclude each other");
   }
   return {
-    ...{ location: withCredentials(location, credentialsFile), clusterId, snapshotId: snapshot },
-    ...{ keyFile, allowsUnencrypted },
+    location: withCredentials(location, credentialsFile),
+    clusterId,
+    snapshotId: snapshot,
+    keyFile,
+    allowsUnencrypted,
     point: pointOf(toRevision, toTime),
   };
 }

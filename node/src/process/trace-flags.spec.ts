@@ -21,12 +21,15 @@ describe("flags for traces", () => {
 
   it("name the collector, the ratio, and when a request is slow", () => {
     expect(tracingOf(ENDPOINT)).to.deep.equal({
-      ...{ url: "http://collector:4318/v1/traces", protocol: "http/protobuf", slowMs: 1_000 },
+      url: "http://collector:4318/v1/traces",
+      protocol: "http/protobuf",
+      slowMs: 1_000,
       sampler: { name: "parentbased_traceidratio", ratio: 0.01 },
     });
     const flags = ["--trace-endpoint", "https://collector/otlp/", "--trace-ratio", "0.5", "--trace-slow-ms", "0"];
     expect(tracingOf(flags)).to.deep.include({
-      ...{ url: "https://collector/otlp/v1/traces", slowMs: 0 },
+      url: "https://collector/otlp/v1/traces",
+      slowMs: 0,
       sampler: { name: "parentbased_traceidratio", ratio: 0.5 },
     });
   });
@@ -47,7 +50,8 @@ describe("flags for traces", () => {
     const always = { ...environment, OTEL_TRACES_SAMPLER: "always_on" };
     expect(tracingOf([], always)?.sampler.name).to.equal("always_on");
     expect(tracingOf(["--trace-ratio", "0.2"], always)?.sampler).to.deep.equal({
-      ...{ name: "parentbased_traceidratio", ratio: 0.2 },
+      name: "parentbased_traceidratio",
+      ratio: 0.2,
     });
   });
 

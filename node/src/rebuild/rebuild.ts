@@ -111,8 +111,12 @@ class RebuildRun {
     const { progress } = this.#state;
     this.#requireReached(progress);
     return {
-      ...{ progress, snapshot: this.#snapshot, segments: this.#segments },
-      ...{ rows: this.#rows, entries: this.#entries, digestsCompared: this.#digestsCompared },
+      progress,
+      snapshot: this.#snapshot,
+      segments: this.#segments,
+      rows: this.#rows,
+      entries: this.#entries,
+      digestsCompared: this.#digestsCompared,
     };
   }
 
@@ -231,12 +235,11 @@ class RebuildRun {
   #reportProgress(object: string): void {
     const { onProgress, objects } = this.#options;
     onProgress?.({
-      ...{
-        object,
-        objects: this.#segments + (this.#snapshot === null ? 0 : 1),
-        objectsTotal: objects.segments.length + 1,
-      },
-      ...{ rows: this.#rows, entries: this.#entries },
+      object,
+      objects: this.#segments + (this.#snapshot === null ? 0 : 1),
+      objectsTotal: objects.segments.length + 1,
+      rows: this.#rows,
+      entries: this.#entries,
     });
   }
 }

@@ -13,15 +13,25 @@ import { ReplicaStatistics } from "./replica-statistics.ts";
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
 /** An entry with enough events for several steps. */
 const BATCH = encodeCommand({
-  ...{ principal: { subject: "somebody", apiKeyId: "" }, request: null },
+  principal: { subject: "somebody", apiKeyId: "" },
+  request: null,
   operation: {
-    ...{ kind: "append-events", logId: new Uint8Array(16), isBatch: true, idempotencyKey: "k" },
-    ...{ payloads: new Payloads(new Uint8Array(0), new Uint32Array(70_001)), expectedSequence: undefined },
+    kind: "append-events",
+    logId: new Uint8Array(16),
+    isBatch: true,
+    idempotencyKey: "k",
+    payloads: new Payloads(new Uint8Array(0), new Uint32Array(70_001)),
+    expectedSequence: undefined,
   },
 });
 const LIMITS: ApplyLimits = {
-  ...{ sliceEntries: 512, sliceBytes: 1e6, sliceMs: 4 },
-  ...{ longEntryBytes: 65_536, longEntryMs: 4, syncBytes: 1e6, syncMs: 5_000 },
+  sliceEntries: 512,
+  sliceBytes: 1e6,
+  sliceMs: 4,
+  longEntryBytes: 65_536,
+  longEntryMs: 4,
+  syncBytes: 1e6,
+  syncMs: 5_000,
 };
 
 describe("ApplyLoop", () => {

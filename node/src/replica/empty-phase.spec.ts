@@ -38,7 +38,8 @@ describe("EmptyPhase", () => {
       isStopping: () => isStopping,
     } as unknown as MemberContext;
     const directory = {
-      ...{ phase: "empty", identity: { incarnation: "ab".repeat(16) } },
+      phase: "empty",
+      identity: { incarnation: "ab".repeat(16) },
       found: () => founded.promise,
     } as unknown as DataDirectory & { readonly phase: "empty" };
     phase = new EmptyPhase(context, directory, () => undefined);

@@ -87,7 +87,12 @@ export class EmptyPhase {
     const { peers, peering } = connections;
     const asker: JoiningProcess = { clusterName, clusterId: "", memberId: 0, name, incarnation, endpoints };
     this.#joining = new Joining({
-      ...{ name, clusterName, seeds, scheduler, log, random: peering.random },
+      name,
+      clusterName,
+      seeds,
+      scheduler,
+      log,
+      random: peering.random,
       requestJoin: (seed) => peers.requestJoin(seed, { ...asker, clusterId: record?.clusterId ?? "" }),
       objectionTo: (clusterId) => record?.problem ?? record?.objectionTo(clusterId) ?? null,
       onWaiting: (state, reason) => this.#report({ state, reason }),

@@ -14,7 +14,9 @@ describe("Freshness", () => {
     freshness = new Freshness({
       // Only the fields that are read.
       core: core as RaftCore,
-      ...{ coreTickMs: 50, commitTimes: new CommitTimes(), limits: DEFAULT_REPLICA_LIMITS },
+      coreTickMs: 50,
+      commitTimes: new CommitTimes(),
+      limits: DEFAULT_REPLICA_LIMITS,
     });
   });
 

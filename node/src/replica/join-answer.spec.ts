@@ -107,8 +107,16 @@ describe("answerJoin", () => {
     const clusterId = "11111111-2222-4333-8444-555555555555";
     const { clusterName, memberName, incarnation, address, pageTokenKey } = FOUNDING;
     const succession = encodeSuccession({
-      ...{ cause: "recovery", clusterId, clusterName, memberName, incarnation, address, pageTokenKey },
-      ...{ lastTerm: 1, revisionJump: 1_000_000, signingKey: null },
+      cause: "recovery",
+      clusterId,
+      clusterName,
+      memberName,
+      incarnation,
+      address,
+      pageTokenKey,
+      lastTerm: 1,
+      revisionJump: 1_000_000,
+      signingKey: null,
     });
     replica.log.append(EntryType.Bootstrap, succession);
     const answer = { result: "WRONG_CLUSTER", successor: { clusterId, sinceMs: replica.log.wallMs } };

@@ -46,7 +46,10 @@ export class Joining {
     this.#options = options;
     const { seeds, requestJoin, scheduler, random, log } = options;
     this.#poller = new JoinPoller({
-      ...{ requestJoin, scheduler, random, log },
+      requestJoin,
+      scheduler,
+      random,
+      log,
       addresses: () => seeds,
       onAnswer: (seed, answer) => this.#onAnswer(seed, answer),
     });

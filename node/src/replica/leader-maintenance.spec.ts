@@ -47,11 +47,20 @@ describe("LeaderMaintenance", () => {
 
   function over(core: RaftCore): { duties: LeaderMaintenance; proposals: Proposals } {
     const context = {
-      ...{ memberId: core.id, boot: 1, clusterVersionMax: CLUSTER_VERSION },
-      ...{ core, state: applied.store, transport, clock: time, tick, statistics: new ReplicaStatistics() },
+      memberId: core.id,
+      boot: 1,
+      clusterVersionMax: CLUSTER_VERSION,
+      core,
+      state: applied.store,
+      transport,
+      clock: time,
+      tick,
+      statistics: new ReplicaStatistics(),
       timeline: null,
       limits: {
-        ...{ proposalsPerTurn: 100, proposalWorkMax: 1e6, state: { replayWindowMs: 60_000 } },
+        proposalsPerTurn: 100,
+        proposalWorkMax: 1e6,
+        state: { replayWindowMs: 60_000 },
         maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 },
       },
       arm: () => undefined,

@@ -40,7 +40,13 @@ describe("waiting for a lock at three replicas", () => {
   ): Asked {
     const { namespace, name } = LOCK;
     const operation: AcquireLock = {
-      ...{ kind: "acquire-lock", namespace, name, mode: "exclusive", ttlSeconds: 0, owner: "", fencingToken: 0 },
+      kind: "acquire-lock",
+      namespace,
+      name,
+      mode: "exclusive",
+      ttlSeconds: 0,
+      owner: "",
+      fencingToken: 0,
       waitMs: 20_000,
       ...changes,
     };
@@ -58,7 +64,11 @@ describe("waiting for a lock at three replicas", () => {
   function release(id: number): void {
     const fencingToken = view(id).holds[0]?.token ?? 0;
     const call = cluster.execute(id, "release", {
-      ...{ kind: "release-lock", ...LOCK, mode: null, owner: "", fencingToken },
+      kind: "release-lock",
+      ...LOCK,
+      mode: null,
+      owner: "",
+      fencingToken,
     });
     expect(cluster.resultAfter(call)).to.equal("done");
   }

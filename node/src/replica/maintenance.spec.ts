@@ -40,7 +40,10 @@ describe("maintenance", () => {
   /** A region with ten pages. */
   function writtenRegion() {
     const { regionId } = log.result<"allocate-memory">({
-      ...{ kind: "allocate-memory", namespace: "default", sizeBytes: 1024 * 1024, label: "" },
+      kind: "allocate-memory",
+      namespace: "default",
+      sizeBytes: 1024 * 1024,
+      label: "",
     });
     const region = { namespace: "default", regionId, expectedVersion: undefined };
     log.result({ kind: "write-memory", ...region, offset: 0, data: new Uint8Array(40_960).fill(1) });

@@ -79,7 +79,9 @@ describe("members that meet", function () {
   async function put({ replica }: InProcessMember, key: string): Promise<void> {
     const operation = {
       ...({ kind: "put-key", namespace: "default", key: Buffer.from(key), value: Buffer.from("v") } as const),
-      ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     };
     const command = { principal: OWNER, request: requestOf(++requests), operation };
     const answer = await new Promise((resolve) => {

@@ -69,7 +69,8 @@ describe("Member", () => {
       const key = Buffer.from(`k${request}`);
       const operation = {
         ...({ kind: "put-key", namespace: "default", key, value: Buffer.from("v"), ttlSeconds: 0 } as const),
-        ...{ expectedModRevision: undefined, returnPrevious: false },
+        expectedModRevision: undefined,
+        returnPrevious: false,
       };
       const command = { principal: OWNER, request: requestOf(request), operation };
       member.replica?.propose(command, performance.now() + DEADLINE_MS, (error, outcome) => {
@@ -85,7 +86,13 @@ describe("Member", () => {
     expect(member.incarnation).to.match(/^[0-9a-f]{32}$/);
     const { reason, clusterId, memberId, replica, name, clusterName, version } = member;
     expect({ reason, clusterId, memberId, replica, name, clusterName, version }).to.deep.equal({
-      ...{ reason: "", clusterId: "", memberId: 0, replica: null, name: "q-0", clusterName: "spec", version: "1.2.3" },
+      reason: "",
+      clusterId: "",
+      memberId: 0,
+      replica: null,
+      name: "q-0",
+      clusterName: "spec",
+      version: "1.2.3",
     });
     expect(member.dbSizeBytes).to.be.greaterThan(0);
     expect(member.diskFreeBytes).to.be.greaterThan(0);

@@ -19,8 +19,13 @@ describe("the survey of namespaces", () => {
     log.result({ kind: "create-namespace", namespace });
     for (let at = 0; at < keys; at++) {
       log.result({
-        ...{ kind: "put-key", namespace, key: Buffer.from(`k${at}`), value: Buffer.from("v"), ttlSeconds: 0 },
-        ...{ expectedModRevision: undefined, returnPrevious: false },
+        kind: "put-key",
+        namespace,
+        key: Buffer.from(`k${at}`),
+        value: Buffer.from("v"),
+        ttlSeconds: 0,
+        expectedModRevision: undefined,
+        returnPrevious: false,
       });
     }
   }

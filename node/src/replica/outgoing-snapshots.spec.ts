@@ -48,8 +48,14 @@ describe("OutgoingSnapshots", () => {
     const arm = (): void => undefined;
     const all = { ...LIMITS, ...limits };
     const context = {
-      ...{ core, state, transport, clock: time, scheduler: time, arm },
-      ...{ statistics: new ReplicaStatistics(), limits: { snapshots: all } },
+      core,
+      state,
+      transport,
+      clock: time,
+      scheduler: time,
+      arm,
+      statistics: new ReplicaStatistics(),
+      limits: { snapshots: all },
     };
     return new OutgoingSnapshots(context, new ReadAllowance(all.bytesPerSecond, time.monotonicMs()));
   }

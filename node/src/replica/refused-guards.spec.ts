@@ -27,7 +27,9 @@ function countsOf({ rows }: AppliedLog, guards = new RefusedGuards()): RefusedGu
 function put(log: AppliedLog, lockName: string, fencingToken: number, id?: number): string {
   const operation = {
     ...({ kind: "put-key", namespace: "default", key: encodeText("k"), value: encodeText("v") } as const),
-    ...{ ttlSeconds: 0, returnPrevious: false, expectedModRevision: undefined },
+    ttlSeconds: 0,
+    returnPrevious: false,
+    expectedModRevision: undefined,
     guard: { lockName, fencingToken, rw: false },
   };
   const { answer } = log.execute(operation, id === undefined ? {} : { request: requestOf(id) });

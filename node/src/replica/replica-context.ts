@@ -66,7 +66,11 @@ export function replicaContextOf(
   const { appliedIndex, tickMs } = readProgress(state);
   const random = seededRandom(memberId * 0x10001 + boot);
   const core = new RaftCore({
-    ...{ id: memberId, boot, term: options.term, vote: options.vote, commit: options.commit },
+    id: memberId,
+    boot,
+    term: options.term,
+    vote: options.vote,
+    commit: options.commit,
     log: options.bounds,
     configuration: readCluster(state)?.configuration ?? NO_CONFIGURATION,
     applied: appliedIndex,
@@ -77,11 +81,24 @@ export function replicaContextOf(
     checksum: crc32,
   });
   return {
-    ...{ memberId, boot, clusterId, clusterVersionMax, limits },
-    ...{ core, coreTickMs, random },
-    ...{ log, state, transport, clock, scheduler },
-    ...{ tick: new ClusterTick(clock, tickMs), commitTimes: new CommitTimes(), statistics: new ReplicaStatistics() },
+    memberId,
+    boot,
+    clusterId,
+    clusterVersionMax,
+    limits,
+    core,
+    coreTickMs,
+    random,
+    log,
+    state,
+    transport,
+    clock,
+    scheduler,
+    tick: new ClusterTick(clock, tickMs),
+    commitTimes: new CommitTimes(),
+    statistics: new ReplicaStatistics(),
     timeline: options.timeline ?? null,
-    ...{ arm, onDiverged },
+    arm,
+    onDiverged,
   };
 }

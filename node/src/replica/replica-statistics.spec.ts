@@ -54,7 +54,10 @@ describe("ReplicaStatistics", () => {
     }
     expect(Object.fromEntries(statistics.lockGrants)).to.deep.equal({ normal: 3, downgraded: 0, upgraded: 0 });
     expect(Object.fromEntries(statistics.lockReleases)).to.deep.equal({
-      ...{ normal: 1, expired: 1, forced: 1, upgraded: 0 },
+      normal: 1,
+      expired: 1,
+      forced: 1,
+      upgraded: 0,
     });
     expect([statistics.lockWaits.count, statistics.lockWaits.sumSeconds]).to.deep.equal([1, 2]);
     expect(statistics.appliedEntries).to.equal(locks.log.rows.length);

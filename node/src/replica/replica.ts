@@ -131,7 +131,8 @@ export class Replica {
       durableApplied: first - 1,
       neededFrom: () => this.#snapshots.neededFrom,
       onApplied: (entries) => this.#onApplied(entries),
-      ...{ onDurable: () => this.#record.onDurable(), onRest: arm },
+      onDurable: () => this.#record.onDurable(),
+      onRest: arm,
       isWaiting: () => this.#proposals.queueing > 0,
     });
     const applyLoop = this.#applyLoop;
@@ -146,7 +147,10 @@ export class Replica {
     this.#leaderMaintenance = new LeaderMaintenance(context, { applyLoop, proposals: this.#proposals });
     this.#snapshots = new Snapshots(context, applyLoop);
     this.report = new ReplicaReport(context, {
-      ...{ applyLoop, snapshots: this.#snapshots, eligibility: this.#eligibility, freshness: this.#freshness },
+      applyLoop,
+      snapshots: this.#snapshots,
+      eligibility: this.#eligibility,
+      freshness: this.#freshness,
       comparison: this.#leaderMaintenance.comparison,
     });
     this.#record = new MemberRecord(context, {

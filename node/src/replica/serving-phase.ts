@@ -63,10 +63,22 @@ export class ServingPhase implements MemberPeersUser {
     const { clusterId, memberId, incarnation } = data.identity;
     const { boot, damaged } = data;
     this.replica = new Replica({
-      ...{ memberId, clusterId, clusterVersionMax: CLUSTER_VERSIONS.max, boot, damaged },
-      ...{ term: data.term, vote: data.vote, commit: data.commit, writeSeq: data.writeSeq, bounds: data.bounds },
-      ...{ log: data.log, state: data.state, transport: connections?.peers.transport ?? LONE_TRANSPORT },
-      ...{ clock: options.clock, scheduler: options.scheduler, limits: options.limits },
+      memberId,
+      clusterId,
+      clusterVersionMax: CLUSTER_VERSIONS.max,
+      boot,
+      damaged,
+      term: data.term,
+      vote: data.vote,
+      commit: data.commit,
+      writeSeq: data.writeSeq,
+      bounds: data.bounds,
+      log: data.log,
+      state: data.state,
+      transport: connections?.peers.transport ?? LONE_TRANSPORT,
+      clock: options.clock,
+      scheduler: options.scheduler,
+      limits: options.limits,
       timeline: options.tracer?.timeline ?? null,
       onRole: options.onRole,
       onMembers: () => this.#onMembers(),
@@ -194,7 +206,9 @@ export class ServingPhase implements MemberPeersUser {
     const asker: JoiningProcess = { clusterName, clusterId, memberId, name, incarnation, endpoints: address };
     const isOther = (endpoint: string) => endpoint !== address.peerEndpoint;
     return new JoinPoller({
-      ...{ scheduler, log, random: peering.random },
+      scheduler,
+      log,
+      random: peering.random,
       addresses: () => [...new Set([...peers.addresses, ...peering.seeds])].filter(isOther),
       requestJoin: (endpoint) => peers.requestJoin(endpoint, asker),
       onAnswer: (_endpoint, answer) => this.#onInquired(answer, peers),

@@ -50,7 +50,10 @@ export class StateExports {
       return null;
     }
     const opened = new StateExport({
-      ...{ cluster, progress, view: state.openView(), chunkBytes: limits.chunkBytes },
+      cluster,
+      progress,
+      view: state.openView(),
+      chunkBytes: limits.chunkBytes,
       endsMs: clock.monotonicMs() + limits.streamMs,
       onAsked: (asking) => this.#onAsked(asking),
       onRead: (bytes) => this.#allowance.take(bytes),

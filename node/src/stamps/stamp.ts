@@ -85,7 +85,11 @@ export interface Stamp {
 const stamps = channel(STAMP_CHANNEL);
 /** The only message, reused for every stamp: a subscriber reads it during the call and keeps no reference. */
 const message: { -readonly [Field in keyof Stamp]: Stamp[Field] } = {
-  ...{ name: "turn.begun", first: 0, second: 0, third: 0, text: "" },
+  name: "turn.begun",
+  first: 0,
+  second: 0,
+  third: 0,
+  text: "",
 };
 
 /** Whether this thread has a subscriber. Check it before work that only stamps need. */

@@ -161,8 +161,14 @@ describe("answers", () => {
       {
         kind: "force-release-lock",
         previous: {
-          ...{ token: 3, owner: "o", subject: "u", requestId: new Uint8Array(16).fill(0xee), mode: "read" },
-          ...{ ttlSeconds: 4, acquiredAtMs: 5, deadlineMs: 6 },
+          token: 3,
+          owner: "o",
+          subject: "u",
+          requestId: new Uint8Array(16).fill(0xee),
+          mode: "read",
+          ttlSeconds: 4,
+          acquiredAtMs: 5,
+          deadlineMs: 6,
         },
         revision: 2,
       },

@@ -338,7 +338,9 @@ describe("commands", () => {
     [
       "compact-history of a request",
       byLeader({
-        ...{ kind: "compact-history", revision: 9, subject: "admin" },
+        kind: "compact-history",
+        revision: 9,
+        subject: "admin",
         request: { requestId: new Uint8Array(16).fill(0xaa), payloadHash: new Uint8Array(32).fill(0xbb) },
       }),
       `0129 0000000000000009 0000000561646d696e 01 ${"aa".repeat(16)} ${"bb".repeat(32)}`,

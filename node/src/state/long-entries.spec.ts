@@ -100,8 +100,13 @@ describe("an entry that is applied in steps", () => {
     events.append("x");
     const value = new Uint8Array(128 * 1024);
     log.result({
-      ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value, ttlSeconds: 0 },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key",
+      namespace: "default",
+      key: Buffer.from("k"),
+      value,
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     });
     expect(log.rows.map((row) => isLongEntry(row, LONG_ENTRY_BYTES))).to.deep.equal([false, false, true, false, false]);
   });

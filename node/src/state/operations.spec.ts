@@ -10,8 +10,12 @@ describe("extraRowsOf", () => {
   it("counts the events of a batch beyond the first, and nothing for a put", () => {
     const { store } = new AppliedLock().log;
     const append = (events: number) => ({
-      ...{ kind: "append-events" as const, logId: new Uint8Array(16), isBatch: true, idempotencyKey: "k" },
-      ...{ expectedSequence: undefined, payloads: Payloads.of(Array.from({ length: events }, () => Buffer.from("e"))) },
+      kind: "append-events" as const,
+      logId: new Uint8Array(16),
+      isBatch: true,
+      idempotencyKey: "k",
+      expectedSequence: undefined,
+      payloads: Payloads.of(Array.from({ length: events }, () => Buffer.from("e"))),
     });
     expect([1, 2, 1_000].map((events) => extraRowsOf(store, append(events)))).to.deep.equal([0, 1, 999]);
     expect(extraRowsOf(store, putOf("k", "v"))).to.equal(0);

@@ -272,8 +272,16 @@ describe("data directory", () => {
       expect(appliedBy(data)).to.equal(0);
       const { clusterId, incarnation } = data.identity;
       expect(readMirror(fenceFile())).to.deep.equal({
-        ...{ counter: 1, clusterId, memberId: 1, incarnation, boot: 1, writeSeq: 1, term: 1, vote: 1 },
-        ...{ damaged: false, isSoleVoter: true },
+        counter: 1,
+        clusterId,
+        memberId: 1,
+        incarnation,
+        boot: 1,
+        writeSeq: 1,
+        term: 1,
+        vote: 1,
+        damaged: false,
+        isSoleVoter: true,
       });
       expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
       for (const file of ["fence", "identity", "state"]) {

@@ -48,8 +48,13 @@ describe("identity", () => {
     expect(incarnation).to.match(/^[0-9a-f]{32}$/);
     expect(second.incarnation).not.to.equal(incarnation);
     expect(others).to.deep.equal({
-      ...{ format: 3, phase: "empty", clusterName: "spec", name: "q-0" },
-      ...{ clusterId: "", memberId: 0, reason: "" },
+      format: 3,
+      phase: "empty",
+      clusterName: "spec",
+      name: "q-0",
+      clusterId: "",
+      memberId: 0,
+      reason: "",
     });
   });
 

@@ -78,8 +78,16 @@ describe("joining with an empty data directory", () => {
     expect(readIdentity(directory)).to.deep.equal(data.identity);
     const { incarnation } = data.identity;
     expect(readMirror(join(directory, MIRROR_FILE))).to.deep.equal({
-      ...{ counter: 1, clusterId: CLUSTER_ID, memberId: 512, incarnation, boot: 1, writeSeq: 1, term: 0, vote: 0 },
-      ...{ damaged: false, isSoleVoter: false },
+      counter: 1,
+      clusterId: CLUSTER_ID,
+      memberId: 512,
+      incarnation,
+      boot: 1,
+      writeSeq: 1,
+      term: 0,
+      vote: 0,
+      damaged: false,
+      isSoleVoter: false,
     });
     expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
     expect(statSync(join(directory, "state-1")).mode & 0o777).to.equal(0o700);

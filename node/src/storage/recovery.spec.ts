@@ -110,9 +110,17 @@ describe("the recovery of a stopped member's data", function () {
     const { facts } = await openStopped();
     const { cluster, writtenAtMs, ...rest } = facts;
     expect(rest).to.deep.equal({
-      ...{ clusterId: JOINED.clusterId, clusterName: "spec", name: "q-6", memberId: JOINED.memberId },
-      ...{ lastIndex: JOINED.applied + 3, lastTerm: JOINED.term, commitIndex: JOINED.applied },
-      ...{ appliedIndex: JOINED.applied, appliedTerm: JOINED.appliedTerm, term: JOINED.term, revision: 1 },
+      clusterId: JOINED.clusterId,
+      clusterName: "spec",
+      name: "q-6",
+      memberId: JOINED.memberId,
+      lastIndex: JOINED.applied + 3,
+      lastTerm: JOINED.term,
+      commitIndex: JOINED.applied,
+      appliedIndex: JOINED.applied,
+      appliedTerm: JOINED.appliedTerm,
+      term: JOINED.term,
+      revision: 1,
     });
     expect(cluster?.clusterId).to.equal(JOINED.clusterId);
     expect(Date.now() - writtenAtMs).to.be.within(-1_000, 60_000);
@@ -276,7 +284,11 @@ describe("the recovery of a stopped member's data", function () {
     expect((await refusalOf(() => openStopped(nowhere))).message).to.contain("holds no member's data");
     expect(existsSync(nowhere)).to.equal(false);
     const empty = await openDataDirectory({
-      ...{ directory: nowhere, clusterName: "spec", name: "q", acceptMissingFence: false, onFatal: () => undefined },
+      directory: nowhere,
+      clusterName: "spec",
+      name: "q",
+      acceptMissingFence: false,
+      onFatal: () => undefined,
     });
     await (empty as { close(): Promise<void> }).close();
     expect((await refusalOf(() => openStopped(nowhere))).message).to.contain("belongs to no cluster yet");
@@ -334,7 +346,10 @@ describe("a restoration", function () {
 
   function open() {
     return openDataDirectory({
-      ...{ directory, clusterName: "spec", name: "q-0", acceptMissingFence: false },
+      directory,
+      clusterName: "spec",
+      name: "q-0",
+      acceptMissingFence: false,
       onFatal: (error) => {
         throw error;
       },

@@ -106,18 +106,16 @@ describe("RocksLogStore", () => {
     expect(storedIndexes()).to.deep.equal([1, 2, 3]);
     const { clusterId, memberId, incarnation, boot, writeSeq, term, vote } = expected;
     expect(readMirror(join(directory, MIRROR_FILE))).to.deep.equal({
-      ...{
-        counter: 1,
-        clusterId,
-        memberId,
-        incarnation,
-        boot,
-        writeSeq,
-        term,
-        vote,
-        damaged: false,
-        isSoleVoter: true,
-      },
+      counter: 1,
+      clusterId,
+      memberId,
+      incarnation,
+      boot,
+      writeSeq,
+      term,
+      vote,
+      damaged: false,
+      isSoleVoter: true,
     });
     expect(statSync(join(directory, MIRROR_FILE)).mode & 0o777).to.equal(0o600);
   });

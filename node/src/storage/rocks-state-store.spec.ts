@@ -18,7 +18,10 @@ import { StoreError } from "./store-error.ts";
 
 /** Every scan remembers the gaps between the rows that it reads, as otherwise only slow ones do. */
 const OPTIONS = {
-  ...{ createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 },
+  createIfMissing: true,
+  compression: false,
+  memtableBytes: 4 * 1024 * 1024,
+  cacheBytes: 1024 * 1024,
   slowMs: -1,
 };
 const bytes = (text: string): Uint8Array => Buffer.from(text);

@@ -16,7 +16,11 @@ describe("the cache of the state", () => {
     const sizes: (number | null)[] = [];
     for (const stateCacheBytes of [3 * MEBIBYTE, 5 * MEBIBYTE, undefined]) {
       const opened = await openDataDirectory({
-        ...{ directory, clusterName: "spec", name: "q-0", acceptMissingFence: false, stateCacheBytes },
+        directory,
+        clusterName: "spec",
+        name: "q-0",
+        acceptMissingFence: false,
+        stateCacheBytes,
         onFatal: (error) => {
           throw error;
         },

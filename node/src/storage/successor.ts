@@ -71,7 +71,11 @@ export async function stageSuccessor(
   const memberId = appliedIndex + 1;
   const outcome = state.succeed(
     {
-      ...{ ...decided, clusterName, memberName: name, address, lastTerm: last.lastTerm },
+      ...decided,
+      clusterName,
+      memberName: name,
+      address,
+      lastTerm: last.lastTerm,
       incarnation: Buffer.from(incarnation, "hex"),
     },
     { owner, term, wallMs },
@@ -84,7 +88,13 @@ export async function stageSuccessor(
   crashPoint("successor.state.after");
   const lastIndex = progress.appliedIndex;
   await completeSuccessor(directory, {
-    ...{ clusterId: plan.clusterId, clusterName, name, incarnation, memberId, lastIndex, term },
+    clusterId: plan.clusterId,
+    clusterName,
+    name,
+    incarnation,
+    memberId,
+    lastIndex,
+    term,
   });
   return { progress, memberId, formerClusterId, formerRevision };
 }

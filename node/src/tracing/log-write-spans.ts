@@ -67,14 +67,23 @@ export class LogWriteSpans {
 
 function groupSpan({ first, last, begunMs, durableMs, writeMs }: WriteTimes): GroupSpan {
   return {
-    ...{ traceId: newTraceId(), spanId: newSpanId(), parentId: "", hasRemoteParent: false, state: "" },
-    ...{ name: "quoin.log.group_commit", kind: "internal", fromMs: begunMs, toMs: durableMs },
+    traceId: newTraceId(),
+    spanId: newSpanId(),
+    parentId: "",
+    hasRemoteParent: false,
+    state: "",
+    name: "quoin.log.group_commit",
+    kind: "internal",
+    fromMs: begunMs,
+    toMs: durableMs,
     attributes: {
       "quoin.log.entries": last - first + 1,
       "quoin.log.first_index": first,
       "quoin.log.last_index": last,
       "quoin.log.write_ms": writeMs,
     },
-    ...{ events: [], links: [], error: "" },
+    events: [],
+    links: [],
+    error: "",
   };
 }

@@ -53,13 +53,11 @@ export class MemberSpans {
     const root = spanOf(
       { traceId, parentId: parent?.spanId ?? "", hasRemoteParent: parent !== null, state: parent?.state ?? "" },
       {
-        ...{
-          name: end.name,
-          kind: "server",
-          fromMs: startedMs,
-          toMs: endedMs,
-          attributes: requestAttributes(trace, end),
-        },
+        name: end.name,
+        kind: "server",
+        fromMs: startedMs,
+        toMs: endedMs,
+        attributes: requestAttributes(trace, end),
         events: eventsOf(["request admitted", trace.admittedMs], ["request complete", trace.completeMs]),
         error: end.isError ? end.reason || String(end.code) : "",
       },
@@ -84,7 +82,9 @@ export class MemberSpans {
     const { queuedMs, handedOutMs, endedMs, index, term, leader, attempts } = trace;
     const toMs = trace.lockQueuedMs || trace.decidedMs || endedMs;
     const propose = spanOf(below(root), {
-      ...{ name: "quoin.propose", fromMs: queuedMs, toMs },
+      name: "quoin.propose",
+      fromMs: queuedMs,
+      toMs,
       attributes: { "quoin.index": index, "quoin.term": term, "quoin.attempts": attempts },
     });
     const queue = spanOf(below(propose), { name: "quoin.queue", fromMs: queuedMs, toMs: handedOutMs || toMs });
@@ -98,7 +98,9 @@ export class MemberSpans {
       return { spans, forwarded: null, replicated: replicate === null ? null : { index, term, span: replicate } };
     }
     const forward = spanOf(below(propose), {
-      ...{ name: "quoin.forward", kind: "client", fromMs: handedOutMs },
+      name: "quoin.forward",
+      kind: "client",
+      fromMs: handedOutMs,
       toMs: this.#timeline.committedMs(index) || toMs,
       attributes: { "quoin.leader": leader },
       events: eventsOf(["appended by the leader", trace.reportedMs]),
@@ -115,7 +117,10 @@ export class MemberSpans {
     }
     const committedMs = this.#timeline.committedMs(index);
     const lead = spanOf(parent, {
-      ...{ name: "quoin.lead", kind: "server", fromMs: appended.arrivedMs, toMs: committedMs || appended.atMs },
+      name: "quoin.lead",
+      kind: "server",
+      fromMs: appended.arrivedMs,
+      toMs: committedMs || appended.atMs,
       attributes: { "quoin.index": index, "quoin.term": term, "quoin.forwarded_by": appended.source },
       events: eventsOf(["appended", appended.atMs]),
     });
@@ -132,7 +137,10 @@ export class MemberSpans {
     }
     const write = this.#timeline.written(index);
     const follow = spanOf(parent, {
-      ...{ name: "quoin.follow", kind: "server", fromMs: received.atMs, toMs: write?.durableMs || received.atMs },
+      name: "quoin.follow",
+      kind: "server",
+      fromMs: received.atMs,
+      toMs: write?.durableMs || received.atMs,
       attributes: { "quoin.index": index, "quoin.leader": received.source },
     });
     const written = this.#writes.spanOf(write, below(follow));
@@ -149,7 +157,10 @@ export class MemberSpans {
     // An earlier time is of another entry, which had this index in an earlier term.
     const acknowledged = this.#timeline.acknowledgedMs(index).filter(([, atMs]) => atMs >= appended.atMs);
     const replicate = spanOf(parent, {
-      ...{ name: "quoin.replicate", kind: "client", fromMs: appended.atMs, toMs: committedMs || lastMs },
+      name: "quoin.replicate",
+      kind: "client",
+      fromMs: appended.atMs,
+      toMs: committedMs || lastMs,
       events: acknowledged.map(([member, atMs]) => {
         return { name: "acknowledged", atMs, attributes: { "quoin.member_id": member } };
       }),

@@ -71,18 +71,21 @@ function librarySpanOf(span: Span, offsetMs: number): Omit<LibrarySpan, "resourc
   const { traceId, spanId, parentId, hasRemoteParent, state, name, kind, fromMs, toMs, attributes, error } = span;
   const context = contextOf(traceId, spanId, state, false);
   return {
-    ...{ name, kind: KINDS[kind], spanContext: () => context },
+    name,
+    kind: KINDS[kind],
+    spanContext: () => context,
     ...(parentId === "" ? {} : { parentSpanContext: contextOf(traceId, parentId, state, hasRemoteParent) }),
-    ...{
-      startTime: hrTimeOf(fromMs + offsetMs),
-      endTime: hrTimeOf(toMs + offsetMs),
-      duration: hrTimeOf(toMs - fromMs),
-    },
+    startTime: hrTimeOf(fromMs + offsetMs),
+    endTime: hrTimeOf(toMs + offsetMs),
+    duration: hrTimeOf(toMs - fromMs),
     status: error === "" ? { code: STATUS.unset } : { code: STATUS.error, message: error },
     attributes,
     events: span.events.map((event) => ({ ...event, time: hrTimeOf(event.atMs + offsetMs) })),
     links: span.links.map((link) => ({ context: contextOf(link.traceId, link.spanId, "", false) })),
-    ...{ ended: true, droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+    ended: true,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
   };
 }
 

@@ -63,8 +63,15 @@ export function spanOf(parent: SpanParent, parts: SpanParts): Span {
   const { name, kind = "internal", fromMs, toMs, attributes = {}, events = [], links = [], error = "" } = parts;
   return {
     ...parent,
-    ...{ spanId: newSpanId(), name, kind, fromMs, toMs: Math.max(fromMs, toMs) },
-    ...{ attributes, events, links, error },
+    spanId: newSpanId(),
+    name,
+    kind,
+    fromMs,
+    toMs: Math.max(fromMs, toMs),
+    attributes,
+    events,
+    links,
+    error,
   };
 }
 

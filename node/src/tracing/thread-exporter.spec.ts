@@ -44,7 +44,11 @@ describe("export of spans", function () {
     const span = spanOf(
       { ...PARENT, hasRemoteParent: true },
       {
-        ...{ name: "quoin.lead", kind: "server", fromMs: 1_000.25, toMs: 1_002, error: "late" },
+        name: "quoin.lead",
+        kind: "server",
+        fromMs: 1_000.25,
+        toMs: 1_002,
+        error: "late",
         attributes: { "quoin.index": 7, "quoin.log.write_ms": 0.5, "quoin.reason": "NO_LEADER" },
         events: [{ name: "appended", atMs: 1_001, attributes: {} }],
         links: [LINK],
@@ -53,14 +57,25 @@ describe("export of spans", function () {
     expect(await exported(exporterTo(`${collector.endpoint}/v1/traces`), [span])).to.equal(null);
     const [received] = collector.spans;
     expect(received).to.deep.include({
-      ...{ traceId: PARENT.traceId, spanId: span.spanId, parentId: PARENT.parentId, state: "a=1" },
-      ...{ name: "quoin.lead", kind: "server", error: "late", events: ["appended"], links: [LINK] },
-      ...{ fromNs: 1_750_000_001_000_750_000n, toNs: 1_750_000_001_002_500_000n },
+      traceId: PARENT.traceId,
+      spanId: span.spanId,
+      parentId: PARENT.parentId,
+      state: "a=1",
+      name: "quoin.lead",
+      kind: "server",
+      error: "late",
+      events: ["appended"],
+      links: [LINK],
+      fromNs: 1_750_000_001_000_750_000n,
+      toNs: 1_750_000_001_002_500_000n,
       attributes: { "quoin.index": 7, "quoin.log.write_ms": 0.5, "quoin.reason": "NO_LEADER" },
     });
     expect(received?.resource).to.include({
-      ...{ "service.name": "quoin", "service.version": "1.2.3", "service.instance.id": "q-7" },
-      ...{ "quoin.cluster": "demo", "quoin.member": "q-7" },
+      "service.name": "quoin",
+      "service.version": "1.2.3",
+      "service.instance.id": "q-7",
+      "quoin.cluster": "demo",
+      "quoin.member": "q-7",
     });
   });
 

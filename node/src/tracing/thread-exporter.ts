@@ -77,7 +77,9 @@ export class ThreadExporter implements SpanExporter {
     this.#startedMs = nowMs;
     const data: ExportThreadData = { options: this.#options };
     const worker = new Worker(new URL("./export-thread.ts", import.meta.url), {
-      ...{ name: "traces", workerData: data, resourceLimits: HEAP },
+      name: "traces",
+      workerData: data,
+      resourceLimits: HEAP,
     });
     worker.unref();
     worker.on("message", ({ problem }: ExportReply) => this.#answer(problem === null ? null : new Error(problem)));

@@ -10,7 +10,10 @@ describe("trace context", () => {
 
   it("has the ids, the decision and the state of the caller", () => {
     expect(contextOf(HEADER, "a=1", "b=2")).to.deep.equal({
-      ...{ traceId: TRACE_ID, spanId: SPAN_ID, isSampled: true, state: "a=1,b=2" },
+      traceId: TRACE_ID,
+      spanId: SPAN_ID,
+      isSampled: true,
+      state: "a=1,b=2",
     });
     expect(contextOf(`00-${TRACE_ID}-${SPAN_ID}-00`)?.isSampled).to.equal(false);
     // Flag 02 says that the trace id is random.

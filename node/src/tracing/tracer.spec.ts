@@ -8,7 +8,11 @@ import { Tracer } from "./tracer.ts";
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER = "00f067aa0ba902b7";
 const PUT: RequestEnd = {
-  ...{ protocol: "grpc", name: "coordination.v1.KeyValueService/PutKey", code: 0, isError: false, reason: "" },
+  protocol: "grpc",
+  name: "coordination.v1.KeyValueService/PutKey",
+  code: 0,
+  isError: false,
+  reason: "",
   requestId: null,
 };
 const NEVER: SamplerOptions = { name: "parentbased_always_off", ratio: 0 };
@@ -139,8 +143,11 @@ describe("tracer", () => {
     expect(lines()).to.deep.equal([`${PUT.name} 0-0 below ${CALLER}`]);
     expect(spans[0]?.error).to.equal("NO_LEADER");
     expect(spans[0]?.attributes).to.deep.equal({
-      ...{ "rpc.system": "grpc", "rpc.service": "coordination.v1.KeyValueService", "rpc.method": "PutKey" },
-      ...{ "rpc.grpc.status_code": 14, "quoin.reason": "NO_LEADER" },
+      "rpc.system": "grpc",
+      "rpc.service": "coordination.v1.KeyValueService",
+      "rpc.method": "PutKey",
+      "rpc.grpc.status_code": 14,
+      "quoin.reason": "NO_LEADER",
     });
   });
 
@@ -188,7 +195,10 @@ describe("tracer", () => {
     expect(write?.links).to.deep.equal([{ traceId: group?.traceId, spanId: group?.spanId }]);
     expect(group?.links).to.deep.equal([{ traceId: TRACE_ID, spanId: write?.spanId }]);
     expect(group?.attributes).to.deep.equal({
-      ...{ "quoin.log.entries": 4, "quoin.log.first_index": 10, "quoin.log.last_index": 13, "quoin.log.write_ms": 2.5 },
+      "quoin.log.entries": 4,
+      "quoin.log.first_index": 10,
+      "quoin.log.last_index": 13,
+      "quoin.log.write_ms": 2.5,
     });
     expect(replicate?.events).to.deep.equal([
       { name: "acknowledged", atMs: 1_005, attributes: { "quoin.member_id": 3 } },

@@ -149,8 +149,13 @@ export class EventHub {
     this.#scheduler.attach(replica);
     const logKey = request.logId.toHex();
     const following = {
-      ...{ number: this.#options.namespaceStreams.takeNumber(), openedMs: this.#options.clock.monotonicMs() },
-      ...{ request, logKey, follower, next: request.fromSequence, isSending: false },
+      number: this.#options.namespaceStreams.takeNumber(),
+      openedMs: this.#options.clock.monotonicMs(),
+      request,
+      logKey,
+      follower,
+      next: request.fromSequence,
+      isSending: false,
     };
     this.#byLog.set(logKey, (this.#byLog.get(logKey) ?? new Set()).add(following));
     this.#scheduler.add(following);
@@ -171,8 +176,16 @@ export class EventHub {
       const { namespace, principal, logId, fromSequence } = request;
       const delivered = next - 1;
       return {
-        ...{ number, about: "event", namespace, prefix: NO_PREFIX, logId, principal, openMs: nowMs - openedMs },
-        ...{ start: fromSequence, delivered, isSending },
+        number,
+        about: "event",
+        namespace,
+        prefix: NO_PREFIX,
+        logId,
+        principal,
+        openMs: nowMs - openedMs,
+        start: fromSequence,
+        delivered,
+        isSending,
         behind: Math.max(0, lastSequenceOf(source.replica.state, logId) - delivered),
       };
     });

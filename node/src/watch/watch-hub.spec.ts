@@ -440,7 +440,10 @@ describe("WatchHub", () => {
     const refusal = await refused(() => watched.watch("b"));
     expect([refusal.code, refusal.reason]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
     expect(Object.fromEntries(refusal.details)).to.deep.equal({
-      ...{ quota: "quota.namespace.watches", namespace: "default", limit: "2", used: "2" },
+      quota: "quota.namespace.watches",
+      namespace: "default",
+      limit: "2",
+      used: "2",
     });
     watched.watch("a", { namespace: "other" });
     first.close();

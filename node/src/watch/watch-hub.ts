@@ -153,8 +153,16 @@ export class WatchHub {
       const { number, request, openedMs, start, isSending } = watcher;
       const delivered = watcher.sentRevision(publishedRevision);
       return {
-        ...{ number, about: request.about, namespace: request.namespace, prefix: request.prefix, logId: null },
-        ...{ principal: request.principal, openMs: nowMs - openedMs, start, delivered, isSending },
+        number,
+        about: request.about,
+        namespace: request.namespace,
+        prefix: request.prefix,
+        logId: null,
+        principal: request.principal,
+        openMs: nowMs - openedMs,
+        start,
+        delivered,
+        isSending,
         behind: Math.max(0, replica.revision - delivered),
       };
     });

@@ -247,7 +247,9 @@ class Comparison {
         return;
       case "compact":
         log.lead({
-          ...{ kind: "compact-history", revision: Math.max(1, log.revision - each.back), subject: "admin" },
+          kind: "compact-history",
+          revision: Math.max(1, log.revision - each.back),
+          subject: "admin",
           request: null,
         });
         this.#watched.notify();
@@ -333,8 +335,14 @@ class Comparison {
     const mode = isRead ? "read" : "write";
     const operation = { kind: "acquire-lock", namespace: space, name, mode: rw ? mode : "exclusive" } as const;
     const request: ModelRequest = {
-      ...{ id: ++this.#requests, subject: OWNER.subject, operation: { ...operation, ...asked, owner: "" } },
-      ...{ status: "new", reason: "", token: 0, attempt: 0, sinceMs: 0 },
+      id: ++this.#requests,
+      subject: OWNER.subject,
+      operation: { ...operation, ...asked, owner: "" },
+      status: "new",
+      reason: "",
+      token: 0,
+      attempt: 0,
+      sinceMs: 0,
     };
     this.#watched.log.execute(request.operation, { request: requestOf(request.id) });
     this.#model.locks.send(request, request.id);

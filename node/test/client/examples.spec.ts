@@ -170,7 +170,9 @@ describe("examples on three members", function () {
     const settings = ["--max-age", "168h", "--max-bytes", "none"];
     const changed = JSON.parse(await printed(["log", "settings", "orders", ...settings, "-o", "json"]));
     expect(changed.settings).to.deep.equal({
-      ...{ "queue.duplicate_window_secs": null, "retention.max_age_secs": 604_800, "retention.max_bytes": null },
+      "queue.duplicate_window_secs": null,
+      "retention.max_age_secs": 604_800,
+      "retention.max_bytes": null,
     });
     expect(await printed(["log", "list"])).to.match(/orders.* 3 +3 +16 B\n/);
     await printed(["log", "delete", changed.log_id]);

@@ -123,8 +123,11 @@ describe("clients of a cluster that cannot be reached for a while", function () 
       runtime,
     });
     const known = createClient({
-      ...{ endpoints: [member.grpc], httpEndpoints, credentials: cluster.tokens },
-      ...{ timeoutMs: 60_000, runtime },
+      endpoints: [member.grpc],
+      httpEndpoints,
+      credentials: cluster.tokens,
+      timeoutMs: 60_000,
+      runtime,
     });
     try {
       await known.keyValue.put(namespace, "known", "1");

@@ -273,16 +273,19 @@ describe("the reasons of the SDK", function () {
       ports = await GrpcPorts.founded(secrets);
       const { cluster } = ports.member;
       const serving = {
-        ...{
-          access: ports.member.access(),
-          clock: cluster.clock,
-          limiters: httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
-        },
-        ...{ health: { live: () => [], ready: () => [] }, reportBug: () => undefined },
+        access: ports.member.access(),
+        clock: cluster.clock,
+        limiters: httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
+        health: { live: () => [], ready: () => [] },
+        reportBug: () => undefined,
         metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       };
       const describeLog = route({
-        ...{ method: "GET", path: `/logs/${LOG}`, operationId: "describeLog", summary: "A log", access: "none" },
+        method: "GET",
+        path: `/logs/${LOG}`,
+        operationId: "describeLog",
+        summary: "A log",
+        access: "none",
         success: { status: 200, description: "The log", schema: z.object({}) },
         handle: () => {
           throw thrown;

@@ -16,8 +16,13 @@ describe("event logs under leader kills", () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       const seed = drawnSeed("append kills");
       const load = new AppendLoad({
-        ...{ cluster, seed },
-        ...{ clients: CLIENTS, logs: 2, name: "kills", timeoutMs: IMPATIENT_MS, restMs: REST_MS },
+        cluster,
+        seed,
+        clients: CLIENTS,
+        logs: 2,
+        name: "kills",
+        timeoutMs: IMPATIENT_MS,
+        restMs: REST_MS,
       });
       try {
         load.start();

@@ -35,7 +35,10 @@ async function write(client: Client, count: number): Promise<void> {
 /** Flips a bit of every key's value in the store of a stopped member. */
 async function flipStored({ dataDirectory, name }: ClusterMember): Promise<void> {
   const directory = await openDataDirectory({
-    ...{ directory: dataDirectory, clusterName: "under-test", name, acceptMissingFence: false },
+    directory: dataDirectory,
+    clusterName: "under-test",
+    name,
+    acceptMissingFence: false,
     onFatal: (error) => {
       throw error;
     },

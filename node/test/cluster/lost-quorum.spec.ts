@@ -95,9 +95,17 @@ describe("a cluster that has lost its quorum", function () {
   async function putSnapshotOf(directory: string, clusterId: string, end: ArchiveEnd): Promise<void> {
     const store = await openStore({ kind: "directory", directory }, { create: false });
     const header = {
-      ...{ clusterId, clusterName: "under-test", quoinVersion: "0.1.0", clusterVersion: 1, id: newObjectId() },
-      ...{ index: end.lastIndex, term: end.lastTerm, revision: end.revision, wallMs: end.wallMs },
-      ...{ tickMs: 1, stateDigest: 0 },
+      clusterId,
+      clusterName: "under-test",
+      quoinVersion: "0.1.0",
+      clusterVersion: 1,
+      id: newObjectId(),
+      index: end.lastIndex,
+      term: end.lastTerm,
+      revision: end.revision,
+      wallMs: end.wallMs,
+      tickMs: 1,
+      stateDigest: 0,
     };
     await putSnapshot(store, header, [], undefined);
     await store.close();

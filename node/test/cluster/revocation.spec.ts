@@ -125,7 +125,11 @@ describe("revocation", function () {
     const key = await succeeds(0, "POST", "/keys", login, { name: "load" });
     const exchanged = await succeeds(0, "POST", "/auth/token", null, { api_key: key.key });
     return {
-      ...{ userId, email, login, apiKeyId: key.api_key_id ?? "", apiKey: key.key ?? "" },
+      userId,
+      email,
+      login,
+      apiKeyId: key.api_key_id ?? "",
+      apiKey: key.key ?? "",
       tokens: [exchanged.access_token ?? ""],
     };
   }
@@ -412,8 +416,11 @@ describe("revocation", function () {
     };
     const denied = "NAMESPACE_DENIED";
     const refusals = {
-      ...{ mutation: denied, "linearizable read": denied, "serializable read": denied },
-      ...{ append: "log_not_found", "read by HTTP": "log_not_found" },
+      mutation: denied,
+      "linearizable read": denied,
+      "serializable read": denied,
+      append: "log_not_found",
+      "read by HTTP": "log_not_found",
     };
     return check(2, withdraw, refusals, denied);
   });

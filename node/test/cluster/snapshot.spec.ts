@@ -18,7 +18,9 @@ async function readLargeBatches(member: ClusterMember, cluster: ClusterUnderTest
   };
   const { host, ports, grpc } = member;
   const client = createClient({
-    ...{ endpoints: [grpc], httpEndpoints: [`http://${host}:${ports.http}`], credentials: cluster.tokens },
+    endpoints: [grpc],
+    httpEndpoints: [`http://${host}:${ports.http}`],
+    credentials: cluster.tokens,
   });
   try {
     const first = await client.logs.read(logId, { limit: 10 });

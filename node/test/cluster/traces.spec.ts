@@ -85,8 +85,11 @@ describe("traces of a cluster", () => {
 
     const [call] = named(traceId, "coordination.v1.KeyValueService/PutKey");
     expect(call?.attributes).to.include({
-      ...{ "rpc.system": "grpc", "rpc.service": "coordination.v1.KeyValueService", "rpc.method": "PutKey" },
-      ...{ "rpc.grpc.status_code": 0, "quoin.namespace": "default" },
+      "rpc.system": "grpc",
+      "rpc.service": "coordination.v1.KeyValueService",
+      "rpc.method": "PutKey",
+      "rpc.grpc.status_code": 0,
+      "quoin.namespace": "default",
     });
     expect(call?.resource).to.include({ "service.name": "quoin", "quoin.cluster": "under-test", deployment: "test" });
     expect(call?.events).to.deep.equal(["request admitted", "request complete"]);
@@ -124,7 +127,9 @@ describe("traces of a cluster", () => {
     await client.locks.create("default", "a lock");
     const hold = await client.locks.acquire("default", "a lock", { ttlSeconds: 30 });
     const turn = client.locks.acquire("default", "a lock", {
-      ...{ ttlSeconds: 30, waitMs: 20_000, traceparent: waiting.traceparent },
+      ttlSeconds: 30,
+      waitMs: 20_000,
+      traceparent: waiting.traceparent,
     });
     await until("the request to wait", async () => {
       const { waiters } = await client.locks.describe("default", "a lock");

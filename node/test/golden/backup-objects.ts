@@ -61,7 +61,14 @@ async function makeBackup(
   };
   const { appliedIndex: index, appliedTerm: term, revision, tickMs, wallMs, digest } = readProgress(state);
   const header: SnapshotHeader = {
-    ...{ ...origin, id: objectId(1), index, term, revision, tickMs, wallMs, stateDigest: digest },
+    ...origin,
+    id: objectId(1),
+    index,
+    term,
+    revision,
+    tickMs,
+    wallMs,
+    stateDigest: digest,
   };
   let previous = { id: header.id, ...(await putSnapshot(store, header, [rowsOf(state)], keyRing)) };
   const middle = mark + Math.ceil((entries.length - mark) / 2);

@@ -87,8 +87,16 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
     async function start(): Promise<{ readonly member: Member; readonly replica: Replica }> {
       const note = (problem: string) => problems.push(problem);
       const member = await Member.open({
-        ...{ ...OPENING, directory, clock, scheduler: systemScheduler, limits: DEFAULT_REPLICA_LIMITS, version },
-        ...{ peering: null, record: null, measureDisk, hasReserve: false },
+        ...OPENING,
+        directory,
+        clock,
+        scheduler: systemScheduler,
+        limits: DEFAULT_REPLICA_LIMITS,
+        version,
+        peering: null,
+        record: null,
+        measureDisk,
+        hasReserve: false,
         log: { info: () => undefined, warn: () => undefined },
         onRole: () => undefined,
         onFatal: (error: StoreError) => note(error.message),

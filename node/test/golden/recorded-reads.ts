@@ -110,7 +110,12 @@ function logsOf(state: StateReader): unknown[] {
     const { logId, name, settings, firstSequence, lastSequence, sizeBytes } = log;
     const events = readEvents(state, log, 1, { eventsMax: PAGE, bytesMax: ALL.bytesMax });
     return {
-      ...{ logId: hex(logId), name, settings, firstSequence, lastSequence, sizeBytes },
+      logId: hex(logId),
+      name,
+      settings,
+      firstSequence,
+      lastSequence,
+      sizeBytes,
       events: events.map(({ sequence, timestampMs, idempotencyKey, payload }) => {
         return { sequence, timestampMs, idempotencyKey, payload: Buffer.from(payload).toString() };
       }),

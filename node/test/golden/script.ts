@@ -103,11 +103,17 @@ function writeSuccessions(log: GoldenLog): void {
   const incarnation = new Uint8Array(16).fill(0x65);
   const common = { clusterName: CLUSTER_NAME, memberName: MEMBER_NAME, incarnation, address, revisionJump };
   log.succeed({
-    ...{ ...common, cause: "recovery", clusterId: SUCCESSOR_IDS[0], signingKey: signingKeyOf(4) },
+    ...common,
+    cause: "recovery",
+    clusterId: SUCCESSOR_IDS[0],
+    signingKey: signingKeyOf(4),
     pageTokenKey: new Uint8Array(32).fill(0x71),
   });
   log.succeed({
-    ...{ ...common, cause: "restore", clusterId: SUCCESSOR_IDS[1], signingKey: null },
+    ...common,
+    cause: "restore",
+    clusterId: SUCCESSOR_IDS[1],
+    signingKey: null,
     pageTokenKey: new Uint8Array(32).fill(0x72),
   });
 }

@@ -46,7 +46,11 @@ export class ArchivedCluster {
     const error = (fields: object, message: string) => void this.errors.push(`${message} ${JSON.stringify(fields)}`);
     const backups = new MemberBackups({
       host: {
-        ...{ name: `member-${id}`, clusterName: "spec", clusterId: FOUNDING.clusterId, memberId: id, version: "0.1.0" },
+        name: `member-${id}`,
+        clusterName: "spec",
+        clusterId: FOUNDING.clusterId,
+        memberId: id,
+        version: "0.1.0",
         replica: cluster.replica(id),
       },
       configuration: {
@@ -56,7 +60,8 @@ export class ArchivedCluster {
         intervalMs: this.#intervalMs,
         retention: null,
       },
-      ...{ clock: cluster.time, scheduler: cluster.time },
+      clock: cluster.time,
+      scheduler: cluster.time,
       log: { info: () => undefined, warn: () => undefined, error },
       openStore: async () => this.stores.get(id) as MemoryBackupStore,
     });
@@ -82,9 +87,19 @@ export class ArchivedCluster {
     const index = lastIndex + 1;
     const previousHash = createHash("sha256").update(name).digest();
     const header = {
-      ...{ clusterId: FOUNDING.clusterId, clusterName: "spec", quoinVersion: "0.1.0", clusterVersion: 1 },
-      ...{ id: newObjectId(), previousId: id, previousHash, lastRevision, lastWallMs },
-      ...{ firstIndex: index, lastIndex: index, firstTerm: term, lastTerm: term },
+      clusterId: FOUNDING.clusterId,
+      clusterName: "spec",
+      quoinVersion: "0.1.0",
+      clusterVersion: 1,
+      id: newObjectId(),
+      previousId: id,
+      previousHash,
+      lastRevision,
+      lastWallMs,
+      firstIndex: index,
+      lastIndex: index,
+      firstTerm: term,
+      lastTerm: term,
     };
     const store = new MemoryBackupStore(this.bucket);
     await putSegment(store, header, [[{ index, term, bytes: new Uint8Array(40) }]], undefined);

@@ -132,7 +132,10 @@ export class GrpcPorts {
     const { name, clusterName, version } = member;
     const backups = new MemberBackups({
       host: {
-        ...{ name, clusterName, version, replica: null },
+        name,
+        clusterName,
+        version,
+        replica: null,
         get clusterId() {
           return member.clusterId;
         },
@@ -140,22 +143,35 @@ export class GrpcPorts {
           return member.memberId;
         },
       },
-      ...{ configuration: null, clock, scheduler: systemScheduler, log: logger },
+      configuration: null,
+      clock,
+      scheduler: systemScheduler,
+      log: logger,
     });
     const publicServer = new PublicServer({
-      ...{ observer, inspection, backups },
+      observer,
+      inspection,
+      backups,
       member,
       access: member.access(),
       limits,
       clock,
       scheduler: systemScheduler,
       logger,
-      ...{ connectionLimiter: gateOf("grpc", clock.monotonicMs), clientLimits },
+      connectionLimiter: gateOf("grpc", clock.monotonicMs),
+      clientLimits,
       namespaceStreams,
     });
     const adminServer = new AdminServer({
-      ...{ member, inspection, backups, clock, logger, observer, address: ADDRESS },
-      ...{ connectionLimiter: gateOf("admin", clock.monotonicMs), clientLimits },
+      member,
+      inspection,
+      backups,
+      clock,
+      logger,
+      observer,
+      address: ADDRESS,
+      connectionLimiter: gateOf("admin", clock.monotonicMs),
+      clientLimits,
       tokenFile: adminTokenFile(directory),
       derive: deriveCheaply,
     });

@@ -35,8 +35,10 @@ export async function performKeyOperation(
     case "compare-and-swap": {
       const { expectedValue, expectedModRevision } = operation;
       const result = await keyValue.compareAndSwap(NAMESPACE, key, operation.newValue, {
-        ...{ ...options, ttlSeconds: secondsOf(operation.ttlMs) },
-        ...{ expectedValue, expectedModRevision },
+        ...options,
+        ttlSeconds: secondsOf(operation.ttlMs),
+        expectedValue,
+        expectedModRevision,
       });
       const { success, currentExists, currentValue, modRevision, revision } = result;
       if (success) {

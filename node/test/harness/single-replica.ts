@@ -206,7 +206,11 @@ export class SingleReplica implements HostReplica {
     const { appliedIndex, revision, digest } = this.#machine.progress;
     const { memberId, leaderId, term, isLearner, alarms } = this;
     return {
-      ...{ memberId, leaderId, term, isLearner, alarms },
+      memberId,
+      leaderId,
+      term,
+      isLearner,
+      alarms,
       role: leaderId === memberId ? "leader" : "follower",
       commitIndex: appliedIndex,
       appliedIndex,

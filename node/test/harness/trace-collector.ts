@@ -133,8 +133,15 @@ function spansOf({ resourceSpans }: EncodedRequest): CollectedSpan[] {
 function collected(span: EncodedSpan, resource: Values): CollectedSpan {
   const { traceId, spanId, parentSpanId = "", traceState = "", name, kind, status } = span;
   return {
-    ...{ traceId, spanId, parentId: parentSpanId, state: traceState, name, kind: KINDS[kind] ?? "other", resource },
-    ...{ fromNs: BigInt(span.startTimeUnixNano), toNs: BigInt(span.endTimeUnixNano) },
+    traceId,
+    spanId,
+    parentId: parentSpanId,
+    state: traceState,
+    name,
+    kind: KINDS[kind] ?? "other",
+    resource,
+    fromNs: BigInt(span.startTimeUnixNano),
+    toNs: BigInt(span.endTimeUnixNano),
     attributes: valuesOf(span.attributes ?? []),
     events: (span.events ?? []).map((event) => event.name),
     links: (span.links ?? []).map((link) => ({ traceId: link.traceId, spanId: link.spanId })),

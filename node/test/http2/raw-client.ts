@@ -53,7 +53,9 @@ export class RawClient {
   /** The same over TLS; trusts any certificate of the server. */
   static async openTls(port: number, protocols: readonly string[] | null): Promise<RawClient> {
     const socket = connectTls({
-      ...{ host: "127.0.0.1", port, rejectUnauthorized: false },
+      host: "127.0.0.1",
+      port,
+      rejectUnauthorized: false,
       ...(protocols === null ? {} : { ALPNProtocols: [...protocols] }),
     });
     const client = new RawClient(socket);

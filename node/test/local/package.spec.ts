@@ -92,7 +92,8 @@ describe("the package quoin", function () {
 
     // The first block installs and starts.
     const [install = "", ...blocks] = [...MANUAL.matchAll(SHELL_BLOCK)].map(([, code = "", , output = ""]) => ({
-      ...{ code, lines: output.split("\n") },
+      code,
+      lines: output.split("\n"),
     }));
     expect(install).to.have.property("code").that.includes("npx quoin start");
     expect(blocks).to.have.lengthOf.at.least(4);

@@ -144,7 +144,9 @@ describe("the store of a member, a bucket behind TLS", function () {
   async function makeBucket(): Promise<void> {
     const plain = await FaultProxy.open((server as S3Server).target);
     const s3 = new S3Client({
-      ...{ endpoint: plain.url, region: "us-east-1", forcePathStyle: true },
+      endpoint: plain.url,
+      region: "us-east-1",
+      forcePathStyle: true,
       credentials: { accessKeyId: ACCESS_KEY, secretAccessKey: SECRET_KEY },
     });
     await s3.send(new CreateBucketCommand({ Bucket: bucket }));
@@ -302,7 +304,9 @@ describe("the store of a member, a bucket behind TLS", function () {
       await phase.untilMet();
     }
     phase = failing({
-      ...{ create: ["lose-answer"], part: ["cut-request"], complete: ["lose-answer", "no-such-upload"] },
+      create: ["lose-answer"],
+      part: ["cut-request"],
+      complete: ["lose-answer", "no-such-upload"],
       head: ["lose-answer"],
     });
     expect(await backUp()).to.equal("");

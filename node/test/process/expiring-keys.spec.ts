@@ -76,14 +76,22 @@ describe("API keys that expire", function () {
       clock.monotonicMs,
     );
     publicServer = new PublicServer({
-      ...{ member, access, clock, logger, limits: DEFAULT_RATE_LIMITS, scheduler: systemScheduler },
+      member,
+      access,
+      clock,
+      logger,
+      limits: DEFAULT_RATE_LIMITS,
+      scheduler: systemScheduler,
       observer: new CallObserver(requestLog, clock.monotonicMs),
       connectionLimiter: gateOf("grpc", clock.monotonicMs),
       clientLimits: DEFAULT_CLIENT_LIMITS,
       namespaceStreams: new NamespaceStreams(),
       inspection: new MemberInspection(member, { samplesOf: () => [] }),
       backups: new MemberBackups({
-        ...{ host: member, configuration: null, clock, scheduler: systemScheduler },
+        host: member,
+        configuration: null,
+        clock,
+        scheduler: systemScheduler,
         log: { ...logger, info: () => undefined },
       }),
     });
@@ -91,7 +99,13 @@ describe("API keys that expire", function () {
     const limiters = httpLimiters(DEFAULT_RATE_LIMITS, clock);
     const mail = new AccountMail({ mailer: null, clusterName: "quoin", log: { ...logger, info: () => undefined } });
     const routes = accountRoutes({
-      ...{ member, replicated, clock, limiters, mail, limits: DEFAULT_RATE_LIMITS, hashing: cheapHashing },
+      member,
+      replicated,
+      clock,
+      limiters,
+      mail,
+      limits: DEFAULT_RATE_LIMITS,
+      hashing: cheapHashing,
     });
     const health = { live: () => [], ready: () => [] };
     const metrics = { contentType: "text/plain", metrics: () => Promise.resolve("") };

@@ -57,7 +57,9 @@ describe("the log of a member", function () {
   async function exchange(body: string): Promise<Response> {
     const headers = { "Content-Type": "application/json" };
     const response = await fetch(`http://${member.host}:${member.ports.http}/auth/token`, {
-      ...{ method: "POST", headers, body },
+      method: "POST",
+      headers,
+      body,
     });
     await response.text();
     return response;
@@ -97,7 +99,10 @@ describe("the log of a member", function () {
     const httpId = answer.headers.get("Request-Id");
     const requests = await linesOf("request", ({ requestId }) => requestId === httpId);
     expect(requests.find(({ requestId }) => requestId === httpId)).to.include({
-      ...{ level: "debug", protocol: "http", method: "POST /auth/token", status: "400" },
+      level: "debug",
+      protocol: "http",
+      method: "POST /auth/token",
+      status: "400",
     });
   });
 

@@ -99,7 +99,10 @@ describe("the program of a member", function () {
   /** The entry of a later release, behind all that this member has in its log. */
   async function logRaise(directory: string): Promise<void> {
     const opened = await openDataDirectory({
-      ...{ directory, clusterName: "quoin", name: "q-0", acceptMissingFence: false },
+      directory,
+      clusterName: "quoin",
+      name: "q-0",
+      acceptMissingFence: false,
       onFatal: (error) => expect.fail(error.message),
     });
     const data = opened.phase === "member" ? opened.data : expect.fail(opened.phase);
@@ -169,8 +172,11 @@ describe("the program of a member", function () {
     const directory = directories.make();
     writeFileSync(join(directory, "holiday.jpg"), "a picture");
     const variables = {
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4317", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
-      ...{ QUOIN_BACKUP_STORE: "", QUOIN_BACKUP_ARCHIVE: "false", QUOIN_RESTORE_KEEP_SIGNING_KEYS: "0" },
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4317",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+      QUOIN_BACKUP_STORE: "",
+      QUOIN_BACKUP_ARCHIVE: "false",
+      QUOIN_RESTORE_KEEP_SIGNING_KEYS: "0",
     };
     const flags = ["--name", "q-0", "--data-dir", directory, ...ANY_PORTS];
     // The data is refused: the process ends before it listens anywhere.

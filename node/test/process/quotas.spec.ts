@@ -48,7 +48,10 @@ describe("quotas of a member", function () {
     const { code, reason, details, message } = await refusalOf(work);
     expect([code, reason]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
     expect(Object.fromEntries(details ?? [])).to.include({
-      ...{ quota: `quota.namespace.${quota}`, namespace: NAMESPACE, limit: String(max), used: String(max) },
+      quota: `quota.namespace.${quota}`,
+      namespace: NAMESPACE,
+      limit: String(max),
+      used: String(max),
     });
     expect(message).to.include(`namespace "${NAMESPACE}" has ${max} of at most ${max}`);
   }

@@ -56,10 +56,15 @@ export async function archiveHistory(
     const { revision, wallMs, digest } = at(lastIndex);
     const isKnown = below(4) > 0;
     const header = {
-      ...{ ...origin, id: newObjectId(), firstIndex: next, lastIndex },
-      ...{ firstTerm: entries[0]?.term ?? 0, lastTerm: entries.at(-1)?.term ?? 0 },
+      ...origin,
+      id: newObjectId(),
+      firstIndex: next,
+      lastIndex,
+      firstTerm: entries[0]?.term ?? 0,
+      lastTerm: entries.at(-1)?.term ?? 0,
       ...(isKnown ? { lastRevision: revision, lastWallMs: wallMs, stateDigest: digest } : {}),
-      ...{ previousId: previous.id, previousHash: previous.hash },
+      previousId: previous.id,
+      previousHash: previous.hash,
     };
     const { hash } = await putSegment(store, header, [entries], keyRing);
     previous = { id: header.id, hash };

@@ -15,7 +15,8 @@ import { countRecordedDigests } from "./recorded-digests.ts";
 
 const NEW_ID = "77777777-2222-4333-8444-555555555555";
 const MEMBER = {
-  ...{ clusterName: "restored", name: "q-0" },
+  clusterName: "restored",
+  name: "q-0",
   address: { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
 };
 const REVISION_JUMP = 1_000_000;
@@ -84,7 +85,10 @@ export async function restorePoint(
 
 async function expectMember(directory: string, memberId: number, revision: number): Promise<void> {
   const opened = await openDataDirectory({
-    ...{ directory, clusterName: MEMBER.clusterName, name: MEMBER.name, acceptMissingFence: false },
+    directory,
+    clusterName: MEMBER.clusterName,
+    name: MEMBER.name,
+    acceptMissingFence: false,
     onFatal: (error) => {
       throw error;
     },

@@ -31,7 +31,12 @@ for (const directory of process.argv.slice(2)) {
     case "member": {
       const { identity, term, vote, damaged, boot, log, state, bounds } = opened.data;
       const started: StartedMember = {
-        ...{ memberId: identity.memberId, term, vote, damaged, boot, bounds },
+        memberId: identity.memberId,
+        term,
+        vote,
+        damaged,
+        boot,
+        bounds,
         applied: readProgress(state).appliedIndex,
       };
       print(`started ${JSON.stringify(started)}`);

@@ -20,8 +20,13 @@ for (const directory of directories) {
   if (unfinishedSuccession(directory) === null) {
     const member = await StoppedMember.open(directory, { acceptRetired: false });
     await stageRecovery(member, {
-      ...{ cause: "recovery", clusterId, revisionJump: 1_000_000, signingKey: null },
-      ...{ pageTokenKey: new Uint8Array(32), wallMs: 1_760_000_000_000, owner: null },
+      cause: "recovery",
+      clusterId,
+      revisionJump: 1_000_000,
+      signingKey: null,
+      pageTokenKey: new Uint8Array(32),
+      wallMs: 1_760_000_000_000,
+      owner: null,
     });
     print("decided");
     await member.close();

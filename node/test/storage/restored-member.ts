@@ -16,14 +16,18 @@ export const RESTORED = {
 const REVISION_JUMP = 1_000_000;
 
 const MEMBER = {
-  ...{ clusterName: RESTORED.clusterName, name: RESTORED.name },
+  clusterName: RESTORED.clusterName,
+  name: RESTORED.name,
   address: { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
 };
 
 /** Opens the data directory; if it is empty, restores into it first from the store in that other directory. */
 export async function openOrRestore(directory: string, store: string, onDecided: () => void): Promise<MemberData> {
   const opened = await openDataDirectory({
-    ...{ directory, clusterName: RESTORED.clusterName, name: RESTORED.name, acceptMissingFence: false },
+    directory,
+    clusterName: RESTORED.clusterName,
+    name: RESTORED.name,
+    acceptMissingFence: false,
     onFatal: (error) => {
       throw error;
     },
@@ -57,7 +61,7 @@ async function fill(restoration: Restoration, directory: string): Promise<void> 
   const { clusterId } = RESTORED;
   const secrets = { signingKey: null, pageTokenKey: new Uint8Array(32), owner: null };
   await restoration.complete(
-    { ...{ cause: "restore", clusterId, revisionJump: REVISION_JUMP, wallMs: 1_780_000_000_000 }, ...secrets },
+    { cause: "restore", clusterId, revisionJump: REVISION_JUMP, wallMs: 1_780_000_000_000, ...secrets },
     MEMBER,
   );
 }

@@ -28,8 +28,12 @@ describe("options of npm run conformance", () => {
 
   it("take tokens from files or the environment, and never as arguments", () => {
     const target = {
-      ...{ endpoints: ["a:1", "b:2"], httpEndpoints: [], token: "from the environment" },
-      ...{ otherTokens: [], mailLogs: [], mayCompact: false },
+      endpoints: ["a:1", "b:2"],
+      httpEndpoints: [],
+      token: "from the environment",
+      otherTokens: [],
+      mailLogs: [],
+      mayCompact: false,
     };
     const endpoints = ["--endpoint", "a:1", "--endpoint", "b:2"];
     expect(parseOptions(endpoints, { QUOIN_TOKEN: "from the environment" })?.target).to.deep.equal(target);
@@ -42,15 +46,13 @@ describe("options of npm run conformance", () => {
       ...["--other-token-file", file("one", "1"), "--other-token-file", file("two", "2\n")],
     ];
     expect(parseOptions([...endpoints, ...files], { QUOIN_TOKEN: "t" })?.target).to.deep.equal({
-      ...{
-        ...target,
-        httpEndpoints: ["a:3", "b:4"],
-        token: "of the file",
-        otherTokens: ["1", "2"],
-        mailLogs: ["q-0.log"],
-        ca: Buffer.from("authority"),
-        mayCompact: true,
-      },
+      ...target,
+      httpEndpoints: ["a:3", "b:4"],
+      token: "of the file",
+      otherTokens: ["1", "2"],
+      mailLogs: ["q-0.log"],
+      ca: Buffer.from("authority"),
+      mayCompact: true,
     });
     expect(() => parseOptions(["--token", "t"], {})).to.throw(UsageError, /unknown option '--token'/);
   });

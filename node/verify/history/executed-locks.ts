@@ -100,7 +100,8 @@ class LockExecution {
     return {
       records: this.#records.map((record, id) => ({ ...record, id })),
       watching: {
-        ...{ client: "watcher", prefix: "" },
+        client: "watcher",
+        prefix: "",
         streams: [{ startRevision: 1, startMs: 0, messages: this.#sent }],
       },
     };
@@ -340,8 +341,13 @@ class LockExecution {
         tell(
           log.execute(
             {
-              ...{ kind: "put-key", namespace: NAMED.namespace, key: Buffer.from("k"), value: Buffer.from("v") },
-              ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+              kind: "put-key",
+              namespace: NAMED.namespace,
+              key: Buffer.from("k"),
+              value: Buffer.from("v"),
+              ttlSeconds: 0,
+              expectedModRevision: undefined,
+              returnPrevious: false,
               guard: { lockName: NAMED.name, fencingToken: operation.token, rw },
             },
             asking,

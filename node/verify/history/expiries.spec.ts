@@ -227,7 +227,9 @@ describe("keys with a TTL", () => {
 
 /** The recorder's clock is the cluster's, which counts whole milliseconds. */
 const ONE_CLOCK: ExpiryLimits = {
-  ...{ clockDrift: 0, clockResolutionMs: 1, lateMsMax: EXPIRY_LATE_MS_MAX },
+  clockDrift: 0,
+  clockResolutionMs: 1,
+  lateMsMax: EXPIRY_LATE_MS_MAX,
   leaderless: [{ fromMs: 500, toMs: 8_000 }],
 };
 

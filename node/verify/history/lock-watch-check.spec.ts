@@ -21,7 +21,9 @@ import type { WatchedLockChange, WatchedStream, Watching, WatchMessage } from ".
 type Change = WatchedLockChange;
 
 const LIMITS: LockWatchLimits = {
-  ...{ clockDrift: 0, clockResolutionMs: 0, compactRevisionMax: 0 },
+  clockDrift: 0,
+  clockResolutionMs: 0,
+  compactRevisionMax: 0,
   nameOf: (lock) => lock,
 };
 

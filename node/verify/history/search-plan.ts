@@ -374,7 +374,13 @@ function linked(
   for (const { recorded, answer, endMs } of byStart) {
     const previous = nodes.at(-1) ?? null;
     const node: Node = {
-      ...{ recorded, answer, endMs, position: nodes.length, previous, next: null, isExecuted: false },
+      recorded,
+      answer,
+      endMs,
+      position: nodes.length,
+      previous,
+      next: null,
+      isExecuted: false,
       seen: valueSeenBy(recorded.operation, answer),
       shown:
         isWrite(answer) || answer.kind === "done"

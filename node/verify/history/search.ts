@@ -118,7 +118,12 @@ class Search {
     const state = this.#state;
     const idle = nodes.find((node) => isIdle(node, state));
     this.#frames.push({
-      ...{ state, high: this.#high, used: this.#used, untilMs, at: 0, chosen: null },
+      state,
+      high: this.#high,
+      used: this.#used,
+      untilMs,
+      at: 0,
+      chosen: null,
       // Any other candidate can also come after an idle one.
       candidates: idle === undefined ? nodes.filter((node) => fits(node, state)).sort(byRevision) : [idle],
       isWhole: idle !== undefined,

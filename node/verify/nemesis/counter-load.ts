@@ -79,7 +79,8 @@ export class CounterLoad {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       try {
         const { modRevision: revision } = await this.#nextClient().keyValue.put(NAMESPACE, key, name, {
-          ...{ requestId, timeoutMs: this.#timeoutMs },
+          requestId,
+          timeoutMs: this.#timeoutMs,
         });
         this.#increments.push({ requestId, key, outcome: "acknowledged", revision });
         this.#retried += Number(refused === "unknown");

@@ -209,8 +209,12 @@ export class LockLoad {
       name,
       lock,
       {
-        ...{ kind: "acquire", lock: lock.name, mode, owner: `owner-${this.#owners++}` },
-        ...{ ttlMs: pick(this.#random, TTLS_MS), waitMs },
+        kind: "acquire",
+        lock: lock.name,
+        mode,
+        owner: `owner-${this.#owners++}`,
+        ttlMs: pick(this.#random, TTLS_MS),
+        waitMs,
       },
       isImpatient ? { timeoutMs: IMPATIENT_MS, triesMax: 1 } : whole,
     );

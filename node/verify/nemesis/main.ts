@@ -61,7 +61,9 @@ const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
 console.log(`members ${members}  minutes ${minutes}  seed ${seed}`);
 try {
   const result = await runNemesis({
-    ...{ members, runMs: minutes * 60_000, seed },
+    members,
+    runMs: minutes * 60_000,
+    seed,
     output: resolve(values.output ?? `.quoin/nemesis/${time}-${seed}`),
     kinds: values.fault ?? null,
     mayInstall: true,

@@ -24,7 +24,12 @@ describe("the nemesis", function () {
     }
     const output = directories.make();
     const result = await runNemesis({
-      ...{ members: 3, runMs: RUN_MS, seed: SEED, output, kinds: KINDS, mayInstall: false },
+      members: 3,
+      runMs: RUN_MS,
+      seed: SEED,
+      output,
+      kinds: KINDS,
+      mayInstall: false,
       print: () => undefined,
     });
     expect(isPassed(result), describeResult(result)).to.equal(true);

@@ -183,8 +183,14 @@ async function runAt(
     // A disk may get full.
     const alsoExpected = abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [];
     const keys = cluster.load({
-      ...{ clients: CLIENTS, pinned: PINNED_CLIENTS, readers: members, keys: KEYS },
-      ...{ seed, timeoutMs, restMs: REST_MS, alsoExpected },
+      clients: CLIENTS,
+      pinned: PINNED_CLIENTS,
+      readers: members,
+      keys: KEYS,
+      seed,
+      timeoutMs,
+      restMs: REST_MS,
+      alsoExpected,
     });
     loads = {
       keys,
@@ -193,14 +199,15 @@ async function runAt(
       locks: new LockLoad(cluster, timeoutMs, seededRandom(seed + LOCK_STREAM)),
       regions: new RegionLoad(cluster, timeoutMs, seededRandom(seed + REGION_STREAM)),
       appends: new AppendLoad({
-        ...{
-          cluster,
-          clients: APPENDERS,
-          logs: EVENT_LOGS,
-          operationsMax: EVENT_LOG_OPERATIONS_MAX,
-          name: "appended-to",
-        },
-        ...{ seed: seed + APPEND_STREAM, timeoutMs: APPEND_TIMEOUT_MS, restMs: APPEND_REST_MS, alsoExpected },
+        cluster,
+        clients: APPENDERS,
+        logs: EVENT_LOGS,
+        operationsMax: EVENT_LOG_OPERATIONS_MAX,
+        name: "appended-to",
+        seed: seed + APPEND_STREAM,
+        timeoutMs: APPEND_TIMEOUT_MS,
+        restMs: APPEND_REST_MS,
+        alsoExpected,
       }),
       watches: new WatchLoad(WATCHED_KEYS, cluster, members, seededRandom(seed + WATCH_STREAM)),
       lockWatches: new WatchLoad(WATCHED_LOCKS, cluster, members, seededRandom(seed + LOCK_WATCH_STREAM)),
@@ -215,10 +222,20 @@ async function runAt(
     violations.push(...judgeLoads(loads, timeoutMs));
     const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);
     const result: NemesisResult = {
-      ...{ seed, members, durationMs: loadEndMs - startMs, acknowledgedWrites, writeGapMs },
-      ...{ outcomes: outcomesOf(loads), facts: describeLoads(loads), elections: countElections(output) },
-      ...{ faults: run.faults, missing: run.missing, unplanned: run.unplanned },
-      ...{ lacking: abilities.lacking, violations, output },
+      seed,
+      members,
+      durationMs: loadEndMs - startMs,
+      acknowledgedWrites,
+      writeGapMs,
+      outcomes: outcomesOf(loads),
+      facts: describeLoads(loads),
+      elections: countElections(output),
+      faults: run.faults,
+      missing: run.missing,
+      unplanned: run.unplanned,
+      lacking: abilities.lacking,
+      violations,
+      output,
     };
     writeSummary(output, result);
     return result;
@@ -266,8 +283,15 @@ class Run {
     );
     const { network, smallDisks, blockDisks, syncControls, groups, certificates } = site;
     this.#faultContext = {
-      ...{ cluster, load: loads.keys, runMs: options.runMs },
-      ...{ network, smallDisks, blockDisks, syncControls, groups, certificates },
+      cluster,
+      load: loads.keys,
+      runMs: options.runMs,
+      network,
+      smallDisks,
+      blockDisks,
+      syncControls,
+      groups,
+      certificates,
       // The namespace of a member contains filters of the current network fault.
       release: (name) => this.#inQuiet(() => site.release(name)),
       readdress: (name) => site.readdress(name),

@@ -174,12 +174,19 @@ export class RegionLoad {
     // One in four compares the version, which others may have raised meanwhile.
     const expected = this.#random(4) === 0 ? { expectedVersion: region.version } : {};
     const operation: RegionOperation = {
-      ...{ kind: "write", region: region.name, offset, data: data.toString("hex") },
+      kind: "write",
+      region: region.name,
+      offset,
+      data: data.toString("hex"),
       ...expected,
     };
     const expectedVersion = operation.expectedVersion === undefined ? undefined : BigInt(operation.expectedVersion);
     const request = WriteMemoryRequest.fromPartial({
-      ...{ namespace: NAMESPACE, regionId: region.id, offset: BigInt(offset), data, expectedVersion },
+      namespace: NAMESPACE,
+      regionId: region.id,
+      offset: BigInt(offset),
+      data,
+      expectedVersion,
     });
     await this.#record(name, region, operation, async () => {
       const asked = await this.#calls.ask(MemoryService.writeMemory, request, options);

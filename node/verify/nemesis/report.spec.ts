@@ -7,16 +7,20 @@ const OUTCOMES = [
   { kind: "get", ok: 7, notExecuted: 0, unknown: 0 },
 ];
 const RESULT: NemesisResult = {
-  ...{
-    seed: 1,
-    members: 3,
-    durationMs: 60_000,
-    outcomes: OUTCOMES,
-    facts: ["streams 3"],
-    acknowledgedWrites: 5,
-    elections: 4,
-  },
-  ...{ writeGapMs: 1_250, faults: [FAULT], missing: [], unplanned: [], lacking: [], violations: [], output: "there" },
+  seed: 1,
+  members: 3,
+  durationMs: 60_000,
+  outcomes: OUTCOMES,
+  facts: ["streams 3"],
+  acknowledgedWrites: 5,
+  elections: 4,
+  writeGapMs: 1_250,
+  faults: [FAULT],
+  missing: [],
+  unplanned: [],
+  lacking: [],
+  violations: [],
+  output: "there",
 };
 
 describe("the report of a nemesis run", () => {

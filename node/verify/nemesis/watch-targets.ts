@@ -98,7 +98,9 @@ function keyChangeOf(type: KeyEvent_Type, now: KeyValue | undefined, before: Key
     throw new Error(`a change has no known kind, or no key: ${type}`);
   }
   return {
-    ...{ kind, key: now.key, content: contentOf(now) },
+    kind,
+    key: now.key,
+    content: contentOf(now),
     previous: before === undefined ? null : contentOf(before),
   };
 }
@@ -119,7 +121,12 @@ function lockChangeOf({ lockKey, action, owner, reason, mode, fencingToken, revi
     throw new Error(`a change has no known kind, reason or mode: ${action}, ${reason}, ${mode} of ${lockKey}`);
   }
   return {
-    ...{ kind, lock: lockKey, owner, mode: modeOf(mode), reason: why },
-    ...{ token: Number(fencingToken), revision: Number(revision) },
+    kind,
+    lock: lockKey,
+    owner,
+    mode: modeOf(mode),
+    reason: why,
+    token: Number(fencingToken),
+    revision: Number(revision),
   };
 }

@@ -9,8 +9,13 @@ const KEY = "api-key-of-anna";
 const BY_LOGIN: Principal = { subject: ANNA, apiKeyId: "" };
 const BY_KEY: Principal = { subject: ANNA, apiKeyId: KEY };
 const PUT: ClientOperation = {
-  ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from("v"), ttlSeconds: 0 },
-  ...{ expectedModRevision: undefined, returnPrevious: false },
+  kind: "put-key",
+  namespace: "default",
+  key: Buffer.from("k"),
+  value: Buffer.from("v"),
+  ttlSeconds: 0,
+  expectedModRevision: undefined,
+  returnPrevious: false,
 };
 const DONE: Outcome = { answer: { kind: "delete-log", logId: new Uint8Array(16), revision: 9 }, replayed: "yes" };
 const REFUSED: Outcome = { answer: new CoordinationError("TOKEN_REVOKED", ""), replayed: "no" };

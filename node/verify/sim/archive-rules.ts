@@ -119,7 +119,10 @@ export class ArchiveRules {
 
   get counts() {
     return {
-      ...{ segments: this.#segments, snapshots: this.#snapshots, deleted: this.#deleted, breaks: this.#breaks.length },
+      segments: this.#segments,
+      snapshots: this.#snapshots,
+      deleted: this.#deleted,
+      breaks: this.#breaks.length,
       forks: this.#catalog(this.#everStored).problems.filter(({ kind }) => kind === "fork").length,
     };
   }

@@ -86,12 +86,19 @@ export class Archives {
     this.rules.onBegin(memberId);
     return new MemberBackups({
       host: {
-        ...{ name: `m${memberId}`, clusterName: "simulated", clusterId, memberId, version: "0.1.0" },
+        name: `m${memberId}`,
+        clusterName: "simulated",
+        clusterId,
+        memberId,
+        version: "0.1.0",
         replica: this.#reach(memberId, replica, loop, work),
       },
       configuration: {
-        ...{ location: STORE, keyFile: null, archives: true },
-        ...{ intervalMs: plan.intervalMs, retention: plan.retention },
+        location: STORE,
+        keyFile: null,
+        archives: true,
+        intervalMs: plan.intervalMs,
+        retention: plan.retention,
       },
       clock: loop,
       scheduler: {

@@ -89,7 +89,11 @@ export class Bucket {
       throw new Error("a reader changes nothing");
     };
     return {
-      ...{ describe: () => "bucket", put: refuse, delete: refuse, sweep: refuse, close: async () => undefined },
+      describe: () => "bucket",
+      put: refuse,
+      delete: refuse,
+      sweep: refuse,
+      close: async () => undefined,
       get: async (name) => {
         const bytes = this.get(name);
         if (bytes === undefined) {

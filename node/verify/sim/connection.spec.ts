@@ -18,7 +18,10 @@ describe("a connection of simulated processes", () => {
 
   function end(memberId: number): ConnectionEnd {
     const loop = new ProcessLoop({
-      ...{ heap, random: streamsOf(memberId).process, rate: 1, wallStartMs: 0 },
+      heap,
+      random: streamsOf(memberId).process,
+      rate: 1,
+      wallStartMs: 0,
       onCrash: () => expect.fail("it crashes"),
       onRound: () => undefined,
       onMark: () => undefined,

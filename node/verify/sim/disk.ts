@@ -188,7 +188,10 @@ export class Disk {
     const { boot, term, vote, writeSeq, commit, first, prevTerm, last, lastTerm } = this.meta;
     const { appliedIndex } = readProgress(this.state);
     return {
-      ...{ boot, term, vote, writeSeq },
+      boot,
+      term,
+      vote,
+      writeSeq,
       commit: Math.max(appliedIndex, commit),
       damaged: this.fence.damaged,
       bounds: { first, prevTerm, last, lastTerm },

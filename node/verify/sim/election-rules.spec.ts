@@ -6,8 +6,15 @@ import { TICK_MS, TickCount } from "./tick-count.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
 
 const META: LogMeta = {
-  ...{ boot: 1, writeSeq: 1, term: 5, vote: 0, commit: 9 },
-  ...{ first: 1, prevTerm: 0, last: 9, lastTerm: 4 },
+  boot: 1,
+  writeSeq: 1,
+  term: 5,
+  vote: 0,
+  commit: 9,
+  first: 1,
+  prevTerm: 0,
+  last: 9,
+  lastTerm: 4,
 };
 const STEADY_MS = 1_000_000;
 

@@ -202,8 +202,12 @@ export class EventLogClients {
     const expectedSequence = random.chance(0.35) ? random.pick([last, last, last + 1n, 2n ** 53n + last]) : undefined;
     const guard = random.chance(0.3) ? this.#options.guardOf(random) : undefined;
     const operation: AppendEvents = {
-      ...{ kind: "append-events", logId: log.logId, payloads: Payloads.of(texts.map((text) => Buffer.from(text))) },
-      ...{ isBatch, idempotencyKey, expectedSequence },
+      kind: "append-events",
+      logId: log.logId,
+      payloads: Payloads.of(texts.map((text) => Buffer.from(text))),
+      isBatch,
+      idempotencyKey,
+      expectedSequence,
       ...(guard === undefined ? {} : { guard: { ...guard, namespace: "default" } }),
     };
     const open = log.isWhole ? this.#history.begin(`e${id}`, appendOperationOf(log, operation, texts)) : null;

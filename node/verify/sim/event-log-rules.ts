@@ -136,7 +136,9 @@ export class EventLogRules implements ReplayObserver {
         windowMs: (duplicateWindowSecs ?? HOUR_SECS) * MS_PER_SECOND,
         ageMs: (retentionMaxAgeSecs ?? Infinity) * MS_PER_SECOND,
         bytesMax: retentionMaxBytes ?? Infinity,
-        ...{ lastSequence: 0, events: [], keys: new Map() },
+        lastSequence: 0,
+        events: [],
+        keys: new Map(),
       });
     }
   }

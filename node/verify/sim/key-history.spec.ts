@@ -13,8 +13,13 @@ describe("the history of the keys", () => {
 
   function put(value: string, revision: number, created = true): void {
     const operation: ClientOperation = {
-      ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from(value), ttlSeconds: 0 },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key",
+      namespace: "default",
+      key: Buffer.from("k"),
+      value: Buffer.from(value),
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     };
     const open = history.begin("c1", operation);
     nowMs++;

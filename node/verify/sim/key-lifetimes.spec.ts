@@ -16,8 +16,13 @@ describe("the lifetimes of keys", () => {
   function put(tickMs: number, ttlSeconds: number): number {
     index++;
     const operation: ClientOperation = {
-      ...{ kind: "put-key", namespace: "default", key: KEY, value: Buffer.from("v"), ttlSeconds },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key",
+      namespace: "default",
+      key: KEY,
+      value: Buffer.from("v"),
+      ttlSeconds,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     };
     const answer = { kind: "put-key", modRevision: index, created: true, previous: null, revision: index } as const;
     lifetimes.executed({ index, tickMs, revision: index - 1, operation, answer }, () => true);

@@ -78,7 +78,8 @@ describe("the rules of leaders", () => {
     const leading = {
       id: 1,
       clock: {
-        ...{ monotonicMs: () => nowMs, roundMs: 0 },
+        monotonicMs: () => nowMs,
+        roundMs: 0,
         get unhinderedMs() {
           return unhinderedMs;
         },

@@ -309,8 +309,13 @@ export class LockClients {
     const owner = `l${id}.${client.acquisitions}`;
     const readMode = random.chance(this.#options.plan.readShare) ? "read" : "write";
     const operation: AcquireLock = {
-      ...{ kind: "acquire-lock", namespace: lock.namespace, name: lock.name, mode: lock.rw ? readMode : "exclusive" },
-      ...{ ttlSeconds: random.pick(TTL_SECONDS) ?? 0, owner, fencingToken: 0 },
+      kind: "acquire-lock",
+      namespace: lock.namespace,
+      name: lock.name,
+      mode: lock.rw ? readMode : "exclusive",
+      ttlSeconds: random.pick(TTL_SECONDS) ?? 0,
+      owner,
+      fencingToken: 0,
       waitMs: random.chance(0.3) ? 0 : Math.floor(random.between(WAIT_MS_MIN, WAIT_MS_MAX)),
     };
     const request = this.#requestCalls.begin(operation, client.principal);
@@ -325,8 +330,14 @@ export class LockClients {
     const { namespace, name } = lock;
     const isOwnerNamed = client.random.chance(0.5);
     const operation: AcquireLock = {
-      ...{ kind: "acquire-lock", namespace, name, mode, ttlSeconds, owner: isOwnerNamed ? owner : "" },
-      ...{ waitMs: 0, fencingToken: token },
+      kind: "acquire-lock",
+      namespace,
+      name,
+      mode,
+      ttlSeconds,
+      owner: isOwnerNamed ? owner : "",
+      waitMs: 0,
+      fencingToken: token,
     };
     this.#attemptWith(client, lock, token, operation, (answer, sentMs) => {
       const result = answer?.outcome?.answer;
@@ -352,7 +363,10 @@ export class LockClients {
     const isModeNamed = lock.rw && client.random.chance(0.5) && isModeKnown;
     const isOwnerNamed = fencingToken === 0 || client.random.chance(0.5);
     const operation: ClientOperation = {
-      ...{ kind: "release-lock", ...lock, mode: isModeNamed ? mode : null, owner: isOwnerNamed ? owner : "" },
+      kind: "release-lock",
+      ...lock,
+      mode: isModeNamed ? mode : null,
+      owner: isOwnerNamed ? owner : "",
       fencingToken,
     };
     this.#lose(client, held);

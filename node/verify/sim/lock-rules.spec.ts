@@ -55,8 +55,13 @@ describe("the rules of locks", () => {
 
   function putUnder(fencingToken: number, changes: { readonly rw?: boolean } = {}): ClientOperation {
     return {
-      ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from("v"), ttlSeconds: 0 },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key",
+      namespace: "default",
+      key: Buffer.from("k"),
+      value: Buffer.from("v"),
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
       guard: { lockName: NAMED.name, fencingToken, rw: false, ...changes },
     };
   }

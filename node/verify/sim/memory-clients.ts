@@ -157,7 +157,9 @@ export class MemoryClients {
     const isVersioned = random.chance(0.3);
     const guard = random.chance(0.4) ? guardOf(random) : undefined;
     const target = {
-      ...{ namespace: NAMESPACE, regionId, expectedVersion: isVersioned ? version : undefined },
+      namespace: NAMESPACE,
+      regionId,
+      expectedVersion: isVersioned ? version : undefined,
       ...(guard === undefined ? {} : { guard }),
     };
     const share = random.next();
@@ -332,7 +334,10 @@ function regionOperationOf(region: string, operation: MemoryMutation): RegionOpe
       return { kind: "free", region, ...expectation(operation) };
     case "write-memory":
       return {
-        ...{ kind: "write", region, offset: operation.offset, data: operation.data.toHex() },
+        kind: "write",
+        region,
+        offset: operation.offset,
+        data: operation.data.toHex(),
         ...expectation(operation),
       };
   }

@@ -66,8 +66,14 @@ export class ObservedLog {
     const outcome = execute();
     const { origin, progress, settled } = log;
     const executed = {
-      ...{ index: log.rows.length, origin, tickMs: progress.tickMs, revision, revisionAfter: log.revision },
-      ...{ command, outcome, settled: [...settled] },
+      index: log.rows.length,
+      origin,
+      tickMs: progress.tickMs,
+      revision,
+      revisionAfter: log.revision,
+      command,
+      outcome,
+      settled: [...settled],
     };
     this.#witness.after({ ...executed, ...pretend?.(executed) }, log.store);
     return outcome;

@@ -10,16 +10,32 @@ const MAIN = path.join(import.meta.dirname, "main.ts");
 describe("the options of the simulator", () => {
   it("are twenty seeds on all processors by default", () => {
     expect(readOptions([])).to.deep.equal({
-      ...{ first: 1, count: 20, jobs: availableParallelism(), script: null },
-      ...{ isTraced: false, isTwice: false, isShrunk: false, isQuiet: false, keepsGoing: false, recordsMarks: false },
+      first: 1,
+      count: 20,
+      jobs: availableParallelism(),
+      script: null,
+      isTraced: false,
+      isTwice: false,
+      isShrunk: false,
+      isQuiet: false,
+      keepsGoing: false,
+      recordsMarks: false,
     });
   });
 
   it("are what the arguments say", () => {
     const all = ["--seeds", "7", "--seed", "4294967289", "--jobs", "3", "--twice", "--shrink", "--keep-going"];
     expect(readOptions([...all, "--quiet", "--record-marks"])).to.deep.equal({
-      ...{ first: 4_294_967_289, count: 7, jobs: 3, script: null },
-      ...{ isTraced: false, isTwice: true, isShrunk: true, isQuiet: true, keepsGoing: true, recordsMarks: true },
+      first: 4_294_967_289,
+      count: 7,
+      jobs: 3,
+      script: null,
+      isTraced: false,
+      isTwice: true,
+      isShrunk: true,
+      isQuiet: true,
+      keepsGoing: true,
+      recordsMarks: true,
     });
     expect(readOptions(["--script", "one.json", "--shrink"])).to.include({ script: "one.json", isShrunk: true });
   });

@@ -202,9 +202,13 @@ export class Process {
     this.state = state;
     this.observed = { id, incarnation, disk, state, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
     const shown = {
-      ...{ id, clock: this.loop, meta: () => disk.meta, row: (index: number) => this.#log.row(index) },
+      id,
+      clock: this.loop,
+      meta: () => disk.meta,
+      row: (index: number) => this.#log.row(index),
       configuration: () => configurationOf(state),
-      ...{ applied: () => readProgress(state).appliedIndex, status: () => this.replica.status() },
+      applied: () => readProgress(state).appliedIndex,
+      status: () => this.replica.status(),
       termOf: (index: number) => entryTermOf(disk.rows.get(index)),
       isWriting: () => this.#log.isWriting,
       isDamaged: () => this.#damaged,
@@ -225,8 +229,15 @@ export class Process {
     });
     this.replica = new Replica({
       ...beginning,
-      ...{ memberId: id, clusterId, clusterVersionMax: this.#versions.max },
-      ...{ log: this.#log, state, transport: this.#transport, clock: this.loop, scheduler: this.loop, limits },
+      memberId: id,
+      clusterId,
+      clusterVersionMax: this.#versions.max,
+      log: this.#log,
+      state,
+      transport: this.#transport,
+      clock: this.loop,
+      scheduler: this.loop,
+      limits,
       onRole: (role, term, leader) =>
         trace.record(id, "is", [term, leader], () => `${role} in term ${term} of m${leader}`),
       onMembers: () => this.#onMembers(),
@@ -237,7 +248,9 @@ export class Process {
       onDiskStuck: () => user.onDiskStuck(),
     });
     this.watchHub = new WatchHub({
-      ...{ member: { replica: this.replica }, clock: this.loop, scheduler: this.loop },
+      member: { replica: this.replica },
+      clock: this.loop,
+      scheduler: this.loop,
       limits: plan.watches?.limits ?? DEFAULT_WATCH_LIMITS,
       namespaceStreams: new NamespaceStreams(),
     });

@@ -86,9 +86,15 @@ export class Rules {
   get counts(): Record<string, number> {
     const { locks, memory, logs } = this;
     return {
-      ...{ grants: locks.grants, lapsed: locks.expiries.size, fenced: locks.fenced },
-      ...{ regions: memory.changes, erasures: memory.erasures },
-      ...{ appends: logs.appends, duplicates: logs.duplicates, conflicts: logs.conflicts, removed: logs.removed },
+      grants: locks.grants,
+      lapsed: locks.expiries.size,
+      fenced: locks.fenced,
+      regions: memory.changes,
+      erasures: memory.erasures,
+      appends: logs.appends,
+      duplicates: logs.duplicates,
+      conflicts: logs.conflicts,
+      removed: logs.removed,
     };
   }
 

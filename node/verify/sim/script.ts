@@ -171,7 +171,8 @@ export function decodeScript(text: string): WrittenScript {
 function withDefaults(written: ReplicaLimits): ReplicaLimits {
   const usual = DEFAULT_REPLICA_LIMITS;
   return {
-    ...{ ...usual, ...written },
+    ...usual,
+    ...written,
     core: { ...usual.core, ...written.core },
     state: { ...usual.state, ...written.state },
     compaction: { ...usual.compaction, ...written.compaction },

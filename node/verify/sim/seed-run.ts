@@ -51,7 +51,10 @@ export async function runScript(script: Script, repeat: string, { isShrunk, list
   const { failure, traceHash, checkpoints } = result;
   const words = failure === null ? describeRun(result) : describeRun(result, { commit: shortCommit(), repeat });
   return {
-    ...{ seed: script.seed, isFailed: failure !== null, traceHash, checkpoints },
+    seed: script.seed,
+    isFailed: failure !== null,
+    traceHash,
+    checkpoints,
     words: failure !== null && isShrunk ? `${words}\n${await saveShrunk(result, failure.rule)}` : words,
     tally: tallyOf(result, (user + system) / MICROSECONDS_PER_MS),
   };

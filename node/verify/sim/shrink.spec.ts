@@ -10,9 +10,17 @@ function simulator(needed: readonly ScriptItem[], members: number): (script: Scr
     const isOther = script.items.length === 0;
     const rule = isBroken ? "the rule" : "another rule";
     return {
-      ...{ script, failure: isBroken || isOther ? { rule, details: "" } : null },
-      ...{ traceHash: "", checkpoints: [], nowMs: 90_000, grownMs: 1_000, events: 0, lines: [], states: "" },
-      ...{ reached: new Map(), counts: {} },
+      script,
+      failure: isBroken || isOther ? { rule, details: "" } : null,
+      traceHash: "",
+      checkpoints: [],
+      nowMs: 90_000,
+      grownMs: 1_000,
+      events: 0,
+      lines: [],
+      states: "",
+      reached: new Map(),
+      counts: {},
     };
   };
 }

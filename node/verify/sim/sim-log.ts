@@ -102,7 +102,11 @@ export class SimLog implements LogStore {
     const { writeSeq, term, vote, commit, from, rows } = append;
     const newest = rows.at(-1);
     const meta: LogMeta = {
-      ...{ boot: this.#meta.boot, writeSeq, term, vote, commit },
+      boot: this.#meta.boot,
+      writeSeq,
+      term,
+      vote,
+      commit,
       first: this.#first,
       prevTerm: this.#prevTerm,
       last: from + rows.length - 1,

@@ -140,8 +140,14 @@ export class Simulation {
       plan.archive === null
         ? null
         : new Archives({
-            ...{ heap, trace, clusterId, random: others.archive, ids: others["object-ids"], rules: this.#rules },
-            ...{ plan: plan.archive, isSteady: plan.isSteady },
+            heap,
+            trace,
+            clusterId,
+            random: others.archive,
+            ids: others["object-ids"],
+            rules: this.#rules,
+            plan: plan.archive,
+            isSteady: plan.isSteady,
           });
     this.#world = {
       heap,
@@ -179,7 +185,11 @@ export class Simulation {
       plan.locks === null
         ? null
         : new LockClients({
-            ...{ ...asking, random: others.locks, rules: this.#rules.locks, plan: plan.locks, retryMs },
+            ...asking,
+            random: others.locks,
+            rules: this.#rules.locks,
+            plan: plan.locks,
+            retryMs,
             isPrompt: plan.isSteady && isLogKept(limits),
           });
     const guardOf = (random: RandomStream) => this.#lockClients?.guardOf(random);
@@ -219,7 +229,9 @@ export class Simulation {
       });
     });
     this.#faults = new Faults({
-      ...{ heap, trace, network: this.#network },
+      heap,
+      trace,
+      network: this.#network,
       members: () => [...this.#members.values()].filter(({ isRemoved }) => !isRemoved),
       isBeyond: plan.isBeyond,
       moments: [...(plan.locks === null ? [] : LOCK_MOMENTS), ...(plan.watches === null ? [] : WATCH_MOMENTS)],
@@ -252,11 +264,17 @@ export class Simulation {
       }
     }
     return {
-      ...{ script: this.#script, failure, traceHash: this.#trace.hash, checkpoints: this.#trace.checkpoints },
-      ...{ nowMs: this.#heap.nowMs, grownMs: this.#grownMs, events: this.#heap.done },
+      script: this.#script,
+      failure,
+      traceHash: this.#trace.hash,
+      checkpoints: this.#trace.checkpoints,
+      nowMs: this.#heap.nowMs,
+      grownMs: this.#grownMs,
+      events: this.#heap.done,
       lines: failure === null ? [] : this.#trace.last(TRACE_LINES),
       states: failure === null ? "" : this.#describe(),
-      ...{ reached: this.#coverage.counts, counts: this.#counts() },
+      reached: this.#coverage.counts,
+      counts: this.#counts(),
     };
   }
 
@@ -501,7 +519,12 @@ export class Simulation {
 
   #add(id: number, name: string, incarnation: Uint8Array, disk: Disk, knownMembers: MemberList | null): void {
     const member = new Member({
-      ...{ world: this.#world, id, name, incarnation, disk, knownMembers },
+      world: this.#world,
+      id,
+      name,
+      incarnation,
+      disk,
+      knownMembers,
       onDeath: (process) => {
         this.#calls.onDeath(process);
         this.#watchers?.onDeath(process);

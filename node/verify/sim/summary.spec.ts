@@ -2,7 +2,9 @@ import { expect } from "chai";
 import { Summary, type Tally } from "./summary.ts";
 
 const ONE: Tally = {
-  ...{ virtualMs: 7_000_000, cpuMs: 500, events: 30_000 },
+  virtualMs: 7_000_000,
+  cpuMs: 500,
+  events: 30_000,
   counts: { entries: 10, faults: 3 },
   reached: new Map([
     ["a.mark", 2],
@@ -10,7 +12,9 @@ const ONE: Tally = {
   ]),
 };
 const OTHER: Tally = {
-  ...{ virtualMs: 200_000, cpuMs: 1_500, events: 70_000 },
+  virtualMs: 200_000,
+  cpuMs: 1_500,
+  events: 70_000,
   counts: { entries: 5, faults: 0, snapshots: 2 },
   reached: new Map([["a.mark", 5]]),
 };

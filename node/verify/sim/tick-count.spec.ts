@@ -5,7 +5,8 @@ describe("the count of ticks", () => {
   it("follows the clock at the last check of timers, and makes up for at most 19", () => {
     let roundMs = 1_000;
     const clock = {
-      ...{ monotonicMs: () => 1_000, unhinderedMs: 0 },
+      monotonicMs: () => 1_000,
+      unhinderedMs: 0,
       get roundMs() {
         return roundMs;
       },

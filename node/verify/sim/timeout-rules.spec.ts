@@ -13,7 +13,8 @@ describe("the rules of timeouts", () => {
 
   const start = (id: number): Timeouts => {
     const clock = {
-      ...{ monotonicMs: () => nowMs, roundMs: 0 },
+      monotonicMs: () => nowMs,
+      roundMs: 0,
       get unhinderedMs() {
         return unhinderedMs;
       },

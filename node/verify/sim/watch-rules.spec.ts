@@ -19,8 +19,13 @@ describe("the rules of watches", () => {
 
   function put(name: string, value: string, ttlSeconds = 0): void {
     log.ask({
-      ...{ kind: "put-key", namespace: "default", key: Buffer.from(name), value: Buffer.from(value), ttlSeconds },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key",
+      namespace: "default",
+      key: Buffer.from(name),
+      value: Buffer.from(value),
+      ttlSeconds,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     });
   }
 
@@ -34,8 +39,11 @@ describe("the rules of watches", () => {
     put("k", "a");
     put("k", "b");
     log.ask({
-      ...{ kind: "delete-key", namespace: "default", key: Buffer.from("k") },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "delete-key",
+      namespace: "default",
+      key: Buffer.from("k"),
+      expectedModRevision: undefined,
+      returnPrevious: false,
     });
     put("k", "c");
     put("other", "o", 1);

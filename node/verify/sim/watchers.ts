@@ -242,7 +242,13 @@ export class Watchers {
     const { revision } = rules;
     const about = id > plan.clients ? "lock" : "key";
     const watcher: Watcher = {
-      ...{ id, about, random, isOpening: false, isRevoked: false, stream: null, streams: [] },
+      id,
+      about,
+      random,
+      isOpening: false,
+      isRevoked: false,
+      stream: null,
+      streams: [],
       principal: this.#options.accounts.principalOf(id),
       prefix: random.pick(PREFIXES[about]) ?? "",
       progressIntervalMs: random.pick(INTERVALS_MS) ?? 1_000,

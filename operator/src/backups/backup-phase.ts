@@ -51,7 +51,9 @@ export function factsOf({ status }: CoordinationBackup): Facts {
 /** Facts that a member reports of the backup that it takes. */
 export function factsOfRun({ encrypted, store }: BackupReport, run: BackupRunReport): Facts {
   return {
-    ...{ store, encrypted, leaderless: run.leaderless },
+    store,
+    encrypted,
+    leaderless: run.leaderless,
     ...stateOf(run),
     ...(run.startedMs === 0 ? {} : { startedAt: timeText(run.startedMs) }),
     ...(run.endedMs === 0 ? {} : { completedAt: timeText(run.endedMs) }),

@@ -306,8 +306,13 @@ describe("backups on Kubernetes", () => {
 
   describe("schedule", () => {
     const SPEC = {
-      ...{ clusterName: "demo", schedule: "0 * * * *", timeZone: "Etc/UTC", suspend: false },
-      ...{ concurrencyPolicy: "Forbid", successfulHistoryLimit: 2, failedHistoryLimit: 1 },
+      clusterName: "demo",
+      schedule: "0 * * * *",
+      timeZone: "Etc/UTC",
+      suspend: false,
+      concurrencyPolicy: "Forbid",
+      successfulHistoryLimit: 2,
+      failedHistoryLimit: 1,
     };
 
     function names(): string[] {

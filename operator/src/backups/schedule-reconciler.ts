@@ -190,16 +190,18 @@ function pauseOf(times: ScheduleTimes, atMs: number, isWaiting: boolean): number
 function backupOf({ apiVersion, metadata, spec }: CoordinationBackupSchedule, dueMs: number): CoordinationBackup {
   const { name, namespace = "", uid = "" } = metadata;
   const owner = { apiVersion, kind: KIND, name, uid, controller: true, blockOwnerDeletion: false };
+  // The type of the resource, which is made from its definition, has no owners.
+  const named = {
+    name: `${name}-${Math.floor(dueMs / MINUTE_MS)}`,
+    namespace,
+    labels: { [SCHEDULE_LABEL]: name },
+    annotations: { [SCHEDULED_AT]: timeText(dueMs) },
+    ownerReferences: [owner],
+  };
   return {
     apiVersion,
     kind: "CoordinationBackup",
-    metadata: {
-      name: `${name}-${Math.floor(dueMs / MINUTE_MS)}`,
-      namespace,
-      labels: { [SCHEDULE_LABEL]: name },
-      annotations: { [SCHEDULED_AT]: timeText(dueMs) },
-      ...{ ownerReferences: [owner] },
-    },
+    metadata: named,
     spec: { clusterName: spec.clusterName, allowLeaderless: false },
   };
 }

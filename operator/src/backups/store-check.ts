@@ -32,12 +32,16 @@ export async function storeProblemOf(reads: Reads, store: CoordinationBackupStor
   const namespace = store.metadata.namespace ?? "default";
   const uses: SecretUse[] = [
     {
-      ...{ field: "spec.encryption.keysSecretRef", reference: encryption?.keysSecretRef },
-      ...{ key: KEYS_FILE, judge: judgeKeys },
+      field: "spec.encryption.keysSecretRef",
+      reference: encryption?.keysSecretRef,
+      key: KEYS_FILE,
+      judge: judgeKeys,
     },
     {
-      ...{ field: "spec.s3.credentialsSecretRef", reference: s3?.credentialsSecretRef },
-      ...{ key: CREDENTIALS_FILE, judge: judgeCredentials },
+      field: "spec.s3.credentialsSecretRef",
+      reference: s3?.credentialsSecretRef,
+      key: CREDENTIALS_FILE,
+      judge: judgeCredentials,
     },
     { field: "spec.s3.caSecretRef", reference: s3?.caSecretRef, key: CA_FILE, judge: judgeAuthorities },
   ];

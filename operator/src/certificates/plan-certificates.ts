@@ -53,8 +53,13 @@ async function planOwn(input: CertificateInput): Promise<CertificatePlan> {
   const dnsNames = dnsNamesOf(cluster, clusterDomain);
   const { current, next } = authorities;
   const rotation = decideRotation({
-    ...{ now, trusted, members: cluster.spec.replicas, reports: [...input.reports.values()] },
-    ...{ current: current?.facts ?? null, next: next?.facts ?? null, server: server?.facts ?? null },
+    now,
+    trusted,
+    members: cluster.spec.replicas,
+    reports: [...input.reports.values()],
+    current: current?.facts ?? null,
+    next: next?.facts ?? null,
+    server: server?.facts ?? null,
     isOfCurrent: current !== null && server !== null && isIssuedBy(server.facts, current.facts),
     wanted: { dnsNames, certificateDays, renewBeforeDays },
   });

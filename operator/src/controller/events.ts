@@ -30,7 +30,10 @@ export function eventOfStep({ rule, message, action }: Step): EventContent | nul
 /** An event for every step that changes the course of the recovery. */
 function eventOfRecovery(note: string, action: Action): EventContent | null {
   const told = (type: EventContent["type"], reason: string): EventContent => ({
-    ...{ type, reason, action: "RecoverQuorum", note },
+    type,
+    reason,
+    action: "RecoverQuorum",
+    note,
   });
   switch (action.kind) {
     case "begin-recovery":

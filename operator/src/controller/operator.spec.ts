@@ -30,7 +30,11 @@ describe("operator", () => {
   async function start(instance: string): Promise<{ operator: Operator; end: Promise<string> }> {
     const connection = await connect(configOf(drive.world.api.url));
     const operator = new Operator({
-      ...{ connection, instance, leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },
+      connection,
+      instance,
+      leaseName: "quoin-operator",
+      watchNamespaces: [],
+      timing: systemTiming,
       settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" },
       defaults: { version: "1.4.0", repository: "quoin" },
       planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),

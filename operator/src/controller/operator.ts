@@ -95,7 +95,10 @@ export class Operator {
     this.#recorder = new Recorder({ client, instance, timing, onError: failed("cannot write an event") });
     this.#elector = new Elector({
       client: new KubeClient(connection, observer, LEASE_DEADLINE_MS),
-      ...{ timing, namespace: options.settings.operatorNamespace, name: options.leaseName, identity: instance },
+      timing,
+      namespace: options.settings.operatorNamespace,
+      name: options.leaseName,
+      identity: instance,
       onError: failed("cannot read or write the Lease"),
     });
     this.#reflectors = this.#makeReflectors();
@@ -164,12 +167,16 @@ export class Operator {
       defaults,
       cache: new CachedReads(client, this.#reflectors, timing),
       observer: new Observer({
-        ...{ client, members, settings, planCertificates, endpointOf },
+        client,
+        members,
+        settings,
+        planCertificates,
+        endpointOf,
         now: Date.now,
         onSilent: (error) => logger.debug({ err: error }, "a member did not answer"),
         onUnknown: (error) => logger.warn({ err: error }, "cannot read the events about a missing pod or volume"),
       }),
-      execution: { ...{ client, members }, monotonicMs: () => timing.monotonicMs(), mayWrite: () => this.#mayWrite() },
+      execution: { client, members, monotonicMs: () => timing.monotonicMs(), mayWrite: () => this.#mayWrite() },
       sink: {
         event: (cluster, content) => this.#record(cluster, content),
         onAction: (action) => this.#metrics.countAction(action),
@@ -194,7 +201,10 @@ export class Operator {
   #makeBackups(): BackupControllers {
     const { endpointOf } = this.#options;
     return new BackupControllers({
-      ...{ client: this.#client, members: this.#members, endpointOf, now: Date.now },
+      client: this.#client,
+      members: this.#members,
+      endpointOf,
+      now: Date.now,
       mayWrite: () => this.#mayWrite(),
       event: (subject, content) => this.#record(subject, content),
       onFinished: (namespace, schedule) =>
@@ -230,7 +240,12 @@ export class Operator {
     const { logger, timing } = this.#options;
     return BACKUP_KINDS.map((kind) => {
       return new Reflector({
-        ...{ client: this.#client, kind, namespace, timing, labelSelector: "", ignoresStatus: true },
+        client: this.#client,
+        kind,
+        namespace,
+        timing,
+        labelSelector: "",
+        ignoresStatus: true,
         onChange: ({ name = "", namespace: of = "", labels }) => {
           this.#backupQueue.add(backupKey(kind, of, name), COALESCE_MS);
           const schedule = labels?.[SCHEDULE_LABEL];
@@ -249,7 +264,10 @@ export class Operator {
       kinds.map((kind) => {
         const isCluster = kind === "CoordinationCluster";
         return new Reflector({
-          ...{ client: this.#client, kind, namespace, timing },
+          client: this.#client,
+          kind,
+          namespace,
+          timing,
           labelSelector: isCluster ? "" : CLUSTER_LABEL,
           // The status differs in each pass while a member catches up. Without this, each pass would trigger the next
           // one.

@@ -40,7 +40,11 @@ describe("operator of ten clusters", function () {
 
   async function startOperator(): Promise<void> {
     operator = new Operator({
-      ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing },
+      connection,
+      instance: "one",
+      leaseName: "quoin-operator",
+      watchNamespaces: [],
+      timing,
       settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local", manualUrl: "" },
       defaults: { version: "1.4.0", repository: "quoin" },
       planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),

@@ -105,7 +105,8 @@ describe("operator that founds a cluster from a backup", () => {
     const { world } = drive;
     await createStore();
     const pending = (code: "DEADLINE_EXCEEDED" | "FAILED_PRECONDITION", reason: string, alarm: string) => ({
-      ...{ error: new MemberRefusal(code, reason), alarm },
+      error: new MemberRefusal(code, reason),
+      alarm,
     });
     world.restoreOf = () => pending("DEADLINE_EXCEEDED", "", "7 of 9 segments");
     create({ storeName: "store" });

@@ -176,8 +176,13 @@ describe("rights of the operator, as its chart gives them", () => {
       drive.create({ replicas: 1, backup: { storeName: "store", archive: true, interval: "24h" } });
       await drive.until("a member", () => drive.condition("Available") === "True QuorumConfirmed");
       backups.create("CoordinationBackupSchedule", "hourly", {
-        ...{ clusterName: "demo", schedule: "0 * * * *", timeZone: "Etc/UTC", suspend: false },
-        ...{ concurrencyPolicy: "Forbid", successfulHistoryLimit: 0, failedHistoryLimit: 0 },
+        clusterName: "demo",
+        schedule: "0 * * * *",
+        timeZone: "Etc/UTC",
+        suspend: false,
+        concurrencyPolicy: "Forbid",
+        successfulHistoryLimit: 0,
+        failedHistoryLimit: 0,
       });
       drive.world.now += 3_600_000;
       await backups.until("begun", () => drive.world.backups.runs.length === 1);
@@ -204,7 +209,11 @@ describe("rights of the operator, as its chart gives them", () => {
     installDefinitions(api.store);
     const connection = await connect(configOf(api.url));
     const operator = new Operator({
-      ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },
+      connection,
+      instance: "one",
+      leaseName: "quoin-operator",
+      watchNamespaces: [],
+      timing: systemTiming,
       settings: { operatorNamespace: NAMESPACE, clusterDomain: "cluster.local", manualUrl: "" },
       defaults: { version: "1.4.0", repository: "quoin" },
       planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),

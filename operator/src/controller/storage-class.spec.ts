@@ -202,7 +202,8 @@ describe("a storage class that is corrected", () => {
           const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));
           const spec = { ...claim.spec, storageClassName: FAST };
           drive.world.api.store.create("persistentvolumeclaims", "default", {
-            ...{ ...claim, spec },
+            ...claim,
+            spec,
             metadata: { name: "data-demo-1", labels: metadata.labels },
           });
           drive.world.settle();

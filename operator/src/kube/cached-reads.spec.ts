@@ -24,8 +24,14 @@ describe("cached reads", () => {
     timing = new ManualTiming();
     const client = new KubeClient(connection);
     reflector = new Reflector({
-      ...{ client, kind: "Pod", namespace: "", labelSelector: LABEL, ignoresStatus: false, timing },
-      ...{ onChange: () => {}, onError: () => {} },
+      client,
+      kind: "Pod",
+      namespace: "",
+      labelSelector: LABEL,
+      ignoresStatus: false,
+      timing,
+      onChange: () => {},
+      onError: () => {},
     });
     reads = new CachedReads(client, [reflector], timing);
   });

@@ -60,14 +60,21 @@ export function backupReportOf({ store, encrypted, run, archive }: GetBackupStat
 
 export function storedBackupOf({ id, object, index, revision, wallMs, sizeBytes }: BackupEntry): StoredBackup {
   return {
-    ...{ id, object },
-    ...{ index: Number(index), revision: Number(revision), wallMs: Number(wallMs), bytes: Number(sizeBytes) },
+    id,
+    object,
+    index: Number(index),
+    revision: Number(revision),
+    wallMs: Number(wallMs),
+    bytes: Number(sizeBytes),
   };
 }
 
 function runOf({ id, phase, object, error, leaderless, ...numbers }: BackupRun): BackupRunReport {
   return {
-    ...{ id, object, error, leaderless },
+    id,
+    object,
+    error,
+    leaderless,
     phase: phaseOf(phase),
     index: Number(numbers.index),
     revision: Number(numbers.revision),
@@ -94,7 +101,9 @@ function phaseOf(phase: BackupPhase): BackupRunReport["phase"] {
 
 function archiveOf({ archiverId, chainBroken, lastError, ...numbers }: ArchiveStatus): ArchiveReport {
   return {
-    ...{ archiverId, isBroken: chainBroken, lastError },
+    archiverId,
+    isBroken: chainBroken,
+    lastError,
     index: Number(numbers.archivedIndex),
     revision: Number(numbers.archivedRevision),
     wallMs: Number(numbers.archivedWallMs),

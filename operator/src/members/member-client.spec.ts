@@ -74,7 +74,12 @@ describe("client of members", () => {
 
   const slot = { id: "12", name: "demo-0", peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "", voter: true };
   const known = {
-    ...{ clusterId: "c", term: 3n, configIndex: 12n, commitIndex: 40n, changing: true, leaderId: "12" },
+    clusterId: "c",
+    term: 3n,
+    configIndex: 12n,
+    commitIndex: 40n,
+    changing: true,
+    leaderId: "12",
     members: [
       { ...slot, incarnation: "ab", lagMs: 7n, contactAgeMs: 9n, promotable: false },
       {
@@ -90,18 +95,45 @@ describe("client of members", () => {
     ],
   };
   const configuration = {
-    ...{ term: 3, index: 12, commitIndex: 40, changing: true, leaderId: 12 },
+    term: 3,
+    index: 12,
+    commitIndex: 40,
+    changing: true,
+    leaderId: 12,
     members: [
       { id: 12, name: "demo-0", voter: true, incarnation: "ab", lagMs: 7, contactAgeMs: 9, promotable: false },
       { id: 13, name: "demo-1", voter: false, lagMs: 0, contactAgeMs: 0, promotable: true },
     ],
   };
   const memberStatus = {
-    ...{ id: "12", name: "demo-0", state: MemberState.RUNNING, stateForMs: 5n, role: MemberRole.LEADER, term: 3n },
-    ...{ leaderId: "12", commitIndex: 0n, appliedIndex: 0n, firstIndex: 0n, lastIndex: 0n, revision: 0n },
-    ...{ dbSizeBytes: 0n, diskFreeBytes: 0n, version: "1.4.0", downgradeFloor: "1.0.0", uptimeMs: 0n },
-    ...{ incarnation: "ab", clusterId: "c", alarms: [], stateHash: "", stateHashIndex: 0n },
-    ...{ certificateSerial: "0A", trustedCas: ["f"], settingsRevision: 2n, lastTerm: 3n, foundedFrom: "", clockMs: 9n },
+    id: "12",
+    name: "demo-0",
+    state: MemberState.RUNNING,
+    stateForMs: 5n,
+    role: MemberRole.LEADER,
+    term: 3n,
+    leaderId: "12",
+    commitIndex: 0n,
+    appliedIndex: 0n,
+    firstIndex: 0n,
+    lastIndex: 0n,
+    revision: 0n,
+    dbSizeBytes: 0n,
+    diskFreeBytes: 0n,
+    version: "1.4.0",
+    downgradeFloor: "1.0.0",
+    uptimeMs: 0n,
+    incarnation: "ab",
+    clusterId: "c",
+    alarms: [],
+    stateHash: "",
+    stateHashIndex: 0n,
+    certificateSerial: "0A",
+    trustedCas: ["f"],
+    settingsRevision: 2n,
+    lastTerm: 3n,
+    foundedFrom: "",
+    clockMs: 9n,
   };
 
   it("dials again after a call that was not answered in time: the connection may have been cut silently", async () => {
@@ -143,16 +175,19 @@ describe("client of members", () => {
       leads: true,
       term: 3,
       report: {
-        ...{ state: "RUNNING", stateForMs: 5, incarnation: "ab", clusterId: "c", memberId: 12, configuration },
-        ...{
-          version: "1.4.0",
-          downgradeFloor: "1.0.0",
-          certificateSerial: "0A",
-          trustedCas: ["f"],
-          settingsRevision: 2,
-          alarms: [],
-          foundedFrom: "",
-        },
+        state: "RUNNING",
+        stateForMs: 5,
+        incarnation: "ab",
+        clusterId: "c",
+        memberId: 12,
+        configuration,
+        version: "1.4.0",
+        downgradeFloor: "1.0.0",
+        certificateSerial: "0A",
+        trustedCas: ["f"],
+        settingsRevision: 2,
+        alarms: [],
+        foundedFrom: "",
       },
     });
     const empty = { ...memberStatus, id: "", clusterId: "", state: MemberState.EMPTY, role: MemberRole.FOLLOWER };

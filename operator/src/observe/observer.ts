@@ -111,7 +111,14 @@ export class Observer {
     const answers = await askMembers(members, addresses, reading.pods, onSilent);
     const owned = await observeOwnedObjects({ client, reads, cluster, manifests: wanted.ownedManifests, memory, now });
     const backup = await observeBackups({
-      ...{ members, cluster, reading, addresses, reports: answers.reports, memory, now, onSilent },
+      members,
+      cluster,
+      reading,
+      addresses,
+      reports: answers.reports,
+      memory,
+      now,
+      onSilent,
     });
     const certificates = await this.#planCertificates(cluster, reading, answers, now);
     const views = await this.#views(cluster, reading, memory, reads);
@@ -164,7 +171,9 @@ export class Observer {
         tls: certificates.tls,
         backup,
       },
-      ...{ reading, desiredWrites, addresses },
+      reading,
+      desiredWrites,
+      addresses,
       set: wanted.set,
       askable: answers.askable,
       renewed: certificates.renewed,

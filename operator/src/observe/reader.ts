@@ -60,7 +60,15 @@ export async function readCluster(reads: Reads, cluster: CoordinationCluster): P
   return {
     set,
     ...volumesOf(cluster, set, pods.items, claims.items),
-    ...{ identity, tokens, owner, budget, trust, authority, server, backupStore, restore },
+    identity,
+    tokens,
+    owner,
+    budget,
+    trust,
+    authority,
+    server,
+    backupStore,
+    restore,
   };
 }
 

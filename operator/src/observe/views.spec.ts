@@ -35,10 +35,27 @@ describe("views of objects", () => {
       NONE_STARTED,
     );
     expect(view).to.deep.equal({
-      ...{ ordinal: 2, uid: "u", resourceVersion: "7", revision: "r", version: "1.4.0", terminating: false },
-      ...{ readySince: ms(9), unreadySince: null, scheduled: true, node: "n", role: "leader", term: 12 },
-      ...{ runningSince: ms(3), notRunningSince: null, started: true, everStarted: true },
-      ...{ created: ms(1), stuck: false, restarts: 0, lastExit: null, failedExit: null },
+      ordinal: 2,
+      uid: "u",
+      resourceVersion: "7",
+      revision: "r",
+      version: "1.4.0",
+      terminating: false,
+      readySince: ms(9),
+      unreadySince: null,
+      scheduled: true,
+      node: "n",
+      role: "leader",
+      term: 12,
+      runningSince: ms(3),
+      notRunningSince: null,
+      started: true,
+      everStarted: true,
+      created: ms(1),
+      stuck: false,
+      restarts: 0,
+      lastExit: null,
+      failedExit: null,
     });
   });
 
@@ -144,8 +161,11 @@ describe("views of objects", () => {
     const status = { capacity: { storage: "4Gi" }, conditions };
     const annotations = { "quoin.dev/member-id": "12" };
     expect(view(claim({ annotations, deletionTimestamp: at(30) }, { status }))).to.include({
-      ...{ memberId: 12, requested: 8 * 1024 ** 3, capacity: 4 * 1024 ** 3 },
-      ...{ resizePendingSince: ms(20), terminating: true },
+      memberId: 12,
+      requested: 8 * 1024 ** 3,
+      capacity: 4 * 1024 ** 3,
+      resizePendingSince: ms(20),
+      terminating: true,
     });
     expect(view(claim({ annotations: { "quoin.dev/member-id": "none" } })).memberId).to.equal("none");
     expect(view(claim({}))).to.include({ memberId: null, capacity: null, resizePendingSince: null });

@@ -136,7 +136,9 @@ export function awaitLearner({ facts, learners, missing, isOdd }: Membership): B
   const onTheirWay = [
     ...learners.map((slot) => ({ slot, ordinal: facts.ordinalOf(slot), target: slot.name })),
     ...(learners.length < (isOdd ? 2 : 1) ? missing : []).map((ordinal) => ({
-      ...{ slot: undefined, ordinal, target: facts.nameOf(ordinal) },
+      slot: undefined,
+      ordinal,
+      target: facts.nameOf(ordinal),
     })),
   ];
   const isRunning = ({ ordinal }: { readonly ordinal: number }): boolean =>

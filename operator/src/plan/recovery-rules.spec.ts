@@ -53,8 +53,15 @@ function stopped(scene: Scene): Scene {
 
 function podOn(ordinal: number, changes: Partial<RecoveryPodView> = {}): RecoveryPodView {
   return {
-    ...{ ordinal, uid: `recovery-${ordinal}`, resourceVersion: "1", attempt: NEW_ID, stage: "survey" as const },
-    ...{ terminating: false, waitsFor: null, end: null, ...changes },
+    ordinal,
+    uid: `recovery-${ordinal}`,
+    resourceVersion: "1",
+    attempt: NEW_ID,
+    stage: "survey" as const,
+    terminating: false,
+    waitsFor: null,
+    end: null,
+    ...changes,
   };
 }
 

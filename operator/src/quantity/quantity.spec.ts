@@ -33,7 +33,8 @@ describe("the memory limit of a member", () => {
     expect(limitOf({ resources, podTemplate: overlay("other", { memory: "1Gi" }) })).to.deep.equal(own);
     expect(limitOf({ resources, podTemplate: overlay("quoin", { cpu: "1" }) })).to.deep.equal(own);
     expect(limitOf({ resources, podTemplate: overlay("quoin", { memory: "4Gi" }) })).to.deep.equal({
-      ...{ amount: "4Gi", bytes: 4 * 1024 ** 3 },
+      amount: "4Gi",
+      bytes: 4 * 1024 ** 3,
       field: "spec.podTemplate.spec.containers[quoin].resources.limits.memory",
     });
     expect(limitOf({ resources: { limits: {} } })).to.equal(undefined);

@@ -147,7 +147,8 @@ function sourcesIn({ backup, restore }: MemberStores): Source[] {
 
 function mountsOf(sources: readonly Source[]): V1VolumeMount[] {
   return sources.map(({ name, mountPath, isWritten }) => ({
-    ...{ name, mountPath },
+    name,
+    mountPath,
     ...(isWritten ? {} : { readOnly: true }),
   }));
 }
@@ -169,7 +170,9 @@ function placesOf(name: string): StorePlaces {
   return {
     name: `quoin-${name}`,
     volume: `/var/lib/quoin-${name}`,
-    ...{ keys: `${files}-keys`, credentials: `${files}-credentials`, authorities: `${files}-ca` },
+    keys: `${files}-keys`,
+    credentials: `${files}-credentials`,
+    authorities: `${files}-ca`,
   };
 }
 

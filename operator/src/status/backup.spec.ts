@@ -4,7 +4,12 @@ import { type BackupView, backupSummaryOf, backupVerdicts } from "./backup.ts";
 
 const HOUR_MS = 3_600_000;
 const ARCHIVE = {
-  ...{ archiverId: "11", revision: 70, wallMs: NOW - 4_000, lagMs: 4_000, isBroken: false, failures: 0 },
+  archiverId: "11",
+  revision: 70,
+  wallMs: NOW - 4_000,
+  lagMs: 4_000,
+  isBroken: false,
+  failures: 0,
   lastError: "",
 };
 const WELL: BackupView = {
@@ -62,8 +67,12 @@ describe("conditions of backups", () => {
 
   it("summarise what members report, and nothing unknown", () => {
     expect(backupSummaryOf(WELL, undefined)).to.deep.equal({
-      ...{ store: "s3://backups/", encrypted: true, archiver: "11", lastSuccessTime: "2025-12-31T23:00:00Z" },
-      ...{ archivedRevision: 70, archivedTime: "2025-12-31T23:59:56Z" },
+      store: "s3://backups/",
+      encrypted: true,
+      archiver: "11",
+      lastSuccessTime: "2025-12-31T23:00:00Z",
+      archivedRevision: 70,
+      archivedTime: "2025-12-31T23:59:56Z",
     });
     const unknown = { store: null, encrypted: null, archive: null, lastSuccessMs: 0 };
     expect(backupSummaryOf({ ...WELL, ...unknown }, undefined)).to.equal(undefined);

@@ -139,8 +139,12 @@ function show(given: Situation): Shown {
       ? []
       : [
           {
-            ...{ reason: given.failure.reason, since: NOW - given.failure.forMs },
-            ...{ gate: "Upkeep", target: "demo", message: "no", action: "apply" },
+            reason: given.failure.reason,
+            since: NOW - given.failure.forMs,
+            gate: "Upkeep",
+            target: "demo",
+            message: "no",
+            action: "apply",
           } as Failure,
         ];
   const surroundings: Surroundings = {

@@ -79,19 +79,27 @@ export class OperatorMetrics {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#passes = new Counter({
-      ...{ name: `${PREFIX}reconcile_total`, help: "Reconcile passes, by result", registers },
+      name: `${PREFIX}reconcile_total`,
+      help: "Reconcile passes, by result",
+      registers,
       labelNames: ["result"],
     });
     this.#passSeconds = new Histogram({
-      ...{ name: `${PREFIX}reconcile_seconds`, help: "Duration of reconcile passes", registers },
+      name: `${PREFIX}reconcile_seconds`,
+      help: "Duration of reconcile passes",
+      registers,
       buckets: PASS_SECONDS,
     });
     this.#actions = new Counter({
-      ...{ name: `${PREFIX}action_total`, help: "Actions on clusters", registers },
+      name: `${PREFIX}action_total`,
+      help: "Actions on clusters",
+      registers,
       labelNames: ["action"],
     });
     this.#requests = new Counter({
-      ...{ name: `${PREFIX}api_requests_total`, help: "Requests to the API server; code 0 means no answer", registers },
+      name: `${PREFIX}api_requests_total`,
+      help: "Requests to the API server; code 0 means no answer",
+      registers,
       labelNames: ["method", "code"],
     });
     const ofClusters = (name: string, labels: readonly string[], help: string) =>
@@ -178,11 +186,9 @@ export class OperatorMetrics {
   #addState(state: OperatorState, registers: Registry[]): void {
     const backups = this.#backups;
     new Gauge({
-      ...{
-        name: `${PREFIX}cluster_backup_age_seconds`,
-        help: "Time since a backup of a cluster last succeeded",
-        registers,
-      },
+      name: `${PREFIX}cluster_backup_age_seconds`,
+      help: "Time since a backup of a cluster last succeeded",
+      registers,
       labelNames: ["cluster"],
       collect() {
         this.reset();
@@ -192,23 +198,25 @@ export class OperatorMetrics {
       },
     });
     new Gauge({
-      ...{ name: `${PREFIX}queue_depth`, help: "Clusters in the queue for a reconcile pass", registers },
+      name: `${PREFIX}queue_depth`,
+      help: "Clusters in the queue for a reconcile pass",
+      registers,
       collect() {
         this.set(state.queueDepth());
       },
     });
     new Gauge({
-      ...{ name: `${PREFIX}is_leader`, help: "Whether this operator holds the Lease", registers },
+      name: `${PREFIX}is_leader`,
+      help: "Whether this operator holds the Lease",
+      registers,
       collect() {
         this.set(state.isLeader() ? 1 : 0);
       },
     });
     new Gauge({
-      ...{
-        name: `${PREFIX}watch_age_seconds`,
-        help: "Time since the API server last sent anything about a kind",
-        registers,
-      },
+      name: `${PREFIX}watch_age_seconds`,
+      help: "Time since the API server last sent anything about a kind",
+      registers,
       labelNames: ["kind"],
       collect() {
         for (const [kind, seconds] of state.watchAges()) {

@@ -151,7 +151,10 @@ export class Helm {
       timeout: LIMIT_MS,
       env: {
         PATH: process.env.PATH,
-        ...{ HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder, KUBECONFIG: "/dev/null" },
+        HELM_CACHE_HOME: folder,
+        HELM_CONFIG_HOME: folder,
+        HELM_DATA_HOME: folder,
+        KUBECONFIG: "/dev/null",
       },
     });
     return { failed: status !== 0, output: status === 0 ? stdout : `${stdout}${stderr}` };

@@ -254,8 +254,11 @@ export class Controllers {
     }
     store.create("events", namespace, {
       metadata: { name: `${name}.${reason.toLowerCase()}-${store.version}` },
-      ...{ regarding: { kind, namespace, name, uid }, reason, note },
-      ...{ type: reason === "SuccessfulCreate" ? "Normal" : "Warning", eventTime: null },
+      regarding: { kind, namespace, name, uid },
+      reason,
+      note,
+      type: reason === "SuccessfulCreate" ? "Normal" : "Warning",
+      eventTime: null,
       deprecatedLastTimestamp: store.time,
     });
   }

@@ -52,8 +52,12 @@ export class MemberBackups {
     const own = this.runs.filter((run) => run.podUid === podUid);
     const run = id === "" ? own.at(-1) : own.find((each) => each.id === id);
     return {
-      ...{ store: location, encrypted: true, nextSnapshotMs: 0n },
-      ...{ verifiedMs: 0n, damageFoundMs: 0n, damagedObjects: [] },
+      store: location,
+      encrypted: true,
+      nextSnapshotMs: 0n,
+      verifiedMs: 0n,
+      damageFoundMs: 0n,
+      damagedObjects: [],
       run: run && this.#messageOf(run),
       archive: archiveMessageOf(this.archive),
     };
@@ -65,7 +69,12 @@ export class MemberBackups {
     }
     const none = { segments: 0n, segmentBytes: 0n, endIndex: 0n, endRevision: 0n, endWallMs: 0n };
     const backups = [...this.stored].map((id) => ({
-      ...{ id, object: `${id}.qsnap`, index: 9n, revision: 7n, wallMs: BigInt(this.#now()), sizeBytes: 99n },
+      id,
+      object: `${id}.qsnap`,
+      index: 9n,
+      revision: 7n,
+      wallMs: BigInt(this.#now()),
+      sizeBytes: 99n,
       ...none,
     }));
     return { store: "", clusterId: "", backups, problems: [], clusterIds: [] };

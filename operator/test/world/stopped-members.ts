@@ -48,8 +48,13 @@ export class StoppedMembers {
     }
     const { term, index } = this.#logEndOf(directory, quorum);
     const member = {
-      ...{ clusterId: directory.clusterId, memberId: directory.memberId, lastTerm: term, lastIndex: index },
-      ...{ commitIndex: index, voters: quorum.voters.map(({ id }) => id), outgoing: [] },
+      clusterId: directory.clusterId,
+      memberId: directory.memberId,
+      lastTerm: term,
+      lastIndex: index,
+      commitIndex: index,
+      voters: quorum.voters.map(({ id }) => id),
+      outgoing: [],
     };
     return done({ directories: [{ directory: "/data", member }], ...(hasStore ? { archive: this.archive } : {}) });
   }

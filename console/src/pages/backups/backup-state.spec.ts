@@ -3,14 +3,31 @@ import type { BackupStatus } from "../../api/index.ts";
 import { archiveOf, backupProblems, isDamaged, type MemberBackupState } from "./backup-state.ts";
 
 const ARCHIVE = {
-  ...{ enabled: true, archiverId: "2", archivedIndex: "9", archivedRevision: "5", archivedWallMs: "1", lagMs: "0" },
-  ...{ chainIndex: "1", chainBroken: false, chainBreaks: "0", lastSuccessMs: "1", failures: "0", lastError: "" },
+  enabled: true,
+  archiverId: "2",
+  archivedIndex: "9",
+  archivedRevision: "5",
+  archivedWallMs: "1",
+  lagMs: "0",
+  chainIndex: "1",
+  chainBroken: false,
+  chainBreaks: "0",
+  lastSuccessMs: "1",
+  failures: "0",
+  lastError: "",
 };
 
 function member(id: string, fields: Partial<BackupStatus> = {}): MemberBackupState {
   const status: BackupStatus = {
-    ...{ store: "/s", encrypted: false, run: undefined, archive: undefined, nextSnapshotMs: "0" },
-    ...{ verifiedMs: "0", damageFoundMs: "0", damagedObjects: [], ...fields },
+    store: "/s",
+    encrypted: false,
+    run: undefined,
+    archive: undefined,
+    nextSnapshotMs: "0",
+    verifiedMs: "0",
+    damageFoundMs: "0",
+    damagedObjects: [],
+    ...fields,
   };
   return { id, name: `q-${id}`, status, problem: "" };
 }

@@ -8,9 +8,20 @@ function hold(owner: string, expiresInMs: string): LockHold {
 
 function lock(changes: Partial<Lock>): Lock {
   return {
-    ...{ name: "a", rw: false, state: "FREE", holders: [], holderCount: 0, waitingReaders: 0, waitingWriters: 0 },
-    ...{ waits: [], ttlSeconds: "30", lockDelaySeconds: "0", cooldownMs: "0", lastFencingToken: "0" },
-    ...{ createdAtMs: "0", refusedGuards: "0" },
+    name: "a",
+    rw: false,
+    state: "FREE",
+    holders: [],
+    holderCount: 0,
+    waitingReaders: 0,
+    waitingWriters: 0,
+    waits: [],
+    ttlSeconds: "30",
+    lockDelaySeconds: "0",
+    cooldownMs: "0",
+    lastFencingToken: "0",
+    createdAtMs: "0",
+    refusedGuards: "0",
     ...changes,
   };
 }

@@ -6,7 +6,10 @@ describe("pages of a memory region", () => {
     const size = 2 * PAGE_BYTES + 1;
     expect(memoryPage(0, size)).to.deep.equal({ offset: 0, length: PAGE_BYTES, previous: null, next: PAGE_BYTES });
     expect(memoryPage(PAGE_BYTES + 5, size)).to.deep.equal({
-      ...{ offset: PAGE_BYTES, length: PAGE_BYTES, previous: 0, next: 2 * PAGE_BYTES },
+      offset: PAGE_BYTES,
+      length: PAGE_BYTES,
+      previous: 0,
+      next: 2 * PAGE_BYTES,
     });
     const last = { offset: 2 * PAGE_BYTES, length: 1, previous: PAGE_BYTES, next: null };
     expect(memoryPage(2 * PAGE_BYTES, size)).to.deep.equal(last);

@@ -6,8 +6,18 @@ const REQUESTS = { kind: "KEY_READ", ok: 40, refused: 9, failed: 1, p50Us: "900"
 
 function sample(atMs: number, changes: Partial<CounterSample> = {}): CounterSample {
   return {
-    ...{ atMs: String(atMs), intervalMs: 5_000, requests: [], lagMs: "0", role: "FOLLOWER", loopDelayUs: "0" },
-    ...{ processorUs: "0", memoryBytes: "0", dbSizeBytes: "0", diskFreeBytes: "0", streams: 0, connections: 0 },
+    atMs: String(atMs),
+    intervalMs: 5_000,
+    requests: [],
+    lagMs: "0",
+    role: "FOLLOWER",
+    loopDelayUs: "0",
+    processorUs: "0",
+    memoryBytes: "0",
+    dbSizeBytes: "0",
+    diskFreeBytes: "0",
+    streams: 0,
+    connections: 0,
     ...changes,
   };
 }

@@ -34,7 +34,9 @@ export async function loadStreams(
       const { value, problem } = await orProblem(listStreams(id, namespace, token, options));
       const items = (value?.streams ?? []).map((one) => ({ ...one, memberId: id, memberName: name }));
       return {
-        ...{ id, items, next: value?.nextPageToken ?? token },
+        id,
+        items,
+        next: value?.nextPageToken ?? token,
         problem: value === null ? `${name} does not answer: ${problem}` : "",
       };
     }),

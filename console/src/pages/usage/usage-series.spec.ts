@@ -3,14 +3,25 @@ import type { Usage, UsageNumbers } from "../../api/index.ts";
 import { usageSeries } from "./usage-series.ts";
 
 const NUMBERS: UsageNumbers = {
-  ...{ requests: 3, append_requests: 0, events_appended: 0, bytes_appended: 70, bytes_stored: null },
-  ...{ kv_operations: 2, lock_operations: 0, memory_operations: 0, memory_bytes: null },
+  requests: 3,
+  append_requests: 0,
+  events_appended: 0,
+  bytes_appended: 70,
+  bytes_stored: null,
+  kv_operations: 2,
+  lock_operations: 0,
+  memory_operations: 0,
+  memory_bytes: null,
 };
 
 function usage(start: string, end: string, ...buckets: string[]): Usage {
   return {
-    ...{ period: { start, end }, totals: NUMBERS, by_key: [], namespaces: [] },
-    ...{ limits: { requests_per_minute: 0 }, as_of: end },
+    period: { start, end },
+    totals: NUMBERS,
+    by_key: [],
+    namespaces: [],
+    limits: { requests_per_minute: 0 },
+    as_of: end,
     buckets: buckets.map((at) => ({ ...NUMBERS, start: at })),
   };
 }

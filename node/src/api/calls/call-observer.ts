@@ -149,7 +149,10 @@ function logged({ path }: MethodCalls, { code, reason, call }: CallEnd): Answere
   // The trace of the caller is worth a search in the log, even if this member keeps none.
   const traceId = call.trace?.knownTraceId ?? traceContextOf(call.values("traceparent"))?.traceId;
   return {
-    ...{ protocol: call.protocol, method: path, status: statusName(code), reason },
+    protocol: call.protocol,
+    method: path,
+    status: statusName(code),
+    reason,
     requestId: loggedRequestId(call.values("request-id")),
     ...(traceId === undefined ? {} : { trace_id: traceId }),
   };
@@ -157,7 +160,11 @@ function logged({ path }: MethodCalls, { code, reason, call }: CallEnd): Answere
 
 function traced({ path }: MethodCalls, { code, reason, call }: CallEnd): RequestEnd {
   return {
-    ...{ protocol: call.protocol, name: path.slice(1), code, isError: SERVER_FAILURES.has(code), reason },
+    protocol: call.protocol,
+    name: path.slice(1),
+    code,
+    isError: SERVER_FAILURES.has(code),
+    reason,
     requestId: loggedRequestId(call.values("request-id")),
   };
 }

@@ -36,7 +36,10 @@ describe("a grpc-timeout that cannot be read", () => {
       ports.publicPort,
       path,
       {
-        ...{ authorization: `Bearer ${token}`, "api-version": "v1", "request-id": id, "grpc-timeout": "soon" },
+        authorization: `Bearer ${token}`,
+        "api-version": "v1",
+        "request-id": id,
+        "grpc-timeout": "soon",
         traceparent: `00-${TRACE_ID}-${CALLER}-01`,
       },
       grpcFrame(PutKeyRequest.encode(PutKeyRequest.fromPartial({ namespace: "default", key: "k" })).finish()),

@@ -13,9 +13,17 @@ const port = {} as PortContext<{ readonly principal: Principal }>;
 
 function handlersOf(waiting: Partial<ServiceHandlers<typeof LockService>>): ServiceHandlers<typeof LockService> {
   return {
-    ...{ createLock: ignore, describeLock: ignore, acquireLock: ignore, releaseLock: ignore, forceReleaseLock: ignore },
-    ...{ createRwLock: ignore, describeRwLock: ignore, acquireRwLock: ignore, releaseRwLock: ignore },
-    ...{ listLocks: ignore, listLockWaits: ignore },
+    createLock: ignore,
+    describeLock: ignore,
+    acquireLock: ignore,
+    releaseLock: ignore,
+    forceReleaseLock: ignore,
+    createRwLock: ignore,
+    describeRwLock: ignore,
+    acquireRwLock: ignore,
+    releaseRwLock: ignore,
+    listLocks: ignore,
+    listLockWaits: ignore,
     ...waiting,
   };
 }

@@ -373,7 +373,10 @@ describe("unary call", () => {
           await later();
           const { replica } = ports.member;
           replica?.lead({
-            ...{ kind: "compact-history", revision: replica.revision + 1, subject: "spec", request: null },
+            kind: "compact-history",
+            revision: replica.revision + 1,
+            subject: "spec",
+            request: null,
           });
           replica?.lead({ kind: "trim-history", countMax: 100 });
           const second = await call(id);

@@ -24,7 +24,10 @@ const { getKey } = serviceDefinitions.KeyValueService;
 const LONG_MS = 600_000;
 /** Only a silent body ends a connection. */
 const IMPATIENT = {
-  ...{ headersMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, answerMs: LONG_MS },
+  headersMs: LONG_MS,
+  requestMs: LONG_MS,
+  keepAliveMs: LONG_MS,
+  answerMs: LONG_MS,
   bodyIdleMs: 20,
 };
 
@@ -295,7 +298,9 @@ describe("the services over HTTP", () => {
         function clientOf(service: string): AnyClient {
           const definition = contractRegistry().getService(`coordination.v1.${service}`);
           const transport = createConnectTransport({
-            ...{ baseUrl: http.origin, httpVersion: "1.1", useBinaryFormat },
+            baseUrl: http.origin,
+            httpVersion: "1.1",
+            useBinaryFormat,
             interceptors: [
               (next) => (request) => {
                 request.header.set("authorization", `Bearer ${token}`);

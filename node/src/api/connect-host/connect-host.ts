@@ -66,7 +66,13 @@ export class ConnectHost implements ServiceCalls {
       );
       const calls = this.#options.observer.callsOf({ path, responseStream, mayWait });
       this.#methods.set(path, {
-        ...{ path, requestStream, responseStream, needsToken, calls, serialize, responseCodec },
+        path,
+        requestStream,
+        responseStream,
+        needsToken,
+        calls,
+        serialize,
+        responseCodec,
         handler: handler as CallHandler<unknown>,
       });
     }

@@ -74,8 +74,12 @@ describe("traces of calls over HTTP", () => {
     const span = await serverSpan();
     expect(span).to.include({ name: GET_KEY, traceId: TRACE_ID, parentId: CALLER, hasRemoteParent: true, error: "" });
     expect(span.attributes).to.deep.equal({
-      ...{ "rpc.system": "connect_rpc", "rpc.service": "coordination.v1.KeyValueService", "rpc.method": "GetKey" },
-      ...{ "rpc.grpc.status_code": NOT_FOUND, "quoin.namespace": "default", "quoin.reason": "KEY_NOT_FOUND" },
+      "rpc.system": "connect_rpc",
+      "rpc.service": "coordination.v1.KeyValueService",
+      "rpc.method": "GetKey",
+      "rpc.grpc.status_code": NOT_FOUND,
+      "quoin.namespace": "default",
+      "quoin.reason": "KEY_NOT_FOUND",
       "quoin.request_id": id,
     });
     expect(span.events.map(({ name }) => name)).to.deep.equal(["request admitted", "request complete"]);

@@ -95,6 +95,9 @@ describe("the methods in the OpenAPI document", () => {
 
 /** An operation with texts that would be active if the page did not escape them. */
 const EVIL = {
-  ...{ operationId: '"><script>', tags: ["<img"], summary: "<img src=x>", security: [] },
+  operationId: '"><script>',
+  tags: ["<img"],
+  summary: "<img src=x>",
+  security: [],
   responses: { 200: { description: "<b>", content: { "text/html": { schema: {}, example: "<script>" } } } },
 };

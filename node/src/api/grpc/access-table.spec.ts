@@ -412,7 +412,14 @@ class World {
   heldLock(namespace: string, mode: LockMode, holder?: Actor): { readonly name: string; readonly token: number } {
     const name = this.lock(namespace, mode, true);
     const acquisition: AcquireLock = {
-      ...{ kind: "acquire-lock", namespace, name, mode, ttlSeconds: 0, owner: "", waitMs: 0, fencingToken: 0 },
+      kind: "acquire-lock",
+      namespace,
+      name,
+      mode,
+      ttlSeconds: 0,
+      owner: "",
+      waitMs: 0,
+      fencingToken: 0,
     };
     const { hold } = this.actors.do(acquisition, holder);
     return { name, token: hold?.token ?? expect.fail("expected a free lock") };

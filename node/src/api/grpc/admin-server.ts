@@ -56,11 +56,16 @@ export class AdminServer {
     const access = new AdminAccess(tokenFile, logger);
     const endpoint = leaderEndpointOf(member);
     this.#callAdmission = new CallAdmission({
-      ...{ port: connectionLimiter.port, access, requestId: "optional", limits: clientLimits },
-      ...{ clock, logger },
+      port: connectionLimiter.port,
+      access,
+      requestId: "optional",
+      limits: clientLimits,
+      clock,
+      logger,
     });
     const port: PortContext<Administrator> = {
-      ...{ access, callAdmission: this.#callAdmission },
+      access,
+      callAdmission: this.#callAdmission,
       limiter: null,
       clock,
       logger,

@@ -47,13 +47,17 @@ export class HealthService {
     const unary = { needsToken: false, mayWait: false };
     this.methods = [
       {
-        ...{ definition: check, responseCodec: HealthCheckResponse, ...unary },
+        definition: check,
+        responseCodec: HealthCheckResponse,
+        ...unary,
         handler: answering((call: AnsweredCall<HealthCheckResponse>, bytes) => {
           this.#check(call, call.decode(HealthCheckRequest, bytes));
         }),
       },
       {
-        ...{ definition: list, responseCodec: HealthListResponse, ...unary },
+        definition: list,
+        responseCodec: HealthListResponse,
+        ...unary,
         handler: answering((call: AnsweredCall<HealthListResponse>, bytes) => {
           call.decode(HealthListRequest, bytes);
           const state = { status: this.#state };
@@ -61,7 +65,10 @@ export class HealthService {
         }),
       },
       {
-        ...{ definition: watch, responseCodec: HealthCheckResponse, needsToken: false, mayWait: true },
+        definition: watch,
+        responseCodec: HealthCheckResponse,
+        needsToken: false,
+        mayWait: true,
         handler: answering((call: AnsweredCall<never>, bytes) => {
           this.#watch(call, call.decode(HealthCheckRequest, bytes));
         }),

@@ -62,7 +62,8 @@ describe("public server", () => {
       const frame = grpcFrame(Buffer.alloc(0));
       frame.writeUInt32BE(0xffffffff, 1);
       const headers = {
-        ...{ authorization: `Bearer ${await ports.token(secrets)}`, "api-version": "v1" },
+        authorization: `Bearer ${await ports.token(secrets)}`,
+        "api-version": "v1",
         "request-id": randomUUID(),
       };
       expect((await rawGrpcCall(ports.publicPort, putKey.path, headers, frame)).grpcStatus).equal("8");

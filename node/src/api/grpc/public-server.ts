@@ -99,7 +99,8 @@ export class PublicServer {
     this.#callAdmission = new CallAdmission({ ...admission, port: connectionLimiter.port });
     this.#httpAdmission = new CallAdmission({ ...admission, port: HTTP_PORT });
     const port: PortContext<Caller> = {
-      ...{ access: publicAccess, callAdmission: this.#callAdmission },
+      access: publicAccess,
+      callAdmission: this.#callAdmission,
       limiter: new RateLimiter(
         () => limits.grpc,
         () => clock.monotonicMs(),
@@ -110,7 +111,10 @@ export class PublicServer {
     const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
     const { monotonicMs } = observer;
     const host = new QuoinHost({
-      ...{ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs },
+      ...callPort,
+      log: logger,
+      portName: connectionLimiter.port,
+      monotonicMs,
       connections: connectionLimiter,
     });
     this.http2 = host;
@@ -119,7 +123,10 @@ export class PublicServer {
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
     this.watchMethods = new WatchMethods(executor, this.#watches);
     this.#connectHost = new ConnectHost({
-      ...{ observer, callAdmission: this.#httpAdmission, log: logger, clients: httpClients },
+      observer,
+      callAdmission: this.#httpAdmission,
+      log: logger,
+      clients: httpClients,
       leaderEndpoint: leaderEndpointOf(member, "httpEndpoint"),
       pathPrefix: `/${servicePackage}.`,
     });

@@ -399,12 +399,20 @@ describe("access by HTTP", function () {
     const executor = new Executor(member);
     bugs = [];
     const application = createHttpApplication({
-      ...{ access, clock, limiters, health: { live: () => [], ready: () => [] } },
+      access,
+      clock,
+      limiters,
+      health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => void bugs.push(error),
       routes: [
         ...accountRoutes({
-          ...{ member, replicated: cluster, clock, limits, limiters, mail: NO_MAIL },
+          member,
+          replicated: cluster,
+          clock,
+          limits,
+          limiters,
+          mail: NO_MAIL,
           hashing: cheapHashing,
         }),
         ...logRoutes(new EventLogMethods(member, executor, hub, time), time),

@@ -57,13 +57,24 @@ describe("routes of accounts", () => {
     const send = (_userId: string, email: string, token: string) => void mails.set(email, token);
     mail = { canSend: true, sendVerification: send, sendPasswordReset: send };
     const routes = accountRoutes({
-      ...{ member: { replica: new SingleReplica(cluster) }, replicated: cluster },
-      ...{ clock, limits, limiters, mail, hashing: cheapHashing },
+      member: { replica: new SingleReplica(cluster) },
+      replicated: cluster,
+      clock,
+      limits,
+      limiters,
+      mail,
+      hashing: cheapHashing,
       onRead: ({ subject }, area) => void reads.push(`${area} of ${subject}`),
     });
     const reportBug = (error: unknown) => bugs.push(error);
     const application = createHttpApplication({
-      ...{ access, clock, limiters, health, metrics, reportBug, routes },
+      access,
+      clock,
+      limiters,
+      health,
+      metrics,
+      reportBug,
+      routes,
       clients: new ClientAddresses(PROXIES),
     });
     server = createHttpServer(application).listen(0, "127.0.0.1");
@@ -245,8 +256,11 @@ describe("routes of accounts", () => {
       expect(listed.status).to.equal(200);
       expect(listed.body.next_cursor).to.equal(null);
       expect(listed.body.keys).to.deep.include({
-        ...{ ...shown, key_prefix: key.slice(0, 11), expires_at: expiresAt },
-        ...{ last_used_at: null, revoked_at: null },
+        ...shown,
+        key_prefix: key.slice(0, 11),
+        expires_at: expiresAt,
+        last_used_at: null,
+        revoked_at: null,
       });
       const revoked = await ask(`DELETE /keys/${id.toUpperCase()}`, undefined, token);
       const body = { api_key_id: id, revoked: true, revoked_at: created.toISOString() };
@@ -302,8 +316,12 @@ describe("routes of accounts", () => {
     it("creates, describes, lists, changes and deletes users", async () => {
       const created = await ask("POST /users", userOf("Ada@quoin.local", { password: null }), owner);
       const user = {
-        ...{ user_id: created.body.user_id, email: "Ada@quoin.local", role: "member", namespaces: ["default"] },
-        ...{ status: "unverified", created_at: new Date(cluster.clock.wall).toISOString() },
+        user_id: created.body.user_id,
+        email: "Ada@quoin.local",
+        role: "member",
+        namespaces: ["default"],
+        status: "unverified",
+        created_at: new Date(cluster.clock.wall).toISOString(),
       };
       expect([created.status, created.body]).to.deep.equal([201, user]);
       const path = `/users/${user.user_id}`;

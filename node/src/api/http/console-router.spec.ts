@@ -35,7 +35,8 @@ describe("the console of a member", () => {
     const cluster = new FoundedCluster(secrets);
     bugs = [];
     const application = createHttpApplication({
-      ...{ access: new Access(cluster, cluster.clock), clock: cluster.clock },
+      access: new Access(cluster, cluster.clock),
+      clock: cluster.clock,
       limiters: httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
       health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },

@@ -58,7 +58,8 @@ export function openApiRoutes(
 }
 
 const NO_SERVICES: ServiceDocument = {
-  ...{ paths: {}, tags: [] },
+  paths: {},
+  tags: [],
   components: { schemas: {}, parameters: {}, responses: {} },
 };
 

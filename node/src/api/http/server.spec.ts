@@ -13,8 +13,11 @@ const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const SHORT_MS = 20;
 const LONG_MS = 600_000;
 const PATIENT: HttpTimeouts = {
-  ...{ headersMs: LONG_MS, requestMs: LONG_MS, bodyIdleMs: LONG_MS },
-  ...{ keepAliveMs: LONG_MS, answerMs: LONG_MS },
+  headersMs: LONG_MS,
+  requestMs: LONG_MS,
+  bodyIdleMs: LONG_MS,
+  keepAliveMs: LONG_MS,
+  answerMs: LONG_MS,
 };
 
 describe("HTTP server", () => {

@@ -65,13 +65,18 @@ describe("the quota of streams", () => {
     owner = ports.caller(token);
     const timing = { clock: systemClock, scheduler: systemScheduler };
     hub = new EventHub({
-      ...{ member, ...timing, limits: { ...DEFAULT_EVENT_HUB_LIMITS, ...limits }, namespaceStreams },
+      member,
+      ...timing,
+      limits: { ...DEFAULT_EVENT_HUB_LIMITS, ...limits },
+      namespaceStreams,
     });
     bugs = [];
     answers = [];
     requests = [];
     const application = createHttpApplication({
-      ...{ access, clock: systemClock, limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock) },
+      access,
+      clock: systemClock,
+      limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock),
       health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => void bugs.push(error),
@@ -105,7 +110,10 @@ describe("the quota of streams", () => {
   async function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<IncomingMessage> {
     const { port } = server.address() as AddressInfo;
     const asked = httpRequest({
-      ...{ host: "127.0.0.1", port, path, agent: false },
+      host: "127.0.0.1",
+      port,
+      path,
+      agent: false,
       headers: { Authorization: `Bearer ${token}`, ...headers },
     });
     asked.end();
@@ -138,7 +146,10 @@ describe("the quota of streams", () => {
     const refused = await watch();
     expect([refused.end?.code, refused.end?.reason]).deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
     expect(Object.fromEntries(refused.end?.details?.metadata ?? [])).deep.include({
-      ...{ quota: "quota.namespace.watches", namespace: "default", limit: "3", used: "3" },
+      quota: "quota.namespace.watches",
+      namespace: "default",
+      limit: "3",
+      used: "3",
     });
     for (const [path, headers] of [
       [events, TAIL],

@@ -17,7 +17,9 @@ const Lifetime = z
     "must be a whole number from 1 to 2^63 - 1",
   )
   .meta({
-    ...{ type: "integer", format: "int64", minimum: 1 },
+    type: "integer",
+    format: "int64",
+    minimum: 1,
     description: "Requested lifetime in seconds; 3,600 by default. A greater value than 86,400 means 86,400",
   });
 

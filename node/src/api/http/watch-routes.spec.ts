@@ -92,11 +92,9 @@ describe("watches over HTTP", () => {
     bugs = [];
     open = [];
     const application = createHttpApplication({
-      ...{
-        access: ports.member.access(),
-        clock: systemClock,
-        limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock),
-      },
+      access: ports.member.access(),
+      clock: systemClock,
+      limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock),
       health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => void bugs.push(error),
@@ -121,7 +119,9 @@ describe("watches over HTTP", () => {
     const leaving = new AbortController();
     const { port } = server.address() as AddressInfo;
     const response = await fetch(`http://127.0.0.1:${port}${target}`, {
-      ...{ method, signal: leaving.signal, headers: { Authorization: `Bearer ${token}`, ...headers } },
+      method,
+      signal: leaving.signal,
+      headers: { Authorization: `Bearer ${token}`, ...headers },
     });
     const events = new Events(response, leaving);
     open.push(events);

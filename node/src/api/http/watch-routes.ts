@@ -86,8 +86,10 @@ function watchKeysRoute(methods: WatchMethods, scheduler: Pick<Scheduler, "every
     errors: ERRORS,
     handle: (call, { headers, query }) => {
       const request = WatchKeysRequest.create({
-        ...{ namespace: query.namespace, prefix: query.prefix },
-        ...{ includePrevious: query.include_previous, keysOnly: query.keys_only },
+        namespace: query.namespace,
+        prefix: query.prefix,
+        includePrevious: query.include_previous,
+        keysOnly: query.keys_only,
         ...position(headers[LAST_EVENT_ID], query),
       });
       return watchAnswer(call, scheduler, WatchKeysResponse, (stream) => methods.watchKeys(call, request, stream));
@@ -108,7 +110,8 @@ function watchLocksRoute(methods: WatchMethods, scheduler: Pick<Scheduler, "ever
     errors: ERRORS,
     handle: (call, { headers, query }) => {
       const request = WatchLocksRequest.create({
-        ...{ namespace: query.namespace, namePrefix: query.name_prefix },
+        namespace: query.namespace,
+        namePrefix: query.name_prefix,
         ...position(headers[LAST_EVENT_ID], query),
       });
       return watchAnswer(call, scheduler, WatchLocksResponse, (stream) => methods.watchLocks(call, request, stream));

@@ -27,7 +27,12 @@ import {
 const DEADLINE_MS = 15_000;
 const PASSWORD = "correct horse battery";
 const NO_CHANGES: UpdateUserRequest = {
-  ...{ email: null, password: null, currentPassword: null, role: null, namespaces: null, status: null },
+  email: null,
+  password: null,
+  currentPassword: null,
+  role: null,
+  namespaces: null,
+  status: null,
 };
 const OWN_KEYS: ListKeysRequest = { limit: null, cursor: "", includeRevoked: false, userId: null, all: false };
 
@@ -161,8 +166,11 @@ describe("account methods", () => {
       const withKey = await caller(created.key);
       const { keys: listed } = await listKeys(withKey);
       expect(listed).deep.include({
-        ...{ ...shown, key_prefix: created.key.slice(0, 11), expires_at: expiresAt },
-        ...{ last_used_at: null, revoked_at: null },
+        ...shown,
+        key_prefix: created.key.slice(0, 11),
+        expires_at: expiresAt,
+        last_used_at: null,
+        revoked_at: null,
       });
       expect(JSON.stringify(listed)).not.include(created.key);
       cluster.clock.wall += 1_000;
@@ -258,8 +266,12 @@ describe("account methods", () => {
       const owner = await caller();
       const created = await createUser(owner, "Ada@quoin.local");
       const shown = {
-        ...{ user_id: created.user_id, email: "Ada@quoin.local", role: "member", namespaces: ["default"] },
-        ...{ status: "unverified", created_at: new Date(cluster.clock.wall).toISOString() },
+        user_id: created.user_id,
+        email: "Ada@quoin.local",
+        role: "member",
+        namespaces: ["default"],
+        status: "unverified",
+        created_at: new Date(cluster.clock.wall).toISOString(),
       };
       expect(created).deep.equal(shown);
       expect((await logIn("ada@quoin.local", PASSWORD)).kind).equal("email-not-verified");

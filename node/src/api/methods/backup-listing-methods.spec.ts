@@ -47,7 +47,9 @@ describe("ClusterAdminService, what is known of backups", () => {
   /** Adds a member, which no process has claimed, and returns its id. */
   function addMember(name: string): number {
     const outcome = ports.member.replica?.change({
-      ...{ subject: ports.member.cluster.ownerId, request: null, expectIndex: 0 },
+      subject: ports.member.cluster.ownerId,
+      request: null,
+      expectIndex: 0,
       operation: { kind: "add-slot", name },
     });
     return outcome !== undefined && "memberId" in outcome.answer ? outcome.answer.memberId : 0;
@@ -61,10 +63,15 @@ describe("ClusterAdminService, what is known of backups", () => {
     return new MemberBackups({
       host: { name, clusterName, clusterId, memberId, version, replica: null },
       configuration: {
-        ...{ location: { kind: "directory", directory: store }, keyFile: null, archives: false },
-        ...{ intervalMs: 60_000, retention: null },
+        location: { kind: "directory", directory: store },
+        keyFile: null,
+        archives: false,
+        intervalMs: 60_000,
+        retention: null,
       },
-      ...{ clock: systemClock, scheduler: systemScheduler, log: silent },
+      clock: systemClock,
+      scheduler: systemScheduler,
+      log: silent,
     });
   }
 

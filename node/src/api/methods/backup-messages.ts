@@ -62,10 +62,18 @@ function runMessage(run: BackupRun): BackupRunMessage {
   const { id, phase, snapshot, progress, startedMs, endedMs, error, isLeaderless } = run;
   const { index = 0, revision = 0, wallMs = 0 } = snapshot?.header ?? {};
   return {
-    ...{ id, phase: PHASES[phase], object: snapshot?.name ?? "", error, leaderless: isLeaderless },
-    ...{ index: BigInt(index), revision: BigInt(revision), wallMs: BigInt(wallMs) },
-    ...{ bytes: BigInt(progress.bytes), rows: BigInt(progress.rows) },
-    ...{ startedMs: BigInt(startedMs), endedMs: BigInt(endedMs) },
+    id,
+    phase: PHASES[phase],
+    object: snapshot?.name ?? "",
+    error,
+    leaderless: isLeaderless,
+    index: BigInt(index),
+    revision: BigInt(revision),
+    wallMs: BigInt(wallMs),
+    bytes: BigInt(progress.bytes),
+    rows: BigInt(progress.rows),
+    startedMs: BigInt(startedMs),
+    endedMs: BigInt(endedMs),
   };
 }
 
@@ -73,7 +81,11 @@ function runMessage(run: BackupRun): BackupRunMessage {
 export function backupEntry({ snapshot, segments, end }: Chain): BackupEntry {
   const { id, name: object, index, revision, wallMs, size } = snapshot;
   return {
-    ...{ id, object, index: BigInt(index), revision: BigInt(revision), wallMs: BigInt(wallMs) },
+    id,
+    object,
+    index: BigInt(index),
+    revision: BigInt(revision),
+    wallMs: BigInt(wallMs),
     sizeBytes: BigInt(size),
     segments: BigInt(segments.length),
     segmentBytes: BigInt(segments.reduce((bytes, segment) => bytes + segment.size, 0)),

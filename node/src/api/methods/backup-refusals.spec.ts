@@ -8,7 +8,9 @@ describe("the refusal of a call about backups", () => {
     expect(refusalOf(unreachable)).to.include({ reason: "BACKUP_STORE_UNAVAILABLE" });
     expect(refusalOf(new BackupError("damaged", "it is cut off"))).to.include({ reason: "BACKUP_STORE_UNAVAILABLE" });
     expect(refusalOf(new BackupError("unsupported-node", "Node has it from 22.15 on"))).to.include({
-      ...{ reason: "NOT_SERVED", code: "UNIMPLEMENTED", message: "Node has it from 22.15 on" },
+      reason: "NOT_SERVED",
+      code: "UNIMPLEMENTED",
+      message: "Node has it from 22.15 on",
     });
   });
 });

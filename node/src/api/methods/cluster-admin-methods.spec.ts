@@ -37,8 +37,16 @@ describe("ClusterAdminService", () => {
       const { response } = await ports.admin.call(getStatus, STATUS);
       expect(response?.known).equal(undefined);
       expect(response?.status).deep.include({
-        ...{ id: "", name: "member-0", state: MemberState.EMPTY, role: MemberRole.MEMBER_ROLE_UNSPECIFIED },
-        ...{ clusterId: "", incarnation: "07".repeat(16), leaderId: "", term: 0n, stateHash: "", alarms: [] },
+        id: "",
+        name: "member-0",
+        state: MemberState.EMPTY,
+        role: MemberRole.MEMBER_ROLE_UNSPECIFIED,
+        clusterId: "",
+        incarnation: "07".repeat(16),
+        leaderId: "",
+        term: 0n,
+        stateHash: "",
+        alarms: [],
       });
     });
 
@@ -87,25 +95,32 @@ describe("ClusterAdminService", () => {
         const { stateHash, ...status } = response?.status ?? { stateHash: "" };
         expect(stateHash).match(/^[0-9a-f]{8}$/);
         expect(status).deep.equal({
-          ...{ id: "1", name: "member-0", state: MemberState.RUNNING, stateForMs: 2_000n, role: MemberRole.LEADER },
-          ...{
-            term: 1n,
-            leaderId: "1",
-            commitIndex: 1n,
-            appliedIndex: 1n,
-            firstIndex: 1n,
-            lastIndex: 1n,
-            revision: 1n,
-          },
-          ...{ dbSizeBytes: 4_000n, diskFreeBytes: 5_000n, version: "0.0.0-spec", downgradeFloor: "0.1.0" },
-          ...{
-            uptimeMs: 3_000n,
-            clockMs: 1_700_000_000_000n,
-            incarnation: "07".repeat(16),
-            clusterId: secrets.founding.clusterId,
-            alarms: [],
-          },
-          ...{ stateHashIndex: 1n, certificateSerial: "", trustedCas: [], settingsRevision: 0n, lastTerm: 1n },
+          id: "1",
+          name: "member-0",
+          state: MemberState.RUNNING,
+          stateForMs: 2_000n,
+          role: MemberRole.LEADER,
+          term: 1n,
+          leaderId: "1",
+          commitIndex: 1n,
+          appliedIndex: 1n,
+          firstIndex: 1n,
+          lastIndex: 1n,
+          revision: 1n,
+          dbSizeBytes: 4_000n,
+          diskFreeBytes: 5_000n,
+          version: "0.0.0-spec",
+          downgradeFloor: "0.1.0",
+          uptimeMs: 3_000n,
+          clockMs: 1_700_000_000_000n,
+          incarnation: "07".repeat(16),
+          clusterId: secrets.founding.clusterId,
+          alarms: [],
+          stateHashIndex: 1n,
+          certificateSerial: "",
+          trustedCas: [],
+          settingsRevision: 0n,
+          lastTerm: 1n,
           foundedFrom: "",
         });
         expect(response?.known?.members.map(({ id }) => id)).deep.equal(["1"]);
@@ -175,13 +190,24 @@ describe("ClusterAdminService", () => {
         const { response } = await caller.call(listMembers, MEMBERS);
         expect(cluster.barriers).have.length(1);
         expect(response).deep.equal({
-          ...{ clusterId: secrets.founding.clusterId, term: 1n, configIndex: 1n, commitIndex: 1n, changing: false },
+          clusterId: secrets.founding.clusterId,
+          term: 1n,
+          configIndex: 1n,
+          commitIndex: 1n,
+          changing: false,
           leaderId: "1",
           members: [
             {
-              ...{ id: "1", name: "member-0", peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400" },
-              ...{ httpEndpoint: "127.0.0.1:7401", voter: true, incarnation: "07".repeat(16) },
-              ...{ lagMs: 0n, contactAgeMs: 0n, promotable: false },
+              id: "1",
+              name: "member-0",
+              peerEndpoint: "127.0.0.1:7402",
+              grpcEndpoint: "127.0.0.1:7400",
+              httpEndpoint: "127.0.0.1:7401",
+              voter: true,
+              incarnation: "07".repeat(16),
+              lagMs: 0n,
+              contactAgeMs: 0n,
+              promotable: false,
             },
           ],
         });
@@ -251,8 +277,16 @@ describe("ClusterAdminService", () => {
         expect(response).deep.equal({
           configIndex: configIndex(),
           member: {
-            ...{ id, name, peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "", voter: false, incarnation: "" },
-            ...{ lagMs: 0n, contactAgeMs: 0n, promotable: false },
+            id,
+            name,
+            peerEndpoint: "",
+            grpcEndpoint: "",
+            httpEndpoint: "",
+            voter: false,
+            incarnation: "",
+            lagMs: 0n,
+            contactAgeMs: 0n,
+            promotable: false,
           },
         });
       }

@@ -306,11 +306,9 @@ export class ClusterAdminMethods {
 function settingsResponse(state: StateReader): GetSettingsResponse {
   return {
     settings: describeSettings(state, DEFAULT_STATE_LIMITS).map(({ name, value, whenUnset, min, max }) => ({
-      ...{
-        name,
-        value: value === null ? "" : String(value),
-        defaultValue: whenUnset === null ? "" : String(whenUnset),
-      },
+      name,
+      value: value === null ? "" : String(value),
+      defaultValue: whenUnset === null ? "" : String(whenUnset),
       min: BigInt(min),
       max: BigInt(max),
     })),

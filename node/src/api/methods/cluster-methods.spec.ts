@@ -29,8 +29,12 @@ describe("ClusterService", () => {
       clusterId: secrets.founding.clusterId,
       members: [
         {
-          ...{ id: "1", name: "member-0", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" },
-          ...{ learner: false, leader: true },
+          id: "1",
+          name: "member-0",
+          grpcEndpoint: "127.0.0.1:7400",
+          httpEndpoint: "127.0.0.1:7401",
+          learner: false,
+          leader: true,
         },
       ],
       leaderId: "1",

@@ -186,8 +186,14 @@ describe("event log methods", () => {
     );
     expect(logId).match(UUID);
     const fresh = {
-      ...{ name: "l", namespace: "default", first_sequence: 1, last_sequence: 0, event_count: 0, size_bytes: 0 },
-      ...{ created_at: "2025-06-15T15:06:40.250Z", created_by: cluster.ownerId },
+      name: "l",
+      namespace: "default",
+      first_sequence: 1,
+      last_sequence: 0,
+      event_count: 0,
+      size_bytes: 0,
+      created_at: "2025-06-15T15:06:40.250Z",
+      created_by: cluster.ownerId,
       settings: {
         "queue.duplicate_window_secs": null,
         "retention.max_age_secs": null,
@@ -201,7 +207,8 @@ describe("event log methods", () => {
       methods.appendBatch(call(), { logId: found, idempotencyKey: "b", payloads, ...NOTHING }, reply),
     );
     expect(batch).deep.equal({
-      ...{ success: true, last_sequence: 3 },
+      success: true,
+      last_sequence: 3,
       runs: SequenceRuns.one(0, 2, 2),
     });
     expect(ok(await describeLog(logId))).deep.include({ last_sequence: 3, event_count: 3, size_bytes: 4 });

@@ -341,8 +341,12 @@ export class EventLogMethods {
     const bounds = { eventsMax: FOLLOWED_EVENTS_MAX, bytesMax: FOLLOWED_BYTES_MAX };
     return this.#hub.open(
       {
-        ...{ logId, namespace, fromSequence, principal: call.principal },
-        ...{ ...bounds, untilMs: Number.POSITIVE_INFINITY },
+        logId,
+        namespace,
+        fromSequence,
+        principal: call.principal,
+        ...bounds,
+        untilMs: Number.POSITIVE_INFINITY,
       },
       {
         send: (message, taken) => stream.send(eventsMessage(message), taken),
@@ -377,8 +381,12 @@ export class EventLogMethods {
     const opened = attempt(() =>
       this.#hub.open(
         {
-          ...{ logId: log.logId, namespace: log.namespace, fromSequence: from, principal: call.principal },
-          ...{ ...bounds, untilMs },
+          logId: log.logId,
+          namespace: log.namespace,
+          fromSequence: from,
+          principal: call.principal,
+          ...bounds,
+          untilMs,
         },
         {
           send: (message) => end(eventsMessage(message)),
@@ -416,7 +424,11 @@ export class EventLogMethods {
       call,
       appendNeed(guard),
       () => ({
-        ...{ kind: "append-events", logId, isBatch, idempotencyKey, expectedSequence },
+        kind: "append-events",
+        logId,
+        isBatch,
+        idempotencyKey,
+        expectedSequence,
         payloads: payloadsField(payloads, isBatch),
         ...(guard === undefined ? {} : { guard }),
       }),

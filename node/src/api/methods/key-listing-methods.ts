@@ -104,7 +104,9 @@ function namespacesQuery(request: ListNamespacesRequest, state: StateReader): Na
   const { namesOnly, pageToken } = request;
   const entriesMax = pageSizeField(request.pageSize);
   return {
-    ...{ listing, prefix, namesOnly },
+    listing,
+    prefix,
+    namesOnly,
     entriesMax: namesOnly ? entriesMax : Math.min(entriesMax, DETAILED_MAX),
     after: pageToken === "" ? null : decodeText(verifyPageToken(state, listing, pageToken)),
     consistency: consistencyField(request.consistency),
@@ -172,7 +174,10 @@ function versionsQuery(request: ListKeyVersionsRequest, state: StateReader): Ver
   const listing: Listing = { of: "key-versions", namespace, prefix: key };
   const { pageToken, keysOnly } = request;
   return {
-    ...{ listing, namespace, key, keysOnly },
+    listing,
+    namespace,
+    key,
+    keysOnly,
     entriesMax: pageSizeField(request.pageSize),
     before: pageToken === "" ? null : Number(decodeText(verifyPageToken(state, listing, pageToken))),
     consistency: consistencyField(request.consistency),

@@ -146,8 +146,13 @@ describe("KeyValueService", () => {
           principal: { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId },
           request: { requestId: new Uint8Array(16) },
           operation: {
-            ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from("new") },
-            ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+            kind: "put-key",
+            namespace: "default",
+            key: Buffer.from("k"),
+            value: Buffer.from("new"),
+            ttlSeconds: 0,
+            expectedModRevision: undefined,
+            returnPrevious: false,
           },
         });
         done(null);
@@ -250,7 +255,12 @@ describe("KeyValueService", () => {
       const { previous } = ok(await put({ key: "k", returnPrevious: true }));
       expect(text(previous?.value)).equal("one");
       expect({ ...previous, value: undefined }).deep.equal({
-        ...{ key: "k", value: undefined, createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 4_000n },
+        key: "k",
+        value: undefined,
+        createRevision: 2n,
+        modRevision: 2n,
+        version: 1n,
+        expiresInMs: 4_000n,
       });
     });
 

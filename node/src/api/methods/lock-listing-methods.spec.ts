@@ -80,19 +80,37 @@ describe("LockService, listings", () => {
     const subject = ports.member.cluster.ownerId;
     const at = BigInt(ports.member.cluster.clock.wall);
     const next = {
-      ...{ place: 1, owner: "next", subject, mode: RWMode.RW_MODE_UNSPECIFIED, ttlSeconds: 30n },
-      ...{ waitedMs: 1_500n, endsInMs: 48_500n },
+      place: 1,
+      owner: "next",
+      subject,
+      mode: RWMode.RW_MODE_UNSPECIFIED,
+      ttlSeconds: 30n,
+      waitedMs: 1_500n,
+      endsInMs: 48_500n,
     };
     expect(locks[0]).deep.equal({
-      ...{ name: "a", rw: false, state: LockState.HELD, holderCount: 1, waitingReaders: 0, waitingWriters: 2 },
+      name: "a",
+      rw: false,
+      state: LockState.HELD,
+      holderCount: 1,
+      waitingReaders: 0,
+      waitingWriters: 2,
       holders: [
         {
-          ...{ owner: "holder", subject, fencingToken, acquiredAtMs: at, expiresInMs: 18_500n },
+          owner: "holder",
+          subject,
+          fencingToken,
+          acquiredAtMs: at,
+          expiresInMs: 18_500n,
           mode: RWMode.RW_MODE_UNSPECIFIED,
         },
       ],
       waits: [next],
-      ...{ ttlSeconds: 30n, lockDelaySeconds: 5n, cooldownMs: 0n, lastFencingToken: fencingToken, createdAtMs: at },
+      ttlSeconds: 30n,
+      lockDelaySeconds: 5n,
+      cooldownMs: 0n,
+      lastFencingToken: fencingToken,
+      createdAtMs: at,
       refusedGuards: 1n,
     });
     expect(locks[1]).deep.include({ state: LockState.READ_HELD, holderCount: 1, waits: [], refusedGuards: 0n });

@@ -79,7 +79,10 @@ function listingQuery(request: ListLocksRequest, state: StateReader): ListingQue
   return {
     listing,
     selection: {
-      ...{ namespace, prefix: namePrefix, inUseOnly, namesOnly },
+      namespace,
+      prefix: namePrefix,
+      inUseOnly,
+      namesOnly,
       entriesMax: pageSizeField(request.pageSize),
       waitsMax: waitsMaxField(request.waitsMax),
       bytesMax: LISTING_BYTES_MAX,

@@ -43,10 +43,14 @@ export function remainingMs(deadlineMs: number, tickMs: number): bigint {
 export function listedLock(listed: ListedLock, refusedGuards: number, tickMs: number): Lock {
   const { lock, state, holds, waits } = listed;
   return {
-    ...{ name: lock.name, rw: lock.rw, state: STATES[state] },
+    name: lock.name,
+    rw: lock.rw,
+    state: STATES[state],
     holders: lockHolds(holds, tickMs),
     holderCount: lock.exclusiveToken === 0 ? lock.readers : 1,
-    ...{ waitingReaders: lock.waitingReaders, waitingWriters: lock.waitingWriters, waits: lockWaits(waits, tickMs) },
+    waitingReaders: lock.waitingReaders,
+    waitingWriters: lock.waitingWriters,
+    waits: lockWaits(waits, tickMs),
     ttlSeconds: BigInt(lock.ttlSeconds),
     lockDelaySeconds: BigInt(lock.lockDelaySeconds),
     cooldownMs: lock.delayUntilMs === 0 ? 0n : remainingMs(lock.delayUntilMs, tickMs),
@@ -59,7 +63,10 @@ export function listedLock(listed: ListedLock, refusedGuards: number, tickMs: nu
 /** The first waits of a lock, with their times at the cluster tick. */
 export function lockWaits(waits: readonly Wait[], tickMs: number): LockWait[] {
   return waits.map(({ owner, principal, mode, ttlSeconds, askedMs, deadlineMs }, at) => ({
-    ...{ place: at + 1, owner, subject: principal.subject, mode: MODES[mode] },
+    place: at + 1,
+    owner,
+    subject: principal.subject,
+    mode: MODES[mode],
     ttlSeconds: BigInt(ttlSeconds),
     waitedMs: BigInt(Math.max(0, tickMs - askedMs)),
     endsInMs: remainingMs(deadlineMs, tickMs),

@@ -78,13 +78,28 @@ describe("LockService", () => {
     expect(ok(await create())).deep.equal({ name: "l", createdAtMs, revision: 2n });
     expect(verdict(await create())).deep.equal(["ALREADY_EXISTS", "LOCK_EXISTS"]);
     expect(ok(await describeLock())).deep.equal({
-      ...{ name: "l", state: LockState.FREE, holder: undefined, waiters: 0, ttlSeconds: 30n, lockDelaySeconds: 0n },
-      ...{ lastFencingToken: 0n, createdAtMs, revision: 2n },
+      name: "l",
+      state: LockState.FREE,
+      holder: undefined,
+      waiters: 0,
+      ttlSeconds: 30n,
+      lockDelaySeconds: 0n,
+      lastFencingToken: 0n,
+      createdAtMs,
+      revision: 2n,
     });
     expect(ok(await createRw({ ttlSeconds: 7n, lockDelaySeconds: 3n }))).deep.include({ name: "l", revision: 3n });
     expect(ok(await describeRw())).deep.equal({
-      ...{ name: "l", state: LockState.FREE, holders: [], waitingReaders: 0, waitingWriters: 0 },
-      ...{ ttlSeconds: 7n, lockDelaySeconds: 3n, lastFencingToken: 0n, createdAtMs, revision: 3n },
+      name: "l",
+      state: LockState.FREE,
+      holders: [],
+      waitingReaders: 0,
+      waitingWriters: 0,
+      ttlSeconds: 7n,
+      lockDelaySeconds: 3n,
+      lastFencingToken: 0n,
+      createdAtMs,
+      revision: 3n,
     });
   });
 
@@ -92,17 +107,34 @@ describe("LockService", () => {
     ok(await create());
     const acquired = ok(await acquire({ owner: "worker", ttlSeconds: 10n }));
     const holder = {
-      ...{ owner: "worker", subject: ports.member.cluster.ownerId, fencingToken: 3n },
+      owner: "worker",
+      subject: ports.member.cluster.ownerId,
+      fencingToken: 3n,
       acquiredAtMs: BigInt(ports.member.cluster.clock.wall),
-      ...{ expiresInMs: 10_000n, mode: RWMode.RW_MODE_UNSPECIFIED },
+      expiresInMs: 10_000n,
+      mode: RWMode.RW_MODE_UNSPECIFIED,
     };
     expect(acquired).deep.equal({
-      ...{ acquired: true, fencingToken: 3n, ttlSeconds: 10n, expiresInMs: 10_000n, holder, queueLength: 0 },
-      ...{ state: LockState.HELD, waitedMs: 0n, revision: 3n },
+      acquired: true,
+      fencingToken: 3n,
+      ttlSeconds: 10n,
+      expiresInMs: 10_000n,
+      holder,
+      queueLength: 0,
+      state: LockState.HELD,
+      waitedMs: 0n,
+      revision: 3n,
     });
     expect(ok(await acquire())).deep.equal({
-      ...{ acquired: false, fencingToken: 0n, ttlSeconds: 0n, expiresInMs: 0n, holder, queueLength: 0 },
-      ...{ state: LockState.HELD, waitedMs: 0n, revision: 3n },
+      acquired: false,
+      fencingToken: 0n,
+      ttlSeconds: 0n,
+      expiresInMs: 0n,
+      holder,
+      queueLength: 0,
+      state: LockState.HELD,
+      waitedMs: 0n,
+      revision: 3n,
     });
     replica().tickMs += 4_000;
     expect(ok(await describeLock()).holder).deep.equal({ ...holder, expiresInMs: 6_000n });
@@ -125,8 +157,14 @@ describe("LockService", () => {
     ok(await release({ fencingToken }));
     const { holder, ...answer } = ok(await waiting);
     expect(answer).deep.equal({
-      ...{ acquired: true, fencingToken: 5n, ttlSeconds: 30n, expiresInMs: 30_000n, queueLength: 0 },
-      ...{ state: LockState.HELD, waitedMs: 1_500n, revision: 5n },
+      acquired: true,
+      fencingToken: 5n,
+      ttlSeconds: 30n,
+      expiresInMs: 30_000n,
+      queueLength: 0,
+      state: LockState.HELD,
+      waitedMs: 1_500n,
+      revision: 5n,
     });
     expect(holder?.owner).equal("next");
   });

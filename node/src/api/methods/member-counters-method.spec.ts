@@ -48,7 +48,9 @@ describe("ClusterAdminService, counters and settings", () => {
   /** Adds a member, which no process has claimed, and returns its id. */
   function addMember(name: string): number {
     const outcome = replica().change({
-      ...{ subject: ports.member.cluster.ownerId, request: null, expectIndex: 0 },
+      subject: ports.member.cluster.ownerId,
+      request: null,
+      expectIndex: 0,
       operation: { kind: "add-slot", name },
     });
     return "memberId" in outcome.answer ? outcome.answer.memberId : 0;

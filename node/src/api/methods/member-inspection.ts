@@ -170,9 +170,14 @@ function page(streams: readonly OpenStream[], countMax: number): readonly OpenSt
 function streamMessage(stream: OpenStream): OpenStreamMessage {
   const { number, about, namespace, prefix, logId, principal, openMs, start, delivered, behind } = stream;
   return {
-    ...{ id: String(number), kind: KINDS[about], namespace, prefix: decodeText(prefix) },
+    id: String(number),
+    kind: KINDS[about],
+    namespace,
+    prefix: decodeText(prefix),
     logId: logId === null ? "" : derivedIdText(logId),
-    ...{ userId: principal.subject, email: "", apiKeyId: principal.apiKeyId },
+    userId: principal.subject,
+    email: "",
+    apiKeyId: principal.apiKeyId,
     openMs: BigInt(Math.floor(openMs)),
     start: BigInt(start),
     delivered: BigInt(delivered),

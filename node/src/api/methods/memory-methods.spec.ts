@@ -89,8 +89,13 @@ describe("MemoryService", () => {
     expect(Buffer.from(data).toString()).equal("\0over the edge\0");
     expect(state).deep.equal({ version: 2n, sizeBytes: 10_000n, revision: 3n });
     const region = {
-      ...{ regionId, namespace: "default", sizeBytes: 10_000n, version: 2n, label: "matrix" },
-      ...{ createdAtMs, updatedAtMs: createdAtMs + 7n },
+      regionId,
+      namespace: "default",
+      sizeBytes: 10_000n,
+      version: 2n,
+      label: "matrix",
+      createdAtMs,
+      updatedAtMs: createdAtMs + 7n,
     };
     expect(ok(await describeRegion({ regionId }))).deep.equal({ region, revision: 3n });
     expect(ok(await list({}))).deep.equal({ regions: [region], nextPageToken: "", revision: 3n });

@@ -44,9 +44,18 @@ describe("WatchService, ListStreams", () => {
   /** A stream of another member. */
   function openStream(number: number, fields: Partial<OpenStream> = {}): OpenStream {
     return {
-      ...{ number, about: "event", namespace: "default", prefix: new Uint8Array(0), logId: new Uint8Array(16) },
-      ...{ principal: { subject: ports.member.cluster.ownerId, apiKeyId: "" }, openMs: 1.5, start: 1, delivered: 0 },
-      ...{ behind: 3, isSending: true, ...fields },
+      number,
+      about: "event",
+      namespace: "default",
+      prefix: new Uint8Array(0),
+      logId: new Uint8Array(16),
+      principal: { subject: ports.member.cluster.ownerId, apiKeyId: "" },
+      openMs: 1.5,
+      start: 1,
+      delivered: 0,
+      behind: 3,
+      isSending: true,
+      ...fields,
     };
   }
 
@@ -60,12 +69,32 @@ describe("WatchService, ListStreams", () => {
     expect([nextPageToken, memberId, revision]).deep.equal(["", "1", 1n]);
     expect(streams.map(({ openMs, ...rest }) => ({ ...rest, isOpen: openMs >= 0n }))).deep.equal([
       {
-        ...{ id: "1", kind: OpenStream_Kind.KEYS, namespace: "default", prefix: "jobs/", logId: "", ...user },
-        ...{ email: secrets.email, start: 2n, delivered: 1n, behind: 0n, sending: false, isOpen: true },
+        id: "1",
+        kind: OpenStream_Kind.KEYS,
+        namespace: "default",
+        prefix: "jobs/",
+        logId: "",
+        ...user,
+        email: secrets.email,
+        start: 2n,
+        delivered: 1n,
+        behind: 0n,
+        sending: false,
+        isOpen: true,
       },
       {
-        ...{ id: "2", kind: OpenStream_Kind.LOCKS, namespace: "default", prefix: "é", logId: "", ...user },
-        ...{ email: secrets.email, start: 2n, delivered: 1n, behind: 0n, sending: false, isOpen: true },
+        id: "2",
+        kind: OpenStream_Kind.LOCKS,
+        namespace: "default",
+        prefix: "é",
+        logId: "",
+        ...user,
+        email: secrets.email,
+        start: 2n,
+        delivered: 1n,
+        behind: 0n,
+        sending: false,
+        isOpen: true,
       },
     ]);
     const first = ok(await list({ pageSize: 1, namespace: "default" }));
@@ -92,7 +121,9 @@ describe("WatchService, ListStreams", () => {
 
   it("asks another member for its streams, and reports one that does not answer", async () => {
     const outcome = replica().change({
-      ...{ subject: ports.member.cluster.ownerId, request: null, expectIndex: 0 },
+      subject: ports.member.cluster.ownerId,
+      request: null,
+      expectIndex: 0,
       operation: { kind: "add-slot", name: "member-1" },
     });
     const memberId = "memberId" in outcome.answer ? outcome.answer.memberId : 0;

@@ -30,8 +30,13 @@ const START_MS = Date.UTC(2027, 4, 10);
 /** Allows 90 requests per minute. */
 const LIMIT = { requests: 15, windowSecs: 10, burst: 1 };
 const ZERO = {
-  ...{ requests: 0, append_requests: 0, events_appended: 0, bytes_appended: 0, kv_operations: 0 },
-  ...{ lock_operations: 0, memory_operations: 0 },
+  requests: 0,
+  append_requests: 0,
+  events_appended: 0,
+  bytes_appended: 0,
+  kv_operations: 0,
+  lock_operations: 0,
+  memory_operations: 0,
 };
 
 describe("usage in answers", () => {
@@ -59,14 +64,13 @@ describe("usage in answers", () => {
 
   function put(principal: Principal = owner, namespace = "default"): void {
     const operation: ClientOperation = {
-      ...{
-        kind: "put-key" as const,
-        namespace,
-        key: Buffer.from("k"),
-        value: Buffer.from("v"),
-        ttlSeconds: 0,
-      },
-      ...{ expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key" as const,
+      namespace,
+      key: Buffer.from("k"),
+      value: Buffer.from("v"),
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     };
     execute(operation, principal);
   }

@@ -180,7 +180,12 @@ function lockEvent({ change, revision }: SharedChange): Uint8Array {
   invariant(change.about === "lock", "a watch of locks gets changes of locks");
   const { kind, rw, name, owner, mode, token, reason } = change;
   const event = {
-    ...{ lockKey: name, action: ACTIONS[kind], owner, reason: REASONS[reason], mode: MODES[mode], rw },
+    lockKey: name,
+    action: ACTIONS[kind],
+    owner,
+    reason: REASONS[reason],
+    mode: MODES[mode],
+    rw,
     fencingToken: BigInt(token),
     revision: BigInt(revision),
   };

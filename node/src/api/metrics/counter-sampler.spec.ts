@@ -48,16 +48,18 @@ describe("CounterSampler", () => {
     sampleAfter(sampler, SAMPLE_INTERVAL_MS);
     const [sample] = sampler.samplesOf(900_000);
     expect(sample).to.deep.equal({
-      ...{ atMs: 1_750_000_006_000n, intervalMs: 5_000, lagMs: 13n, role: MemberRole.LEARNER, loopDelayUs: 1_250n },
+      atMs: 1_750_000_006_000n,
+      intervalMs: 5_000,
+      lagMs: 13n,
+      role: MemberRole.LEARNER,
+      loopDelayUs: 1_250n,
       requests: [{ kind: RequestCounts_Kind.KEY_READ, ok: 7, refused: 0, failed: 0, p50Us: 0n, p99Us: 0n }],
-      ...{
-        processorUs: 3_000n,
-        memoryBytes: 9_000n,
-        dbSizeBytes: 34n,
-        diskFreeBytes: 700n,
-        streams: 2,
-        connections: 3,
-      },
+      processorUs: 3_000n,
+      memoryBytes: 9_000n,
+      dbSizeBytes: 34n,
+      diskFreeBytes: 700n,
+      streams: 2,
+      connections: 3,
     });
     sampleAfter(sampler, 7_000);
     expect(sampler.samplesOf(900_000)[1]).to.deep.include({ intervalMs: 7_000, requests: [], processorUs: 0n });
@@ -81,7 +83,10 @@ describe("CounterSampler", () => {
     const sampler = new CounterSampler(parts);
     sampleAfter(sampler, SAMPLE_INTERVAL_MS);
     expect(sampler.samplesOf(900_000)[0]).to.deep.include({
-      ...{ lagMs: 0n, role: MemberRole.MEMBER_ROLE_UNSPECIFIED, dbSizeBytes: 0n, diskFreeBytes: 0n },
+      lagMs: 0n,
+      role: MemberRole.MEMBER_ROLE_UNSPECIFIED,
+      dbSizeBytes: 0n,
+      diskFreeBytes: 0n,
     });
   });
 });

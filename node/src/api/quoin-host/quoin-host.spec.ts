@@ -68,8 +68,12 @@ describe("the host of Quoin", () => {
     const { now } = performance;
     const [unknown, refused, known] = [connect(target), connect(target), connect(target)];
     const request = (token: string) => ({
-      ...{ ":method": "POST", ":path": putKey.path, "content-type": "application/grpc", te: "trailers" },
-      ...{ ...rawHeaders(), authorization: `Bearer ${token}` },
+      ":method": "POST",
+      ":path": putKey.path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...rawHeaders(),
+      authorization: `Bearer ${token}`,
     });
     try {
       for (const [session, shown] of [
@@ -292,7 +296,10 @@ describe("the host of Quoin", () => {
     expect((await ports.caller(token).call(putKey, { ...PUT, value: Buffer.alloc(1_000_000) })).code).to.equal("OK");
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     const stream = session.request({
-      ...{ ":method": "POST", ":path": getKey.path, "content-type": "application/grpc", te: "trailers" },
+      ":method": "POST",
+      ":path": getKey.path,
+      "content-type": "application/grpc",
+      te: "trailers",
       ...rawHeaders(),
     });
     stream.end(grpcFrame(GetKeyRequest.encode(GetKeyRequest.fromPartial({ namespace: "default", key: "k" })).finish()));
@@ -318,8 +325,12 @@ describe("the host of Quoin", () => {
     );
     const begin = (more = {}, path: string = getKey.path, message = get) => {
       const stream = session.request({
-        ...{ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" },
-        ...{ ...rawHeaders(), ...more },
+        ":method": "POST",
+        ":path": path,
+        "content-type": "application/grpc",
+        te: "trailers",
+        ...rawHeaders(),
+        ...more,
       });
       stream.end(message);
       const status = new Promise((resolve) => {
@@ -370,7 +381,10 @@ describe("the host of Quoin", () => {
     const owner = ports.caller(token);
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     const stream = session.request({
-      ...{ ":method": "POST", ":path": watchKeys.path, "content-type": "application/grpc", te: "trailers" },
+      ":method": "POST",
+      ":path": watchKeys.path,
+      "content-type": "application/grpc",
+      te: "trailers",
       ...rawHeaders(),
     });
     stream.end(grpcFrame(WatchKeysRequest.encode(WatchKeysRequest.fromPartial({ namespace: "default" })).finish()));

@@ -52,8 +52,14 @@ export class QuoinHost implements Http2Statistics {
       invariant(!requestStream, "every method of the contract has one message in its request");
       const calls = this.#options.observer.callsOf({ path, responseStream, mayWait });
       this.#methods.set(path, {
-        ...{ path, requestStream, responseStream, needsToken, calls },
-        ...{ serialize, handler, open: null },
+        path,
+        requestStream,
+        responseStream,
+        needsToken,
+        calls,
+        serialize,
+        handler,
+        open: null,
       });
     }
   }
@@ -87,8 +93,13 @@ export class QuoinHost implements Http2Statistics {
       tls: tls === null ? null : optionsOf(tls),
       onConnection: (connection, socket) =>
         new HostConnection({
-          ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closeLog: this.#closeLog, connections: this.#options.connections },
+          connection,
+          socket,
+          port: this.#options,
+          methods: this.#methods,
+          log: this.#options.log,
+          closeLog: this.#closeLog,
+          connections: this.#options.connections,
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

@@ -68,7 +68,11 @@ const clusterOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant("reset-owner" as const),
-    ...{ userId: text, email: text, passwordHash: text, subject: text, request },
+    userId: text,
+    email: text,
+    passwordHash: text,
+    subject: text,
+    request,
     apiKey: fc.option(fc.record({ apiKeyId: text, prefix: text, sha256: hash })),
   }),
   fc.constant({ kind: "drop-signing-keys" as const }),
@@ -155,7 +159,10 @@ describe("commands about accounts", () => {
     [
       "put-settings",
       byCluster({
-        ...{ kind: "put-settings", values: [{ name: "n", value: "v" }], ifRevision: 3, subject: "s" },
+        kind: "put-settings",
+        values: [{ name: "n", value: "v" }],
+        ifRevision: 3,
+        subject: "s",
         request: requestOf(1, 2),
       }),
       `0143 00000001 000000016e 0000000176 0000000000000003 0000000173 01 00000001${"00".repeat(12)}` +
@@ -164,15 +171,25 @@ describe("commands about accounts", () => {
     [
       "rotate-signing-key",
       byCluster({
-        ...{ kind: "rotate-signing-key", kid: "k", publicKey: new Uint8Array(32).fill(1) },
-        ...{ privateKey: new Uint8Array(32).fill(2), ifKid: "o", subject: "s", request: null },
+        kind: "rotate-signing-key",
+        kid: "k",
+        publicKey: new Uint8Array(32).fill(1),
+        privateKey: new Uint8Array(32).fill(2),
+        ifKid: "o",
+        subject: "s",
+        request: null,
       }),
       `0144 000000016b ${"01".repeat(32)} ${"02".repeat(32)} 000000016f 0000000173 00`,
     ],
     [
       "reset-owner",
       byCluster({
-        ...{ kind: "reset-owner", userId: "u", email: "e", passwordHash: "p", subject: "s", request: null },
+        kind: "reset-owner",
+        userId: "u",
+        email: "e",
+        passwordHash: "p",
+        subject: "s",
+        request: null,
         apiKey: { apiKeyId: "k", prefix: "q", sha256: new Uint8Array(32).fill(2) },
       }),
       `0147 0000000175 0000000165 0000000170 01 000000016b 0000000171 ${"02".repeat(32)} 0000000173 00`,

@@ -39,8 +39,15 @@ describe("API keys in the state", () => {
   it("act as their creator, and are found by id and by public part", () => {
     const command = createApiKey("k1");
     const apiKey = {
-      ...{ apiKeyId: "k1", userId: "ada", name: "key k1", prefix: command.prefix, sha256: command.sha256 },
-      ...{ createdAtMs: log.wallMs, expiresAtMs: 0, revokedAtMs: 0, lastUsedAtMs: 0 },
+      apiKeyId: "k1",
+      userId: "ada",
+      name: "key k1",
+      prefix: command.prefix,
+      sha256: command.sha256,
+      createdAtMs: log.wallMs,
+      expiresAtMs: 0,
+      revokedAtMs: 0,
+      lastUsedAtMs: 0,
     };
     expect(log.ask(command, ada)).deep.include({ kind: "create-api-key", apiKey });
     expect(readApiKey(log.store, "k1")).deep.equal(apiKey);

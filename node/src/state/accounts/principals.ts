@@ -521,7 +521,12 @@ function decodeUser(bytes: Uint8Array): User {
   const status = STATUSES[reader.uint8()];
   invariant(status !== undefined, "users have a known status");
   const user = {
-    ...{ userId, email, role, namespaces, status, passwordHash: reader.text() },
+    userId,
+    email,
+    role,
+    namespaces,
+    status,
+    passwordHash: reader.text(),
     passwordVersion: reader.uint53(),
     createdAtMs: reader.uint53(),
   };

@@ -27,8 +27,13 @@ const DAY_START_MS = 21_000 * DAY_MS;
 
 function put(value = "v"): PutKey {
   return {
-    ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from(value) },
-    ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+    kind: "put-key",
+    namespace: "default",
+    key: Buffer.from("k"),
+    value: Buffer.from(value),
+    ttlSeconds: 0,
+    expectedModRevision: undefined,
+    returnPrevious: false,
   };
 }
 

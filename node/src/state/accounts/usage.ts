@@ -350,8 +350,13 @@ function pick(counts: UsageCounts): Counting {
   const { requests, appendRequests, eventsAppended, bytesAppended } = counts;
   const { kvOperations, lockOperations, memoryOperations } = counts;
   return {
-    ...{ requests, appendRequests, eventsAppended, bytesAppended },
-    ...{ kvOperations, lockOperations, memoryOperations },
+    requests,
+    appendRequests,
+    eventsAppended,
+    bytesAppended,
+    kvOperations,
+    lockOperations,
+    memoryOperations,
   };
 }
 

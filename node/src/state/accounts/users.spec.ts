@@ -74,8 +74,14 @@ describe("users", () => {
     it("makes an unverified user, who is found by id and by address in any case, and has no rights", () => {
       log.ask(createUser("ada", { email: "Ada@Example.com", namespaces: ["a", "b"] }));
       const expected = {
-        ...{ userId: "ada", email: "Ada@Example.com", role: "member", namespaces: ["a", "b"], status: "unverified" },
-        ...{ passwordHash: "scrypt$of-a-spec", passwordVersion: 0, createdAtMs: log.wallMs },
+        userId: "ada",
+        email: "Ada@Example.com",
+        role: "member",
+        namespaces: ["a", "b"],
+        status: "unverified",
+        passwordHash: "scrypt$of-a-spec",
+        passwordVersion: 0,
+        createdAtMs: log.wallMs,
       };
       expect(readUser(log.store, "ada")).deep.equal(expected);
       expect(readUserByEmail(log.store, "aDA@example.COM")).deep.equal(expected);

@@ -169,8 +169,12 @@ describe("a succession", () => {
     acquire(2, "held");
     acquire(3, "delayed");
     log.result({
-      ...{ kind: "force-release-lock", namespace: NAMESPACE, rw: false, name: "delayed" },
-      ...{ fencingToken: 0, reason: "spec" },
+      kind: "force-release-lock",
+      namespace: NAMESPACE,
+      rw: false,
+      name: "delayed",
+      fencingToken: 0,
+      reason: "spec",
     });
     acquire(4, "shared", "read");
     acquire(5, "shared", "read");

@@ -4,8 +4,15 @@ import { type LockChange, readChange, type WatchedChange, writeChange } from "./
 import { RecordReader, RecordWriter } from "./record.ts";
 
 const LOCK: LockChange = {
-  ...{ about: "lock", kind: "acquired", namespace: "default", rw: true, name: "lé", owner: "o" },
-  ...{ mode: "read", token: 7, reason: "downgraded" },
+  about: "lock",
+  kind: "acquired",
+  namespace: "default",
+  rw: true,
+  name: "lé",
+  owner: "o",
+  mode: "read",
+  token: 7,
+  reason: "downgraded",
 };
 const KEY = Buffer.from("k");
 const STORED = { key: KEY, value: Buffer.from("ab"), createRevision: 2, modRevision: 3, version: 2, deadlineMs: 6_000 };

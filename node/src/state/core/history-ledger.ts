@@ -35,7 +35,10 @@ export interface HistoryBounds {
 const UNSHARED_BYTES = 4 * 8;
 const UNSHARED = { sharedFrom: 0, rows: 0, completeRevision: 0 } as const;
 const WHOLE_HISTORY: HistoryBounds = {
-  ...{ compactRevision: 0, bytes: 0, oldestRevision: 0, oldestTickMs: 0 },
+  compactRevision: 0,
+  bytes: 0,
+  oldestRevision: 0,
+  oldestTickMs: 0,
   ...UNSHARED,
 };
 

@@ -28,8 +28,13 @@ const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);
 
 function put(key: string, value = "", ttlSeconds = 0, namespace = NAMESPACE): PutKey {
   return {
-    ...{ kind: "put-key" as const, namespace, key: Buffer.from(key), value: Buffer.from(value), ttlSeconds },
-    ...{ expectedModRevision: undefined, returnPrevious: false },
+    kind: "put-key" as const,
+    namespace,
+    key: Buffer.from(key),
+    value: Buffer.from(value),
+    ttlSeconds,
+    expectedModRevision: undefined,
+    returnPrevious: false,
   };
 }
 
@@ -105,8 +110,13 @@ describe("quotas", () => {
     it("refuse a compare-and-swap that would create one", () => {
       limit("keys", 0);
       const swap = {
-        ...{ kind: "compare-and-swap" as const, namespace: NAMESPACE, key: Buffer.from("k"), expectedValue: undefined },
-        ...{ newValue: Buffer.from("v"), expectedModRevision: undefined, ttlSeconds: 0 },
+        kind: "compare-and-swap" as const,
+        namespace: NAMESPACE,
+        key: Buffer.from("k"),
+        expectedValue: undefined,
+        newValue: Buffer.from("v"),
+        expectedModRevision: undefined,
+        ttlSeconds: 0,
       };
       expectFull(swap, "keys", 0, 0);
     });
@@ -227,8 +237,10 @@ describe("quotas", () => {
       limit("event_bytes", first + 9);
       const { details } = log.httpRefusal(events.operation(["0123456789"], { idempotencyKey: "b" }));
       expect(Object.fromEntries(details)).deep.equal({
-        ...{ quota: "quota.namespace.event_bytes", namespace: NAMESPACE },
-        ...{ limit: String(first + 9), used: String(first) },
+        quota: "quota.namespace.event_bytes",
+        namespace: NAMESPACE,
+        limit: String(first + 9),
+        used: String(first),
       });
       expect(events.append("0123456789", { idempotencyKey: "a" })).equal("again 1");
       log.tickMs += 10_001;
@@ -275,7 +287,10 @@ describe("quotas", () => {
       const refusal = log.httpRefusal(createApiKey("k3"), ada);
       expect([refusal.code, refusal.reason]).deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
       expect(Object.fromEntries(refusal.details)).deep.equal({
-        ...{ quota: "quota.user.api_keys", user: "ada", limit: "2", used: "2" },
+        quota: "quota.user.api_keys",
+        user: "ada",
+        limit: "2",
+        used: "2",
       });
       log.httpResult(createApiKey("k4"), OWNER);
       log.wallMs += 1_000;

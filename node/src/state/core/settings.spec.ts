@@ -125,8 +125,13 @@ describe("settings", () => {
 
   it("decide in apply how much of the history is dropped, and for the leader when", () => {
     const operation: PutKey = {
-      ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from("v") },
-      ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+      kind: "put-key",
+      namespace: "default",
+      key: Buffer.from("k"),
+      value: Buffer.from("v"),
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
     };
     for (let at = 0; at < 10; at++) {
       log.execute(operation);

@@ -147,7 +147,10 @@ export function describeSettings(reader: StateReader, limits: StateLimits): Desc
   return names.map((name) => {
     const { min, max, whenUnset } = RULES[name];
     return {
-      ...{ name, value: values.get(name) ?? null, min, max },
+      name,
+      value: values.get(name) ?? null,
+      min,
+      max,
       whenUnset: whenUnset ?? releaseDefaults.get(name) ?? null,
     };
   });

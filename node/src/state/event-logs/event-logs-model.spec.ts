@@ -121,8 +121,14 @@ interface ModelLog {
 }
 
 const NEVER: ModelLog = {
-  ...{ logId: new Uint8Array(16), namespace: "", name: "", settings: NO_SETTINGS, isDeleted: true },
-  ...{ lastSequence: 0, events: [], remembered: new Map() },
+  logId: new Uint8Array(16),
+  namespace: "",
+  name: "",
+  settings: NO_SETTINGS,
+  isDeleted: true,
+  lastSequence: 0,
+  events: [],
+  remembered: new Map(),
 };
 
 class Model {
@@ -387,11 +393,17 @@ class Comparison {
     const found = this.model.logOf(counted);
     const { lastSequence } = found;
     const expectedSequence = {
-      ...{ any: undefined, right: BigInt(lastSequence), wrong: BigInt(lastSequence + 1) },
+      any: undefined,
+      right: BigInt(lastSequence),
+      wrong: BigInt(lastSequence + 1),
       huge: 2n ** 53n + BigInt(lastSequence),
     }[meaning];
     const asked: AppendEvents = {
-      ...{ kind: "append-events", logId: found.logId, isBatch, idempotencyKey: key, expectedSequence },
+      kind: "append-events",
+      logId: found.logId,
+      isBatch,
+      idempotencyKey: key,
+      expectedSequence,
       payloads: Payloads.of(payloads.map((one) => Buffer.from(one))),
       ...(isGuarded ? { guard: { namespace: "default", lockName: "free", fencingToken: 1, rw: false } } : {}),
     };

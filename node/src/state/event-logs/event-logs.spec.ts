@@ -36,9 +36,18 @@ describe("creating an event log", () => {
     const settings = { ...NO_SETTINGS, duplicateWindowSecs: 5 };
     const result = log.httpResult<"create-log">(create("é <b>'; --", { namespace: "default", settings }));
     expect({ ...result.log, logId: null }).to.deep.equal({
-      ...{ logId: null, number: 2, name: "é <b>'; --", namespace: "default", settings },
-      ...{ createdAtMs: log.wallMs, createdBy: OWNER.subject, lastSequence: 0, firstSequence: 1 },
-      ...{ sizeBytes: 0, oldestTickMs: 0, retentionDueMs: 0 },
+      logId: null,
+      number: 2,
+      name: "é <b>'; --",
+      namespace: "default",
+      settings,
+      createdAtMs: log.wallMs,
+      createdBy: OWNER.subject,
+      lastSequence: 0,
+      firstSequence: 1,
+      sizeBytes: 0,
+      oldestTickMs: 0,
+      retentionDueMs: 0,
     });
     expect([result.revision, log.revision]).to.deep.equal([revision, revision]);
     expect(describeLog(log.store, result.log.logId)).to.deep.equal(result.log);
@@ -208,13 +217,13 @@ describe("appending events", () => {
     const { revision } = events.log;
     const result = events.log.httpResult(events.operation(["aa", "b"], { isBatch: true, idempotencyKey: "b" }));
     expect(result).to.deep.equal({
-      ...{
-        kind: "append-events",
-        logId: events.logId,
-        runs: SequenceRuns.one(0, 2, 1),
-        lastSequence: 2,
-      },
-      ...{ appendedEvents: 2, appendedBytes: 3, revision },
+      kind: "append-events",
+      logId: events.logId,
+      runs: SequenceRuns.one(0, 2, 1),
+      lastSequence: 2,
+      appendedEvents: 2,
+      appendedBytes: 3,
+      revision,
     });
     expect(events.log.revision).to.equal(revision);
   });
@@ -450,7 +459,8 @@ describe("appending events", () => {
     expect(events.appendBatch("k", [whole])).to.equal("1");
     expect(events.append("small")).to.equal("2");
     const page = readEvents(events.log.store, describeLog(events.log.store, events.logId), 1, {
-      ...{ eventsMax: 10, bytesMax: 1024 * 1024 },
+      eventsMax: 10,
+      bytesMax: 1024 * 1024,
     });
     expect(page.map(({ sequence, payload }) => [sequence, payload.length])).to.deep.equal([[1, whole.length]]);
     expect(events.appendBatch("k", [whole])).to.equal("again 1");

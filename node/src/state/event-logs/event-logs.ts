@@ -135,9 +135,18 @@ function applyCreateLog(context: ApplyContext, command: CreateLog, principal: Pr
   account.requireQuota("event_logs", 1);
   context.requireLogQuota();
   const log = {
-    ...{ logId: derivedId(transaction, "log", index), number: index, name, namespace, settings },
-    ...{ createdAtMs: wallMs, createdBy: principal.subject },
-    ...{ lastSequence: 0, firstSequence: 1, sizeBytes: 0, oldestTickMs: 0, retentionDueMs: 0 },
+    logId: derivedId(transaction, "log", index),
+    number: index,
+    name,
+    namespace,
+    settings,
+    createdAtMs: wallMs,
+    createdBy: principal.subject,
+    lastSequence: 0,
+    firstSequence: 1,
+    sizeBytes: 0,
+    oldestTickMs: 0,
+    retentionDueMs: 0,
   };
   context.countLogs(1);
   account.count("event_logs", 1);

@@ -80,8 +80,12 @@ const ID = "ee".repeat(16);
 const ASKED = "0000000175 000000016b";
 const NONE = "00 0000000000000000";
 const APPEND: AppendEvents = {
-  ...{ kind: "append-events", logId: LOG_ID, payloads: Payloads.of([Uint8Array.of(7)]), isBatch: false },
-  ...{ idempotencyKey: null, expectedSequence: undefined },
+  kind: "append-events",
+  logId: LOG_ID,
+  payloads: Payloads.of([Uint8Array.of(7)]),
+  isBatch: false,
+  idempotencyKey: null,
+  expectedSequence: undefined,
 };
 
 function asked(one: HttpOperation): Command {
@@ -105,7 +109,9 @@ describe("commands about event logs", () => {
     [
       "create-log",
       {
-        ...{ kind: "create-log", name: "l", namespace: "ns" },
+        kind: "create-log",
+        name: "l",
+        namespace: "ns",
         settings: { duplicateWindowSecs: 5, retentionMaxAgeSecs: null, retentionMaxBytes: 6 },
       },
       `0132 ${ASKED} 000000016c 000000026e73 01 0000000000000005 ${NONE} 01 0000000000000006`,
@@ -124,13 +130,11 @@ describe("commands about event logs", () => {
     [
       "append-events of a batch",
       {
-        ...{
-          ...APPEND,
-          payloads: Payloads.of([new Uint8Array(0), Uint8Array.of(7)]),
-          isBatch: true,
-          idempotencyKey: "b",
-        },
-        ...{ expectedSequence: 2n ** 63n - 1n },
+        ...APPEND,
+        payloads: Payloads.of([new Uint8Array(0), Uint8Array.of(7)]),
+        isBatch: true,
+        idempotencyKey: "b",
+        expectedSequence: 2n ** 63n - 1n,
         guard: { namespace: "ns", lockName: "l", fencingToken: 9, rw: true },
       },
       `0135 ${ASKED} ${ID} 01 01 0000000162 01 7fffffffffffffff 01 000000016c 0000000000000009 01 000000026e73 ` +

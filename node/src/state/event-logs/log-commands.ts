@@ -162,7 +162,11 @@ export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
     },
   );
   return {
-    ...{ kind: "append-events", logId, payloads, isBatch, idempotencyKey: hasKey ? key : null },
+    kind: "append-events",
+    logId,
+    payloads,
+    isBatch,
+    idempotencyKey: hasKey ? key : null,
     expectedSequence: isExpected ? sequence : undefined,
     ...(guard === undefined ? {} : { guard }),
   };

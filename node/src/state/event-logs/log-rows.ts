@@ -186,7 +186,10 @@ function decodeLog(logId: Uint8Array, bytes: Uint8Array): EventLog {
   const reader = new RecordReader(bytes);
   const number = reader.uint53();
   const log = {
-    ...{ logId, number, name: reader.text(), namespace: reader.text() },
+    logId,
+    number,
+    name: reader.text(),
+    namespace: reader.text(),
     settings: readSettings(reader),
     createdAtMs: reader.uint53(),
     createdBy: reader.text(),
@@ -222,7 +225,11 @@ function decodeChunk(bytes: Uint8Array): EventChunk {
   invariant(payloads.count > 0, "a row of events has one");
   reader.end();
   return {
-    ...{ firstSequence, tickMs, wallMs, idempotencyKey: hasKey ? key : null },
-    ...{ positions: isBatch ? positions : null, payloads },
+    firstSequence,
+    tickMs,
+    wallMs,
+    idempotencyKey: hasKey ? key : null,
+    positions: isBatch ? positions : null,
+    payloads,
   };
 }

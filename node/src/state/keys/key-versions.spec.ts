@@ -9,8 +9,13 @@ const ALL: PageBounds = { entriesMax: 1_000, bytesMax: 1_000_000, keysOnly: fals
 function put(log: AppliedLog, key: string, value: string | Uint8Array, ttlSeconds = 0, namespace = "default"): number {
   const bytes = typeof value === "string" ? encodeText(value) : value;
   return log.result<"put-key">({
-    ...{ kind: "put-key", namespace, key: encodeText(key), value: bytes, ttlSeconds },
-    ...{ expectedModRevision: undefined, returnPrevious: false },
+    kind: "put-key",
+    namespace,
+    key: encodeText(key),
+    value: bytes,
+    ttlSeconds,
+    expectedModRevision: undefined,
+    returnPrevious: false,
   }).modRevision;
 }
 
@@ -26,7 +31,11 @@ function skip(log: AppliedLog, count: number): void {
   const { regionId } = log.result<"allocate-memory">(region);
   for (let left = count - 1; left > 0; left--) {
     log.result<"resize-memory">({
-      ...{ kind: "resize-memory", namespace: "default", regionId, sizeBytes: 1, expectedVersion: undefined },
+      kind: "resize-memory",
+      namespace: "default",
+      regionId,
+      sizeBytes: 1,
+      expectedVersion: undefined,
     });
   }
 }

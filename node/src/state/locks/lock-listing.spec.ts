@@ -4,8 +4,13 @@ import { CoordinationError } from "../core/index.ts";
 import { type LockPage, type LockSelection, listLocks, listLockWaits } from "./lock-listing.ts";
 
 const ALL: LockSelection = {
-  ...{ namespace: "default", prefix: "", inUseOnly: false, waitsMax: 100, namesOnly: false },
-  ...{ entriesMax: 1_000, bytesMax: 1_000_000 },
+  namespace: "default",
+  prefix: "",
+  inUseOnly: false,
+  waitsMax: 100,
+  namesOnly: false,
+  entriesMax: 1_000,
+  bytesMax: 1_000_000,
 };
 
 /** Every page, from the first to the last. */

@@ -79,7 +79,9 @@ export function readLock(reader: StateReader, lockName: LockName): Lock | undefi
 export function decodeLock({ namespace, rw, name }: LockName, bytes: Uint8Array): Lock {
   const fields = new RecordReader(bytes);
   const lock = {
-    ...{ namespace, rw, name },
+    namespace,
+    rw,
+    name,
     id: fields.uint53(),
     createdAtMs: fields.uint53(),
     ttlSeconds: fields.uint53(),

@@ -71,7 +71,10 @@ const operation = fc.oneof(
     weight: 7,
     arbitrary: fc.record({
       kind: fc.constant("release" as const),
-      ...{ lock, subject, owner, pick },
+      lock,
+      subject,
+      owner,
+      pick,
       byToken: fc.boolean(),
       mode: fc.constantFrom(null, "read" as const, "write" as const),
     }),
@@ -275,8 +278,14 @@ class Comparison {
     const { owner: whose, ttlSeconds: seconds, waitMs: wait } = rest;
     const mode = modeOf(name, reads);
     const asked: AcquireLock = {
-      ...{ kind: "acquire-lock", namespace: name.namespace, name: name.name, mode },
-      ...{ ttlSeconds: seconds, owner: whose, waitMs: wait, fencingToken: 0 },
+      kind: "acquire-lock",
+      namespace: name.namespace,
+      name: name.name,
+      mode,
+      ttlSeconds: seconds,
+      owner: whose,
+      waitMs: wait,
+      fencingToken: 0,
     };
     this.#send("acquire", this.#newRequest(who, asked));
   }
@@ -284,8 +293,14 @@ class Comparison {
   #change({ lock: name, subject: who, owner: whose, isRead: reads, ...rest }: OperationOf<"change">): void {
     const hold = this.#someHold(name, rest.pick);
     const asked: AcquireLock = {
-      ...{ kind: "acquire-lock", namespace: name.namespace, name: name.name, mode: modeOf(name, reads) },
-      ...{ ttlSeconds: rest.ttlSeconds, owner: whose, waitMs: 0, fencingToken: hold?.token ?? 1 },
+      kind: "acquire-lock",
+      namespace: name.namespace,
+      name: name.name,
+      mode: modeOf(name, reads),
+      ttlSeconds: rest.ttlSeconds,
+      owner: whose,
+      waitMs: 0,
+      fencingToken: hold?.token ?? 1,
     };
     // Mostly by the holder, sometimes by any user.
     this.#send("change", this.#newRequest(rest.pick % 4 === 0 ? who : (hold?.subject ?? who), asked));
@@ -300,8 +315,14 @@ class Comparison {
 
   #newRequest(who: string, asked: AcquireLock): ModelRequest {
     const request: ModelRequest = {
-      ...{ id: this.#requests.length + 1, subject: who, operation: asked },
-      ...{ status: "new", reason: "", token: 0, attempt: 0, sinceMs: 0 },
+      id: this.#requests.length + 1,
+      subject: who,
+      operation: asked,
+      status: "new",
+      reason: "",
+      token: 0,
+      attempt: 0,
+      sinceMs: 0,
     };
     this.#requests.push(request);
     return request;

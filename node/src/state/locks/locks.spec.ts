@@ -72,8 +72,14 @@ describe("a lock", () => {
       deadlineMs: log.tickMs + 30_000,
     };
     expect(locks.result({}, { request })).to.deep.equal({
-      ...{ kind: "acquire-lock", hold, holds: [hold], state: "held", queueLength: 0, waitedMs: 0 },
-      ...{ tickMs: log.tickMs, revision },
+      kind: "acquire-lock",
+      hold,
+      holds: [hold],
+      state: "held",
+      queueLength: 0,
+      waitedMs: 0,
+      tickMs: log.tickMs,
+      revision,
     });
     expect(locks.ask({}, { principal: ANNA })).to.equal("not acquired, held");
     expect(log.revision, "no visible change").to.equal(revision);

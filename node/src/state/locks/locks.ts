@@ -186,8 +186,19 @@ function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLock
   context.accounts.of(namespace).requireQuota("locks", 1);
   const revision = context.nextRevision();
   const lock: Lock = {
-    ...{ namespace, rw, name, id: revision, createdAtMs: context.wallMs, ttlSeconds, lockDelaySeconds },
-    ...{ lastToken: 0, exclusiveToken: 0, readers: 0, waitingReaders: 0, waitingWriters: 0, delayUntilMs: 0 },
+    namespace,
+    rw,
+    name,
+    id: revision,
+    createdAtMs: context.wallMs,
+    ttlSeconds,
+    lockDelaySeconds,
+    lastToken: 0,
+    exclusiveToken: 0,
+    readers: 0,
+    waitingReaders: 0,
+    waitingWriters: 0,
+    delayUntilMs: 0,
   };
   context.countDataIn(namespace, writeLock(context, lock));
   context.accounts.of(namespace).count("locks", 1);
@@ -482,7 +493,8 @@ function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisitio
 function answered(context: ApplyContext, lock: Lock, hold: Hold | null) {
   const { tickMs, revision } = context;
   const answer: AcquireLockResult = acquireResult(answerViewOf(context.transaction, lock), hold, {
-    ...{ tickMs, revision },
+    tickMs,
+    revision,
     waitedMs: 0,
   });
   return { answer, replayed: "no" as const };

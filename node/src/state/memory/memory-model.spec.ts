@@ -78,7 +78,10 @@ interface ModelRegion {
 }
 
 const NEVER: ModelRegion = {
-  ...{ namespace: "default", regionId: new Uint8Array(16), version: 1, isFreed: true },
+  namespace: "default",
+  regionId: new Uint8Array(16),
+  version: 1,
+  isFreed: true,
   bytes: new Uint8Array(0),
 };
 

@@ -16,7 +16,10 @@ class Region {
   constructor(log: AppliedLog, sizeBytes: number, label = "") {
     this.log = log;
     this.regionId = log.result<"allocate-memory">({
-      ...{ kind: "allocate-memory", namespace: NAMESPACE, sizeBytes, label },
+      kind: "allocate-memory",
+      namespace: NAMESPACE,
+      sizeBytes,
+      label,
     }).regionId;
   }
 
@@ -65,12 +68,21 @@ describe("allocating memory", () => {
     const revision = log.revision + 1;
     const result = log.result({ kind: "allocate-memory", namespace: NAMESPACE, sizeBytes: 10_000, label: "é" });
     expect({ ...result, regionId: null }).to.deep.equal({
-      ...{ kind: "allocate-memory", regionId: null, sizeBytes: 10_000, version: 1, revision },
+      kind: "allocate-memory",
+      regionId: null,
+      sizeBytes: 10_000,
+      version: 1,
+      revision,
     });
     const { region, data } = readMemory(log.store, NAMESPACE, result.regionId, 0, 10_000);
     expect(region).to.deep.equal({
-      ...{ regionId: result.regionId, sizeBytes: 10_000, version: 1, createRevision: revision, label: "é" },
-      ...{ createdAtMs: log.wallMs, updatedAtMs: log.wallMs },
+      regionId: result.regionId,
+      sizeBytes: 10_000,
+      version: 1,
+      createRevision: revision,
+      label: "é",
+      createdAtMs: log.wallMs,
+      updatedAtMs: log.wallMs,
     });
     expect(data).to.deep.equal(new Uint8Array(10_000));
     expect(rowsIn(log, PAGES)).to.equal(0);
@@ -119,7 +131,10 @@ describe("writing memory", () => {
     for (const [at, offset] of [0, 4_095, MIB - 5_000, 3 * MIB - 10_000].entries()) {
       const result = log.result(region.write(offset, data));
       expect(result).to.deep.equal({
-        ...{ kind: "write-memory", bytesWritten: 10_000, version: at + 2, revision: log.revision },
+        kind: "write-memory",
+        bytesWritten: 10_000,
+        version: at + 2,
+        revision: log.revision,
       });
       wanted.set(data, offset);
       expect(region.read(offset, 10_000)).to.deep.equal(data);

@@ -106,7 +106,11 @@ export class Siege {
       await this.#untilLogged(logged, expected);
     }
     const row = {
-      ...{ attack: attack.name, deed: attacker.stdout, seconds, processorShare, experience },
+      attack: attack.name,
+      deed: attacker.stdout,
+      seconds,
+      processorShare,
+      experience,
       memoryMebibytes: { before: memoryBefore, peak: memory.peakMebibytes, after: memoryMebibytes(pid) },
       counted,
       closures: closureLines(completeLines(this.#member.process.stdout.slice(logged))),

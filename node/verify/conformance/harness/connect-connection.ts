@@ -58,8 +58,12 @@ export class ConnectConnection extends Connection {
       const metadata = metadataOf(response.headers);
       return response.statusCode === 200
         ? {
-            ...{ response: responseOf(operation, form, received), code: "OK", message: "", details: undefined },
-            ...{ headers: metadata, trailers: metadata },
+            response: responseOf(operation, form, received),
+            code: "OK",
+            message: "",
+            details: undefined,
+            headers: metadata,
+            trailers: metadata,
           }
         : { response: undefined, ...statusOf(JSON.parse(received.toString())), headers: metadata, trailers: metadata };
     });

@@ -132,7 +132,9 @@ const listing: Table = {
       const [first] = made as [KeyBody];
       const { revoked_at: revokedAt } = answered(await connection.call("DELETE", `/keys/${first.api_key_id}`));
       const expected = made.map(({ key, ...shown }) => ({
-        ...{ ...shown, key_prefix: key.slice(0, 11), last_used_at: null },
+        ...shown,
+        key_prefix: key.slice(0, 11),
+        last_used_at: null,
         revoked_at: shown.api_key_id === first.api_key_id ? revokedAt : null,
       }));
       const elsewhere = context.httpElsewhere(user.token);

@@ -63,7 +63,9 @@ const exchange: Table = {
       const { sub, namespaces, access } = claimsOf(String(token));
       const { claims } = context.testRun;
       expect({ sub, namespaces, access }).to.deep.equal({
-        ...{ sub: claims.sub, namespaces: claims.namespaces, access: claims.access },
+        sub: claims.sub,
+        namespaces: claims.namespaces,
+        access: claims.access,
       });
       succeeded(await context.testRun.at(context.elsewhere.endpoint, String(token)).call(getCluster, {}));
       answered(await context.httpElsewhere(String(token)).call("GET", "/keys"));
@@ -137,7 +139,9 @@ const login: Table = {
       expect(rest).to.deep.equal({ expires_in: 3_600, token_type: "Bearer", user });
       const { sub, namespaces, access } = claimsOf(String(token));
       expect({ sub, namespaces, access }).to.deep.equal({
-        ...{ sub: member.userId, namespaces: ["*"], access: ["read", "write"] },
+        sub: member.userId,
+        namespaces: ["*"],
+        access: ["read", "write"],
       });
       succeeded(await context.testRun.at(context.elsewhere.endpoint, String(token)).call(getCluster, {}));
     },

@@ -42,7 +42,12 @@ const creation: Table = {
       const fields = { email, password: null, role: "viewer", namespaces: ["a", "*"] };
       const user = await context.testRun.accounts.make(context.http(), fields);
       expect({ ...user, user_id: "", created_at: "" }).to.deep.equal({
-        ...{ user_id: "", email, role: "viewer", namespaces: ["a", "*"], status: "unverified", created_at: "" },
+        user_id: "",
+        email,
+        role: "viewer",
+        namespaces: ["a", "*"],
+        status: "unverified",
+        created_at: "",
       });
       expect([isUuid(user.user_id), INSTANT.test(user.created_at)]).to.deep.equal([true, true]);
       expect(answered(await context.httpElsewhere().call("GET", `/users/${user.user_id}`))).to.deep.equal(user);
@@ -220,7 +225,8 @@ const others: Table = {
       expect(visible.filter((id) => id === owner || id === member.userId)).to.deep.equal([]);
       answered(await connection.call("PATCH", `/users/${weaker}`, { json: { role: "admin", namespaces: [] } }));
       expect(answered(await connection.call("DELETE", `/users/${weaker}`))).to.deep.equal({
-        ...{ user_id: weaker, deleted: true },
+        user_id: weaker,
+        deleted: true,
       });
       expectHttpRefusal(await context.httpElsewhere().call("DELETE", `/users/${weaker}`), "user_not_found");
     },

@@ -134,7 +134,12 @@ const putting: Table = {
         modRevision: isAbove(modRevision),
         created: false,
         previous: {
-          ...{ key: key.key, value: VALUE, createRevision: modRevision, modRevision, version: 1n, expiresInMs: 0n },
+          key: key.key,
+          value: VALUE,
+          createRevision: modRevision,
+          modRevision,
+          version: 1n,
+          expiresInMs: 0n,
         },
         previousValueOmitted: false,
         revision: second.modRevision,
@@ -236,7 +241,12 @@ const deleting: Table = {
       expectFields(gone, {
         deleted: true,
         previous: {
-          ...{ key: key.key, value: VALUE, createRevision: modRevision, modRevision, version: 1n, expiresInMs: 0n },
+          key: key.key,
+          value: VALUE,
+          createRevision: modRevision,
+          modRevision,
+          version: 1n,
+          expiresInMs: 0n,
         },
         previousValueOmitted: false,
         revision: isAbove(modRevision),
@@ -286,7 +296,12 @@ const listing: Table = {
         const value = Buffer.from(`value of ${end}`);
         const { modRevision } = await context.askElsewhere(putKey, { namespace, key: prefix + end, value });
         expected.unshift({
-          ...{ key: prefix + end, value, createRevision: modRevision, modRevision, version: 1n, expiresInMs: 0n },
+          key: prefix + end,
+          value,
+          createRevision: modRevision,
+          modRevision,
+          version: 1n,
+          expiresInMs: 0n,
         });
       }
       await context.ask(putKey, { namespace, key: `${prefix.slice(0, -1)}0`, value: VALUE });

@@ -158,7 +158,10 @@ const acquiring: Table = {
       });
       const subject = context.testRun.claims.sub;
       expectFields(got.holder as NonNullable<typeof got.holder>, {
-        ...{ owner: subject, subject, fencingToken, mode: RWMode.RW_MODE_UNSPECIFIED },
+        owner: subject,
+        subject,
+        fencingToken,
+        mode: RWMode.RW_MODE_UNSPECIFIED,
         acquiredAtMs: isUnixMs,
         expiresInMs: got.expiresInMs,
       });
@@ -233,7 +236,8 @@ const acquiring: Table = {
       const got = await context.ask(acquireLock, { ...lock, owner, ttlSeconds: TTL_SECONDS_MAX });
       expect([got.ttlSeconds, got.holder?.owner]).to.deep.equal([TTL_SECONDS_MAX, owner]);
       await context.refuses(acquireLock, { ...lock, owner: `${owner}n` }, "TOO_LARGE", {
-        ...{ field: "owner", limit: NAME_BYTES_MAX },
+        field: "owner",
+        limit: NAME_BYTES_MAX,
       });
       const name = textOfBytes(context, NAME_BYTES_MAX + 1);
       await context.refuses(acquireLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit: NAME_BYTES_MAX });
@@ -314,7 +318,10 @@ const forcing: Table = {
         revision: isAbove(fencingToken),
       });
       expectFields(forced.previous as NonNullable<typeof forced.previous>, {
-        ...{ owner: "o", subject: context.testRun.claims.sub, fencingToken, mode: RWMode.RW_MODE_UNSPECIFIED },
+        owner: "o",
+        subject: context.testRun.claims.sub,
+        fencingToken,
+        mode: RWMode.RW_MODE_UNSPECIFIED,
         acquiredAtMs: isUnixMs,
         expiresInMs: isWithinSeconds(TTL_SECONDS_DEFAULT),
       });
@@ -372,8 +379,15 @@ const forcing: Table = {
       });
       const refused = await context.ask(acquireLock, lock);
       expectFields(refused, {
-        ...{ acquired: false, fencingToken: 0n, ttlSeconds: 0n, expiresInMs: 0n, holder: undefined },
-        ...{ queueLength: 0, state: LockState.COOLDOWN, waitedMs: 0n, revision: isPositive },
+        acquired: false,
+        fencingToken: 0n,
+        ttlSeconds: 0n,
+        expiresInMs: 0n,
+        holder: undefined,
+        queueLength: 0,
+        state: LockState.COOLDOWN,
+        waitedMs: 0n,
+        revision: isPositive,
       });
     },
   },

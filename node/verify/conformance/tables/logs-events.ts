@@ -164,7 +164,9 @@ const following: Table = {
       first.leave();
       const headers = { "Last-Event-ID": "3" };
       const second = await followEvents(context, path, {
-        ...{ http: context.httpElsewhere(), query: "?from_sequence=2", headers },
+        http: context.httpElsewhere(),
+        query: "?from_sequence=2",
+        headers,
       });
       sequenceOf(await append(context.http(), path, "6"));
       expect((await second.first(3)).map(({ id }) => id)).to.deep.equal(["4", "5", "6"]);

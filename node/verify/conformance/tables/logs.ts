@@ -50,9 +50,16 @@ const creating: Table = {
       const name = context.name();
       const log = await newLog(context, { name });
       expect(log).to.deep.equal({
-        ...{ log_id: log.log_id, name, namespace: "default", first_sequence: 1, last_sequence: 0 },
-        ...{ event_count: 0, size_bytes: 0, created_at: log.created_at },
-        ...{ created_by: context.testRun.claims.sub, settings: NO_SETTINGS },
+        log_id: log.log_id,
+        name,
+        namespace: "default",
+        first_sequence: 1,
+        last_sequence: 0,
+        event_count: 0,
+        size_bytes: 0,
+        created_at: log.created_at,
+        created_by: context.testRun.claims.sub,
+        settings: NO_SETTINGS,
       });
       expect(isUuid(String(log.log_id)), String(log.log_id)).to.equal(true);
       expect(log.created_at).to.match(TIMESTAMP);
@@ -222,7 +229,8 @@ const listing: Table = {
       for (const { log_id: id, name, namespace } of [first, second]) {
         const http = context.http(admin.token);
         expect(answered(await http.call("GET", `/logs?name=${encodeURIComponent(String(name))}`))).to.deep.equal({
-          ...{ logs: [], next_cursor: null },
+          logs: [],
+          next_cursor: null,
         });
         expectHttpRefusal(await http.call("GET", `/logs?namespace=${namespace}`), "namespace_denied");
         for (const [method, path, json] of [

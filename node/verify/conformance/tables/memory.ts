@@ -106,14 +106,22 @@ const describing: Table = {
       const { region, revision } = await context.ask(describeMemory, { namespace, regionId: regionId.toUpperCase() });
       expect(revision >= made.revision).to.equal(true);
       expectFields(region as MemoryRegion, {
-        ...{ regionId, namespace, sizeBytes: SIZE, version: 1n, label: "häuser" },
+        regionId,
+        namespace,
+        sizeBytes: SIZE,
+        version: 1n,
+        label: "häuser",
         createdAtMs: isUnixMs,
         updatedAtMs: region?.createdAtMs as bigint,
       });
       await context.ask(writeMemory, { namespace, regionId, data: Buffer.from("x") });
       const after = await context.ask(describeMemory, { namespace, regionId });
       expectFields(after.region as MemoryRegion, {
-        ...{ regionId, namespace, sizeBytes: SIZE, version: 2n, label: "häuser" },
+        regionId,
+        namespace,
+        sizeBytes: SIZE,
+        version: 2n,
+        label: "häuser",
         createdAtMs: region?.createdAtMs as bigint,
         updatedAtMs: isAtLeast(region?.createdAtMs as bigint),
       });
@@ -266,7 +274,9 @@ const resizing: Table = {
       });
       const grown = await context.ask(resizeMemory, { ...region, sizeBytes: 9_000n });
       expectFields(grown, {
-        ...{ sizeBytes: 9_000n, previousSizeBytes: 4_095n, version: 4n },
+        sizeBytes: 9_000n,
+        previousSizeBytes: 4_095n,
+        version: 4n,
         revision: isAbove(shrunk.revision),
       });
       const { data, sizeBytes } = await context.askElsewhere(readMemory, { ...region, length: 9_000n });

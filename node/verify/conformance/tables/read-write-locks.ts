@@ -94,7 +94,10 @@ const describing: Table = {
       expect(holders).to.have.lengthOf(2);
       for (const [at, { fencingToken }] of [one, two].entries()) {
         expectFields(holders[at] as (typeof holders)[number], {
-          ...{ owner: `r${at + 1}`, subject: context.testRun.claims.sub, fencingToken, mode: READ },
+          owner: `r${at + 1}`,
+          subject: context.testRun.claims.sub,
+          fencingToken,
+          mode: READ,
           acquiredAtMs: isUnixMs,
           expiresInMs: isWithinSeconds(60n),
         });
@@ -134,9 +137,16 @@ const acquiring: Table = {
       expect(second.holders.map(({ owner }) => owner)).to.deep.equal(["r1", "r2"]);
       const refused = await context.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
       expectFields(refused, {
-        ...{ acquired: false, fencingToken: 0n, mode: RW_MODE_UNSPECIFIED, ttlSeconds: 0n, expiresInMs: 0n },
+        acquired: false,
+        fencingToken: 0n,
+        mode: RW_MODE_UNSPECIFIED,
+        ttlSeconds: 0n,
+        expiresInMs: 0n,
         holders: (value: typeof second.holders) => value.map(({ mode }) => mode).join() === [READ, READ].join(),
-        ...{ queueLength: 0, state: LockState.READ_HELD, waitedMs: 0n, revision: isAtLeast(second.revision) },
+        queueLength: 0,
+        state: LockState.READ_HELD,
+        waitedMs: 0n,
+        revision: isAtLeast(second.revision),
       });
     },
     "lets one write, and excludes all others meanwhile": async (context) => {
@@ -205,10 +215,15 @@ const acquiring: Table = {
         const renewal = { ...lock, mode, owner: "o", fencingToken, ttlSeconds: 100n };
         const renewed = await context.askElsewhere(acquireRWLock, renewal);
         expectFields(renewed, {
-          ...{ acquired: true, fencingToken, mode, ttlSeconds: 100n },
+          acquired: true,
+          fencingToken,
+          mode,
+          ttlSeconds: 100n,
           expiresInMs: (value: bigint) => value > 90_000n && value <= 100_000n,
           holders: (value: readonly unknown[]) => value.length === 1,
-          ...{ queueLength: 0, state: mode === READ ? LockState.READ_HELD : LockState.WRITE_HELD, waitedMs: 0n },
+          queueLength: 0,
+          state: mode === READ ? LockState.READ_HELD : LockState.WRITE_HELD,
+          waitedMs: 0n,
           revision: isAbove(fencingToken),
         });
         await context.refuses(acquireRWLock, { ...renewal, owner: "p" }, "NOT_LOCK_HOLDER");

@@ -117,7 +117,9 @@ export const specification: Table = {
         const { value } = await elsewhere.call(keys.getKey, get);
         expect(value, "one consistent order, at whichever member").to.deep.equal(Buffer.from("one"));
         const swap = proto.CompareAndSwapRequest.fromPartial({
-          ...{ ...key, expectedValue: Buffer.from("one"), newValue: Buffer.from("two") },
+          ...key,
+          expectedValue: Buffer.from("one"),
+          newValue: Buffer.from("two"),
         });
         const outcomes = await Promise.all([
           here.call(keys.compareAndSwap, swap),

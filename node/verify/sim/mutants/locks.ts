@@ -44,7 +44,10 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     file: "state/locks/lock-grants.ts",
     find: "    const request = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };",
     replace: `    const request = {
-      ...{ owner, subject: wait.principal.subject, requestId, mode },
+      owner,
+      subject: wait.principal.subject,
+      requestId,
+      mode,
       ttlSeconds: Math.max(1, ttlSeconds - Math.floor((context.tickMs - wait.askedMs) / MS_PER_SECOND)),
     };`,
   },

@@ -13,7 +13,9 @@ describe("the options of mutants", () => {
 
   it("are what the arguments say", () => {
     expect(readOptions(["--only", "vote-not-written", "--only", "restart-not-told"])).to.deep.equal({
-      ...{ only: ["vote-not-written", "restart-not-told"], choice: null, search: null },
+      only: ["vote-not-written", "restart-not-told"],
+      choice: null,
+      search: null,
     });
     expect(readOptions(["--choose", "12", "--by", "a text"])?.choice).to.deep.equal({ count: 12, by: "a text" });
     expect(readOptions(["--search"])?.search).to.deep.equal({ among: "all", seeds: 60, isForUnknown: false });

@@ -16,8 +16,12 @@ const ALERTS: readonly Alert[] = [...MEMBER_ALERTS, ...BACKUP_ALERTS, ...ARCHIVE
 const LABELS = 'namespace="team",quoin_dev_cluster="prod"';
 const CLUSTER = "team/prod";
 const PLACE = {
-  ...{ series: LABELS, pod: "pod", members: 3, seconds: 600 },
-  ...{ labels: { cluster: CLUSTER }, manualUrl: "https://docs.example" },
+  series: LABELS,
+  pod: "pod",
+  members: 3,
+  seconds: 600,
+  labels: { cluster: CLUSTER },
+  manualUrl: "https://docs.example",
 };
 /** Each alert but one fires within this time. */
 const MINUTES = 40;

@@ -25,6 +25,8 @@ const blackBox = "knows only the contract";
 const pureOperator = "import no Node modules and no packages";
 const asynchronous = "no async function";
 const noTime = "A test waits for a condition";
+const literalSpread = "Name the properties themselves";
+const braces = "lint/style/useBlockStatements";
 const globals = "lint/style/noRestrictedGlobals";
 const properties = "lint/nursery/noJsRestrictedProperties";
 
@@ -37,6 +39,9 @@ function allowed(file: string, code: string): Example {
 }
 
 const examples: readonly Example[] = [
+  refused("client/src/a.ts", `export const a = { ...{ b: 1, c: 2 }, d: 3 };`, literalSpread),
+  allowed("client/src/a.ts", `const b = { c: 1 };\nexport const a = { ...b, ...(b.c > 1 ? { d: 2 } : {}) };`),
+  refused("client/src/a.ts", `export function a(b: boolean) {\n  if (b) return 1;\n  return 2;\n}`, braces),
   // Directions, by folder. They bind a file in a subfolder like one directly in the folder.
   refused("node/src/raft/a.ts", `import "../state/index.ts";`, direction),
   refused("node/src/raft/a.ts", `import type { A } from "../telemetry/index.ts";\nexport type B = A;`, direction),

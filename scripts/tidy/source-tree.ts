@@ -27,11 +27,6 @@ export function readSourceTree(root: string): SourceFile[] {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** @returns whether a file is hand-written code */
-export function isCode(file: SourceFile): boolean {
-  return /\.(?:tsx?|js|mjs|proto|grit|sh)$/.test(file.path) && !isGenerated(file);
-}
-
 /** @returns whether a program writes this file */
 export function isGenerated(file: SourceFile): boolean {
   return GENERATED.some((folder) => file.path.startsWith(folder)) || file.path === "package-lock.json";

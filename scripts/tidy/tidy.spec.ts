@@ -84,16 +84,6 @@ describe("tidiness", () => {
     it("accept the same words in the middle of a path or an address", () => {
       expect(check({ "a.md": `src/${"work"}/a ./${"home"}/b https://example.com/${"Users"}/c\n` })).to.deep.equal([]);
     });
-
-    it("refuse a file of code with more than 700 lines, and accept 700, and any length of generated code", () => {
-      const files = {
-        "a.ts": "\n".repeat(700),
-        "b.ts": "\n".repeat(701),
-        "proto/generated/c.ts": "\n".repeat(701),
-        "d.md": "\n".repeat(701),
-      };
-      expect(check(files)).to.deep.equal(["b.ts: 701 lines, more than 700"]);
-    });
   });
 
   describe("the lockfile", () => {

@@ -128,7 +128,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: "state/machine.ts",
     find: "  const refusal = refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);",
     replace: `  const asked = answerSlot(context, principal.subject, request);
-  const isRetry = operation.kind !== "acquire-lock" && storedOutcomeAt(asked, request) !== null;
+  const isRetry = operation.kind !== "acquire-lock" && storedOutcomeAt(context, asked, request) !== null;
   const refusal = isRetry ? null : refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);`,
   },
   {

@@ -76,7 +76,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     find: "yield* appendedSequences(found, payloads, log.lastSequence + 1);",
     replace: `yield* appendedSequences(found, payloads, log.lastSequence + 1);
   if (added.appendedEvents > 0 && found.length > 0) {
-    return yield* applyAppendEvents(context, principal, { ...command, idempotencyKey: null, isBatch: false });
+    return yield* applyAppendEvents(context, { ...command, idempotencyKey: null, isBatch: false }, principal);
   }`,
   },
   {

@@ -9,11 +9,14 @@
 import { InvariantViolation, invariant } from "../primitives/index.ts";
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES } from "../raft/index.ts";
 import {
+  HASH_BYTES,
   type Principal,
+  REQUEST_ID_BYTES,
   RecordReader,
   RecordWriter,
   type RequestIdentity,
   readPrincipal,
+  requestIdentity,
   type Steps,
   writePrincipal,
 } from "./core/index.ts";
@@ -54,8 +57,6 @@ export type Command =
 const FORMAT = 1;
 /** Where the number of the kind stands in a command: after the format. */
 const KIND_OFFSET = 1;
-const REQUEST_ID_BYTES = 16;
-const HASH_BYTES = 32;
 const NO_HASH = new Uint8Array(HASH_BYTES - 1);
 
 /** Size of the largest command that fits into an entry, in bytes. */
@@ -74,7 +75,7 @@ export function encodeCommand({ principal, request, operation }: Command): Uint8
     writePrincipal(writer, principal);
   }
   if (request !== null) {
-    writer.fixed(request.requestId, REQUEST_ID_BYTES).fixed(request.payloadHash, HASH_BYTES);
+    requestIdentity.write(writer, request);
   }
   field.write(writer, operation as never);
   return writer.finish();
@@ -115,15 +116,11 @@ export function decodeCommand(bytes: Uint8Array, from = 0): Command {
   requireFormat(reader.uint8());
   const { caller, field } = kindOfNumber(reader.uint8());
   const principal = caller === "cluster" ? null : readPrincipal(reader);
-  const request = caller === "client" ? readRequest(reader) : null;
+  const request = caller === "client" ? requestIdentity.read(reader) : null;
   const operation = field.read(reader);
   reader.end();
   // The value of a kind reads operations of this kind, and its caller says what else the command has.
   return { principal, request, operation } as Command;
-}
-
-function readRequest(reader: RecordReader): RequestIdentity {
-  return { requestId: reader.fixed(REQUEST_ID_BYTES), payloadHash: reader.fixed(HASH_BYTES) };
 }
 
 function requireFormat(format: number): void {

@@ -53,15 +53,7 @@ import {
   type WatchedChange,
 } from "./core/index.ts";
 import { applyAppendEvents } from "./event-logs/index.ts";
-import {
-  ANSWERS,
-  type ClientKind,
-  type ClusterOperation,
-  type HttpOperation,
-  kindOf,
-  requiredAccessOf,
-  usageOf,
-} from "./operations.ts";
+import { ANSWERS, type ClusterOperation, type HttpOperation, kindOf, requiredAccessOf, usageOf } from "./operations.ts";
 import { answerSlot, storeAnswer, storedOutcomeAt } from "./replay/index.ts";
 
 /** This member's state differs from that of the cluster. */
@@ -305,31 +297,11 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   if (refusal !== null) {
     return { answer: refusal, replayed: "no" };
   }
-  const kind = kindOf(operation);
-  if (kind.applyRequest !== null) {
-    return kind.applyRequest(context, command);
+  const { apply, applyRequest } = kindOf(operation);
+  if (applyRequest !== null) {
+    return applyRequest(context, command);
   }
-  const slot = answerSlot(context, principal.subject, request);
-  const replayed = storedOutcomeAt(context, slot, request);
-  if (replayed !== null) {
-    return replayed;
-  }
-  const answer = answerTo(context, kind, command);
-  storeAnswer(context, slot, request, answer);
-  return { answer, replayed: "no" };
-}
-
-/** The result of the operation, or its refusal. */
-function answerTo(
-  context: ApplyContext,
-  { apply }: ClientKind,
-  { principal, operation }: ClientCommand,
-): StoredResult | CoordinationError {
-  try {
-    return apply(context, operation, principal);
-  } catch (error) {
-    return refusalIn(error);
-  }
+  return answerOnce(context, principal.subject, request, () => apply(context, operation, principal));
 }
 
 /** Authorisation first here as well. No answer is stored under a request id. */

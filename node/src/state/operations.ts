@@ -126,7 +126,7 @@ export type ClusterOperation = OperationOf<(typeof CLUSTER_OPERATIONS)[number]>;
 export type AnyOperation = ClientOperation | HttpOperation | ClusterOperation;
 
 /** The kind of an operation that is known only as one of its callers. */
-export type ClientKind = ClientOperationKind<ClientOperation>;
+type ClientKind = ClientOperationKind<ClientOperation>;
 type HttpKind = HttpOperationKind<HttpOperation>;
 type ClusterKind = ClusterOperationKind<ClusterOperation>;
 type AnyKind = ClientKind | HttpKind | ClusterKind;

@@ -27,6 +27,7 @@ import {
   type MemberAddress,
   type MembershipResult,
   oneOf,
+  optionalRequest,
   type Reconfigure,
   RecordReader,
   RecordWriter,
@@ -80,20 +81,13 @@ export const SLOTS_MAX = 16;
 
 const FORMAT = 1;
 const KINDS = { "add-slot": 1, reconfigure: 2 } as const;
-const REQUEST_ID_BYTES = 16;
-const HASH_BYTES = 32;
 const NO_INCARNATION = new Uint8Array(0);
 const NO_ADDRESS: MemberAddress = { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" };
 
 export function encodeMembershipEntry(entry: MembershipEntry): Uint8Array {
   const { subject, request, expectIndex, operation } = entry;
-  const writer = new RecordWriter()
-    .uint8(FORMAT)
-    .text(subject)
-    .boolean(request !== null);
-  if (request !== null) {
-    writer.fixed(request.requestId, REQUEST_ID_BYTES).fixed(request.payloadHash, HASH_BYTES);
-  }
+  const writer = new RecordWriter().uint8(FORMAT).text(subject);
+  optionalRequest.write(writer, request);
   writer.uint53(expectIndex).uint8(KINDS[operation.kind]);
   if (operation.kind === "add-slot") {
     return writer.text(operation.name).finish();
@@ -112,9 +106,7 @@ export function decodeMembershipEntry(bytes: Uint8Array): MembershipEntry {
   const format = reader.uint8();
   invariant(format === FORMAT, "membership entries have a known format", () => String(format));
   const subject = reader.text();
-  const request = reader.boolean()
-    ? { requestId: reader.fixed(REQUEST_ID_BYTES), payloadHash: reader.fixed(HASH_BYTES) }
-    : null;
+  const request = optionalRequest.read(reader);
   const expectIndex = reader.uint53();
   const operation = readOperation(reader);
   reader.end();

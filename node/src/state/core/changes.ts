@@ -6,7 +6,7 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import { type LockMode, type LockName, readLockMode, writeLockMode } from "./lock-fields.ts";
+import { type LockMode, type LockName, lockMode } from "./lock-fields.ts";
 import type { StoredKey } from "./objects.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
@@ -111,14 +111,14 @@ function readPrevious(key: Uint8Array, reader: RecordReader): StoredKey {
 /** The mode also shows the kind of lock. */
 function writeLockChange(writer: RecordWriter, { name, owner, mode, token, reason }: LockChange): void {
   writer.text(name).text(owner);
-  writeLockMode(writer, mode);
+  lockMode.write(writer, mode);
   writer.uint53(token).uint8(REASONS.indexOf(reason));
 }
 
 function readLockChange(reader: RecordReader, kind: LockChange["kind"], namespace: string): LockChange {
   const name = reader.text();
   const owner = reader.text();
-  const mode = readLockMode(reader);
+  const mode = lockMode.read(reader);
   const token = reader.uint53();
   const reasonNumber = reader.uint8();
   const reason = REASONS[reasonNumber];

@@ -74,7 +74,7 @@ export function oneOf<Value>(values: readonly Value[], rule: string): Field<Valu
 }
 
 /** Whether there is a value, and the value; without one, this empty value. */
-export function orEmpty<Value extends string | number | Uint8Array>(
+export function orEmpty<Value extends string | number | bigint | null | Uint8Array>(
   field: Field<Value>,
   empty: Value,
 ): Field<Value | undefined> {
@@ -86,7 +86,7 @@ export function orEmpty<Value extends string | number | Uint8Array>(
     read: (reader) => {
       const isPresent = reader.boolean();
       const value = field.read(reader);
-      const isEmpty = typeof value === "object" ? value.length === 0 : value === empty;
+      const isEmpty = value === empty || (value instanceof Uint8Array && value.length === 0);
       invariant(isPresent || isEmpty, "fields that are absent are empty");
       return isPresent ? value : undefined;
     },
@@ -157,7 +157,7 @@ export function recordOf<Shape extends object, Known extends object = object>(
   const properties = Object.keys(fields);
   const list = Object.values<Field<unknown>>(fields);
   const { length } = list;
-  // A copy of a record with all of its properties takes much less time than to add them one by one.
+  // A copy of a record with all of its properties takes less time than to add them one by one.
   const always = properties.filter((_, at) => list[at]?.mayBeLeftOut !== true);
   const blank = { ...known, ...Object.fromEntries(always.map((property) => [property, undefined])) };
   return {

@@ -85,15 +85,8 @@ export {
   type LockName,
   lockMode,
   lockName,
-  REQUEST_ID_BYTES,
   readHoldFields,
-  readLockMode,
-  readLockName,
-  readOrigin,
   writeHoldFields,
-  writeLockMode,
-  writeLockName,
-  writeOrigin,
 } from "./lock-fields.ts";
 export { rowsPut, scanMerged } from "./merged-scan.ts";
 export {
@@ -128,16 +121,19 @@ export {
 export { AnswerForms, type Outcome, type Replayed } from "./outcome.ts";
 export {
   type Access,
+  HASH_BYTES,
   optionalRequest,
   type Principal,
+  REQUEST_ID_BYTES,
   type RequestIdentity,
   type RequiredAccess,
   readPrincipal,
+  requestIdentity,
   writePrincipal,
 } from "./principal.ts";
 export { encodeProgress, type Progress, readProgress, type UsageLevels } from "./progress.ts";
 export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits, userFull } from "./quotas.ts";
-export { decodeText, encodeText, RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
+export { decodeText, encodeText, RecordReader, RecordWriter } from "./record.ts";
 export {
   type AcquireLockResult,
   type AllocateMemoryResult,

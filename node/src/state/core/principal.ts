@@ -3,6 +3,10 @@
 import { type Field, fixedBytes, nullable, recordOf } from "./fields.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
+/** Bytes of the id of a request, and of the hash of its payload. */
+export const REQUEST_ID_BYTES = 16;
+export const HASH_BYTES = 32;
+
 /** The caller: the user's id, and the API key behind the token, "" for a login. */
 export interface Principal {
   readonly subject: string;
@@ -46,10 +50,9 @@ export function readPrincipal(reader: RecordReader): Principal {
   return passwordVersion === 0 ? principal : { ...principal, passwordVersion };
 }
 
-const REQUEST_ID_BYTES = 16;
-const HASH_BYTES = 32;
-
-/** The identity of a request; null for a call without a request id. */
-export const optionalRequest: Field<RequestIdentity | null> = nullable(
-  recordOf<RequestIdentity>({ requestId: fixedBytes(REQUEST_ID_BYTES), payloadHash: fixedBytes(HASH_BYTES) }),
-);
+export const requestIdentity: Field<RequestIdentity> = recordOf<RequestIdentity>({
+  requestId: fixedBytes(REQUEST_ID_BYTES),
+  payloadHash: fixedBytes(HASH_BYTES),
+});
+/** Null for a call without a request id. */
+export const optionalRequest = nullable(requestIdentity);

@@ -248,15 +248,3 @@ export class RecordReader {
     return from;
   }
 }
-
-/** An optional count: whether it is present, then the count, or 0. */
-export function writeOptionalCount(writer: RecordWriter, value: number | undefined): void {
-  writer.boolean(value !== undefined).uint53(value ?? 0);
-}
-
-export function readOptionalCount(reader: RecordReader): number | undefined {
-  const present = reader.boolean();
-  const value = reader.uint53();
-  invariant(present || value === 0, "fields that are absent are empty");
-  return present ? value : undefined;
-}

@@ -2,10 +2,10 @@
 
 import type { CoordinationError } from "./coordination-error.ts";
 import type { AnswerForms } from "./outcome.ts";
+import { HASH_BYTES } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import type { StoredResult } from "./results.ts";
 
-const HASH_BYTES = 32;
 /** The tick of a row without a window: an acquisition that is queued or held. */
 export const LIVE = Number.MAX_SAFE_INTEGER;
 

@@ -5,15 +5,16 @@ import {
   allAtOnce,
   type Field,
   fixedBytes,
+  flag,
   type LogSettings,
+  nullInstead,
   optional,
+  optionalCount,
+  orEmpty,
   type RecordReader,
-  type RecordWriter,
-  readOptionalCount,
   recordOf,
   type Steps,
   text,
-  writeOptionalCount,
 } from "../core/index.ts";
 import { GUARD, type Guard } from "../locks/index.ts";
 import { Payloads } from "./payloads.ts";
@@ -82,94 +83,55 @@ export interface EraseLogs {
   readonly rowsMax: number;
 }
 
-const SETTINGS = ["duplicateWindowSecs", "retentionMaxAgeSecs", "retentionMaxBytes"] as const;
 const HALF_BITS = 32n;
 const HALF_MASK = 0xffff_ffffn;
 const SEQUENCE_BYTES = 8;
 
 export const logId = fixedBytes(LOG_ID_BYTES);
-export const logSettings: Field<LogSettings> = { write: writeSettings, read: readSettings };
-export const logChanges: Field<Partial<LogSettings>> = { write: writeChanges, read: readChanges };
-/** An append, as one field, because it is read in steps. */
+const setting = nullInstead(optionalCount);
+export const logSettings = recordOf<LogSettings>({
+  duplicateWindowSecs: setting,
+  retentionMaxAgeSecs: setting,
+  retentionMaxBytes: setting,
+});
+/** Null is a setting, too: only one that stays as it is has no value. */
+const change: Field<number | null | undefined> = { ...orEmpty(setting, null), mayBeLeftOut: true };
+export const logChanges = recordOf<Partial<LogSettings>>({
+  duplicateWindowSecs: change,
+  retentionMaxAgeSecs: change,
+  retentionMaxBytes: change,
+});
+const sequence: Field<bigint> = {
+  write: (writer, value) => void writer.fixed(sequenceBytes(value), SEQUENCE_BYTES),
+  read: (reader) => sequenceOf(reader.fixed(SEQUENCE_BYTES)),
+};
+/** An append without its payloads, which are read in steps. */
+const appendHead = recordOf<Omit<AppendEvents, "payloads">, Pick<AppendEvents, "kind">>(
+  {
+    logId,
+    isBatch: flag,
+    idempotencyKey: nullInstead(orEmpty(text, "")),
+    expectedSequence: orEmpty(sequence, 0n),
+    guard: optional(recordOf<LogGuard>({ ...GUARD, namespace: text })),
+  },
+  { kind: "append-events" },
+);
 export const appendField: Field<AppendEvents> = {
-  write: writeAppendEvents,
+  write: (writer, operation) => {
+    appendHead.write(writer, operation);
+    operation.payloads.write(writer);
+  },
   read: (reader) => allAtOnce(readAppendEvents(reader)),
 };
-const optionalLogGuard = optional(recordOf<LogGuard>({ ...GUARD, namespace: text }));
-
-export function writeSettings(writer: RecordWriter, settings: LogSettings): void {
-  for (const name of SETTINGS) {
-    writeOptionalCount(writer, settings[name] ?? undefined);
-  }
-}
-
-export function readSettings(reader: RecordReader): LogSettings {
-  return {
-    duplicateWindowSecs: readOptionalCount(reader) ?? null,
-    retentionMaxAgeSecs: readOptionalCount(reader) ?? null,
-    retentionMaxBytes: readOptionalCount(reader) ?? null,
-  };
-}
-
-function writeChanges(writer: RecordWriter, changes: Partial<LogSettings>): void {
-  for (const name of SETTINGS) {
-    const value = changes[name];
-    writer.boolean(value !== undefined);
-    writeOptionalCount(writer, value ?? undefined);
-  }
-}
-
-function readChanges(reader: RecordReader): Partial<LogSettings> {
-  const changes: { -readonly [Name in keyof LogSettings]?: number | null } = {};
-  for (const name of SETTINGS) {
-    const isPresent = reader.boolean();
-    const value = readOptionalCount(reader) ?? null;
-    invariant(isPresent || value === null, "fields that are absent are empty");
-    if (isPresent) {
-      changes[name] = value;
-    }
-  }
-  return changes;
-}
-
-function writeAppendEvents(writer: RecordWriter, operation: AppendEvents): void {
-  const { logId, payloads, isBatch, idempotencyKey, expectedSequence, guard } = operation;
-  writer.fixed(logId, LOG_ID_BYTES).boolean(isBatch);
-  writer.boolean(idempotencyKey !== null).text(idempotencyKey ?? "");
-  writer.boolean(expectedSequence !== undefined).fixed(sequenceBytes(expectedSequence ?? 0n), SEQUENCE_BYTES);
-  optionalLogGuard.write(writer, guard);
-  payloads.write(writer);
-}
 
 /** Reads an append after its kind, in steps: a batch takes longer than one turn of the event loop should. */
 export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
-  const logId = reader.fixed(LOG_ID_BYTES);
-  const isBatch = reader.boolean();
-  const hasKey = reader.boolean();
-  const key = reader.text();
-  invariant(hasKey || key === "", "fields that are absent are empty");
-  const isExpected = reader.boolean();
-  const sequence = sequenceOf(reader.fixed(SEQUENCE_BYTES));
-  invariant(isExpected || sequence === 0n, "fields that are absent are empty");
-  const guard = optionalLogGuard.read(reader);
+  const head = appendHead.read(reader);
   const payloads = yield* Payloads.readInSteps(reader);
   const { count } = payloads;
-  invariant(
-    isBatch ? count >= 1 && count <= BATCH_EVENTS_MAX && hasKey : count === 1,
-    "an append has its events",
-    () => {
-      return `${count}`;
-    },
-  );
-  return {
-    kind: "append-events",
-    logId,
-    payloads,
-    isBatch,
-    idempotencyKey: hasKey ? key : null,
-    expectedSequence: isExpected ? sequence : undefined,
-    ...(guard === undefined ? {} : { guard }),
-  };
+  const isWhole = head.isBatch ? count >= 1 && count <= BATCH_EVENTS_MAX && head.idempotencyKey !== null : count === 1;
+  invariant(isWhole, "an append has its events", () => `${count}`);
+  return { ...head, payloads };
 }
 
 function sequenceBytes(sequence: bigint): Uint8Array {

@@ -19,7 +19,7 @@ import {
   type StateReader,
   type Steps,
 } from "../core/index.ts";
-import { readSettings, writeSettings } from "./log-commands.ts";
+import { logSettings } from "./log-commands.ts";
 import { Payloads } from "./payloads.ts";
 import { PositionRuns } from "./position-runs.ts";
 
@@ -170,7 +170,7 @@ export function scanChunks(
 
 function encodeLog(log: EventLog): Uint8Array {
   const writer = new RecordWriter().uint53(log.number).text(log.name).text(log.namespace);
-  writeSettings(writer, log.settings);
+  logSettings.write(writer, log.settings);
   return writer
     .uint53(log.createdAtMs)
     .text(log.createdBy)
@@ -190,7 +190,7 @@ function decodeLog(logId: Uint8Array, bytes: Uint8Array): EventLog {
     number,
     name: reader.text(),
     namespace: reader.text(),
-    settings: readSettings(reader),
+    settings: logSettings.read(reader),
     createdAtMs: reader.uint53(),
     createdBy: reader.text(),
     lastSequence: reader.uint53(),

@@ -3,7 +3,6 @@
  * `exclusive`, a read-write lock has the modes `read` and `write`. The names of the two kinds are separate.
  */
 
-import { invariant } from "../../primitives/index.ts";
 import type { ProposalOrigin } from "../../raft/index.ts";
 import { type LockMode, type LockName, oneOf } from "../core/index.ts";
 
@@ -73,14 +72,7 @@ export interface CancelAcquisition {
 const ABOUTS: readonly LockTimer["about"][] = ["hold", "wait", "delay"];
 export const timerKind = oneOf(ABOUTS, "timers are about something known");
 
-/** The code of a timer's kind, in commands and in the keys of rows. */
+/** The code of a timer's kind in the keys of rows, which is that of `timerKind`. */
 export function codeOfTimer(about: LockTimer["about"]): number {
   return ABOUTS.indexOf(about);
-}
-
-/** The kind of timer with this code. */
-export function timerOfCode(code: number): LockTimer["about"] {
-  const about = ABOUTS[code];
-  invariant(about !== undefined, "timers are about something known", () => String(code));
-  return about;
 }

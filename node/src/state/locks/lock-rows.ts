@@ -14,6 +14,7 @@ import {
   type LockMode,
   type LockName,
   lockHoldRow,
+  lockMode,
   lockRow,
   lockTimerRow,
   lockWaitRow,
@@ -22,16 +23,14 @@ import {
   RecordReader,
   RecordWriter,
   readHoldFields,
-  readLockMode,
   readPrincipal,
   type StateReader,
   splitLockRow,
   tableRange,
   writeHoldFields,
-  writeLockMode,
   writePrincipal,
 } from "../core/index.ts";
-import { codeOfTimer, type LockTimer, timerOfCode } from "./lock-commands.ts";
+import { codeOfTimer, type LockTimer, timerKind } from "./lock-commands.ts";
 
 /** A lock as one entry reads and changes it; `writeLock` stores the changes. */
 export interface Lock extends LockName {
@@ -305,7 +304,7 @@ function encodeWait(wait: Wait): Uint8Array {
   const writer = new RecordWriter();
   writePrincipal(writer, wait.principal);
   writer.fixed(wait.requestId, REQUEST_ID_BYTES).text(wait.owner);
-  writeLockMode(writer, wait.mode);
+  lockMode.write(writer, wait.mode);
   return writer.uint53(wait.ttlSeconds).uint53(wait.askedMs).uint53(wait.deadlineMs).finish();
 }
 
@@ -316,7 +315,7 @@ function decodeWait(position: number, bytes: Uint8Array): Wait {
     principal: readPrincipal(reader),
     requestId: reader.fixed(REQUEST_ID_BYTES),
     owner: reader.text(),
-    mode: readLockMode(reader),
+    mode: lockMode.read(reader),
     ttlSeconds: reader.uint53(),
     askedMs: reader.uint53(),
     deadlineMs: reader.uint53(),
@@ -351,7 +350,7 @@ export function dueLockTimers(reader: StateReader, tickMs: number, countMax: num
     if (timers.length >= countMax) {
       return false;
     }
-    const about = timerOfCode(key[TIMER_ROW_ABOUT_OFFSET] as number);
+    const about = timerKind.read(new RecordReader(key, TIMER_ROW_ABOUT_OFFSET));
     timers.push({ about, lock: splitLockRow(value), number: numberAtEnd(key) });
     return true;
   });

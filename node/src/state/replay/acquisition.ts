@@ -5,15 +5,7 @@
 
 import { invariant } from "../../primitives/index.ts";
 import type { ProposalOrigin } from "../../raft/index.ts";
-import {
-  type LockName,
-  RecordReader,
-  RecordWriter,
-  readLockName,
-  readOrigin,
-  writeLockName,
-  writeOrigin,
-} from "../core/index.ts";
+import { attempt as attemptField, type LockName, lockName, RecordReader, RecordWriter } from "../core/index.ts";
 
 export interface Acquisition {
   readonly lock: LockName;
@@ -31,9 +23,9 @@ const STATUSES: readonly Acquisition["status"][] = ["queued", "granted", "not-ac
 
 export function encodeAcquisition({ lock, status, number, attempt }: Acquisition): Uint8Array {
   const writer = new RecordWriter().uint8(KIND);
-  writeLockName(writer, lock);
+  lockName.write(writer, lock);
   writer.uint8(STATUSES.indexOf(status)).uint53(number);
-  writeOrigin(writer, attempt);
+  attemptField.write(writer, attempt);
   return writer.finish();
 }
 
@@ -46,10 +38,10 @@ export function decodeAcquisition(bytes: Uint8Array): Acquisition {
   const reader = new RecordReader(bytes);
   const kind = reader.uint8();
   invariant(kind === KIND, "acquisitions have their kind", () => String(kind));
-  const lock = readLockName(reader);
+  const lock = lockName.read(reader);
   const status = STATUSES[reader.uint8()];
   invariant(status !== undefined, "acquisitions have a known status");
-  const acquisition = { lock, status, number: reader.uint53(), attempt: readOrigin(reader) };
+  const acquisition = { lock, status, number: reader.uint53(), attempt: attemptField.read(reader) };
   reader.end();
   return acquisition;
 }

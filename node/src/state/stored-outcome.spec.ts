@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppliedLock, answerText, OWNER, requestOf } from "../../test/index.ts";
-import { DEFAULT_STATE_LIMITS } from "./core/index.ts";
+import { type AcquireLockResult, DEFAULT_STATE_LIMITS } from "./core/index.ts";
 import { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
@@ -36,6 +36,19 @@ describe("the stored state of an acquisition, read outside of apply", () => {
     expect([look(locks, 1, 1), look(locks, 2, 2)]).to.deep.equal(["LOCK_LOST", `token ${locks.tokens[0]}`]);
     locks.cancel(2, 2);
     expect(look(locks, 2, 2)).to.equal("LEADER_CHANGED");
+  });
+
+  it("shows as many holds as the answer did: the first 10 and its own", () => {
+    const locks = new AppliedLock({ rw: true });
+    for (let id = 1; id <= 12; id++) {
+      locks.ask({ mode: "read" }, { request: requestOf(id) });
+    }
+    const { tokens } = locks;
+    const shown = [3, 12].map((id) => {
+      const answer = storedOutcome(locks.log.store, OWNER.subject, requestOf(id), atNow(locks))?.answer;
+      return (answer as AcquireLockResult).holds.map(({ token }) => token);
+    });
+    expect(shown).to.deep.equal([tokens.slice(0, 10), [...tokens.slice(0, 10), tokens[11]]]);
   });
 
   it("S24: for a change of a hold equals the answer to a retry, whichever attempt ran", () => {

@@ -5,7 +5,7 @@
 
 import type { ProposalOrigin } from "../raft/index.ts";
 import type { Outcome, Principal, RequestIdentity, StateReader } from "./core/index.ts";
-import { acquireResult, describeLock, lockLost, superseded } from "./locks/index.ts";
+import { acquireResult, describeHold, lockLost, superseded } from "./locks/index.ts";
 import { ANSWERS } from "./operations.ts";
 import { type Acquisition, findStoredRequest, isSameAttempt } from "./replay/index.ts";
 
@@ -59,8 +59,7 @@ function currentOutcome(reader: StateReader, { lock, status, number }: Acquisiti
   if (status === "queued") {
     return { answer: { kind: "queued-lock", revision: at.revision }, replayed: "no" };
   }
-  const view = describeLock(reader, lock);
-  const hold = view.holds.find(({ token }) => token === number) ?? null;
+  const { view, hold } = describeHold(reader, lock, number);
   if (status === "granted" && hold === null) {
     return { answer: lockLost(lock, number), replayed: "yes" };
   }

@@ -10,7 +10,7 @@ export {
 export { lockLost, superseded } from "./lock-refusals.ts";
 export { resetLocks } from "./lock-reset.ts";
 export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
-export { acquireResult, describeLock, type LockView } from "./lock-view.ts";
+export { acquireResult, describeHold, describeLock, type LockView } from "./lock-view.ts";
 export {
   acquireLockOperation,
   cancelAcquisitionOperation,

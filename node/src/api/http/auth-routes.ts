@@ -107,7 +107,7 @@ function resetRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOpt
     method: "POST",
     path: "/auth/reset",
     operationId: "requestPasswordReset",
-    summary: "Mail a token for a new password to a user who has forgotten the old one",
+    summary: "Send a mail with a token that replaces a forgotten password",
     access: "none",
     body: jsonBody(ResetRequest),
     success: { status: 200, description: "The same for every address, with a user or without", schema: ResetResponse },

@@ -6,7 +6,7 @@
  */
 
 import { retryAfterMs } from "../../access/index.ts";
-import { Refusal } from "../../primitives/index.ts";
+import { StacklessError } from "../../primitives/index.ts";
 import { CoordinationError, type Reason } from "../../state/index.ts";
 
 /** Codes of the error body. Each belongs to one status. */
@@ -86,7 +86,7 @@ export type OwnHttpErrorCode = keyof typeof OWN_REASONS;
 type HttpReason = Reason | (typeof OWN_REASONS)[OwnHttpErrorCode];
 type Headers = readonly (readonly [string, string])[];
 
-export class HttpError extends Refusal {
+export class HttpError extends StacklessError {
   readonly status: number;
   readonly code: HttpErrorCode;
   readonly reason: HttpReason;

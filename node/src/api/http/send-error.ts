@@ -5,7 +5,7 @@ import type { HttpError } from "./http-error.ts";
 
 /** The header with the reason: the one that gRPC and the calls in JSON have, too. */
 export const REASON_HEADER = "error-reason";
-const ERROR_TYPE = "application/json; charset=utf-8";
+export const ERROR_TYPE = "application/json; charset=utf-8";
 
 /** Answers with the error. Without Express, which would take as long as the rest of a refusal. */
 export function sendError(response: ServerResponse, error: HttpError): void {

@@ -27,7 +27,7 @@ import { readInTurns } from "./connection-turns.ts";
 import { HttpError } from "./http-error.ts";
 import type { ServiceRequest } from "./request-observer.ts";
 import { RequestOrder } from "./request-order.ts";
-import { errorBody, REASON_HEADER } from "./send-error.ts";
+import { ERROR_TYPE, errorBody, REASON_HEADER } from "./send-error.ts";
 
 export interface HttpTimeouts {
   /** From the first byte of a request, or from the connection, to the end of the headers. */
@@ -243,7 +243,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerRe
     "HTTP/1.1 400 Bad Request",
     ...COMMON_HEADERS.map(([name, value]) => `${name}: ${value}`),
     `${REASON_HEADER}: ${answer.reason}`,
-    "Content-Type: application/json; charset=utf-8",
+    `Content-Type: ${ERROR_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",
   ];

@@ -85,7 +85,7 @@ export class MailedTokenMethods {
   }
 
   /**
-   * Verifies a new user, or sets another password for a user who has forgotten the old one. Throws BAD_FIELD with the same message
+   * Verifies a new user, or replaces a forgotten password. Throws BAD_FIELD with the same message
    * for a token that was never sent, is used or has expired; BAD_FIELD for a bad password; and the errors of the read
    * barrier and the proposal. `deadlineMs` is on the monotonic clock.
    */

@@ -6,7 +6,7 @@
  * cluster version. A bug is another type and ends the process.
  */
 
-import { Refusal } from "../../primitives/index.ts";
+import { StacklessError } from "../../primitives/index.ts";
 
 /** The canonical gRPC status codes that the service answers with. */
 export type Code =
@@ -147,7 +147,7 @@ const CODES: Record<Reason, Code> = {
 export type ErrorOutcome = "not-executed" | "unknown";
 
 /** A refusal. `details` are extra facts for programs, by name. */
-export class CoordinationError extends Refusal {
+export class CoordinationError extends StacklessError {
   readonly code: Code;
   readonly reason: Reason;
   readonly details: ReadonlyMap<string, string>;

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { Refusal } from "./refusal.ts";
+import { StacklessError } from "./stackless-error.ts";
 
-describe("Refusal", () => {
+describe("StacklessError", () => {
   it("has its message and no frames, and leaves those of other errors", () => {
-    const refusal = new Refusal("no");
+    const refusal = new StacklessError("no");
     const other = new Error("other");
     expect([refusal.message, refusal.stack]).to.deep.equal(["no", "Error: no"]);
     expect(other.stack).to.match(/\n {4}at /);

@@ -189,10 +189,10 @@ export class AppliedLog {
     throw new Error(`${operation.kind} was not refused`);
   }
 
-  /** Applies a request by HTTP. */
-  executeHttp(operation: HttpOperation, principal: Principal = OWNER): Outcome {
-    const outcome = this.append(EntryType.Command, encodeCommand({ principal, request: null, operation }));
-    invariant(outcome !== null, "what comes by HTTP has an outcome");
+  /** Applies an operation that HTTP offers too: as HTTP does, without a request id, or as gRPC does, with one. */
+  executeHttp(operation: HttpOperation, principal: Principal = OWNER, request: RequestIdentity | null = null): Outcome {
+    const outcome = this.append(EntryType.Command, encodeCommand({ principal, request, operation }));
+    invariant(outcome !== null, "what clients ask for has an outcome");
     return outcome;
   }
 

@@ -13,13 +13,11 @@ import {
   encodeMembershipEntry,
   encodeRequest,
   extraRowsOf,
-  type HttpCommand,
+  type HttpRequest,
   type MembershipEntry,
   type Outcome,
   type Principal,
   type RequestIdentity,
-  type RequiredAccess,
-  requiredAccessOf,
   type StateReader,
 } from "../state/index.ts";
 
@@ -35,8 +33,8 @@ export interface Proposal {
   readonly subject: string;
   /** The key under which its answer is stored when it is executed; null if no answer is stored. */
   readonly stored: StoredUnder | null;
-  /** The client and the rights that its request needs; only for requests of clients. */
-  readonly asking?: { readonly principal: Principal; readonly need: RequiredAccess };
+  /** The client and its operation; only for requests of clients. */
+  readonly asking?: Pick<ClientRequest | HttpRequest, "principal" | "operation">;
   /** Only for requests for a lock: the client and the request. The request is undone when its caller is gone. */
   readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
   /** Whether it may wait for as long as others hold the lock. */
@@ -53,19 +51,17 @@ const ROW_WORK = 256;
  *
  * @param state shows how much work it will probably be.
  */
-export function proposalOf(asked: ClientRequest | HttpCommand, state: StateReader): Proposal {
-  const rows = extraRowsOf(state, asked.operation);
-  if (asked.request === null) {
-    const { subject } = asked.principal;
-    const payload = encodeCommand(asked);
-    return { type: EntryType.Command, payload, work: workOf(payload, rows), subject, stored: null };
-  }
+export function proposalOf(asked: ClientRequest | HttpRequest, state: StateReader): Proposal {
   const { principal, operation } = asked;
-  const { payload, request } = encodeRequest(asked, sha256);
   const { subject } = principal;
+  const rows = extraRowsOf(state, operation);
+  const { payload, request } = encodeRequest(asked, sha256);
+  const work = workOf(payload, rows);
+  if (request === null) {
+    return { type: EntryType.Command, payload, work, subject, stored: null };
+  }
   const stored = { subject, request };
-  const asking = { principal, need: requiredAccessOf(operation) };
-  const proposal = { type: EntryType.Command, payload, work: workOf(payload, rows), subject, stored, asking };
+  const proposal = { type: EntryType.Command, payload, work, subject, stored, asking: asked };
   // Renewing a hold, or changing its mode, adds no hold that would have to be released.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;

@@ -32,6 +32,7 @@ import {
 } from "../raft/index.ts";
 import { hasStampReader, stamp } from "../stamps/index.ts";
 import {
+  accessesOf,
   acquisitionOutcome,
   CoordinationError,
   changeOf,
@@ -265,7 +266,12 @@ export class Proposals {
    */
   #mayKnow({ asking }: Proposal): boolean {
     const { state, clock } = this.#context;
-    return asking === undefined || refusalOf(state, asking.principal, asking.need, clock.wallMs()) === null;
+    if (asking === undefined) {
+      return true;
+    }
+    const { principal, operation } = asking;
+    const wallMs = clock.wallMs();
+    return accessesOf(operation, principal).every((need) => refusalOf(state, principal, need, wallMs) === null);
   }
 
   /** The same for a request for a lock. Its stored answer lives as long as the request waits or holds the lock. */

@@ -19,7 +19,7 @@ import {
   type ClusterOperation,
   type CoordinationError,
   type CountedReader,
-  type HttpCommand,
+  type HttpRequest,
   type MembershipEntry,
   readCluster,
   readProgress,
@@ -214,7 +214,7 @@ export class Replica {
    * no log yet is dropped, and a request for a lock is undone: it neither waits for the lock nor holds it (S25).
    */
   propose(
-    command: ClientRequest | HttpCommand,
+    command: ClientRequest | HttpRequest,
     deadlineMs: number,
     done: ProposalDone,
     trace: RequestTrace | null = null,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { InvariantViolation } from "../primitives/index.ts";
-import { CoordinationError, type StoredKey, type StoredResult } from "./core/index.ts";
+import { CoordinationError, SequenceRuns, type StoredKey, type StoredResult } from "./core/index.ts";
 import { ANSWERS } from "./operations.ts";
 import { isAcquisition } from "./replay/index.ts";
 
@@ -18,6 +18,44 @@ const previous: fc.Arbitrary<StoredKey | null> = fc.option(
     deadlineMs: count,
   }),
 );
+const id = fc.uint8Array({ minLength: 16, maxLength: 16 });
+const setting = fc.option(count);
+const eventLog = fc.record({
+  logId: id,
+  number: count,
+  name: text,
+  namespace: text,
+  settings: fc.record({ duplicateWindowSecs: setting, retentionMaxAgeSecs: setting, retentionMaxBytes: setting }),
+  createdAtMs: count,
+  createdBy: text,
+  lastSequence: count,
+  firstSequence: count,
+  sizeBytes: count,
+  oldestTickMs: count,
+  retentionDueMs: count,
+});
+/** Without what an answer does not have. */
+const apiKey = fc.record({
+  apiKeyId: text,
+  userId: text,
+  name: text,
+  prefix: text,
+  sha256: fc.constant(new Uint8Array(0)),
+  createdAtMs: count,
+  expiresAtMs: count,
+  revokedAtMs: fc.constant(0),
+  lastUsedAtMs: fc.constant(0),
+});
+const user = fc.record({
+  userId: text,
+  email: text,
+  role: fc.constantFrom("viewer" as const, "member" as const, "admin" as const, "owner" as const),
+  namespaces: fc.array(text, { maxLength: 3 }),
+  status: fc.constantFrom("unverified" as const, "active" as const, "disabled" as const),
+  passwordHash: fc.constant(""),
+  passwordVersion: fc.constant(0),
+  createdAtMs: count,
+});
 const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("create-namespace" as const), createdAtMs: count, revision: count }),
   fc.record({
@@ -74,6 +112,31 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("put-settings" as const), settingsRevision: count, revision: count }),
   fc.record({ kind: fc.constant("rotate-signing-key" as const), kid: text, revision: count }),
   fc.record({ kind: fc.constant("reset-owner" as const), userId: text, created: fc.boolean(), revision: count }),
+  fc.record({
+    kind: fc.constantFrom("create-log" as const, "update-log-settings" as const),
+    log: eventLog,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("delete-log" as const), logId: id, revision: count }),
+  fc.record({
+    kind: fc.constant("append-events" as const),
+    logId: id,
+    runs: fc
+      .array(fc.record({ position: count, count, firstSequence: count }), { maxLength: 4 })
+      .map((runs) => SequenceRuns.of(runs)),
+    lastSequence: count,
+    appendedEvents: count,
+    appendedBytes: count,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("create-api-key" as const), apiKey, revision: count }),
+  fc.record({ kind: fc.constant("revoke-api-key" as const), apiKeyId: text, revokedAtMs: count, revision: count }),
+  fc.record({
+    kind: fc.constantFrom("create-user" as const, "update-user" as const),
+    user,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("delete-user" as const), userId: text, revision: count }),
 );
 const refusal = fc
   .record({
@@ -203,6 +266,81 @@ describe("answers", () => {
       "write-memory",
       { kind: "write-memory", bytesWritten: 1, version: 2, revision: 3 },
       "21 0000000000000003 0000000000000001 0000000000000002",
+    ],
+    [
+      "create-log",
+      {
+        kind: "create-log",
+        log: {
+          logId: new Uint8Array(16).fill(0xee),
+          number: 1,
+          name: "l",
+          namespace: "ns",
+          settings: { duplicateWindowSecs: null, retentionMaxAgeSecs: 2, retentionMaxBytes: null },
+          createdAtMs: 3,
+          createdBy: "u",
+          lastSequence: 4,
+          firstSequence: 5,
+          sizeBytes: 6,
+          oldestTickMs: 7,
+          retentionDueMs: 8,
+        },
+        revision: 9,
+      },
+      `32 0000000000000009 ${"ee".repeat(16)} 0000000000000001 000000016c 000000026e73 ` +
+        "00 0000000000000000 01 0000000000000002 00 0000000000000000 0000000000000003 0000000175 0000000000000004 " +
+        "0000000000000005 0000000000000006 0000000000000007 0000000000000008",
+    ],
+    [
+      "append-events",
+      {
+        kind: "append-events",
+        logId: new Uint8Array(16).fill(0xee),
+        runs: SequenceRuns.one(0, 2, 5),
+        lastSequence: 6,
+        appendedEvents: 2,
+        appendedBytes: 3,
+        revision: 4,
+      },
+      `35 0000000000000004 ${"ee".repeat(16)} 00000001 0000000000000000 0000000000000002 0000000000000005 ` +
+        "0000000000000006 0000000000000002 0000000000000003",
+    ],
+    [
+      "create-api-key",
+      {
+        kind: "create-api-key",
+        apiKey: {
+          apiKeyId: "k",
+          userId: "u",
+          name: "n",
+          prefix: "p",
+          sha256: new Uint8Array(32).fill(0xdd),
+          createdAtMs: 1,
+          expiresAtMs: 2,
+          revokedAtMs: 0,
+          lastUsedAtMs: 0,
+        },
+        revision: 3,
+      },
+      "3f 0000000000000003 000000016b 0000000175 000000016e 0000000170 0000000000000001 0000000000000002",
+    ],
+    [
+      "create-user",
+      {
+        kind: "create-user",
+        user: {
+          userId: "u",
+          email: "e",
+          role: "admin",
+          namespaces: ["n"],
+          status: "active",
+          passwordHash: "secret",
+          passwordVersion: 1,
+          createdAtMs: 2,
+        },
+        revision: 3,
+      },
+      "41 0000000000000003 0000000175 0000000165 02 00000001 000000016e 01 0000000000000002",
     ],
     [
       "a refusal",

@@ -362,6 +362,21 @@ describe("commands", () => {
 
   itNoticesDamage(command);
 
+  it("have these bytes: an operation on a log, by HTTP without a request id and by gRPC with one", () => {
+    const logId = new Uint8Array(16).fill(0xee);
+    const byHttp = { principal: OWNER, request: null, operation: { kind: "delete-log", logId } } as const;
+    const byGrpc = { ...byHttp, request: requestOf(1, 2) };
+    const owner = "0000000a757365722d6f776e6572 00000000 0000000000000000";
+    const identity = `00000001${"00".repeat(12)} 00000002${"00".repeat(28)}`;
+    for (const [written, golden] of [
+      [byHttp, `0134 ${owner} ${"ee".repeat(16)}`],
+      [byGrpc, `0234 ${owner} ${identity} ${"ee".repeat(16)}`],
+    ] as const) {
+      expect(encodeCommand(written).toHex()).to.equal(golden.replaceAll(" ", ""));
+      expect(decodeCommand(encodeCommand(written))).to.deep.equal(written);
+    }
+  });
+
   it("are refused if an absent field has a value", () => {
     const absent = byClient({ ...CAS, expectedValue: undefined, expectedModRevision: undefined });
     const present = byClient({ ...CAS, expectedValue: Uint8Array.of(5), expectedModRevision: 6 });

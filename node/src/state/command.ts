@@ -41,11 +41,16 @@ export interface ClientRequest extends Omit<ClientCommand, "request"> {
   readonly request: Pick<RequestIdentity, "requestId">;
 }
 
-/** A mutation whose answer is not stored. */
+/** A mutation that HTTP offers too; by HTTP it has no request id, and its answer is not stored. */
 export interface HttpCommand {
   readonly principal: Principal;
-  readonly request: null;
+  readonly request: RequestIdentity | null;
   readonly operation: HttpOperation;
+}
+
+/** The same before its hash is known. */
+export interface HttpRequest extends Omit<HttpCommand, "request"> {
+  readonly request: ClientRequest["request"] | null;
 }
 
 /** `principal` and `request` are null for commands that the cluster proposes itself. */
@@ -55,6 +60,8 @@ export type Command =
   | { readonly principal: null; readonly request: null; readonly operation: ClusterOperation };
 
 const FORMAT = 1;
+/** Of an operation that HTTP offers too, with a request id. Members of cluster version 6 do not know it. */
+const FORMAT_WITH_REQUEST = 2;
 /** Where the number of the kind stands in a command: after the format. */
 const KIND_OFFSET = 1;
 const NO_HASH = new Uint8Array(HASH_BYTES - 1);
@@ -70,7 +77,7 @@ export function isGrowing({ operation }: Command): boolean {
 /** The command as bytes, for the payload of an entry. */
 export function encodeCommand({ principal, request, operation }: Command): Uint8Array {
   const { number, field } = kindOf(operation as AnyOperation);
-  const writer = new RecordWriter().uint8(FORMAT).uint8(number);
+  const writer = new RecordWriter().uint8(formatOf(operation, request !== null)).uint8(number);
   if (principal !== null) {
     writePrincipal(writer, principal);
   }
@@ -82,29 +89,65 @@ export function encodeCommand({ principal, request, operation }: Command): Uint8
 }
 
 /**
- * Encodes the request as its command, with the hash that identifies its retries. The hash covers the kind and the
- * fields of the operation in the encoding of the command. That encoding is unique and leaves out the caller, the
- * request id, and the form of the message. So the operation is encoded once and hashed in place.
+ * Encodes the request as its command, with the hash that identifies its retries; null if it has no id. The hash covers
+ * the kind and the fields of the operation in the encoding of the command. That encoding is unique and leaves out the
+ * caller, the request id, and the form of the message. So the operation is encoded once and hashed in place. If its
+ * member made something for it, such as a salt, it is hashed without that.
  *
  * @param sha256 returns the 32 bytes of the SHA-256 of its argument.
  */
 export function encodeRequest(
-  { principal, request: { requestId }, operation }: ClientRequest,
+  asked: ClientRequest,
   sha256: (bytes: Uint8Array) => Uint8Array,
-): { readonly payload: Uint8Array; readonly request: RequestIdentity } {
-  const { number, field } = kindOf(operation);
-  const writer = new RecordWriter().uint8(FORMAT).uint8(number);
+): { readonly payload: Uint8Array; readonly request: RequestIdentity };
+export function encodeRequest(
+  asked: ClientRequest | HttpRequest,
+  sha256: (bytes: Uint8Array) => Uint8Array,
+): { readonly payload: Uint8Array; readonly request: RequestIdentity | null };
+export function encodeRequest(
+  { principal, request, operation }: ClientRequest | HttpRequest,
+  sha256: (bytes: Uint8Array) => Uint8Array,
+): { readonly payload: Uint8Array; readonly request: RequestIdentity | null } {
+  if (request === null) {
+    return { payload: encodeCommand({ principal, request, operation } as Command), request };
+  }
+  const { requestId } = request;
+  const { number, field } = kindOf(operation as AnyOperation);
+  const writer = new RecordWriter().uint8(formatOf(operation, true)).uint8(number);
   writePrincipal(writer, principal);
   writer.fixed(requestId, REQUEST_ID_BYTES);
   const hashOffset = writer.length;
   // While the hash is computed, its place holds the kind.
   writer.fixed(NO_HASH, HASH_BYTES - 1).uint8(number);
-  field.write(writer, operation);
+  field.write(writer, operation as never);
   const payload = writer.finish();
-  const payloadHash = sha256(payload.subarray(hashOffset));
+  const asked = askedOf(operation);
+  const hashed = asked === operation ? payload.subarray(hashOffset) : askedBytes(number, field, asked);
+  const payloadHash = sha256(hashed);
   invariant(payloadHash.length === HASH_BYTES, "a SHA-256 has 32 bytes");
   payload.set(payloadHash, hashOffset);
   return { payload, request: { requestId, payloadHash } };
+}
+
+/** An operation without what its member made for it; the same value if that is nothing. */
+function askedOf(operation: ClientOperation | HttpOperation): ClientOperation | HttpOperation {
+  const kind = kindOf(operation as AnyOperation);
+  return kind.caller === "http" ? kind.asked(operation as HttpOperation) : operation;
+}
+
+/** What is hashed instead of the command, in the same form. */
+function askedBytes(
+  number: number,
+  field: { write(writer: RecordWriter, operation: never): void },
+  asked: ClientOperation | HttpOperation,
+): Uint8Array {
+  const writer = new RecordWriter().fixed(NO_HASH, HASH_BYTES - 1).uint8(number);
+  field.write(writer, asked as never);
+  return writer.finish();
+}
+
+function formatOf(operation: AnyOperation, hasRequest: boolean): number {
+  return hasRequest && kindOf(operation).caller === "http" ? FORMAT_WITH_REQUEST : FORMAT;
 }
 
 /**
@@ -113,18 +156,20 @@ export function encodeRequest(
  */
 export function decodeCommand(bytes: Uint8Array, from = 0): Command {
   const reader = new RecordReader(bytes, from);
-  requireFormat(reader.uint8());
+  const format = reader.uint8();
   const { caller, field } = kindOfNumber(reader.uint8());
+  requireFormat(format, caller);
   const principal = caller === "cluster" ? null : readPrincipal(reader);
-  const request = caller === "client" ? requestIdentity.read(reader) : null;
+  const hasRequest = caller === "client" || format === FORMAT_WITH_REQUEST;
+  const request = hasRequest ? requestIdentity.read(reader) : null;
   const operation = field.read(reader);
   reader.end();
   // The value of a kind reads operations of this kind, and its caller says what else the command has.
   return { principal, request, operation } as Command;
 }
 
-function requireFormat(format: number): void {
-  if (format !== FORMAT) {
+function requireFormat(format: number, caller: "client" | "http" | "cluster"): void {
+  if (format !== FORMAT && !(format === FORMAT_WITH_REQUEST && caller === "http")) {
     throw new InvariantViolation("commands have a known format", String(format));
   }
 }
@@ -135,13 +180,15 @@ export function isAppend(bytes: Uint8Array): boolean {
 }
 
 /** The same as `decodeCommand`, in steps, for a payload that `isAppend`. */
-export function* decodeAppend(bytes: Uint8Array): Steps<{ principal: Principal; operation: AppendEvents }> {
+export function* decodeAppend(bytes: Uint8Array): Steps<HttpCommand & { readonly operation: AppendEvents }> {
   const reader = new RecordReader(bytes);
-  requireFormat(reader.uint8());
+  const format = reader.uint8();
+  requireFormat(format, appendEventsOperation.caller);
   const number = reader.uint8();
   invariant(number === appendEventsOperation.number, "only appends are decoded in steps", () => String(number));
   const principal = readPrincipal(reader);
+  const request = format === FORMAT_WITH_REQUEST ? requestIdentity.read(reader) : null;
   const operation = yield* readAppendEvents(reader);
   reader.end();
-  return { principal, operation };
+  return { principal, request, operation };
 }

@@ -65,6 +65,7 @@ export {
   encodeCommand,
   encodeRequest,
   type HttpCommand,
+  type HttpRequest,
   isGrowing,
 } from "./command.ts";
 export {
@@ -117,6 +118,7 @@ export {
   type HistoryLimits,
   type Hold,
   type HoldReason,
+  hasRulesOf,
   INCARNATION_BYTES,
   isHistoryDue,
   isHotRow,
@@ -186,6 +188,7 @@ export {
   type User,
   type UserStatus,
   unsetLimits,
+  VERSION_WITH_REQUEST_IDS,
   type VersionFinding,
   type WatchedChange,
   withNul,
@@ -258,12 +261,12 @@ export {
   writeMemoryOperation,
 } from "./memory/index.ts";
 export {
+  accessesOf,
   type ClientOperation,
   type ClusterOperation,
   COMMAND_KINDS,
   extraRowsOf,
   type HttpOperation,
-  requiredAccessOf,
 } from "./operations.ts";
 export { hasExpiredAnswers } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";

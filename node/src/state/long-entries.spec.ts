@@ -1,5 +1,13 @@
 import { expect } from "chai";
-import { AppliedEventLog, applyRows, dumpOf, MemoryStateStore, machineOver } from "../../test/index.ts";
+import {
+  AppliedEventLog,
+  applyRows,
+  dumpOf,
+  MemoryStateStore,
+  machineOver,
+  OWNER,
+  requestOf,
+} from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { entryPayload } from "../raft/index.ts";
 import { decodeAppend, decodeCommand } from "./command.ts";
@@ -56,6 +64,32 @@ describe("an entry that is applied in steps", () => {
     }
     expect(dumpOf(store)).to.deep.equal(dumpOf(whole));
     expect(outcomes.map((outcome) => outcome?.replayed)).to.deep.equal(["no", "yes"]);
+  });
+
+  it("gets its stored answer if it is sent again, and the refusal of another one under its request id", () => {
+    const events = new AppliedEventLog();
+    const { log } = events;
+    const batch = { isBatch: true, idempotencyKey: "k" };
+    const asked = [
+      events.operation(empty(MANY), batch),
+      events.operation(empty(MANY), batch),
+      events.operation(empty(MANY - 1), batch),
+    ];
+    for (const [at, operation] of asked.entries()) {
+      log.executeHttp(operation, OWNER, requestOf(1, at === 2 ? 2 : 1));
+    }
+    const machine = machineOver(new MemoryStateStore());
+    applyRows(machine, log.rows.slice(0, -3));
+    const [first, again, other] = log.rows.slice(-3).map((row) => {
+      expect(isLongEntry(row, LONG_ENTRY_BYTES)).to.equal(true);
+      const outcome = allAtOnce(machine.applyInSteps(row));
+      machine.commit();
+      return outcome;
+    });
+    expect(first?.replayed).to.equal("no");
+    expect(again).to.deep.equal({ answer: first?.answer, replayed: "yes" });
+    expect(other?.answer).to.deep.include({ reason: "REQUEST_ID_REUSED" });
+    expect(machine.progress).to.deep.equal(log.progress);
   });
 
   it("is refused as in one go", () => {
@@ -115,14 +149,16 @@ describe("an entry that is applied in steps", () => {
     const events = new AppliedEventLog();
     events.appendBatch("k", empty(MANY));
     const payload = entryPayload(events.log.rows.at(-1) as Uint8Array);
-    const { principal, operation } = decodeCommand(payload);
-    expect(allAtOnce(decodeAppend(payload))).to.deep.equal({ principal, operation });
+    expect(allAtOnce(decodeAppend(payload))).to.deep.equal(decodeCommand(payload));
+    events.log.executeHttp(events.operation(empty(MANY), { isBatch: true, idempotencyKey: "k" }), OWNER, requestOf(1));
+    const asked = entryPayload(events.log.rows.at(-1) as Uint8Array);
+    expect(allAtOnce(decodeAppend(asked)).request).to.deep.equal(requestOf(1));
     const long = payload.slice();
     long[payload.length - 10] = 1;
     for (const damaged of [payload.subarray(0, -1), Uint8Array.of(...payload.subarray(0, 1), 200), long]) {
       expect(() => allAtOnce(decodeAppend(damaged))).to.throw(InvariantViolation);
     }
     const [format, ...rest] = payload;
-    expect(() => allAtOnce(decodeAppend(Uint8Array.of((format as number) + 1, ...rest)))).to.throw("known format");
+    expect(() => allAtOnce(decodeAppend(Uint8Array.of((format as number) + 2, ...rest)))).to.throw("known format");
   });
 });

@@ -22,6 +22,7 @@ import {
 } from "./cluster/index.ts";
 import { type ClientCommand, decodeAppend, decodeCommand, type HttpCommand, isAppend } from "./command.ts";
 import {
+  type AnswerSlot,
   ApplyContext,
   allAtOnce,
   type Checkpoint,
@@ -38,7 +39,6 @@ import {
   namespaceLimitsOf,
   type Outcome,
   PROGRESS_ROW,
-  type Principal,
   type Progress,
   type Reconfigure,
   type RequestIdentity,
@@ -53,7 +53,15 @@ import {
   type WatchedChange,
 } from "./core/index.ts";
 import { applyAppendEvents } from "./event-logs/index.ts";
-import { ANSWERS, type ClusterOperation, type HttpOperation, kindOf, requiredAccessOf, usageOf } from "./operations.ts";
+import {
+  ANSWERS,
+  type AnyOperation,
+  accessesOf,
+  type ClusterOperation,
+  kindOf,
+  requiredAccessOf,
+  usageOf,
+} from "./operations.ts";
 import { answerSlot, storeAnswer, storedOutcomeAt } from "./replay/index.ts";
 
 /** This member's state differs from that of the cluster. */
@@ -261,18 +269,28 @@ function applyBootstrap(context: ApplyContext, payload: Uint8Array, reconfigure:
 
 /** Counts a command, unless its caller lacks the rights or it is a retry that gets its stored answer. */
 function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand): Outcome {
-  const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
+  const outcome = isOfClient(command) ? applyClientCommand(context, command) : applyHttpCommand(context, command);
   countUse(context, command, outcome);
   return outcome;
 }
 
+function isOfClient(command: ClientCommand | HttpCommand): command is ClientCommand {
+  return kindOf(command.operation as AnyOperation).caller === "client";
+}
+
 /** The same for an append, which may pause. */
 function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome> {
-  const { principal, operation } = yield* decodeAppend(payload);
-  const refusal = httpRefusalOf(context, principal, operation);
-  const answer = refusal ?? (yield* refusableInSteps(applyAppendEvents(context, operation, principal)));
-  const outcome = httpOutcome(answer);
-  countUse(context, { principal, operation }, outcome);
+  const command = yield* decodeAppend(payload);
+  const { principal, request, operation } = command;
+  let outcome = httpRefusalOf(context, command);
+  if (outcome === null) {
+    const asked = slotOf(context, principal.subject, request);
+    outcome =
+      asked?.replayed ??
+      stored(context, asked, yield* refusableInSteps(applyAppendEvents(context, operation, principal)));
+  }
+  outcome = withRepeatedAppend(outcome);
+  countUse(context, command, outcome);
   return outcome;
 }
 
@@ -304,35 +322,34 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   return answerOnce(context, principal.subject, request, () => apply(context, operation, principal));
 }
 
-/** Authorisation first here as well. No answer is stored under a request id. */
-function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
-  const refusal = httpRefusalOf(context, principal, operation);
-  return httpOutcome(refusal ?? refusable(() => resultOf(kindOf(operation).apply(context, operation, principal))));
+/** Authorisation first here as well. */
+function applyHttpCommand(context: ApplyContext, command: HttpCommand): Outcome {
+  const { principal, request, operation } = command;
+  const apply = () => resultOf(kindOf(operation).apply(context, operation, principal));
+  const refused = httpRefusalOf(context, command);
+  return withRepeatedAppend(refused ?? answerOnce(context, principal.subject, request, apply));
 }
 
 function resultOf(applied: HttpResult | Steps<HttpResult>): HttpResult {
   return "kind" in applied ? applied : allAtOnce(applied);
 }
 
-/** Why the principal may not run the operation; null if they may. */
-function httpRefusalOf(
-  context: ApplyContext,
-  principal: Principal,
-  operation: HttpOperation,
-): CoordinationError | null {
-  for (const required of kindOf(operation).accesses(operation, principal)) {
-    const refusal = refusalOf(context.transaction, principal, required, context.wallMs);
-    if (refusal !== null) {
-      return refusal;
+/** The refusal of a principal who may not run the operation; null if they may. */
+function httpRefusalOf(context: ApplyContext, { principal, operation }: HttpCommand): Outcome | null {
+  for (const required of accessesOf(operation, principal)) {
+    const answer = refusalOf(context.transaction, principal, required, context.wallMs);
+    if (answer !== null) {
+      return { answer, replayed: "no" };
     }
   }
   return null;
 }
 
-function httpOutcome(answer: HttpResult | CoordinationError): Outcome {
-  // An append that stored nothing is a retry.
-  const isReplay = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
-  return { answer, replayed: isReplay ? "yes" : "no" };
+/** An append that stored nothing is a retry too. */
+function withRepeatedAppend(outcome: Outcome): Outcome {
+  const { answer, replayed } = outcome;
+  const isRepeated = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
+  return replayed === "no" && isRepeated ? { answer, replayed: "yes" } : outcome;
 }
 
 function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
@@ -349,16 +366,30 @@ function answerOnce(
   request: RequestIdentity | null,
   apply: () => Result,
 ): Outcome {
+  const asked = slotOf(context, subject, request);
+  return asked?.replayed ?? stored(context, asked, refusable(apply));
+}
+
+/** The place for the answer to a request, and the answer that it holds already; null for a request without an id. */
+interface RequestSlot {
+  readonly request: RequestIdentity;
+  readonly slot: AnswerSlot;
+  readonly replayed: Outcome | null;
+}
+
+function slotOf(context: ApplyContext, subject: string, request: RequestIdentity | null): RequestSlot | null {
   if (request === null) {
-    return { answer: refusable(apply), replayed: "no" };
+    return null;
   }
   const slot = answerSlot(context, subject, request);
-  const replayed = storedOutcomeAt(context, slot, request);
-  if (replayed !== null) {
-    return replayed;
+  return { request, slot, replayed: storedOutcomeAt(context, slot, request) };
+}
+
+/** The outcome of a request that ran now. Its answer is stored for retries. */
+function stored(context: ApplyContext, asked: RequestSlot | null, answer: Result | CoordinationError): Outcome {
+  if (asked !== null) {
+    storeAnswer(context, asked.slot, asked.request, answer as StoredResult | CoordinationError);
   }
-  const answer = refusable(apply) as StoredResult | CoordinationError;
-  storeAnswer(context, slot, request, answer);
   return { answer, replayed: "no" };
 }
 

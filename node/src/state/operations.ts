@@ -25,6 +25,7 @@ import {
   type HttpResult,
   ONE_REQUEST,
   type OperationOf,
+  type Principal,
   putSettingsOperation,
   type RequiredAccess,
   type Result,
@@ -119,7 +120,7 @@ const CLUSTER_OPERATIONS = [
 
 /** Operations of clients, which have request ids. */
 export type ClientOperation = OperationOf<(typeof CLIENT_OPERATIONS)[number]>;
-/** Operations by HTTP, which have no request ids. */
+/** Operations that HTTP offers too, where they have no request ids. */
 export type HttpOperation = OperationOf<(typeof HTTP_OPERATIONS)[number]>;
 /** Operations that the cluster proposes itself: its leader, a member about itself, or a member for an administrator. */
 export type ClusterOperation = OperationOf<(typeof CLUSTER_OPERATIONS)[number]>;
@@ -168,6 +169,17 @@ export function kindOfNumber(number: number): AnyKind {
 /** The access level and namespace that an operation needs. */
 export function requiredAccessOf(operation: ClientOperation): RequiredAccess {
   return { access: kindOf(operation).access, namespace: operation.namespace };
+}
+
+/** All that the principal needs for the operation; null = only that they are valid. */
+export function accessesOf(
+  operation: ClientOperation | HttpOperation,
+  principal: Principal,
+): readonly (RequiredAccess | null)[] {
+  const kind = kindOf(operation as AnyOperation) as ClientKind | HttpKind;
+  return kind.caller === "client"
+    ? [requiredAccessOf(operation as ClientOperation)]
+    : kind.accesses(operation as HttpOperation, principal);
 }
 
 /** Returns how many rows, as far as the state shows now, apply needs for the operation more than for most operations. */

@@ -66,7 +66,9 @@ function writeUsers(log: GoldenLog, passwordHash: string): void {
   done(
     log.http({ ...user, ...token, userId: CARL.subject, email: "Carl.Ünïcode@golden.example", role: "viewer" }, BEN),
   );
-  done(log.http({ ...user, ...token, userId: idOf(14), email: "dora@golden.example" }));
+  const dora = log.newRequest();
+  done(log.http({ ...user, ...token, userId: idOf(14), email: "dora@golden.example" }, OWNER, dora));
+  done(log.http({ ...user, ...token, userId: idOf(17), email: "dora@golden.example" }, OWNER, dora));
   done(log.http({ kind: "delete-user", userId: idOf(14) }));
   refusedWith("LAST_OWNER", log.http({ kind: "delete-user", userId: OWNER.subject }));
   const disabled = { kind: "update-user", userId: BEN.subject, status: "disabled" } as const;
@@ -88,7 +90,9 @@ function writeUsers(log: GoldenLog, passwordHash: string): void {
 
 function writeApiKeys(log: GoldenLog): void {
   const key = { kind: "create-api-key", name: "golden key", lifetimeMs: 0 } as const;
-  done(log.http({ ...key, apiKeyId: idOf(20), ...apiKeyOf(ANNA_API_KEY) }, ANNA));
+  const request = log.newRequest();
+  done(log.http({ ...key, apiKeyId: idOf(20), ...apiKeyOf(ANNA_API_KEY) }, ANNA, request));
+  done(log.http({ ...key, apiKeyId: idOf(23), ...apiKeyOf(`qk_goldNevr_${"N".repeat(43)}`) }, ANNA, request));
   done(
     log.http({ ...key, apiKeyId: idOf(21), ...apiKeyOf(`qk_goldShrt_${"S".repeat(43)}`), lifetimeMs: DAY_MS }, ANNA),
   );

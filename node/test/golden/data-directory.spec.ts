@@ -53,7 +53,7 @@ function lastRetry(entries: readonly GoldenEntry[]): ClientRequest {
   const retry = entries.findLast(({ outcome }) => outcome === "put-key again");
   const command = decodeCommand(entryPayload(retry?.bytes ?? expect.fail("the golden log has a retry")));
   invariant(command.principal !== null && command.request !== null, "a client puts keys");
-  return command;
+  return command as ClientRequest;
 }
 
 const NEW: ClientRequest = {

@@ -134,12 +134,14 @@ export class GoldenLog {
     return this.#answerOf(this.#append(EntryType.Command, payload, this.#nextAttempt()));
   }
 
-  /** What a client asks for by HTTP. */
+  /** What a client asks for by HTTP, or by gRPC under the request id with this number. */
   http<Kind extends HttpOperation["kind"]>(
     operation: Extract<HttpOperation, { readonly kind: Kind }>,
     by: Principal = OWNER,
+    request: number | null = null,
   ): ResultOf<Kind> | CoordinationError {
-    const payload = encodeCommand({ principal: by, request: null, operation });
+    const asked = { principal: by, request: request === null ? null : { requestId: idBytes(request) }, operation };
+    const { payload } = encodeRequest(asked, sha256);
     return this.#answerOf(this.#append(EntryType.Command, payload, this.#nextAttempt()));
   }
 

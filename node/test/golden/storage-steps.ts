@@ -3,7 +3,7 @@
 import { Payloads } from "../../src/state/index.ts";
 import { GUARD_LOCK } from "./coordination-steps.ts";
 import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
-import { ANNA, OWNER_BY_KEY } from "./identities.ts";
+import { ANNA, OWNER, OWNER_BY_KEY } from "./identities.ts";
 
 const PAGE_BYTES = 4_096;
 const SEGMENT_BYTES = 1_048_576;
@@ -61,16 +61,23 @@ function writeEventLogs(log: GoldenLog, fencingToken: number): void {
   done(log.http(batch, ANNA));
   done(log.http({ ...batch, payloads: texts("one", "two", "", "four", "five") }, ANNA));
   done(log.http({ ...single, payloads: texts("like one of a batch"), idempotencyKey: "shelf:3" }));
+  const request = log.newRequest();
+  done(log.http({ ...batch, idempotencyKey: "asked", payloads: texts("with", "a request id") }, ANNA, request));
+  done(log.http({ ...batch, idempotencyKey: "asked", payloads: texts("with", "a request id") }, ANNA, request));
+  const other = { ...batch, idempotencyKey: "asked", payloads: texts("with another") };
+  refusedWith("REQUEST_ID_REUSED", log.http(other, ANNA, request));
   refusedWith("SEQUENCE_CONFLICT", log.http({ ...single, payloads: texts("too late"), expectedSequence: 1n }));
   const guard = { namespace: "golden", lockName: GUARD_LOCK, fencingToken, rw: false };
-  done(log.http({ ...single, payloads: texts("guarded"), expectedSequence: 8n, guard }));
+  done(log.http({ ...single, payloads: texts("guarded"), expectedSequence: 10n, guard }));
   refusedWith("FENCED", log.http({ ...single, payloads: texts("fenced"), guard: { ...guard, fencingToken: 1 } }));
 
   const gone = done(log.http<"create-log">({ ...create, name: "deleted", settings: SETTINGS })).log.logId;
   for (const text of ["a", "b", "c"]) {
     done(log.http({ ...single, logId: gone, payloads: texts(text), idempotencyKey: text }));
   }
-  done(log.http({ kind: "delete-log", logId: gone }));
+  const deletion = log.newRequest();
+  done(log.http({ kind: "delete-log", logId: gone }, OWNER, deletion));
+  done(log.http({ kind: "delete-log", logId: gone }, OWNER, deletion));
   refusedWith("LOG_NOT_FOUND", log.http({ ...single, logId: gone, payloads: texts("d") }));
   // Some rows stay, to be erased later.
   log.cluster({ kind: "erase-logs", rowsMax: 2 });

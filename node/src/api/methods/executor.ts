@@ -18,12 +18,14 @@ import {
   type ClientOperationKind,
   CoordinationError,
   type HttpOperation,
+  hasRulesOf,
   type Outcome,
   type Principal,
   type RequiredAccess,
   type Result,
   restoreValues,
   type StateReader,
+  VERSION_WITH_REQUEST_IDS,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
@@ -49,6 +51,9 @@ const STALE_MS_MAX = 1_000;
 
 /** A read that examines more rows than this counts as several requests. Rows count as the store counts them. */
 const ROWS_PER_REQUEST = 100;
+
+const OLDER_RULES =
+  "the cluster is being upgraded: this method is served a minute after the last member has started the new release";
 
 /** The query of a read, after the check of its fields. */
 export interface Query {
@@ -114,8 +119,8 @@ export class Executor {
   }
 
   /**
-   * Executes a mutation that came over HTTP and has no request id. Only some operations recognise a retry. A mutation
-   * of any other kind with an unknown outcome may or may not have been executed.
+   * Executes a mutation that HTTP offers too. With a request id it is executed once, as by `mutate`. Without one only some
+   * operations recognise a retry; any other with an unknown outcome may or may not have been executed.
    *
    * @param operation makes the operation from the request, at once or in a promise; throws if a field is bad.
    */
@@ -126,7 +131,7 @@ export class Executor {
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
   ): void {
-    const command = httpCommand<Kind>(call, operation);
+    const command = httpCommand<Kind>(this.#member, call, operation);
     this.#execute(call, need, command, response, reply);
   }
 
@@ -141,7 +146,7 @@ export class Executor {
     if (replica === null) {
       reply(noReplica(), "no");
     } else {
-      proposeMade(replica, call, httpCommand<Kind>(call, operation), response, reply);
+      proposeMade(replica, call, httpCommand<Kind>(this.#member, call, operation), response, reply);
     }
   }
 
@@ -327,14 +332,21 @@ function chargeRows(call: Call, rows: number): void {
   }
 }
 
-/** Makes the command of an operation that came over HTTP. */
+/** Makes the command of an operation that HTTP offers too. */
 function httpCommand<Kind>(
-  { principal }: Call,
+  { replica }: { readonly replica: HostReplica | null },
+  call: Call,
   operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
 ): () => CommandOf<Kind> | Promise<CommandOf<Kind>> {
   // The cast is sound: in a command only the operation has a kind.
-  const commandOf = (made: HttpOperationOf<Kind>) => ({ principal, operation: made, request: null }) as CommandOf<Kind>;
+  const commandOf = (made: HttpOperationOf<Kind>) => {
+    const request = call.hasRequestId ? { requestId: call.requestId() } : null;
+    return { principal: call.principal, operation: made, request } as CommandOf<Kind>;
+  };
   return () => {
+    if (call.hasRequestId && replica !== null && !hasRulesOf(VERSION_WITH_REQUEST_IDS, replica.state)) {
+      throw new CoordinationError("NOT_SERVED", OLDER_RULES);
+    }
     const made = operation();
     return made instanceof Promise ? made.then(commandOf) : commandOf(made);
   };

@@ -20,6 +20,7 @@ import {
 } from "../core/index.ts";
 import type { CreateApiKey, RevokeApiKey } from "./account-commands.ts";
 import {
+  apiKeyInAnswer,
   apiKeysOf,
   countApiKeysOf,
   managedUsers,
@@ -39,6 +40,8 @@ export const createApiKeyOperation = httpOperation<CreateApiKey, CreateApiKeyRes
   grows: true,
   fields: { apiKeyId: text, name: text, prefix: text, sha256: fixedBytes(SHA256_BYTES), lifetimeMs: count },
   accesses: () => [{ access: "write", namespace: null }],
+  asked: (operation) => ({ ...operation, apiKeyId: "", prefix: "", sha256: new Uint8Array(SHA256_BYTES) }),
+  answer: { number: 63, fields: { apiKey: apiKeyInAnswer } },
   apply: applyCreateApiKey,
 });
 
@@ -47,6 +50,7 @@ export const revokeApiKeyOperation = httpOperation<RevokeApiKey, RevokeApiKeyRes
   number: 61,
   fields: { apiKeyId: text },
   accesses: () => [null],
+  answer: { number: 64, fields: { apiKeyId: text, revokedAtMs: count } },
   apply: applyRevokeApiKey,
 });
 

@@ -22,9 +22,16 @@ import {
   apiKeyPrefixRow,
   apiKeyRow,
   CoordinationError,
+  count,
+  decodeRow,
   emailRow,
+  encodeRow,
+  type Field,
+  fixedBytes,
   hasRulesOf,
+  listOf,
   namespaceUsersRow,
+  oneOf,
   type Principal,
   prefixEnd,
   RecordReader,
@@ -32,9 +39,11 @@ import {
   type RequiredAccess,
   type Role,
   type Row,
+  recordOf,
   type StateReader,
   type Transaction,
   tableRange,
+  text,
   USER_COUNT_ROW,
   type User,
   type UserStatus,
@@ -52,13 +61,45 @@ export interface AccountPage<Item> {
 /** Each includes the ones before it. */
 export const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 export const STATUSES: readonly UserStatus[] = ["unverified", "active", "disabled"];
+/** The cluster version since which users of different namespaces do not see each other's addresses, and have shares. */
+export const VERSION_WITH_SHARES = 5;
+export const SHA256_BYTES = 32;
+const WHO = {
+  userId: text,
+  email: text,
+  role: oneOf(ROLES, "users have a known role"),
+  namespaces: listOf(text),
+} as const;
+const status = oneOf(STATUSES, "users have a known status");
+const userFields = recordOf<User>({
+  ...WHO,
+  status,
+  passwordHash: text,
+  passwordVersion: count,
+  createdAtMs: count,
+});
+const KEY_NAME = { apiKeyId: text, userId: text, name: text, prefix: text } as const;
+const apiKeyFields = recordOf<ApiKey>({
+  ...KEY_NAME,
+  sha256: fixedBytes(SHA256_BYTES),
+  createdAtMs: count,
+  expiresAtMs: count,
+  revokedAtMs: count,
+  lastUsedAtMs: count,
+});
+/** A user and a new API key in answers, which never contain what only checks of secrets need. */
+export const userInAnswer = recordOf<User, Pick<User, "passwordHash" | "passwordVersion">>(
+  { ...WHO, status, createdAtMs: count },
+  { passwordHash: "", passwordVersion: 0 },
+);
+export const apiKeyInAnswer = recordOf<ApiKey, Pick<ApiKey, "sha256" | "revokedAtMs" | "lastUsedAtMs">>(
+  { ...KEY_NAME, createdAtMs: count, expiresAtMs: count },
+  { sha256: new Uint8Array(0), revokedAtMs: 0, lastUsedAtMs: 0 },
+);
 const LEVELS: readonly Access[] = ["read", "write", "admin"];
 const READ = LEVELS.slice(0, 1);
 const READ_AND_WRITE = LEVELS.slice(0, 2);
 export const ALL_NAMESPACES = "*";
-/** The cluster version since which users of different namespaces do not see each other's addresses, and have shares. */
-export const VERSION_WITH_SHARES = 5;
-export const SHA256_BYTES = 32;
 /** Rows that one page of a listing reads. */
 const VISITED_MAX = 2_000;
 const NOTHING = new Uint8Array(0);
@@ -173,7 +214,7 @@ export function refusalOf(
 export function readUser(reader: StateReader, userId: string): User | undefined {
   const { key, name } = userKey(userId);
   const bytes = reader.get(key, name);
-  return bytes === undefined ? undefined : decodedOnce(decodedUsers, bytes, decodeUser);
+  return bytes === undefined ? undefined : decodedOnce(decodedUsers, bytes, userFields);
 }
 
 /**
@@ -201,21 +242,17 @@ export function readUserByEmail(reader: StateReader, email: string): User | unde
 export function readApiKey(reader: StateReader, apiKeyId: string): ApiKey | undefined {
   const { key, name } = apiKeyKey(apiKeyId);
   const bytes = reader.get(key, name);
-  return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, decodeApiKey);
+  return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, apiKeyFields);
 }
 
 /** Nearly every request reads these rows, and a store returns the same byte array while a row does not change. */
 const decodedUsers = new WeakMap<Uint8Array, User>();
 const decodedApiKeys = new WeakMap<Uint8Array, ApiKey>();
 
-function decodedOnce<Item>(
-  decoded: WeakMap<Uint8Array, Item>,
-  bytes: Uint8Array,
-  decode: (bytes: Uint8Array) => Item,
-): Item {
+function decodedOnce<Item>(decoded: WeakMap<Uint8Array, Item>, bytes: Uint8Array, field: Field<Item>): Item {
   let item = decoded.get(bytes);
   if (item === undefined) {
-    item = decode(bytes);
+    item = decodeRow(field, bytes);
     decoded.set(bytes, item);
   }
   return item;
@@ -260,7 +297,7 @@ export function countUsersOf(reader: StateReader, namespace: string): number {
   let count = 0;
   const { from, to } = tableRange("user");
   reader.scan(from, to, ({ value }) => {
-    count += decodeUser(value).namespaces.includes(namespace) ? 1 : 0;
+    count += decodeRow(userFields, value).namespaces.includes(namespace) ? 1 : 0;
     return true;
   });
   return count;
@@ -285,7 +322,7 @@ export function listUsers(
   isVisible: (user: User) => boolean,
 ): AccountPage<User> {
   return pageOf(reader, tableRange("user"), after, limit, ({ value }) => {
-    const user = decodeUser(value);
+    const user = decodeRow(userFields, value);
     return isVisible(user) ? user : null;
   });
 }
@@ -299,7 +336,7 @@ export function listApiKeys(
   isVisible: (userId: string) => boolean,
 ): AccountPage<ApiKey> {
   return pageOf(reader, tableRange("apiKey"), after, limit, ({ value }) => {
-    const apiKey = decodeApiKey(value);
+    const apiKey = decodeRow(apiKeyFields, value);
     return isVisible(apiKey.userId) ? listed(apiKey, includeRevoked) : null;
   });
 }
@@ -343,19 +380,12 @@ export function apiKeysOf(reader: StateReader, userId: string): readonly ApiKey[
  * @param isVerified whether mail to the user's address has reached them.
  */
 export function writeUser(transaction: Transaction, user: User, isVerified = true): void {
-  const writer = new RecordWriter().text(user.userId).text(user.email).uint8(ROLES.indexOf(user.role));
-  writer.uint32(user.namespaces.length);
-  for (const namespace of user.namespaces) {
-    writer.text(namespace);
-  }
-  writer.uint8(STATUSES.indexOf(user.status)).text(user.passwordHash);
-  writer.uint53(user.passwordVersion).uint53(user.createdAtMs);
   const before = readUser(transaction, user.userId);
   if (before === undefined) {
     countUser(transaction, 1);
   }
   countNamespaces(transaction, before?.namespaces ?? [], user.namespaces);
-  transaction.put(userRow(user.userId), writer.finish());
+  transaction.put(userRow(user.userId), encodeRow(userFields, user));
   claimAddress(transaction, user, isVerified);
   const ownerRow = activeOwnerRow(user.userId);
   if (user.role === "owner" && user.status === "active") {
@@ -378,11 +408,8 @@ export function removeUser(transaction: Transaction, user: User): void {
 /** Writes the API key, and the rows that find it by its public part and by its user. */
 export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   const { apiKeyId, userId, createdAtMs } = apiKey;
-  const writer = new RecordWriter().text(apiKeyId).text(userId).text(apiKey.name).text(apiKey.prefix);
-  writer.fixed(apiKey.sha256, SHA256_BYTES).uint53(createdAtMs).uint53(apiKey.expiresAtMs);
-  writer.uint53(apiKey.revokedAtMs).uint53(apiKey.lastUsedAtMs);
   const isNew = transaction.get(apiKeyRow(apiKeyId)) === undefined;
-  transaction.put(apiKeyRow(apiKeyId), writer.finish());
+  transaction.put(apiKeyRow(apiKeyId), encodeRow(apiKeyFields, apiKey));
   if (isNew) {
     const found = idRow(apiKeyId);
     transaction.put(apiKeyPrefixRow(apiKey.prefix), found);
@@ -506,47 +533,4 @@ function pageOf<Item>(
     return true;
   });
   return { items, lastRow: isMore ? lastRow : null };
-}
-
-function decodeUser(bytes: Uint8Array): User {
-  const reader = new RecordReader(bytes);
-  const userId = reader.text();
-  const email = reader.text();
-  const role = ROLES[reader.uint8()];
-  invariant(role !== undefined, "users have a known role");
-  const namespaces: string[] = [];
-  for (let left = reader.uint32(); left > 0; left--) {
-    namespaces.push(reader.text());
-  }
-  const status = STATUSES[reader.uint8()];
-  invariant(status !== undefined, "users have a known status");
-  const user = {
-    userId,
-    email,
-    role,
-    namespaces,
-    status,
-    passwordHash: reader.text(),
-    passwordVersion: reader.uint53(),
-    createdAtMs: reader.uint53(),
-  };
-  reader.end();
-  return user;
-}
-
-function decodeApiKey(bytes: Uint8Array): ApiKey {
-  const reader = new RecordReader(bytes);
-  const apiKey = {
-    apiKeyId: reader.text(),
-    userId: reader.text(),
-    name: reader.text(),
-    prefix: reader.text(),
-    sha256: reader.fixed(SHA256_BYTES),
-    createdAtMs: reader.uint53(),
-    expiresAtMs: reader.uint53(),
-    revokedAtMs: reader.uint53(),
-    lastUsedAtMs: reader.uint53(),
-  };
-  reader.end();
-  return apiKey;
 }

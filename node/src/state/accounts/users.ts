@@ -58,6 +58,7 @@ import {
   removeApiKey,
   removeUser,
   SHA256_BYTES,
+  userInAnswer,
   VERSION_WITH_SHARES,
   writeUser,
 } from "./principals.ts";
@@ -85,6 +86,11 @@ export function readVerification(reader: StateReader, userId: string): Verificat
   return verification;
 }
 
+/** In place of a hash, whose salt differs with each attempt: only whether a password was given. */
+function presenceOf(passwordHash: string): string {
+  return passwordHash === "" ? "" : "given";
+}
+
 const ADMINISTRATION = { access: "admin", namespace: null } as const;
 
 export const createUserOperation = httpOperation<CreateUser, UserResult>({
@@ -101,6 +107,13 @@ export const createUserOperation = httpOperation<CreateUser, UserResult>({
     tokenLifetimeMs: count,
   },
   accesses: () => [ADMINISTRATION],
+  asked: (operation) => ({
+    ...operation,
+    userId: "",
+    passwordHash: presenceOf(operation.passwordHash),
+    tokenSha256: new Uint8Array(SHA256_BYTES),
+  }),
+  answer: { number: 65, fields: { user: userInAnswer } },
   apply: applyCreateUser,
 });
 
@@ -116,6 +129,12 @@ export const updateUserOperation = httpOperation<UpdateUser, UserResult>({
     knownPasswordVersion: nullInstead(optionalCount),
   },
   accesses: (operation, principal) => [isOwnPassword(principal, operation) ? null : ADMINISTRATION],
+  asked: (operation) => ({
+    ...operation,
+    passwordHash: operation.passwordHash === null ? null : presenceOf(operation.passwordHash),
+    knownPasswordVersion: null,
+  }),
+  answer: { number: 66, fields: { user: userInAnswer } },
   apply: applyUpdateUser,
 });
 
@@ -124,6 +143,7 @@ export const deleteUserOperation = httpOperation<DeleteUser, DeleteUserResult>({
   number: 64,
   fields: { userId: text },
   accesses: () => [ADMINISTRATION],
+  answer: { number: 67, fields: { userId: text } },
   apply: applyDeleteUser,
 });
 

@@ -4,7 +4,7 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import type { RecordReader, RecordWriter } from "./record.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
 
 export interface Field<Value> {
   write(writer: RecordWriter, value: Value): void;
@@ -179,4 +179,19 @@ export function recordOf<Shape extends object, Known extends object = object>(
       return record as Shape;
     },
   };
+}
+
+/** The value as the bytes of a row. */
+export function encodeRow<Value>(field: Field<Value>, value: Value): Uint8Array {
+  const writer = new RecordWriter();
+  field.write(writer, value);
+  return writer.finish();
+}
+
+/** Raises an InvariantViolation for bytes that `encodeRow` never wrote. */
+export function decodeRow<Value>(field: Field<Value>, bytes: Uint8Array): Value {
+  const reader = new RecordReader(bytes);
+  const value = field.read(reader);
+  reader.end();
+  return value;
 }

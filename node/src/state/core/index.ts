@@ -17,6 +17,7 @@ export {
   readAddress,
   readCluster,
   UnknownVersion,
+  VERSION_WITH_REQUEST_IDS,
   type VersionFinding,
   writeAddress,
   writeCluster,
@@ -44,6 +45,8 @@ export { derivedId, derivedIdText } from "./derived-id.ts";
 export {
   bytes,
   count,
+  decodeRow,
+  encodeRow,
   type Field,
   fixedBytes,
   flag,
@@ -227,7 +230,7 @@ export {
   verificationRow,
   withNul,
 } from "./rows.ts";
-export { SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
+export { SequenceRuns, SequenceRunsWriter, sequenceRuns, withLaterSequences } from "./sequence-runs.ts";
 export {
   type DescribedSetting,
   describeSettings,

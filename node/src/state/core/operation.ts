@@ -67,9 +67,14 @@ export interface ClientOperationKind<Asked extends Kind> extends OperationKind<A
   readonly applyRequest: ((context: ApplyContext, command: AskedBy<Asked>) => Outcome) | null;
 }
 
-/** An operation by HTTP, without a request id: it runs again if it is sent again, unless it recognises that itself. */
+/**
+ * An operation that HTTP offers too. By HTTP it has no request id: it runs again if it is sent again, unless it recognises
+ * that itself.
+ */
 export interface HttpOperationKind<Asked extends Kind> extends OperationKind<Asked> {
   readonly caller: "http";
+  /** The operation without what its member made for it: the same in every attempt of a request. */
+  readonly asked: (operation: Asked) => Asked;
   /** All that the caller needs; null = only a valid principal. */
   readonly accesses: (operation: Asked, principal: Principal) => readonly (RequiredAccess | null)[];
   readonly usage: (result: HttpResult) => UsageCounts;
@@ -130,14 +135,19 @@ export function httpOperation<Asked extends Kind, Applied extends HttpResult>(
     readonly accesses: HttpOperationKind<Asked>["accesses"];
     /** What an answer counts as; absent = one request. */
     readonly usage?: (result: Applied) => UsageCounts;
+    readonly answer: StoredForm<Applied>;
+    /** Absent if its member makes nothing for it. */
+    readonly asked?: HttpOperationKind<Asked>["asked"];
     readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied | Steps<Applied>;
   },
 ): HttpOperationKind<Asked> {
-  const { accesses, apply, usage = () => ONE_REQUEST } = definition;
+  const { accesses, apply, usage = () => ONE_REQUEST, asked = (operation) => operation } = definition;
   return {
     ...shared(definition),
     caller: "http",
     accesses,
+    asked,
+    answer: answerForm(definition.kind as Applied["kind"], definition.answer),
     usage: usage as (result: HttpResult) => UsageCounts,
     apply,
   };

@@ -233,9 +233,10 @@ export type StoredResult =
   | CompactHistoryResult
   | PutSettingsResult
   | RotateSigningKeyResult
-  | ResetOwnerResult;
+  | ResetOwnerResult
+  | HttpResult;
 
-/** Results of operations by HTTP; they are not stored. */
+/** Results of operations that HTTP offers too. */
 export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
 
-export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
+export type Result = StoredResult | AcquireLockResult | QueuedLockResult;

@@ -3,6 +3,7 @@
  * sequences. A batch may have half a million runs, so they are numbers in one block instead of objects.
  */
 
+import type { Field } from "./fields.ts";
 import { STEP_ITEMS, type Steps } from "./steps.ts";
 
 /** Position of the first event in the append, number of events, and sequence of the first one. */
@@ -61,6 +62,22 @@ export class SequenceRuns {
     return this.positionOf(run) + this.countOf(run);
   }
 }
+
+export const sequenceRuns: Field<SequenceRuns> = {
+  write: (writer, { numbers }) => {
+    writer.uint32(numbers.length / NUMBERS_PER_RUN);
+    for (const number of numbers) {
+      writer.uint53(number);
+    }
+  },
+  read: (reader) => {
+    const numbers = new Float64Array(reader.uint32() * NUMBERS_PER_RUN);
+    for (let at = 0; at < numbers.length; at++) {
+      numbers[at] = reader.uint53();
+    }
+    return new SequenceRuns(numbers);
+  },
+};
 
 /** Takes runs in the order of positions. */
 export class SequenceRunsWriter {

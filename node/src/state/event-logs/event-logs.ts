@@ -19,6 +19,7 @@ import {
   type ApplyContext,
   CoordinationError,
   type CreateLogResult,
+  count,
   type DeleteLogResult,
   derivedId,
   derivedIdText,
@@ -38,6 +39,7 @@ import {
   type StateReader,
   type Steps,
   scanNamespaces,
+  sequenceRuns,
   tableRange,
   text,
   type UpdateLogSettingsResult,
@@ -58,7 +60,16 @@ import {
 } from "./log-commands.ts";
 import { beginErasure } from "./log-erasures.ts";
 import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";
-import { derivedKey, type LogEvent, readLog, readLogId, scanChunks, writeEvents, writeLog } from "./log-rows.ts";
+import {
+  derivedKey,
+  type LogEvent,
+  logInAnswer,
+  readLog,
+  readLogId,
+  scanChunks,
+  writeEvents,
+  writeLog,
+} from "./log-rows.ts";
 import { PositionCursor } from "./position-runs.ts";
 
 /** Which logs to list. */
@@ -87,6 +98,7 @@ export const createLogOperation = httpOperation<CreateLog, CreateLogResult>({
   grows: true,
   fields: { name: text, namespace: text, settings: logSettings },
   accesses: ({ namespace }) => [{ access: "write", namespace }],
+  answer: { number: 50, fields: { log: logInAnswer } },
   apply: applyCreateLog,
 });
 
@@ -95,6 +107,7 @@ export const updateLogSettingsOperation = httpOperation<UpdateLogSettings, Updat
   number: 51,
   fields: { logId, changes: logChanges },
   accesses: () => [WRITE],
+  answer: { number: 51, fields: { log: logInAnswer } },
   apply: applyUpdateLogSettings,
 });
 
@@ -103,6 +116,7 @@ export const deleteLogOperation = httpOperation<DeleteLog, DeleteLogResult>({
   number: 52,
   fields: { logId },
   accesses: () => [WRITE],
+  answer: { number: 52, fields: { logId } },
   apply: applyDeleteLog,
 });
 
@@ -120,6 +134,11 @@ export const appendEventsOperation = httpOperation<AppendEvents, AppendEventsRes
     eventsAppended: appendedEvents,
     bytesAppended: appendedBytes,
   }),
+  answer: {
+    number: 53,
+    fields: { logId, runs: sequenceRuns, lastSequence: count, appendedEvents: count, appendedBytes: count },
+    withoutValues: (result) => ({ ...result, runs: SequenceRuns.NONE }),
+  },
   apply: applyAppendEvents,
 });
 

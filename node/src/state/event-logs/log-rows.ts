@@ -9,17 +9,22 @@
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
+  count,
+  decodeRow,
   type EventLog,
+  encodeRow,
   eventRow,
   logNameRow,
   logRow,
   RecordReader,
   RecordWriter,
+  recordOf,
   type SequenceRuns,
   type StateReader,
   type Steps,
+  text,
 } from "../core/index.ts";
-import { logSettings } from "./log-commands.ts";
+import { logId as logIdField, logSettings } from "./log-commands.ts";
 import { Payloads } from "./payloads.ts";
 import { PositionRuns } from "./position-runs.ts";
 
@@ -55,11 +60,28 @@ export interface NewEvents extends Omit<EventChunk, "positions" | "firstSequence
 /** A row of events is complete at this many bytes of payloads, or at this many events. */
 const CHUNK_BYTES = 64 * 1024;
 const CHUNK_EVENTS = 1_024;
+const LOG_FIELDS = {
+  number: count,
+  name: text,
+  namespace: text,
+  settings: logSettings,
+  createdAtMs: count,
+  createdBy: text,
+  lastSequence: count,
+  firstSequence: count,
+  sizeBytes: count,
+  oldestTickMs: count,
+  retentionDueMs: count,
+} as const;
+/** The key of the row has the id. */
+const logFields = recordOf<Omit<EventLog, "logId">>(LOG_FIELDS);
+/** A log in an answer. */
+export const logInAnswer = recordOf<EventLog>({ logId: logIdField, ...LOG_FIELDS });
 const NO_POSITIONS = new PositionRuns(new Uint32Array(0));
 
 export function readLog(reader: StateReader, logId: Uint8Array): EventLog | undefined {
   const bytes = reader.get(logRow(logId));
-  return bytes === undefined ? undefined : decodeLog(logId, bytes);
+  return bytes === undefined ? undefined : { logId, ...decodeRow(logFields, bytes) };
 }
 
 /** The id of the live log of this name in the namespace. */
@@ -68,7 +90,7 @@ export function readLogId(reader: StateReader, namespace: string, name: string):
 }
 
 export function writeLog({ transaction }: ApplyContext, log: EventLog): void {
-  transaction.put(logRow(log.logId), encodeLog(log));
+  transaction.put(logRow(log.logId), encodeRow(logFields, log));
 }
 
 /** How many events the log keeps. */
@@ -166,41 +188,6 @@ export function scanChunks(
   reader.scan(eventRow(logNumber, fromSequence), eventRow(logNumber + 1, 0), ({ key, value }) => {
     return visit(decodeChunk(value), key, key.length + value.length);
   });
-}
-
-function encodeLog(log: EventLog): Uint8Array {
-  const writer = new RecordWriter().uint53(log.number).text(log.name).text(log.namespace);
-  logSettings.write(writer, log.settings);
-  return writer
-    .uint53(log.createdAtMs)
-    .text(log.createdBy)
-    .uint53(log.lastSequence)
-    .uint53(log.firstSequence)
-    .uint53(log.sizeBytes)
-    .uint53(log.oldestTickMs)
-    .uint53(log.retentionDueMs)
-    .finish();
-}
-
-function decodeLog(logId: Uint8Array, bytes: Uint8Array): EventLog {
-  const reader = new RecordReader(bytes);
-  const number = reader.uint53();
-  const log = {
-    logId,
-    number,
-    name: reader.text(),
-    namespace: reader.text(),
-    settings: logSettings.read(reader),
-    createdAtMs: reader.uint53(),
-    createdBy: reader.text(),
-    lastSequence: reader.uint53(),
-    firstSequence: reader.uint53(),
-    sizeBytes: reader.uint53(),
-    oldestTickMs: reader.uint53(),
-    retentionDueMs: reader.uint53(),
-  };
-  reader.end();
-  return log;
 }
 
 function encodeChunk({ firstSequence, tickMs, wallMs, idempotencyKey, positions, payloads }: EventChunk): Uint8Array {

@@ -1,13 +1,18 @@
+import { hash } from "node:crypto";
 import { expect } from "chai";
-import { AppliedLog, OWNER, putOf, requestOf } from "../../../test/index.ts";
-import { readUser, writeUser } from "../accounts/index.ts";
+import { AppliedEventLog, AppliedLog, OWNER, putOf, requestOf } from "../../../test/index.ts";
+import { readUsage, readUser, writeUser } from "../accounts/index.ts";
+
 import {
-  type CoordinationError,
+  CoordinationError,
   DEFAULT_STATE_LIMITS,
   type DeleteKeyResult,
+  type Outcome,
   type PutKeyResult,
+  SequenceRuns,
   Transaction,
 } from "../core/index.ts";
+import { encodeRequest, type HttpOperation } from "../index.ts";
 import { getKey, type PutKey } from "../keys/index.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
@@ -147,6 +152,138 @@ describe("a mutation sent again", () => {
     log.result(put("a"), { request: requestOf(1) });
     log.wallMs += 100 * WINDOW_MS;
     expect(log.execute(put("a"), { request: requestOf(1) }).replayed).to.equal("yes");
+  });
+});
+
+describe("an operation on logs or accounts, sent again", () => {
+  const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: 60, retentionMaxBytes: null };
+  const USER = {
+    kind: "create-user",
+    userId: "user-anna",
+    email: "anna@quoin.local",
+    role: "member",
+    namespaces: ["default"],
+    passwordHash: "scrypt$anna",
+    tokenSha256: new Uint8Array(32).fill(1),
+    tokenLifetimeMs: 1_000,
+  } as const;
+  const UNCHANGED = { role: null, namespaces: null, status: null, passwordHash: null, knownPasswordVersion: null };
+  const KEY_OF_OWNER = {
+    kind: "create-api-key",
+    apiKeyId: "key-1",
+    name: "ci",
+    prefix: "qk_abcdefgh",
+    sha256: new Uint8Array(32).fill(2),
+    lifetimeMs: 0,
+  } as const;
+
+  /** Asks for each in turn, and then for each again. */
+  function asked(log: AppliedLog, operations: readonly HttpOperation[]): (readonly [Outcome, Outcome])[] {
+    const first = operations.map((operation, at) => log.executeHttp(operation, OWNER, requestOf(at)));
+    const { revision } = log;
+    const again = operations.map((operation, at) => log.executeHttp(operation, OWNER, requestOf(at)));
+    expect(log.revision).to.equal(revision);
+    return first.map((outcome, at) => [outcome, again[at] as Outcome]);
+  }
+
+  it("S12: gets the same answer and does not run again, whatever has happened to its object since", () => {
+    const events = new AppliedEventLog();
+    const { log, logId } = events;
+    const outcomes = asked(log, [
+      { kind: "create-log", name: "orders", namespace: "default", settings },
+      events.operation(["one"]),
+      events.operation(["a", "b"], { isBatch: true, idempotencyKey: "k" }),
+      { kind: "update-log-settings", logId, changes: { retentionMaxBytes: 7 } },
+      { kind: "delete-log", logId },
+      KEY_OF_OWNER,
+      { kind: "revoke-api-key", apiKeyId: KEY_OF_OWNER.apiKeyId },
+      USER,
+      { kind: "update-user", userId: USER.userId, ...UNCHANGED, role: "viewer" },
+      { kind: "delete-user", userId: USER.userId },
+    ]);
+    for (const [first, again] of outcomes) {
+      expect(first.answer).not.to.be.instanceOf(CoordinationError);
+      expect(first.replayed).to.equal("no");
+      expect(again.replayed).to.equal("yes");
+    }
+    const secrets = { sha256: {}, passwordHash: "" };
+    for (const [first, again] of outcomes) {
+      const expected = JSON.parse(JSON.stringify(first.answer), (name, value) => {
+        return name in secrets ? secrets[name as keyof typeof secrets] : value;
+      });
+      expect(JSON.parse(JSON.stringify(again.answer))).to.deep.equal(expected);
+    }
+  });
+
+  it("S13: with another payload is refused, and without a request id runs again", () => {
+    const events = new AppliedEventLog();
+    const { log } = events;
+    log.executeHttp(events.operation(["one"]), OWNER, requestOf(1));
+    const other = log.executeHttp(events.operation(["two"]), OWNER, requestOf(1, 2)).answer;
+    expect((other as CoordinationError).reason).to.equal("REQUEST_ID_REUSED");
+    expect(events.append("one")).to.equal("2");
+    expect(events.append("one")).to.equal("3");
+  });
+
+  it("S13: gets no stored answer once its caller has lost the rights", () => {
+    const events = new AppliedEventLog();
+    const { log } = events;
+    const operation = events.operation(["one"]);
+    log.executeHttp(operation, OWNER, requestOf(1));
+    writeOwner(log, { role: "viewer" });
+    const { answer } = log.executeHttp(operation, OWNER, requestOf(1));
+    expect((answer as CoordinationError).reason).to.equal("ACCESS_DENIED");
+  });
+
+  it("is counted once", () => {
+    const events = new AppliedEventLog();
+    const { log } = events;
+    for (let round = 0; round < 3; round++) {
+      log.executeHttp(events.operation(["four"]), OWNER, requestOf(1));
+    }
+    const [hour] = readUsage(log.store, "hour", 0, Number.MAX_SAFE_INTEGER);
+    expect(hour).to.include({ appendRequests: 1, eventsAppended: 1, bytesAppended: 4 });
+  });
+
+  it("has no sequences in its stored answer if they are too many runs", () => {
+    const events = new AppliedEventLog({ duplicateWindowSecs: 60 });
+    const { log } = events;
+    const count = 400;
+    for (let at = 0; at < count; at += 2) {
+      events.append("x", { idempotencyKey: `k:${at}` });
+    }
+    const batch = events.operation(new Array<string>(count).fill("y"), { isBatch: true, idempotencyKey: "k" });
+    const first = log.executeHttp(batch, OWNER, requestOf(1));
+    const again = log.executeHttp(batch, OWNER, requestOf(1));
+    expect(again.replayed).to.equal("no-values");
+    expect(again.answer).to.deep.equal({ ...first.answer, runs: SequenceRuns.NONE });
+  });
+
+  it("is the same request although its member made another id, secret and salt for it", () => {
+    const identity = (operation: HttpOperation) => {
+      const { requestId } = requestOf(1);
+      const { request } = encodeRequest({ principal: OWNER, request: { requestId }, operation }, (bytes) =>
+        hash("sha256", bytes, "buffer"),
+      );
+      return Buffer.from(request?.payloadHash ?? "").toString("hex");
+    };
+    const password = { kind: "update-user", userId: USER.userId, ...UNCHANGED, knownPasswordVersion: 1 } as const;
+    for (const [one, attempt, other] of [
+      [KEY_OF_OWNER, { ...KEY_OF_OWNER, apiKeyId: "key-2", prefix: "qk_zyxwvuts" }, { ...KEY_OF_OWNER, name: "cd" }],
+      [
+        USER,
+        { ...USER, userId: "other", passwordHash: "scrypt$again", tokenSha256: new Uint8Array(32) },
+        { ...USER, passwordHash: "" },
+      ],
+      [
+        { ...password, passwordHash: "scrypt$a" },
+        { ...password, passwordHash: "scrypt$b", knownPasswordVersion: 2 },
+        password,
+      ],
+    ] satisfies HttpOperation[][]) {
+      expect(identity(attempt as HttpOperation)).to.equal(identity(one as HttpOperation));
+      expect(identity(other as HttpOperation)).not.to.equal(identity(one as HttpOperation));
+    }
   });
 });
 

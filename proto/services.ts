@@ -3,8 +3,10 @@
  * which are called `<Service>Service`, with the generated codecs of the messages.
  */
 
+import { AccountServiceService } from "./generated/coordination/v1/account.ts";
 import { ClusterServiceService } from "./generated/coordination/v1/cluster.ts";
 import { ClusterAdminServiceService } from "./generated/coordination/v1/cluster_admin.ts";
+import { EventLogServiceService } from "./generated/coordination/v1/event_log.ts";
 import { KeyValueServiceService } from "./generated/coordination/v1/key_value.ts";
 import { LockServiceService } from "./generated/coordination/v1/lock.ts";
 import { MemoryServiceService } from "./generated/coordination/v1/memory.ts";
@@ -34,6 +36,8 @@ export const serviceDefinitions = {
   LockService: withCodecs(LockServiceService),
   MemoryService: withCodecs(MemoryServiceService),
   WatchService: withCodecs(WatchServiceService),
+  EventLogService: withCodecs(EventLogServiceService),
+  AccountService: withCodecs(AccountServiceService),
   ClusterService: withCodecs(ClusterServiceService),
   ClusterAdminService: withCodecs(ClusterAdminServiceService),
 } as const;

@@ -60,12 +60,12 @@ function definitionOf<Request>(
 
 function unary(name: string, handler: CallHandler<Buffer>): HostedMethod {
   const definition = definitionOf(name, asIs, { requestStream: false, responseStream: false });
-  return { definition, needsToken: false, mayWait: false, handler };
+  return { definition, checks: "none", mayWait: false, handler };
 }
 
 function serverStream(name: string, handler: CallHandler<never>): HostedMethod {
   const definition = definitionOf(name, asIs, { requestStream: false, responseStream: true });
-  return { definition, needsToken: false, mayWait: true, handler };
+  return { definition, checks: "none", mayWait: true, handler };
 }
 
 /** The methods whose request is one message, as those of the contract. */

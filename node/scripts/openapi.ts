@@ -7,7 +7,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { generate } from "../../scripts/generated/index.ts";
-import { Access, AccountMail, DEFAULT_RATE_LIMITS, QueuedHashing } from "../src/access/index.ts";
+import { Access, AccountMail, DEFAULT_RATE_LIMITS, QueuedHashing, rateLimiters } from "../src/access/index.ts";
 import { CallObserver } from "../src/api/calls/index.ts";
 import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../src/api/connections/index.ts";
 import { PublicServer } from "../src/api/grpc/index.ts";
@@ -16,11 +16,16 @@ import {
   closeHttpServer,
   createHttpApplication,
   createHttpServer,
-  httpLimiters,
   logRoutes,
   watchRoutes,
 } from "../src/api/http/index.ts";
-import { EventLogMethods, Executor, type HostMember, MemberInspection } from "../src/api/methods/index.ts";
+import {
+  accountMethods,
+  EventLogMethods,
+  Executor,
+  type HostMember,
+  MemberInspection,
+} from "../src/api/methods/index.ts";
 import { MemberBackups } from "../src/archive/index.ts";
 import { systemClock, systemScheduler } from "../src/replica/index.ts";
 import { CoordinationError } from "../src/state/index.ts";
@@ -58,17 +63,32 @@ function application() {
   };
   const limits = DEFAULT_RATE_LIMITS;
   const timing = { clock: systemClock, scheduler: systemScheduler };
-  const limiters = httpLimiters(limits, systemClock);
+  const limiters = rateLimiters(limits, systemClock);
   const namespaceStreams = new NamespaceStreams();
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
   const access = new Access(replicated, systemClock);
   const { monotonicMs } = systemClock;
   const log = { error: ignore, warn: ignore, info: ignore, debug: ignore, isLevelEnabled: () => false };
   // It does not listen: it only describes its methods.
+  const executor = new Executor(member);
+  const logs = new EventLogMethods(member, executor, eventHub, systemClock);
+  const accounts = accountMethods({
+    member,
+    replicated,
+    access,
+    executor,
+    clock: systemClock,
+    hashing: new QueuedHashing(systemClock, systemScheduler),
+    limits,
+    limiters,
+    mail: new AccountMail({ mailer: null, clusterName: "quoin", log }),
+  });
   const publicServer = new PublicServer({
     member,
     access,
-    limits,
+    limiters,
+    logs,
+    accounts,
     ...timing,
     logger: log,
     namespaceStreams,
@@ -95,16 +115,8 @@ function application() {
       throw error;
     },
     routes: [
-      ...accountRoutes({
-        member,
-        replicated,
-        clock: systemClock,
-        limits,
-        limiters,
-        mail: new AccountMail({ mailer: null, clusterName: "quoin", log }),
-        hashing: new QueuedHashing(systemClock, systemScheduler),
-      }),
-      ...logRoutes(new EventLogMethods(member, new Executor(member), eventHub, systemClock), systemScheduler),
+      ...accountRoutes(accounts, limiters, replicated),
+      ...logRoutes(logs, systemScheduler),
       ...watchRoutes(publicServer.watchMethods, systemScheduler),
     ],
   });

@@ -16,6 +16,7 @@ import {
   type ReadArea,
   ReplicatedRateLimits,
   type ReportDone,
+  rateLimiters,
   SigningKeyRotation,
   UseReports,
 } from "./access/index.ts";
@@ -29,13 +30,12 @@ import {
   CrossOrigin,
   createHealthApplication,
   createHttpApplication,
-  httpLimiters,
   logRoutes,
   RequestObserver,
   TrustedProxies,
   watchRoutes,
 } from "./api/http/index.ts";
-import { EventLogMethods, Executor, MemberInspection } from "./api/methods/index.ts";
+import { accountMethods, EventLogMethods, Executor, MemberInspection } from "./api/methods/index.ts";
 import { CounterSampler, memberMetrics, SAMPLE_INTERVAL_MS } from "./api/metrics/index.ts";
 import { MemberBackups } from "./archive/index.ts";
 import { UsageError } from "./command-line/index.ts";
@@ -195,12 +195,31 @@ async function start(configuration: Configuration, version: string, logger: Logg
   inspection = new MemberInspection(member, counters);
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
+  const mail = new AccountMail({ mailer, clusterName: configuration.clusterName, log: logger });
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
+  inspection.addStreams(eventHub);
+  const executor = new Executor(member, onRead);
+  const logs = new EventLogMethods(member, executor, eventHub, systemClock);
+  const limiters = rateLimiters(limits, systemClock);
+  const accounts = accountMethods({
+    member,
+    replicated,
+    access,
+    executor,
+    clock: systemClock,
+    hashing: new QueuedHashing(systemClock, systemScheduler),
+    limits,
+    limiters,
+    mail,
+  });
   const publicServer = new PublicServer({
     member,
     inspection,
     backups,
     access,
-    limits,
+    limiters,
+    logs,
+    accounts,
     logger,
     observer: calls,
     ...timing,
@@ -236,26 +255,11 @@ async function start(configuration: Configuration, version: string, logger: Logg
     },
     monotonicMs,
   );
-  const limiters = httpLimiters(limits, systemClock);
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const mail = new AccountMail({ mailer, clusterName: configuration.clusterName, log: logger });
-  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
-  inspection.addStreams(eventHub);
-  const executor = new Executor(member, onRead);
-  const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [
-    ...accountRoutes({
-      member,
-      replicated,
-      clock: systemClock,
-      limits,
-      limiters,
-      mail,
-      onRead,
-      hashing: new QueuedHashing(systemClock, systemScheduler),
-    }),
+    ...accountRoutes(accounts, limiters, replicated),
     ...logRoutes(logs, systemScheduler),
     ...watchRoutes(publicServer.watchMethods, systemScheduler),
   ];

@@ -30,7 +30,7 @@ const COUNTED: readonly (readonly [kind: string, names: RegExp])[] = [
 ];
 /** Names of fields with numbers of no meaning for the reader: durations, sizes, positions in the log. */
 const MEASURED =
-  /^(stateForMs|uptimeMs|expiresInMs|endsInMs|ageMs|refusedGuardsForMs|waitedMs|lagMs|contactAgeMs|dbSizeBytes|diskFreeBytes|commitIndex|index|endIndex|bytes|rows|segmentBytes|requests|kv_operations|lock_operations|memory_operations|bytes_stored|backups\.sizeBytes)$/;
+  /^(stateForMs|uptimeMs|expiresInMs|endsInMs|ageMs|refusedGuardsForMs|waitedMs|lagMs|contactAgeMs|dbSizeBytes|diskFreeBytes|commitIndex|index|endIndex|bytes|rows|segmentBytes|requests|kv_operations|kvOperations|lock_operations|memory_operations|bytes_stored|backups\.sizeBytes)$/;
 const NUMBER = /^\d+$/;
 
 export class ExampleValues {

@@ -17,6 +17,8 @@ export const GRPC_PAGES: ReadonlyMap<string, { readonly page: string; readonly t
   ["lock", { page: "locks", title: "Locks" }],
   ["memory", { page: "memory", title: "Memory regions" }],
   ["watch", { page: "watches", title: "Watches" }],
+  ["event_log", { page: "event-logs", title: "Event logs" }],
+  ["account", { page: "accounts", title: "Accounts" }],
   ["cluster", { page: "cluster", title: "Members of the cluster" }],
   ["cluster_admin", { page: "administration", title: "Administration" }],
   ["types", { page: "types", title: "Shared types" }],

@@ -9,9 +9,9 @@ const BEGINNING = `# API reference
 
 <!-- Generated from proto/ and openapi.json by \`npm run docs:api\`; \`npm run check\` fails if it is stale. -->
 
-Every member serves two interfaces, and takes every call. gRPC has keys and values, locks, memory regions, watches and
-administration. HTTP has all of these methods too, and tokens, API keys, users, event logs, health and metrics. The
-descriptions of methods are the comments of the contract in [\`proto/\`](../../proto/). The descriptions of HTTP come
+Every member serves two interfaces, and takes every call. gRPC has keys and values, locks, memory regions, watches, event
+logs, accounts and administration. HTTP has all of these methods too. It also has routes of its own for tokens, API keys,
+users, event logs, health and metrics. The descriptions of methods are the comments of the contract in [\`proto/\`](../../proto/). The descriptions of HTTP come
 from the [OpenAPI document](openapi.json) that members serve at \`/openapi.json\`, and as a page at \`/docs\`.
 
 ## How to run the examples
@@ -34,7 +34,7 @@ A call has this metadata:
 
 | Metadata        | Value                                                                                    |
 | --------------- | ---------------------------------------------------------------------------------------- |
-| \`authorization\` | \`Bearer\` and the access token                                                            |
+| \`authorization\` | \`Bearer\` and the access token; ExchangeToken and Login need none                         |
 | \`api-version\`   | \`v1\`                                                                                     |
 | \`request-id\`    | a UUID. Send the same one again with a retry: the answer is that of the first execution. |
 

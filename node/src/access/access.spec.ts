@@ -419,7 +419,7 @@ describe("Access", () => {
     for (const asked of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       it(`refuses ${asked} s`, async () => {
         const error = await refused(() => access.exchangeApiKey(secrets.apiKey, asked, DEADLINE_MS));
-        expect([error.reason, error.details.get("field")]).to.deep.equal(["BAD_FIELD", "expires_in_secs"]);
+        expect([error.reason, error.details.get("field")]).to.deep.equal(["BAD_FIELD", "expires_in_seconds"]);
       });
     }
 

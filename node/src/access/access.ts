@@ -108,7 +108,7 @@ export class Access {
    */
   async exchangeApiKey(apiKey: string, expiresInSecs: number | null, deadlineMs: number): Promise<IssuedToken | null> {
     if (expiresInSecs !== null && (!Number.isInteger(expiresInSecs) || expiresInSecs < 1)) {
-      throw badField("expires_in_secs", "must be a whole number of seconds, at least 1");
+      throw badField("expires_in_seconds", "must be a whole number of seconds, at least 1");
     }
     const prefix = apiKeyPrefix(apiKey);
     if (prefix === null) {

@@ -49,23 +49,18 @@ export function signPageToken(reader: StateReader, listing: Listing, lastKey: Ui
 /**
  * Returns the last key of the previous page. Throws BAD_FIELD, naming the field, unless the token is for this listing.
  */
-export function verifyPageToken(
-  reader: StateReader,
-  listing: Listing,
-  token: string,
-  field: string = "page_token",
-): Uint8Array {
+export function verifyPageToken(reader: StateReader, listing: Listing, token: string): Uint8Array {
   if (token.length > TEXT_LENGTH_MAX) {
-    throw badToken(field);
+    throw badToken();
   }
   const bytes = Buffer.from(token, "base64url");
   // Decoding skips characters outside base64url, so the canonical encoding is compared as well.
   if (bytes.length <= KEY_OFFSET || bytes[0] !== FORMAT || bytes.toString("base64url") !== token) {
-    throw badToken(field);
+    throw badToken();
   }
   const lastKey = bytes.subarray(KEY_OFFSET);
   if (!timingSafeEqual(bytes.subarray(1, KEY_OFFSET), macOf(reader, listing, lastKey))) {
-    throw badToken(field);
+    throw badToken();
   }
   return lastKey;
 }
@@ -74,6 +69,6 @@ function macOf(reader: StateReader, { of, namespace, prefix }: Listing, lastKey:
   return memberMac(reader, of, namespace, prefix, lastKey);
 }
 
-function badToken(field: string): CoordinationError {
-  return badField(field, "was not made for this listing");
+function badToken(): CoordinationError {
+  return badField("page_token", "was not made for this listing");
 }

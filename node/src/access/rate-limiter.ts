@@ -8,8 +8,9 @@
  * Names are stored as they are, so they must be short: ids and addresses, never text of any length that clients choose.
  */
 
+import type { Clock } from "../replica/index.ts";
 import { CoordinationError } from "../state/index.ts";
-import type { RateLimit } from "./rate-limits.ts";
+import type { RateLimit, RateLimits } from "./rate-limits.ts";
 
 /** What is left in a bucket. */
 export interface RateAllowance {
@@ -202,4 +203,21 @@ function fullWhenOwingMost(limit: RateLimit, nowMs: number): number {
 function rateLimited({ requests, windowSecs }: RateLimit, waitMs: number): CoordinationError {
   const details = new Map([[RETRY_AFTER_DETAIL, String(Math.max(1, Math.ceil(waitMs)))]]);
   return new CoordinationError("RATE_LIMITED", `more than ${requests} requests in ${windowSecs} s`, { details });
+}
+
+/** The limiters of a member, which all of its ports share, by what they limit. */
+export type RateLimiters = Readonly<Record<keyof RateLimits, RateLimiter>>;
+
+/** Returns limiters that always follow the present values of these limits. */
+export function rateLimiters(limits: RateLimits, clock: Pick<Clock, "monotonicMs">): RateLimiters {
+  const nowMs = () => clock.monotonicMs();
+  return {
+    grpc: new RateLimiter(() => limits.grpc, nowMs),
+    http: new RateLimiter(() => limits.http, nowMs),
+    openRequests: new RateLimiter(() => limits.openRequests, nowMs),
+    tokenRequests: new RateLimiter(() => limits.tokenRequests, nowMs),
+    tokenFailures: new RateLimiter(() => limits.tokenFailures, nowMs),
+    loginRequests: new RateLimiter(() => limits.loginRequests, nowMs),
+    loginFailures: new RateLimiter(() => limits.loginFailures, nowMs),
+  };
 }

@@ -22,13 +22,12 @@ import {
 import { GetKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { z } from "zod";
-import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import {
   closeHttpServer,
   createHttpApplication,
   createHttpServer,
   HttpError,
-  httpLimiters,
   route,
 } from "../../src/api/http/index.ts";
 import { CoordinationError, isReason } from "../../src/state/index.ts";
@@ -275,7 +274,7 @@ describe("the reasons of the SDK", function () {
       const serving = {
         access: ports.member.access(),
         clock: cluster.clock,
-        limiters: httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
+        limiters: rateLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
         health: { live: () => [], ready: () => [] },
         reportBug: () => undefined,
         metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },

@@ -36,16 +36,27 @@ export class Actors {
   /** A verified user of this role, with an API key and an exchanged token. */
   async add(role: Role, namespaces: readonly string[], userId: string = randomUUID()): Promise<Actor> {
     this.ask(createUser(userId, { role: "member" }));
-    this.#replica.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" });
-    const { apiKey, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
-    const creation = { kind: "create-api-key", apiKeyId, name: "k", prefix, sha256, lifetimeMs: 0 } as const;
-    this.ask(creation, { subject: userId, apiKeyId: "" });
+    this.verify(userId);
+    const { apiKey, apiKeyId } = this.apiKey(userId);
     this.ask(updateUser(userId, { role, namespaces }));
     const issued = await this.#access.exchangeApiKey(apiKey, null, Number.POSITIVE_INFINITY);
     if (issued === null) {
       throw new Error("the key of a new user gives no token");
     }
     return { subject: userId, apiKeyId, role, namespaces, token: issued.accessToken };
+  }
+
+  /** Verifies the address of a new user. */
+  verify(userId: string): void {
+    this.#replica.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" });
+  }
+
+  /** A new API key of the user. */
+  apiKey(userId: string): { readonly apiKey: string; readonly apiKeyId: string } {
+    const { apiKey, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
+    const creation = { kind: "create-api-key", apiKeyId, name: "k", prefix, sha256, lifetimeMs: 0 } as const;
+    this.ask(creation, { subject: userId, apiKeyId: "" });
+    return { apiKey, apiKeyId };
   }
 
   /** Lets the actor act as an owner for a moment, whatever its role is before and after. */

@@ -7,18 +7,18 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CounterSample } from "@quoin/proto";
-import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { AccountMail, DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import { CallObserver } from "../../src/api/calls/index.ts";
 import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
-import { MemberInspection } from "../../src/api/methods/index.ts";
+import { accountMethods, EventLogMethods, Executor, MemberInspection } from "../../src/api/methods/index.ts";
 import { MemberBackups } from "../../src/archive/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import type { Tracer } from "../../src/tracing/index.ts";
-import { NamespaceStreams } from "../../src/watch/index.ts";
-import { deriveCheaply, type FoundingSecrets } from "../index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../src/watch/index.ts";
+import { cheapHashing, deriveCheaply, type FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { SingleMember } from "./single-member.ts";
 
@@ -148,13 +148,28 @@ export class GrpcPorts {
       scheduler: systemScheduler,
       log: logger,
     });
+    const limiters = rateLimiters(limits, clock);
+    const access = member.access();
+    const executor = new Executor(member);
+    const hubOptions = {
+      member,
+      clock,
+      scheduler: systemScheduler,
+      limits: DEFAULT_EVENT_HUB_LIMITS,
+      namespaceStreams,
+    };
+    const mail = new AccountMail({ mailer: null, clusterName, log: { ...logger, warn: () => undefined } });
+    const { replicated } = member;
+    const accounts = { member, replicated, access, executor, clock, limits, limiters, mail, hashing: cheapHashing };
     const publicServer = new PublicServer({
+      logs: new EventLogMethods(member, executor, new EventHub(hubOptions), clock),
+      accounts: accountMethods(accounts),
       observer,
       inspection,
       backups,
       member,
-      access: member.access(),
-      limits,
+      access,
+      limiters,
       clock,
       scheduler: systemScheduler,
       logger,

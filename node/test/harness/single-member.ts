@@ -1,6 +1,6 @@
 /** A member around a SingleReplica, for specs: EMPTY until its bootstrap, then RUNNING, all in memory. */
 
-import { Access } from "../../src/access/index.ts";
+import { Access, type ReplicatedState } from "../../src/access/index.ts";
 import type { HostMember } from "../../src/api/methods/index.ts";
 import { CoordinationError, type Founding } from "../../src/state/index.ts";
 import { FoundedCluster } from "../index.ts";
@@ -51,16 +51,18 @@ export class SingleMember implements HostMember {
   }
 
   /** Access control on the state of this member, while it serves. */
-  access(): Access {
+  get replicated(): ReplicatedState {
     const member = this;
-    const replicated = {
+    return {
       get state() {
         return member.cluster.state;
       },
-      readBarrier: (deadlineMs: number, done: (error: CoordinationError | null) => void) =>
-        member.cluster.readBarrier(deadlineMs, done),
+      readBarrier: (deadlineMs, done) => member.cluster.readBarrier(deadlineMs, done),
     };
-    return new Access(replicated, { monotonicMs: () => 0, wallMs: () => this.cluster.clock.wallMs() });
+  }
+
+  access(): Access {
+    return new Access(this.replicated, { monotonicMs: () => 0, wallMs: () => this.cluster.clock.wallMs() });
   }
 
   bootstrap(founding: Founding): Promise<number> {

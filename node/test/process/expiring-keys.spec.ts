@@ -9,23 +9,17 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
-import { Access, AccountMail, DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { Access, AccountMail, DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import { CallObserver } from "../../src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { PublicServer } from "../../src/api/grpc/index.ts";
-import {
-  accountRoutes,
-  closeHttpServer,
-  createHttpApplication,
-  createHttpServer,
-  httpLimiters,
-} from "../../src/api/http/index.ts";
-import { MemberInspection } from "../../src/api/methods/index.ts";
+import { accountRoutes, closeHttpServer, createHttpApplication, createHttpServer } from "../../src/api/http/index.ts";
+import { accountMethods, EventLogMethods, Executor, MemberInspection } from "../../src/api/methods/index.ts";
 import { MemberBackups } from "../../src/archive/index.ts";
 import { type Clock, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
-import { NamespaceStreams } from "../../src/watch/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../src/watch/index.ts";
 import { GrpcCaller, gateOf, InProcessMember, TemporaryDirectories, until } from "../harness/index.ts";
 import { cheapHashing, type FoundingSecrets, foundingSecrets } from "../index.ts";
 
@@ -75,17 +69,37 @@ describe("API keys that expire", function () {
       0,
       clock.monotonicMs,
     );
+    const limits = DEFAULT_RATE_LIMITS;
+    const limiters = rateLimiters(limits, clock);
+    const executor = new Executor(member);
+    const mail = new AccountMail({ mailer: null, clusterName: "quoin", log: { ...logger, info: () => undefined } });
+    const accounts = accountMethods({
+      member,
+      replicated,
+      access,
+      executor,
+      clock,
+      limits,
+      limiters,
+      mail,
+      hashing: cheapHashing,
+    });
+    const namespaceStreams = new NamespaceStreams();
+    const hubLimits = DEFAULT_EVENT_HUB_LIMITS;
+    const eventHub = new EventHub({ member, clock, scheduler: systemScheduler, limits: hubLimits, namespaceStreams });
     publicServer = new PublicServer({
       member,
       access,
       clock,
       logger,
-      limits: DEFAULT_RATE_LIMITS,
+      limiters,
+      accounts,
+      logs: new EventLogMethods(member, executor, eventHub, clock),
       scheduler: systemScheduler,
       observer: new CallObserver(requestLog, clock.monotonicMs),
       connectionLimiter: gateOf("grpc", clock.monotonicMs),
       clientLimits: DEFAULT_CLIENT_LIMITS,
-      namespaceStreams: new NamespaceStreams(),
+      namespaceStreams,
       inspection: new MemberInspection(member, { samplesOf: () => [] }),
       backups: new MemberBackups({
         host: member,
@@ -96,17 +110,7 @@ describe("API keys that expire", function () {
       }),
     });
     grpcPort = await publicServer.listen("127.0.0.1:0");
-    const limiters = httpLimiters(DEFAULT_RATE_LIMITS, clock);
-    const mail = new AccountMail({ mailer: null, clusterName: "quoin", log: { ...logger, info: () => undefined } });
-    const routes = accountRoutes({
-      member,
-      replicated,
-      clock,
-      limiters,
-      mail,
-      limits: DEFAULT_RATE_LIMITS,
-      hashing: cheapHashing,
-    });
+    const routes = accountRoutes(accounts, limiters, replicated);
     const health = { live: () => [], ready: () => [] };
     const metrics = { contentType: "text/plain", metrics: () => Promise.resolve("") };
     const reportBug = (error: unknown) => bugs.push(error);

@@ -1,8 +1,10 @@
 /** All examples, in the order in which they run at one new member: later ones use what earlier ones have created. */
 
+import { ACCOUNT_SERVICE } from "./account-service.ts";
 import { ACCOUNTS } from "./accounts.ts";
 import { ADMINISTRATION } from "./administration.ts";
 import { CLUSTER } from "./cluster.ts";
+import { EVENT_LOG_SERVICE } from "./event-log-service.ts";
 import { EVENT_LOGS } from "./event-logs.ts";
 import type { Example } from "./example.ts";
 import { FOUNDING } from "./founding.ts";
@@ -24,7 +26,9 @@ export const EXAMPLES: readonly Example[] = [
   ...CLUSTER,
   ...ADMINISTRATION,
   ...ACCOUNTS,
+  ...ACCOUNT_SERVICE,
   ...EVENT_LOGS,
+  ...EVENT_LOG_SERVICE,
   ...HEALTH,
   ...OWNER_RESET,
 ];

@@ -2,13 +2,15 @@
 import type { MessageCodec } from "@quoin/proto";
 import type { Replayed } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
+import type { ClientConnection } from "./client-connection.ts";
 import type { CallStatus } from "./status.ts";
 
 export interface AnsweredCall<Response> {
   /** The client's deadline on the clock of Date.now(); Infinity if it set none. */
   readonly deadline: number;
-  /** The intake's result of checking the headers; only for methods that need a token. */
+  /** The intake's result of checking the headers; null for methods whose headers are not checked. */
   readonly admission: unknown;
+  readonly connection: Pick<ClientConnection, "address">;
   /** The stamps of the call; null = none are taken. */
   readonly trace: RequestTrace | null;
   /** Whether the client has the complete answer, or has gone. */

@@ -37,7 +37,8 @@ export interface CallAdmissionOptions<Caller extends { readonly principal: Princ
 
 /** The result of checking the headers of a call. */
 export interface Admission<Caller> {
-  readonly caller: Caller;
+  /** Null for a method that needs no token. */
+  readonly caller: Caller | null;
   /** The request id in lower case. */
   readonly requestId: string | undefined;
 }
@@ -75,9 +76,9 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
     return this.#open.refusals;
   }
 
-  /** Returns the result of checking the headers of a call of a method that needs a token. */
+  /** Returns the result of checking the headers of a call. */
   admission({ admission }: { readonly admission: unknown }): Admission<Caller> {
-    invariant(admission !== null, "a method that needs a token runs only for admitted calls");
+    invariant(admission !== null, "a method of the contract runs only for admitted calls");
     return admission as Admission<Caller>;
   }
 
@@ -105,7 +106,11 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
     if (open.isBeyondUnverified(1)) {
       throw open.unverifiedRefusal();
     }
-    if (!method.needsToken) {
+    if (method.checks !== "token") {
+      if (method.checks === "metadata") {
+        const admission: Admission<Caller> = { caller: null, requestId: this.#checkMetadata(call) };
+        call.admission = admission;
+      }
       open.admitOpen();
       return undefined;
     }
@@ -138,13 +143,18 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
 
   #admitCaller(call: IncomingCall, caller: Caller): undefined {
     call.connection.verified(caller.principal.subject);
-    requireApiVersion(call.values("api-version"));
-    const ids = call.values("request-id");
-    const id = this.#options.requestId === "required" ? requireRequestId(ids) : requestId(ids);
+    const id = this.#checkMetadata(call);
     call.open.admit(call.method.responseStream ? "streams" : "calls", caller.principal.subject);
     const admission: Admission<Caller> = { caller, requestId: id };
     call.admission = admission;
     stamp("call.admitted", call.streamId, 0, 0, id);
+  }
+
+  /** Steps 2 and 3; returns the request id in lower case. */
+  #checkMetadata(call: IncomingCall): string | undefined {
+    requireApiVersion(call.values("api-version"));
+    const ids = call.values("request-id");
+    return this.#options.requestId === "required" ? requireRequestId(ids) : requestId(ids);
   }
 
   #refuse(call: IncomingCall, error: Error): void {

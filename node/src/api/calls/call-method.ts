@@ -1,5 +1,8 @@
 import type { MethodCalls } from "./call-observer.ts";
 
+/** What the headers of a call must have: a token and the metadata of the contract, the metadata alone, or nothing. */
+export type HeaderChecks = "token" | "metadata" | "none";
+
 /** What all calls of a gRPC method on a host share. */
 export interface CallMethod {
   /** Full name, such as /coordination.v1.KeyValueService/PutKey. */
@@ -8,8 +11,7 @@ export interface CallMethod {
   readonly requestStream: boolean;
   /** Whether an answer may have any number of messages. */
   readonly responseStream: boolean;
-  /** Whether its calls need a token. */
-  readonly needsToken: boolean;
+  readonly checks: HeaderChecks;
   /** The counts of its calls. */
   readonly calls: MethodCalls;
 }

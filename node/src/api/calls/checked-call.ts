@@ -9,7 +9,7 @@ import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError, type Principal, type RequiredAccess } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
-import type { Call } from "../methods/index.ts";
+import type { Call, OpenCall } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { Admission, CallAdmission } from "./call-admission.ts";
 import type { CallerAccess } from "./caller-access.ts";
@@ -37,16 +37,24 @@ export interface RequestForm<Request> {
 /** Bytes of a request that carries no data. To decode a larger one could take longer than to execute it. */
 const PLAIN_REQUEST_BYTES_MAX = 64 * 1024;
 
-export abstract class CheckedCall<Caller extends { readonly principal: Principal }> implements Call {
+export abstract class CheckedCall<Caller extends { readonly principal: Principal }>
+  implements Call, Pick<OpenCall, "client">
+{
   protected readonly port: PortContext<Caller>;
   readonly #path: string;
   readonly #admission: Admission<Caller>;
   readonly trace: RequestTrace | null;
+  readonly client: string;
 
   /** @param path full name of the method. */
-  constructor(port: PortContext<Caller>, path: string, call: Pick<AnsweredCall<never>, "admission" | "trace">) {
+  constructor(
+    port: PortContext<Caller>,
+    path: string,
+    call: Pick<AnsweredCall<never>, "admission" | "connection" | "trace">,
+  ) {
     this.port = port;
     this.trace = call.trace;
+    this.client = call.connection.address;
     this.#path = path;
     this.#admission = port.callAdmission.admission(call);
   }
@@ -55,18 +63,24 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
   abstract get isGone(): boolean;
 
   get principal(): Principal {
-    return this.#admission.caller.principal;
+    return this.#caller.principal;
+  }
+
+  get #caller(): Caller {
+    const { caller } = this.#admission;
+    invariant(caller !== null, "only a method that needs a token uses the caller");
+    return caller;
   }
 
   authorize(need: RequiredAccess | null): undefined | Promise<void> {
     if (this.trace !== null && need !== null && need.namespace !== null) {
       this.trace.namespace = need.namespace;
     }
-    return this.port.access.authorize(this.#admission.caller, need, this.deadlineMs);
+    return this.port.access.authorize(this.#caller, need, this.deadlineMs);
   }
 
   recheck(need: RequiredAccess | null): void {
-    this.port.access.recheck(this.#admission.caller, need);
+    this.port.access.recheck(this.#caller, need);
   }
 
   charge(requests: number): void {

@@ -36,11 +36,11 @@ function byPath(methods: readonly ServedMethod[]): ReadonlyMap<string, ServedMet
 describe("serve", () => {
   it("serves every method of the definition, with its path and its kind, to callers with a token", () => {
     const methods = serve(port, WatchService, { watchKeys: ignore, watchLocks: ignore, listStreams: ignore });
-    const kinds = methods.map(({ definition, needsToken }) => [definition.path, definition.responseStream, needsToken]);
+    const kinds = methods.map(({ definition, checks }) => [definition.path, definition.responseStream, checks]);
     expect(kinds).to.deep.equal([
-      ["/coordination.v1.WatchService/WatchKeys", true, true],
-      ["/coordination.v1.WatchService/WatchLocks", true, true],
-      ["/coordination.v1.WatchService/ListStreams", false, true],
+      ["/coordination.v1.WatchService/WatchKeys", true, "token"],
+      ["/coordination.v1.WatchService/WatchLocks", true, "token"],
+      ["/coordination.v1.WatchService/ListStreams", false, "token"],
     ]);
   });
 
@@ -65,15 +65,15 @@ describe("serve", () => {
     const withBytes = methods.filter(({ requestCodec }) =>
       messagePlan(requestCodec.$type).fields.some(({ kind }) => kind === "bytes"),
     );
-    // With `carriesData` where they are served: public-server.ts, memory-service.ts.
+    // With `carriesData` where they are served: public-server.ts, memory-service.ts, event-log-service.ts.
     expect(withBytes.map(({ path }) => path.split("/").at(-1))).to.deep.equal([
-      ...["PutKey", "CompareAndSwap", "WriteMemory"],
+      ...["PutKey", "CompareAndSwap", "WriteMemory", "AppendEvent", "AppendEvents"],
     ]);
   });
 
   it("refuses the calls of a method that is not served here, and names the method", () => {
     const [getCluster] = serve(port, ClusterService, { getCluster: notServed("is served elsewhere") });
-    expect(getCluster?.needsToken).to.equal(false);
+    expect(getCluster?.checks).to.equal("none");
     const ended: string[] = [];
     const call = { end: ({ message }) => void ended.push(message) } as AnsweredCall<never>;
     getCluster?.handler(call, Buffer.alloc(0));

@@ -17,6 +17,7 @@ import {
 import { invariant } from "../../primitives/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import type { CallHandler } from "./answered-call.ts";
+import type { HeaderChecks } from "./call-method.ts";
 import type { PortContext } from "./checked-call.ts";
 import { errorStatus } from "./status.ts";
 import { StreamCall, type StreamMethod } from "./stream-call.ts";
@@ -28,8 +29,7 @@ export interface ServedMethod {
   readonly definition: RawServiceDefinition<ServiceDefinition>[string];
   /** Reads and writes the response, or a message of the stream. */
   readonly responseCodec: MessageCodec<unknown>;
-  /** Whether its calls need a token. */
-  readonly needsToken: boolean;
+  readonly checks: HeaderChecks;
   /** Whether a call lasts as long as its client wants. */
   readonly mayWait: boolean;
   readonly handler: CallHandler<never>;
@@ -69,7 +69,7 @@ export function notServed(why: string): NotServed {
   return { notServed: why };
 }
 
-/** Joins the methods of a service with their handlers. Served methods need a token. */
+/** Joins the methods of a service with their handlers. Served methods need a token, unless they limit each address. */
 export function serve<
   Caller extends { readonly principal: Principal },
   Service extends (typeof serviceDefinitions)[ServiceName],
@@ -82,15 +82,16 @@ export function serve<
       invariant(definition !== undefined && handler !== undefined, "every method of the contract has a handler");
       const method = { definition, responseCodec };
       if ("notServed" in handler) {
-        return { ...method, needsToken: false, mayWait: responseStream, handler: refusal(path, handler) };
+        return { ...method, checks: "none", mayWait: responseStream, handler: refusal(path, handler) };
       }
       if (responseStream) {
         const handle = handler as StreamHandle<unknown>;
-        return { ...method, needsToken: true, mayWait: true, handler: streamHandler(port, { path, codec, handle }) };
+        return { ...method, checks: "token", mayWait: true, handler: streamHandler(port, { path, codec, handle }) };
       }
       const options = typeof handler === "object" ? handler : { handle: handler as UnaryHandle<unknown, unknown> };
       const mayWait = options.waitMs !== undefined;
-      return { ...method, needsToken: true, mayWait, handler: unaryHandler(port, { ...options, path, codec }) };
+      const checks = options.addressLimiter === undefined ? "token" : "metadata";
+      return { ...method, checks, mayWait, handler: unaryHandler(port, { ...options, path, codec }) };
     },
   );
 }

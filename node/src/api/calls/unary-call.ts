@@ -8,10 +8,11 @@
  * after a broken invariant.
  */
 
+import type { RateLimiter } from "../../access/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
-import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
+import { attempt, type CancellableCall, type OpenCall, type Reply, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import { CheckedCall, type PortContext, type RequestForm } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded, startDeadline } from "./deadline.ts";
@@ -28,12 +29,14 @@ export interface UnaryMethod<Request, Response> extends RequestForm<Request> {
    * Whether the rate limit does not apply to a request, because other clients wait for its effect. Absent = it applies.
    */
   readonly isUnlimited?: (request: Request) => boolean;
-  handle(call: CancellableCall, request: Request, reply: Reply<Response>): void;
+  /** The limit for each client address of a method that needs no token. Absent = it needs one. */
+  readonly addressLimiter?: RateLimiter;
+  handle(call: CancellableCall & OpenCall, request: Request, reply: Reply<Response>): void;
 }
 
 export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response>
   extends CheckedCall<Caller>
-  implements CancellableCall
+  implements CancellableCall, OpenCall
 {
   readonly #method: UnaryMethod<Request, Response>;
   readonly #call: AnsweredCall<Response>;
@@ -100,11 +103,16 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     }
   }
 
+  /** Whose turn and limit it takes: the caller's, or the client's if the method needs no token. */
+  get #owner(): string {
+    return this.#method.addressLimiter === undefined ? this.principal.subject : this.client;
+  }
+
   /** Waits for the deadline, which may have changed. */
   #startTimer(): void {
     clearTimeout(this.#timer);
     const leftMs = Math.max(0, this.deadlineMs - this.port.clock.monotonicMs());
-    this.#timer = startDeadline(this.principal.subject, leftMs, () => {
+    this.#timer = startDeadline(this.#owner, leftMs, () => {
       this.#leave();
       this.#answer(deadlineExceeded(), "no");
     });
@@ -129,20 +137,19 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
 
   /** Returns the request after the check of the rate limit, which comes before the check of the bytes. */
   #decodeLimited(): Request {
-    const { limiter } = this.port;
-    const { subject } = this.principal;
-    const { isUnlimited } = this.#method;
+    const { isUnlimited, addressLimiter: limiter = this.port.limiter } = this.#method;
+    const owner = this.#owner;
     if (limiter === null || isUnlimited === undefined) {
-      limiter?.take(subject);
+      limiter?.take(owner);
       return this.decode(this.#method, this.#call, this.#bytes);
     }
     const request = attempt(() => this.decode(this.#method, this.#call, this.#bytes));
     if (request instanceof Error) {
-      limiter.take(subject);
+      limiter.take(owner);
       throw request;
     }
     if (!isUnlimited(request)) {
-      limiter.take(subject);
+      limiter.take(owner);
     }
     return request;
   }

@@ -56,7 +56,7 @@ export class ConnectHost implements ServiceCalls {
 
   /** Serves methods of the contract. */
   addMethods(methods: readonly ServedMethod[]): void {
-    for (const { definition, responseCodec, needsToken, mayWait, handler } of methods) {
+    for (const { definition, responseCodec, checks, mayWait, handler } of methods) {
       const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
       invariant(!requestStream, "every method of the contract has one message in its request");
       invariant(
@@ -69,7 +69,7 @@ export class ConnectHost implements ServiceCalls {
         path,
         requestStream,
         responseStream,
-        needsToken,
+        checks,
         calls,
         serialize,
         responseCodec,
@@ -107,8 +107,10 @@ export class ConnectHost implements ServiceCalls {
   }
 
   describe(): ServiceDocument {
-    // A method without a token is one that another port serves; it only answers where.
-    return methodDocument([...this.#methods.values()].filter((method) => method.needsToken && !method.responseStream));
+    // A method without checks is one that another port serves; it only answers where.
+    return methodDocument(
+      [...this.#methods.values()].filter((method) => method.checks !== "none" && !method.responseStream),
+    );
   }
 
   #call(method: ConnectMethod, request: ServiceRequest, response: ServerResponse, query: string): void {

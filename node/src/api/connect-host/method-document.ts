@@ -9,6 +9,8 @@ import { MessageSchemas } from "./message-schemas.ts";
 export interface DescribedMethod {
   /** Full name, such as /coordination.v1.KeyValueService/GetKey. */
   readonly path: string;
+  /** Whether its calls need a token, or only the metadata. */
+  readonly checks: string;
 }
 
 const ERROR = `${servicePackage}.Error`;
@@ -91,12 +93,12 @@ export function methodDocument(methods: readonly DescribedMethod[]): ServiceDocu
   const { comments, methods: examples } = readReference();
   const commentOf = (name: string): string | undefined => comments[withoutPackage(name)];
   const schemas = new MessageSchemas(commentOf);
-  const found = methods.map(({ path }) => ({ path, ...messagesOf(path) }));
+  const found = methods.map(({ path, checks }) => ({ path, checks, ...messagesOf(path) }));
   for (const { input } of found) {
     schemas.request(input);
   }
   const paths: Record<string, Readonly<Record<string, JsonSchema>>> = {};
-  for (const { path, service, name, input, output } of found) {
+  for (const { path, checks, service, name, input, output } of found) {
     const example = examples[withoutPackage(path.slice(1))];
     const comment = commentOf(`${service}.${name}`) ?? name;
     paths[path] = {
@@ -105,7 +107,7 @@ export function methodDocument(methods: readonly DescribedMethod[]): ServiceDocu
         tags: [withoutPackage(service)],
         summary: SENTENCE.exec(comment)?.[0].slice(0, -1) ?? comment,
         description: comment,
-        security: [{ bearer: [] }],
+        security: checks === "token" ? [{ bearer: [] }] : [],
         parameters: Object.keys(PARAMETERS).map((each) => ({ $ref: `#/components/parameters/${each}` })),
         requestBody: {
           required: true,

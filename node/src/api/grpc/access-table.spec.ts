@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceDefinition } from "@grpc/grpc-js";
-import { ReadConsistency, RWMode, readDescriptorSet, serviceDefinitions } from "@quoin/proto";
+import { ReadConsistency, RWMode, readDescriptorSet, serviceDefinitions, UserRole, UserStatus } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import {
@@ -21,7 +21,7 @@ import {
   GrpcPorts,
   methodsByName,
 } from "../../../test/harness/index.ts";
-import { foundingSecrets, updateUser } from "../../../test/index.ts";
+import { createUser, type FoundingSecrets, foundingSecrets, updateUser } from "../../../test/index.ts";
 import { type AcquireLock, derivedIdText, type LockMode, type Role } from "../../state/index.ts";
 
 /** Actors with some namespaces have the first and the third. The first and the second exist, the others do not. */
@@ -65,6 +65,9 @@ const NOT_THERE = "NOT_FOUND NAMESPACE_NOT_FOUND";
 const NO_KEY = "NOT_FOUND KEY_NOT_FOUND";
 const NO_LOCK = "NOT_FOUND LOCK_NOT_FOUND";
 const NO_REGION = "NOT_FOUND REGION_NOT_FOUND";
+const NO_LOG = "NOT_FOUND LOG_NOT_FOUND";
+const NO_USER = "NOT_FOUND USER_NOT_FOUND";
+const NO_API_KEY = "NOT_FOUND API_KEY_NOT_FOUND";
 const BAD_FIELD = "INVALID_ARGUMENT BAD_FIELD";
 const NOT_HOLDER = "FAILED_PRECONDITION NOT_LOCK_HOLDER";
 const NOT_SERVED = "UNIMPLEMENTED NOT_SERVED";
@@ -189,6 +192,53 @@ const CLUSTER_ADMIN = (ask: Ask, answer = OK): readonly Row[] => [
   ["of the cluster", ask, [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, NO_ACCESS, answer, answer]],
 ];
 const ON_ADMIN_PORT: readonly Row[] = [["on the public port", () => ({}), same(NOT_SERVED)]];
+
+/** Rows about a log, which is found by its id: a log of another namespace seems not to exist. */
+function ofLogs(level: "read" | "write" | "manage", fields: Fields = {}): readonly Row[] {
+  const allowed = level === "read" ? "read" : "write";
+  const hidden: Expected = [NO_LOG, NO_LOG, NO_LOG, OK, OK, OK];
+  const inOther = hidden.map((answer, at) =>
+    inOwn(allowed, OK)[at] === OK ? answer : NO_ACCESS,
+  ) as unknown as Expected;
+  // A member may manage only the logs that it has created.
+  const managed = inOther.map((answer, at) => (at === 1 ? NO_LOG : answer)) as unknown as Expected;
+  return [
+    [
+      "of an own namespace",
+      (world) => ({ logId: world.log(OWN), ...fields }),
+      inOwn(level === "manage" ? "admin" : level, OK),
+    ],
+    [
+      "of another namespace",
+      (world) => ({ logId: world.log(OTHER), ...fields }),
+      level === "manage" ? managed : inOther,
+    ],
+    ["that is none", () => ({ logId: randomUUID(), ...fields }), inOwn(allowed, NO_LOG)],
+    ["by no id", () => ({ logId: "l", ...fields }), inOwn(allowed, BAD_FIELD)],
+    ...(level === "manage"
+      ? [
+          [
+            "that the actor has created",
+            (world, actor) => ({ logId: world.actors.asOwner(actor, () => world.log(OWN, actor)), ...fields }),
+            inOwn("write", OK),
+          ] satisfies Row,
+        ]
+      : []),
+  ];
+}
+
+/** A guard of an append names the namespace of its lock, in which the caller must have the access too. */
+function guardedAppend(namespace: string, expected: Expected, fields: Fields = {}): Row {
+  const ask: Ask = (world) => {
+    const { name, token } = world.heldLock(namespace, "exclusive");
+    const guard = { namespace, lockName: name, fencingToken: BigInt(token), rw: false };
+    return { logId: world.log(OWN), ...fields, guard };
+  };
+  return [`guarded by a hold in ${namespace === OWN ? "an own" : "another"} namespace`, ask, expected];
+}
+
+/** Needs the access admin, in any namespace. */
+const OF_ADMINS: Expected = inOwn("admin", OK);
 
 const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "KeyValueService/CreateNamespace": [
@@ -328,6 +378,101 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ["of all namespaces", () => ({}), inOthers("admin", OK)],
     ["of no member", () => ({ memberId: "999" }), inOthers("admin", "NOT_FOUND MEMBER_NOT_FOUND")],
   ],
+  "EventLogService/CreateLog": [
+    ...inNamespaces("write", newIn, null).filter(([what]) => what !== "in no namespace"),
+    ["in the default namespace", () => ({ name: randomUUID() }), inOthers("write", OK)],
+  ],
+  "EventLogService/GetLog": ofLogs("read"),
+  "EventLogService/ListLogs": [
+    ["of an own namespace", () => ({ namespace: OWN }), inOwn("read", OK)],
+    ["of another namespace", () => ({ namespace: OTHER }), inOthers("read", OK)],
+    ["of what the caller may read", () => ({}), same(OK)],
+  ],
+  "EventLogService/UpdateLog": ofLogs("manage"),
+  "EventLogService/DeleteLog": ofLogs("manage"),
+  "EventLogService/AppendEvent": [
+    ...ofLogs("write"),
+    guardedAppend(OWN, inOwn("write", OK)),
+    guardedAppend(OTHER, inOthers("write", OK)),
+  ],
+  "EventLogService/AppendEvents": [
+    ...ofLogs("write", { payloads: [Uint8Array.of(1)], idempotencyKey: "k" }),
+    guardedAppend(OTHER, inOthers("write", OK), { payloads: [Uint8Array.of(1)], idempotencyKey: "k" }),
+  ],
+  "EventLogService/ReadEvents": ofLogs("read"),
+  "EventLogService/TailEvents": ofLogs("read"),
+  "AccountService/ExchangeToken": [["the owner's key", (world) => ({ apiKey: world.secrets.apiKey }), same(OK)]],
+  "AccountService/Login": [
+    ["the owner's password", ({ secrets }) => ({ email: secrets.email, password: secrets.password }), same(OK)],
+  ],
+  "AccountService/CreateUser": [
+    ["of an own namespace", () => newUser([OWN]), OF_ADMINS],
+    ["of another namespace", () => newUser([OTHER]), [NO_ACCESS, NO_ACCESS, NO_NAMESPACE, NO_ACCESS, OK, OK]],
+    [
+      "of a greater role",
+      () => newUser(["*"], UserRole.OWNER),
+      [NO_ACCESS, NO_ACCESS, NO_ACCESS, NO_ACCESS, NO_ACCESS, OK],
+    ],
+    ["of no role", () => newUser([OWN], UserRole.USER_ROLE_UNSPECIFIED), inOwn("admin", BAD_FIELD)],
+  ],
+  "AccountService/GetUser": [
+    ["the actor", (_world, { subject }) => ({ userId: subject }), same(OK)],
+    ["of an own namespace", (world) => ({ userId: world.user([OWN]) }), OF_ADMINS],
+    [
+      "of another namespace",
+      (world) => ({ userId: world.user([OTHER]) }),
+      inOwn("admin", OK).with(2, NO_USER) as unknown as Expected,
+    ],
+    ["that is none", () => ({ userId: randomUUID() }), inOwn("admin", NO_USER)],
+    ["by no id", () => ({ userId: "u" }), inOwn("admin", BAD_FIELD)],
+  ],
+  "AccountService/ListUsers": [["whom the caller may manage", () => ({}), OF_ADMINS]],
+  "AccountService/UpdateUser": [
+    ["of an own namespace", (world) => ({ userId: world.user([OWN]), status: UserStatus.DISABLED }), OF_ADMINS],
+    [
+      "of another namespace",
+      (world) => ({ userId: world.user([OTHER]) }),
+      inOwn("admin", OK).with(2, NO_USER) as unknown as Expected,
+    ],
+    [
+      "to what no one may set",
+      (world) => ({ userId: world.user([OWN]), status: UserStatus.UNVERIFIED }),
+      inOwn("admin", BAD_FIELD),
+    ],
+    [
+      "the actor's password without the present one",
+      (_world, { subject }) => ({ userId: subject, password: "a password" }),
+      same(BAD_FIELD),
+    ],
+  ],
+  "AccountService/DeleteUser": [
+    ["of an own namespace", (world) => ({ userId: world.user([OWN]) }), OF_ADMINS],
+    [
+      "of another namespace",
+      (world) => ({ userId: world.user([OTHER]) }),
+      inOwn("admin", OK).with(2, NO_USER) as unknown as Expected,
+    ],
+  ],
+  "AccountService/CreateApiKey": [["of the actor", () => ({ name: "k" }), inOwn("write", OK)]],
+  "AccountService/ListApiKeys": [
+    ["the actor's own", () => ({}), same(OK)],
+    ["of another user", (world) => ({ userId: world.user([OWN]) }), OF_ADMINS],
+    ["of all users", () => ({ all: true }), OF_ADMINS],
+  ],
+  "AccountService/RevokeApiKey": [
+    [
+      "of a user of an own namespace",
+      (world) => ({ apiKeyId: world.apiKey([OWN]) }),
+      [NO_API_KEY, NO_API_KEY, OK, NO_API_KEY, OK, OK],
+    ],
+    [
+      "of a user of another one",
+      (world) => ({ apiKeyId: world.apiKey([OTHER]) }),
+      [NO_API_KEY, NO_API_KEY, NO_API_KEY, NO_API_KEY, OK, OK],
+    ],
+    ["that is none", () => ({ apiKeyId: randomUUID() }), same(NO_API_KEY)],
+  ],
+  "AccountService/GetUsage": [["of what the caller may see", () => ({}), same(OK)]],
   "ClusterService/GetCluster": [["anybody with a token", () => ({}), same(OK)]],
   "ClusterAdminService/GetStatus": CLUSTER_ADMIN(() => ({})),
   "ClusterAdminService/ListMembers": CLUSTER_ADMIN(() => ({})),
@@ -359,21 +504,28 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
 };
 
 /** Methods that need no token, or are refused before the check of the token. */
+const NO_TOKEN = ["AccountService/ExchangeToken", "AccountService/Login"];
 const OPEN_TO_ALL = Object.entries(TABLE)
-  .filter(([method, rows]) => method.startsWith("Health/") || rows === ON_ADMIN_PORT)
+  .filter(([method, rows]) => method.startsWith("Health/") || NO_TOKEN.includes(method) || rows === ON_ADMIN_PORT)
   .map(([method]) => method);
 
 const METHODS = methodsByName([...Object.values(serviceDefinitions), healthService as ServiceDefinition], (path) =>
   path.split(/[./]/).slice(-2).join("/"),
 );
 
+function newUser(namespaces: readonly string[], role: UserRole = UserRole.MEMBER): Fields {
+  return { email: `${randomUUID()}@quoin.local`, role, namespaces };
+}
+
 /** The contents of the cluster. */
 class World {
+  readonly secrets: FoundingSecrets;
   readonly actors: Actors;
   readonly memberId: string;
   readonly #owner: GrpcCaller;
 
-  constructor({ member }: GrpcPorts, actors: Actors, owner: GrpcCaller) {
+  constructor({ member }: GrpcPorts, actors: Actors, owner: GrpcCaller, secrets: FoundingSecrets) {
+    this.secrets = secrets;
     this.actors = actors;
     this.memberId = String(member.memberId);
     this.#owner = owner;
@@ -431,6 +583,26 @@ class World {
     return derivedIdText(regionId);
   }
 
+  /** The id of a new log, by default of the owner. */
+  log(namespace: string, creator?: Actor): string {
+    const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
+    const { log } = this.actors.ask({ kind: "create-log", name: randomUUID(), namespace, settings }, creator);
+    return derivedIdText(log.logId);
+  }
+
+  /** The id of a new member of the namespaces. */
+  user(namespaces: readonly string[]): string {
+    const userId = randomUUID();
+    this.actors.ask(createUser(userId, { role: "member", namespaces }));
+    this.actors.verify(userId);
+    return userId;
+  }
+
+  /** The id of an API key of such a user. */
+  apiKey(namespaces: readonly string[]): string {
+    return this.actors.apiKey(this.user(namespaces)).apiKeyId;
+  }
+
   /** The token of the second page of the namespace's keys. */
   async keysPageToken(namespace: string): Promise<string> {
     this.key(namespace, true);
@@ -464,7 +636,7 @@ describe("access by gRPC", function () {
     const { replica } = member;
     const actors = new Actors(member.cluster, replica ?? expect.fail("a founded member serves"), member.access());
     anybody = ports.caller(await ports.token(secrets));
-    world = new World(ports, actors, anybody);
+    world = new World(ports, actors, anybody, secrets);
   });
 
   after(async () => {

@@ -44,7 +44,7 @@ export class HealthService {
   constructor(services: readonly string[]) {
     this.#services = new Set(["", ...services]);
     const { check, list, watch } = rawMethods(healthDefinition);
-    const unary = { needsToken: false, mayWait: false };
+    const unary = { checks: "none", mayWait: false } as const;
     this.methods = [
       {
         definition: check,
@@ -67,7 +67,7 @@ export class HealthService {
       {
         definition: watch,
         responseCodec: HealthCheckResponse,
-        needsToken: false,
+        checks: "none",
         mayWait: true,
         handler: answering((call: AnsweredCall<never>, bytes) => {
           this.#watch(call, call.decode(HealthCheckRequest, bytes));

@@ -266,6 +266,8 @@ describe("public server", () => {
           "coordination.v1.LockService",
           "coordination.v1.MemoryService",
           "coordination.v1.WatchService",
+          "coordination.v1.EventLogService",
+          "coordination.v1.AccountService",
           "coordination.v1.ClusterService",
           "coordination.v1.ClusterAdminService",
           "grpc.health.v1.Health",

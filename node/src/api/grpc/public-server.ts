@@ -1,6 +1,6 @@
 /**
- * The public services of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
- * ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
+ * The public services of a member: KeyValueService, LockService, MemoryService, WatchService, EventLogService,
+ * AccountService, ClusterService and ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
  * and reflection for all clients of the gRPC port.
  *
  * One table of methods serves both ports, with the same checks and the same rate limits. Each port counts its own open
@@ -8,7 +8,7 @@
  */
 
 import { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "@quoin/proto";
-import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
+import type { Access, Caller, RateLimiters } from "../../access/index.ts";
 import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
@@ -26,9 +26,11 @@ import { ConnectHost } from "../connect-host/index.ts";
 import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { ClientAddresses, type ServiceCalls } from "../http/index.ts";
 import {
+  type AccountMethods,
   BackupListingMethods,
   ClusterAdminMethods,
   ClusterMethods,
+  type EventLogMethods,
   Executor,
   type HostMember,
   KeyListingMethods,
@@ -42,7 +44,9 @@ import {
   WatchMethods,
 } from "../methods/index.ts";
 import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
+import { accountService } from "./account-service.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
+import { eventLogService } from "./event-log-service.ts";
 import { HealthService } from "./health.ts";
 import { leaderEndpointOf } from "./leader-endpoint.ts";
 import { lockService } from "./lock-service.ts";
@@ -58,7 +62,9 @@ export interface PublicServerOptions {
   readonly backups: MemberBackups;
   /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
-  readonly limits: Pick<RateLimits, "grpc">;
+  readonly limiters: Pick<RateLimiters, "grpc" | "tokenRequests" | "loginRequests">;
+  readonly logs: EventLogMethods;
+  readonly accounts: AccountMethods;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly logger: ConnectionLog;
@@ -90,7 +96,7 @@ export class PublicServer {
   readonly watchMethods: WatchMethods;
 
   constructor(options: PublicServerOptions) {
-    const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
+    const { member, access, limiters, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
       options;
     const { namespaceStreams, httpClients = new ClientAddresses() } = options;
     const publicAccess = new PublicAccess(access, member);
@@ -101,10 +107,7 @@ export class PublicServer {
     const port: PortContext<Caller> = {
       access: publicAccess,
       callAdmission: this.#callAdmission,
-      limiter: new RateLimiter(
-        () => limits.grpc,
-        () => clock.monotonicMs(),
-      ),
+      limiter: limiters.grpc,
       clock,
       logger,
     };
@@ -130,7 +133,7 @@ export class PublicServer {
       leaderEndpoint: leaderEndpointOf(member, "httpEndpoint"),
       pathPrefix: `/${servicePackage}.`,
     });
-    const { inspection, backups } = options;
+    const { inspection, backups, logs, accounts } = options;
     inspection.addStreams(this.#watches);
     inspection.addBackups(backups);
     const backupListing = new BackupListingMethods({ member, backups, clock, shows: "own cluster" });
@@ -142,6 +145,8 @@ export class PublicServer {
       memoryService(port, new MemoryMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
       watchService(port, this.watchMethods, streams),
+      eventLogService(port, logs),
+      accountService(port, accounts, limiters),
       clusterAdminService(port, { cluster: new ClusterAdminMethods(executor, member), counters, backupListing }, null),
     ];
     for (const methods of services) {

@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { type Actor, Actors, FakeTime, SingleReplica } from "../../../test/harness/index.ts";
 import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS, rateLimiters } from "../../access/index.ts";
 import { derivedIdText, type Role } from "../../state/index.ts";
 import {
   DEFAULT_EVENT_HUB_LIMITS,
@@ -21,11 +21,10 @@ import {
   NamespaceStreams,
   WatchHub,
 } from "../../watch/index.ts";
-import { EventLogMethods, Executor, WatchMethods } from "../methods/index.ts";
+import { accountMethods, EventLogMethods, Executor, WatchMethods } from "../methods/index.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { createHttpApplication } from "./application.ts";
 import { logRoutes } from "./log-routes.ts";
-import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 import { EVENT_STREAM_TYPE } from "./server-sent-events.ts";
 import { watchRoutes } from "./watch-routes.ts";
@@ -389,7 +388,7 @@ describe("access by HTTP", function () {
     const { cluster, replica, access } = world;
     const { clock } = cluster;
     const limits = DEFAULT_RATE_LIMITS;
-    const limiters = httpLimiters(limits, clock);
+    const limiters = rateLimiters(limits, clock);
     const member = { replica };
     const time = new FakeTime();
     const timing = { clock: time, scheduler: time };
@@ -397,6 +396,9 @@ describe("access by HTTP", function () {
     const hub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
     const watchHub = new WatchHub({ member, ...timing, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
     const executor = new Executor(member);
+    const mail = NO_MAIL;
+    const hashing = cheapHashing;
+    const accounts = { member, replicated: cluster, access, executor, clock, limits, limiters, mail, hashing };
     bugs = [];
     const application = createHttpApplication({
       access,
@@ -406,15 +408,7 @@ describe("access by HTTP", function () {
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => void bugs.push(error),
       routes: [
-        ...accountRoutes({
-          member,
-          replicated: cluster,
-          clock,
-          limits,
-          limiters,
-          mail: NO_MAIL,
-          hashing: cheapHashing,
-        }),
+        ...accountRoutes(accountMethods(accounts), limiters, cluster),
         ...logRoutes(new EventLogMethods(member, executor, hub, time), time),
         ...watchRoutes(new WatchMethods(executor, watchHub), time),
       ],

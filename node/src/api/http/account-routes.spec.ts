@@ -6,11 +6,11 @@ import { expect } from "chai";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { Access, DEFAULT_RATE_LIMITS, type RateLimits } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS, type RateLimits, rateLimiters } from "../../access/index.ts";
+import { accountMethods, Executor } from "../methods/index.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { createHttpApplication } from "./application.ts";
 import { ClientAddresses } from "./client-addresses.ts";
-import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -38,7 +38,7 @@ describe("routes of accounts", () => {
   let owner: string;
   /** Reads that were reported for the usage, by caller. */
   let reads: string[];
-  let mail: { canSend: boolean } & Omit<Parameters<typeof accountRoutes>[0]["mail"], "canSend">;
+  let mail: { canSend: boolean } & Omit<Parameters<typeof accountMethods>[0]["mail"], "canSend">;
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -53,19 +53,14 @@ describe("routes of accounts", () => {
     mails = new Map();
     [bugs, reads] = [[], []];
     limits = { ...DEFAULT_RATE_LIMITS };
-    const limiters = httpLimiters(limits, clock);
+    const limiters = rateLimiters(limits, clock);
     const send = (_userId: string, email: string, token: string) => void mails.set(email, token);
     mail = { canSend: true, sendVerification: send, sendPasswordReset: send };
-    const routes = accountRoutes({
-      member: { replica: new SingleReplica(cluster) },
-      replicated: cluster,
-      clock,
-      limits,
-      limiters,
-      mail,
-      hashing: cheapHashing,
-      onRead: ({ subject }, area) => void reads.push(`${area} of ${subject}`),
-    });
+    const member = { replica: new SingleReplica(cluster) };
+    const executor = new Executor(member, ({ subject }, area) => void reads.push(`${area} of ${subject}`));
+    const hashing = cheapHashing;
+    const accounts = { member, replicated: cluster, access, executor, clock, limits, limiters, mail, hashing };
+    const routes = accountRoutes(accountMethods(accounts), limiters, cluster);
     const reportBug = (error: unknown) => bugs.push(error);
     const application = createHttpApplication({
       access,

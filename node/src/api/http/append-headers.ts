@@ -1,6 +1,7 @@
 /** The headers of an append, and their rules. */
 
 import type { LogGuard } from "../../state/index.ts";
+import { EVENT_KEY_BYTES_MAX } from "../methods/index.ts";
 import { HttpError } from "./http-error.ts";
 import { optional, type Parameter, ParameterProblem, required } from "./parameters.ts";
 
@@ -11,9 +12,8 @@ const KEY =
   "^[^\\u0000-\\u0020\\u007f-\\u009f](?:[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\u0000-\\u0020\\u007f-\\u009f])?$";
 const KEY_PATTERN = new RegExp(KEY, "u");
 const KEY_NAME = "Idempotency-Key";
-const KEY_BYTES_MAX = 1_024;
 /** The base key of a batch must leave space for `:0` at least. */
-const BASE_BYTES_MAX = KEY_BYTES_MAX - 2;
+const BASE_BYTES_MAX = EVENT_KEY_BYTES_MAX - 2;
 const GUARD = "^([a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?)/([^/;]+);token=([1-9][0-9]{0,15})(;rw)?$";
 const LOCK_NAME_BYTES_MAX = 256;
 
@@ -48,7 +48,7 @@ const lockGuard: Parameter<LogGuard | undefined> = optional(
 export const eventHeaders = {
   "Expected-Sequence": expectedSequence,
   [KEY_NAME]: optional(
-    idempotencyKey("The key of the event: an event with a known key is not stored again", KEY_BYTES_MAX),
+    idempotencyKey("The key of the event: an event with a known key is not stored again", EVENT_KEY_BYTES_MAX),
     null,
   ),
   "Lock-Guard": lockGuard,
@@ -59,7 +59,7 @@ export const batchHeaders = {
   "Expected-Sequence": expectedSequence,
   [KEY_NAME]: {
     ...idempotencyKey(
-      `The base of the keys: event i, from 0, has the key {base}:{i}, of at most ${KEY_BYTES_MAX} bytes`,
+      `The base of the keys: event i, from 0, has the key {base}:{i}, of at most ${EVENT_KEY_BYTES_MAX} bytes`,
       BASE_BYTES_MAX,
     ),
     missingCode: "missing_header",
@@ -69,8 +69,8 @@ export const batchHeaders = {
 
 /** Throws invalid_header if the key of the last event, which is the longest, is too long. */
 export function requireBatchKeys(base: string, count: number): void {
-  if (Buffer.byteLength(`${base}:${count - 1}`) > KEY_BYTES_MAX) {
-    const rule = `of a batch of ${count} events must have at most ${KEY_BYTES_MAX - `:${count - 1}`.length} bytes`;
+  if (Buffer.byteLength(`${base}:${count - 1}`) > EVENT_KEY_BYTES_MAX) {
+    const rule = `of a batch of ${count} events must have at most ${EVENT_KEY_BYTES_MAX - `:${count - 1}`.length} bytes`;
     throw new HttpError("invalid_header", `${KEY_NAME} ${rule}: the key of event i is {base}:{i}`);
   }
 }

@@ -3,17 +3,26 @@
  * turns of the event loop.
  */
 
-import type { AppendedBatchMessage } from "../methods/index.ts";
+import type { Appended } from "../methods/index.ts";
 import { TurnSlices } from "./turn-slices.ts";
 
 /** Sequences between two checks of the clock. */
 const SEQUENCES_PER_CHECK = 4_096;
 
 /** The answer to a batch in the form for clients. */
-export type AppendedBatchBody = Omit<AppendedBatchMessage, "runs"> & { readonly sequences: readonly number[] };
+export interface AppendedBatchBody {
+  readonly success: true;
+  /** In the order of the payloads. */
+  readonly sequences: readonly number[];
+  /** The greatest of them. */
+  readonly last_sequence: number;
+}
 
 /** Returns the text of an AppendedBatchBody. */
-export async function appendedBatchText({ runs, success, last_sequence }: AppendedBatchMessage): Promise<string> {
+export async function appendedBatchText({
+  runs,
+  lastSequence,
+}: Pick<Appended, "runs" | "lastSequence">): Promise<string> {
   const slices = new TurnSlices();
   const parts: string[] = [];
   let pending: number[] = [];
@@ -33,6 +42,6 @@ export async function appendedBatchText({ runs, success, last_sequence }: Append
   if (pending.length > 0) {
     parts.push(pending.join());
   }
-  const rest = JSON.stringify({ success, last_sequence });
+  const rest = JSON.stringify({ success: true, last_sequence: lastSequence });
   return `${rest.slice(0, -1)},"sequences":[${parts.join()}]}`;
 }

@@ -3,12 +3,13 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
-import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS, type RateLimiters, rateLimiters } from "../../access/index.ts";
 import { CoordinationError } from "../../state/index.ts";
+import { TokenMethods } from "../methods/index.ts";
 import { createHealthApplication, createHttpApplication } from "./application.ts";
 import type { Check } from "./health.ts";
-import { type HttpLimiters, httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
+import { tokenExchangeRoute } from "./token-exchange.ts";
 
 const OK: Check = { name: "event-loop", ok: true, reason: "" };
 const NO_CONTACT: Check = { name: "leader-contact", ok: false, reason: "no leader heard for 7 s" };
@@ -23,7 +24,7 @@ describe("HTTP interface", () => {
   let live: readonly Check[];
   let ready: readonly Check[];
   let bugs: unknown[];
-  let limiters: HttpLimiters;
+  let limiters: RateLimiters;
   let server: Server;
   let port: number;
   const metrics = {
@@ -44,8 +45,11 @@ describe("HTTP interface", () => {
     metrics.metrics = () => Promise.resolve("quoin_answers 42\n");
     const health = { live: () => live, ready: () => ready };
     const reportBug = (error: unknown) => bugs.push(error);
-    limiters = httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock);
-    const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
+    limiters = rateLimiters(DEFAULT_RATE_LIMITS, cluster.clock);
+    const { tokenFailures, loginFailures } = limiters;
+    const logins = { login: () => expect.fail("only API keys are exchanged here") };
+    const routes = [tokenExchangeRoute(new TokenMethods({ access, logins, tokenFailures, loginFailures }), limiters)];
+    const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug, routes };
     await serve(createHttpServer(createHttpApplication(options)));
   });
 

@@ -7,7 +7,7 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type Express, type NextFunction, type Request, type Response, Router } from "express";
-import type { Access, RateLimiter } from "../../access/index.ts";
+import type { Access, RateLimiter, RateLimiters } from "../../access/index.ts";
 import { beginningOf } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
@@ -21,12 +21,11 @@ import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoutes } from "./openapi.ts";
 import type { ServiceDocument } from "./openapi-document.ts";
-import { type HttpLimiters, takeOne } from "./rate-limiting.ts";
+import { takeOne } from "./rate-limiting.ts";
 import { requestIdOf, type ServiceRequest, traceIdOf } from "./request-observer.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
 import { sendError } from "./send-error.ts";
-import { tokenExchangeRoute } from "./token-exchange.ts";
 import { splitTarget } from "./url-encoding.ts";
 
 /**
@@ -38,7 +37,7 @@ export type ReportBug = (error: unknown, requestId: string, traceId?: string) =>
 interface ApplicationOptions {
   readonly access: Access;
   readonly clock: Clock;
-  readonly limiters: HttpLimiters;
+  readonly limiters: Pick<RateLimiters, "http" | "openRequests">;
   /** By default, no proxy is trusted. */
   readonly clients?: ClientAddresses;
   readonly health: Health;
@@ -59,7 +58,7 @@ export interface HttpApplicationOptions extends ApplicationOptions {
   readonly calls?: ServiceCalls;
   /** Which pages of other origins may call. By default none. */
   readonly crossOrigin?: CrossOrigin;
-  /** Routes for clients, besides tokens, health and the OpenAPI document. */
+  /** Routes for clients, besides health and the OpenAPI document. */
   readonly routes?: readonly Route[];
   /** The web console; absent = it is not served. */
   readonly consoleFiles?: ConsoleFiles;
@@ -84,12 +83,12 @@ export function createHttpApplication({
   crossOrigin = new CrossOrigin([]),
   ...options
 }: HttpApplicationOptions): RequestListener {
-  const { access, clock, limiters, health, metrics } = options;
+  const { clock, limiters, health, metrics } = options;
   const { openRequests } = limiters;
   const { clients = new ClientAddresses() } = options;
   const limited = (routes: readonly Route[]) => routes.map((route) => limitedIfOpen(route, openRequests));
   const served = [
-    ...limited([tokenExchangeRoute(access, limiters), ...routes]),
+    ...limited(routes),
     // Load balancers share the addresses of others, and must never take a healthy member for a sick one.
     ...healthRoutes(health),
     ...limited([metricsRoute(metrics, clock)]),

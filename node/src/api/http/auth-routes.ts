@@ -1,11 +1,11 @@
 /** POST /auth/login, /auth/verify and /auth/reset: for users with a password, who need no API key. */
 
 import { z } from "zod";
-import { accountName, type LoginOutcome, type Logins, type RateLimiter } from "../../access/index.ts";
-import { loginBody, type MailedTokenMethods } from "../methods/index.ts";
+import type { RateLimiters } from "../../access/index.ts";
+import type { LoggedIn, MailedTokenMethods, TokenMethods } from "../methods/index.ts";
+import { loginBody } from "./account-bodies.ts";
 import { UserSchema } from "./account-schemas.ts";
-import { HttpError } from "./http-error.ts";
-import type { HttpLimiters } from "./rate-limiting.ts";
+import { methodAnswer } from "./method-answer.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
 const LoginRequest = z.strictObject({
@@ -37,21 +37,17 @@ const ResetRequest = z.strictObject({
 const ResetResponse = z.object({ requested: z.literal(true) });
 
 export interface AuthRoutesOptions {
-  readonly logins: Pick<Logins, "login">;
+  readonly tokens: Pick<TokenMethods, "login">;
   readonly mailedTokens: Pick<MailedTokenMethods, "verify" | "requestPasswordReset">;
-  readonly limiters: Pick<HttpLimiters, "loginRequests" | "loginFailures">;
+  readonly limiters: Pick<RateLimiters, "loginRequests">;
 }
 
-/**
- * The routes of logins. Each client address has a limit for attempts, and for failed attempts on one account. Failures
- * from one address never cause a refusal for another address. Attempts from many addresses wait for each other, because
- * passwords are hashed one after the other.
- */
+/** The routes of logins. Each client address has a limit for attempts. */
 export function authRoutes(options: AuthRoutesOptions): readonly Route[] {
   return [loginRoute(options), verifyRoute(options), resetRoute(options)];
 }
 
-function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: AuthRoutesOptions): Route {
+function loginRoute({ tokens, limiters: { loginRequests } }: AuthRoutesOptions): Route {
   return route({
     method: "POST",
     path: "/auth/login",
@@ -65,21 +61,9 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
     isSafe: true,
     addressLimiter: loginRequests,
     limitsFailures: true,
-    handle: async (call, { body: { email, password } }) => {
-      const { client, deadlineMs } = call;
-      const account = accountName(email);
-      const order = { client, account, deadlineMs, onGone: (listener: () => void) => call.onGone(listener) };
-      const attempt = () => logins.login(email, password, order);
-      const outcome = await limitFailures(loginFailures, `${client} ${account}`, attempt);
-      switch (outcome.kind) {
-        case "accepted":
-          return { json: loginBody(outcome.issued, outcome.user) };
-        case "email-not-verified":
-          throw new HttpError("email_not_verified", "the e-mail address is not verified yet");
-        case "invalid-credentials":
-          throw new HttpError("invalid_credentials", "the e-mail address or the password is wrong");
-      }
-    },
+    handle: async (call, { body }) => ({
+      json: loginBody(await methodAnswer<LoggedIn>((reply) => tokens.login(call, body, reply))),
+    }),
   });
 }
 
@@ -120,27 +104,4 @@ function resetRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOpt
       return { json: await mailedTokens.requestPasswordReset(email, call.deadlineMs) };
     },
   });
-}
-
-/**
- * Throws RATE_LIMITED if too many attempts have failed under this name. Each attempt is counted before it is made, so
- * that parallel attempts get no more than sequential ones. Attempts that do not fail, or whose outcome is unknown, are
- * given back.
- */
-async function limitFailures(
-  limiter: RateLimiter,
-  name: string,
-  attempt: () => Promise<LoginOutcome>,
-): Promise<LoginOutcome> {
-  limiter.take(name);
-  let hasFailed = false;
-  try {
-    const outcome = await attempt();
-    hasFailed = outcome.kind !== "accepted";
-    return outcome;
-  } finally {
-    if (!hasFailed) {
-      limiter.refund(name);
-    }
-  }
 }

@@ -8,10 +8,9 @@ import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS, rateLimiters } from "../../access/index.ts";
 import { createHttpApplication } from "./application.ts";
 import { ConsoleFiles } from "./console-files.ts";
-import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
 const PAGE = "<!doctype html><title>Quoin</title>";
@@ -37,7 +36,7 @@ describe("the console of a member", () => {
     const application = createHttpApplication({
       access: new Access(cluster, cluster.clock),
       clock: cluster.clock,
-      limiters: httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
+      limiters: rateLimiters(DEFAULT_RATE_LIMITS, cluster.clock),
       health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => bugs.push(error),

@@ -1,32 +1,31 @@
 /** Routes of the events of a log: POST append and append_batch; GET events as pages, long poll or stream. */
 
+import { ReadConsistency } from "@quoin/proto";
 import type { Scheduler } from "../../replica/index.ts";
-import { BATCH_EVENTS_MAX } from "../../state/index.ts";
+import { BATCH_EVENTS_MAX, Payloads } from "../../state/index.ts";
 import {
-  type AppendedBatchMessage,
-  type AppendedMessage,
-  type AppendRequest,
+  type Appended,
+  type AppendFields,
   BATCH_BYTES_MAX,
   EVENT_BYTES_MAX,
   type EventLogMethods,
-  type EventStream,
-  type EventsMessage,
-  type Reply,
+  type EventPage,
+  type OpenTail,
   type ResponseStream,
+  WAIT_SECONDS_MAX,
 } from "../methods/index.ts";
 import { batchHeaders, eventHeaders, requireBatchKeys } from "./append-headers.ts";
 import { appendedBatchText } from "./appended-batch.ts";
 import { delimiter, splitEvents } from "./event-delimiter.ts";
 import type { HttpCall } from "./http-call.ts";
 import { AppendedBatchSchema, AppendedSchema, EventsSchema, eventBody, eventsBody } from "./log-schemas.ts";
-import { methodAnswer } from "./method-answer.ts";
+import { methodAnswer, methodReply } from "./method-answer.ts";
 import { limit } from "./page-parameters.ts";
 import { integer, optional, uuid } from "./parameters.ts";
-import { type Answer, bytesBody, type JsonAnswer, type Route, type RouteInput, route } from "./route.ts";
+import { type Answer, type AnswerHeaders, bytesBody, type Route, type RouteInput, route } from "./route.ts";
 import { EVENT_STREAM_TYPE, ServerSentEvents } from "./server-sent-events.ts";
 
 const BATCH_DEADLINE_MS = 30_000;
-const WAIT_SECS_MAX = 60;
 const MS_PER_SECOND = 1_000;
 /** Milliseconds from the end of a wait to the answer, as for every other request. */
 const WAITED_DEADLINE_MS = 10_000;
@@ -42,11 +41,9 @@ const LAST_EVENT_ID = "Last-Event-ID";
 const path = { log_id: uuid("The id of the log") };
 
 /** The path and the headers that both kinds of append share. */
-type AppendInput = RouteInput<
-  typeof path,
-  Pick<typeof eventHeaders, "Expected-Sequence" | "Lock-Guard">,
-  Record<never, never>,
-  unknown
+type AppendHead = Pick<
+  RouteInput<typeof path, Pick<typeof eventHeaders, "Expected-Sequence" | "Lock-Guard">, Record<never, never>, unknown>,
+  "path" | "headers"
 >;
 
 export function eventRoutes(methods: EventLogMethods, scheduler: Pick<Scheduler, "every">): readonly Route[] {
@@ -66,11 +63,11 @@ function appendRoute(methods: EventLogMethods): Route {
     success: { status: 200, description: "The event is stored", schema: AppendedSchema, headers: REPLAYED },
     errors: [...APPEND_ERRORS, "storage_full"],
     find: (call, input) => findAppendable(methods, call, input),
-    handle: (call, input, logId) => {
-      const request = { ...appendRequest(input, logId), idempotencyKey: input.headers["Idempotency-Key"] };
-      return appendAnswer<AppendedMessage>((reply) =>
-        methods.appendEvent(call, { ...request, payload: input.body }, reply),
-      );
+    handle: async (call, input, logId) => {
+      const idempotencyKey = input.headers["Idempotency-Key"];
+      const fields = { ...headFields(input), payloads: Payloads.of([input.body]), isBatch: false, idempotencyKey };
+      const { appended, headers } = await append(methods, call, logId, fields);
+      return { json: { success: true, sequence: appended.lastSequence } as const, headers };
     },
   });
 }
@@ -97,20 +94,19 @@ function appendBatchRoute(methods: EventLogMethods): Route {
     deadlineMs: () => BATCH_DEADLINE_MS,
     find: (call, input) => findAppendable(methods, call, input),
     handle: async (call, input, logId) => {
+      const idempotencyKey = input.headers["Idempotency-Key"];
       const payloads = await splitEvents(input.body, input.query.delimiter);
-      requireBatchKeys(input.headers["Idempotency-Key"], payloads.count);
-      const request = { ...appendRequest(input, logId), idempotencyKey: input.headers["Idempotency-Key"], payloads };
-      const { json, headers } = await appendAnswer<AppendedBatchMessage>((reply) => {
-        methods.appendBatch(call, request, reply);
-      });
-      return { text: await appendedBatchText(json), type: "application/json", ...(headers && { headers }) };
+      requireBatchKeys(idempotencyKey, payloads.count);
+      const fields = { ...headFields(input), payloads, isBatch: true, idempotencyKey };
+      const { appended, headers } = await append(methods, call, logId, fields);
+      return { text: await appendedBatchText(appended), type: "application/json", headers };
     },
   });
 }
 
 function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every">): Route {
   const firstSequence = integer("The first sequence to read; 1 by default", 0, Number.MAX_SAFE_INTEGER);
-  const waitSecs = integer("Seconds to wait for events if there are none", 0, WAIT_SECS_MAX);
+  const waitSecs = integer("Seconds to wait for events if there are none", 0, WAIT_SECONDS_MAX);
   const lastEventId = integer(
     "Sequence of the last event that the client has seen: a stream continues after it and ignores from_sequence",
     0,
@@ -124,7 +120,7 @@ function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every
     access: "read",
     pathParameters: path,
     headers: { [LAST_EVENT_ID]: optional(lastEventId, null) },
-    query: { from_sequence: optional(firstSequence, null), limit, wait_secs: optional(waitSecs, null) },
+    query: { from_sequence: optional(firstSequence, 0), limit, wait_secs: optional(waitSecs, 0) },
     success: {
       status: 200,
       description: "Events in order: a page, or an endless stream",
@@ -132,16 +128,22 @@ function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every
       types: [EVENT_STREAM_TYPE],
     },
     errors: ["invalid_header", "log_not_found", "storage_full"],
-    deadlineMs: ({ query }) => (query.wait_secs ?? 0) * MS_PER_SECOND + WAITED_DEADLINE_MS,
+    deadlineMs: ({ query }) => query.wait_secs * MS_PER_SECOND + WAITED_DEADLINE_MS,
     handle: (call, { path, headers, query, mediaType }) => {
       const logId = path.log_id;
-      const fromSequence = query.from_sequence;
+      const fromSequence = BigInt(query.from_sequence);
       if (mediaType === EVENT_STREAM_TYPE) {
         const lastSeen = headers[LAST_EVENT_ID];
-        const request = { logId, fromSequence: lastSeen === null ? fromSequence : lastSeen + 1 };
+        const request = { logId, fromSequence: lastSeen === null ? fromSequence : BigInt(lastSeen + 1) };
         return tailAnswer(methods, call, request, scheduler);
       }
-      return pageAnswer(methods, call, { logId, fromSequence, limit: query.limit, waitSecs: query.wait_secs });
+      return pageAnswer(methods, call, {
+        logId,
+        fromSequence,
+        pageSize: query.limit,
+        waitSeconds: BigInt(query.wait_secs),
+        consistency: ReadConsistency.LINEARIZABLE,
+      });
     },
   });
 }
@@ -151,8 +153,7 @@ async function pageAnswer(
   call: HttpCall,
   request: Parameters<EventLogMethods["readEvents"]>[1],
 ) {
-  const page = await methodAnswer<EventsMessage>((reply) => methods.readEvents(call, request, reply));
-  return { json: eventsBody(page) };
+  return { json: eventsBody(await methodAnswer<EventPage>((reply) => methods.readEvents(call, request, reply))) };
 }
 
 async function tailAnswer(
@@ -161,10 +162,10 @@ async function tailAnswer(
   request: Parameters<EventLogMethods["tailEvents"]>[1],
   scheduler: Pick<Scheduler, "every">,
 ): Promise<Answer<never>> {
-  const open = await methodAnswer<(stream: EventStream) => void>((reply) => methods.tailEvents(call, request, reply));
+  const { begin } = await methodAnswer<OpenTail>((reply) => methods.tailEvents(call, request, reply));
   const stream = (response: ResponseStream): void => {
     const sent = new ServerSentEvents(response);
-    open({
+    begin({
       send: ({ events }, taken) => {
         const messages = events.map((event) => ({
           id: String(event.sequence),
@@ -180,28 +181,23 @@ async function tailAnswer(
   return { type: EVENT_STREAM_TYPE, stream };
 }
 
-function findAppendable(
-  methods: EventLogMethods,
-  call: HttpCall,
-  { path, headers }: Pick<AppendInput, "path" | "headers">,
-): Promise<Uint8Array> {
-  const target = { logId: path.log_id, guard: headers["Lock-Guard"] };
+function findAppendable(methods: EventLogMethods, call: HttpCall, { path, headers }: AppendHead): Promise<Uint8Array> {
+  const target = { logId: path.log_id, guardNamespace: headers["Lock-Guard"]?.namespace ?? null };
   return methodAnswer<Uint8Array>((reply) => methods.findAppendable(call, target, reply));
 }
 
-function appendRequest({ headers }: Pick<AppendInput, "headers">, logId: Uint8Array): AppendRequest {
+function headFields({ headers }: AppendHead): Pick<AppendFields, "expectedSequence" | "guard"> {
   const { "Expected-Sequence": expectedSequence, "Lock-Guard": guard } = headers;
-  return { logId, expectedSequence, guard };
+  return { expectedSequence, ...(guard === undefined ? {} : { guard }) };
 }
 
-function appendAnswer<Message extends object>(call: (reply: Reply<Message>) => void): Promise<JsonAnswer<Message>> {
-  return new Promise((resolve, reject) => {
-    call((answer, replayed) => {
-      if (answer instanceof Error) {
-        reject(answer);
-      } else {
-        resolve({ json: answer, headers: replayed === "no" ? {} : { "Idempotent-Replayed": "true" } });
-      }
-    });
-  });
+async function append(
+  methods: EventLogMethods,
+  call: HttpCall,
+  logId: Uint8Array,
+  fields: AppendFields,
+): Promise<{ readonly appended: Appended; readonly headers: AnswerHeaders }> {
+  const request = { logId, guardNamespace: fields.guard?.namespace ?? null, fields: () => fields };
+  const { answer, replayed } = await methodReply<Appended>((reply) => methods.append(call, request, reply));
+  return { appended: answer, headers: replayed === "no" ? {} : { "Idempotent-Replayed": "true" } };
 }

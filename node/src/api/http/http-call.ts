@@ -6,7 +6,7 @@ import { clientOf } from "../../peers/index.ts";
 import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Principal, RequiredAccess } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
-import type { CancellableCall } from "../methods/index.ts";
+import type { CancellableCall, OpenCall } from "../methods/index.ts";
 import type { ClientAddresses } from "./client-addresses.ts";
 import { traceOf } from "./request-observer.ts";
 
@@ -17,7 +17,7 @@ export interface HttpCallContext {
   readonly clients: ClientAddresses;
 }
 
-export class HttpCall implements CancellableCall {
+export class HttpCall implements CancellableCall, OpenCall {
   readonly #access: Pick<Access, "authorize" | "recheck">;
   readonly #limiter: RateLimiter;
   readonly #clients: ClientAddresses;
@@ -31,6 +31,8 @@ export class HttpCall implements CancellableCall {
   #onGone: (() => void) | undefined;
   #isGone = false;
   #client: string | undefined;
+  /** What the caller was found to have: the steps of a request decide only once. */
+  readonly #granted: RequiredAccess[] = [];
 
   constructor({ access, limiter, clients }: HttpCallContext, response: Response, deadlineMs: number) {
     this.#access = access;
@@ -64,7 +66,18 @@ export class HttpCall implements CancellableCall {
     if (trace !== null && need !== null && need.namespace !== null) {
       trace.namespace = need.namespace;
     }
-    return this.#access.authorize(this.authenticated(), need, this.deadlineMs);
+    if (need !== null && this.#granted.some((one) => one.access === need.access && one.namespace === need.namespace)) {
+      return undefined;
+    }
+    const pending = this.#access.authorize(this.authenticated(), need, this.deadlineMs);
+    if (need === null) {
+      return pending;
+    }
+    if (pending !== undefined) {
+      return pending.then(() => void this.#granted.push(need));
+    }
+    this.#granted.push(need);
+    return undefined;
   }
 
   recheck(need: RequiredAccess | null): void {

@@ -64,7 +64,7 @@ describe("HTTP errors", () => {
     for (const reason of ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED"] as const) {
       expect(headersOf(reason).get("WWW-Authenticate")).to.equal('Bearer error="invalid_token"');
     }
-    expect(new HttpError("invalid_api_key", "").headers.get("WWW-Authenticate")).to.equal("Bearer");
+    expect(headersOf("INVALID_API_KEY").get("WWW-Authenticate")).to.equal("Bearer");
     expect(headersOf("NAMESPACE_DENIED").size).to.equal(0);
   });
 

@@ -22,7 +22,6 @@ export { HttpError } from "./http-error.ts";
 export { logRoutes } from "./log-routes.ts";
 export type { ServiceDocument } from "./openapi-document.ts";
 export type { JsonSchema } from "./parameters.ts";
-export { httpLimiters } from "./rate-limiting.ts";
 export { readReference } from "./reference.ts";
 export {
   forgetHeaders,

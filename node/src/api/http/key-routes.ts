@@ -2,12 +2,15 @@
 
 import type { ApiKeysBody, CreatedApiKeyBody } from "@quoin/proto";
 import { z } from "zod";
-import type { ApiKeyMethods, RevokeKeyBody } from "../methods/index.ts";
+import type { RevokeApiKeyResult } from "../../state/index.ts";
+import type { ApiKeyMethods, CreatedKey, ListedKeys } from "../methods/index.ts";
+import { apiKeysBody, createdApiKeyBody } from "./account-bodies.ts";
 import { ListedApiKeySchema, TimestampSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
 import { flag, optional, uuid } from "./parameters.ts";
 import { jsonBody, type Route, route } from "./route.ts";
+import { timestamp } from "./timestamp.ts";
 
 const NAME_CHARACTERS_MAX = 128;
 const EXPIRES_IN_DAYS_MAX = 3_650;
@@ -35,7 +38,7 @@ const ListKeysResponse: z.ZodType<ApiKeysBody> = z.object({
   next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 });
 
-const RevokedKeyResponse: z.ZodType<RevokeKeyBody> = z.object({
+const RevokedKeyResponse = z.object({
   api_key_id: z.string().meta({ format: "uuid" }),
   revoked: z.literal(true),
   revoked_at: TimestampSchema,
@@ -60,8 +63,10 @@ function createKeyRoute(methods: ApiKeyMethods): Route {
     errors: ["storage_full"],
     isSecret: true,
     handle: async (call, { body: { name, expires_in_days } }) => {
-      const request = { name, expiresInDays: expires_in_days ?? null };
-      return { json: await methodAnswer<CreatedApiKeyBody>((reply) => methods.createKey(call, request, reply)) };
+      const request = { name, expiresInDays: BigInt(expires_in_days ?? 0) };
+      return {
+        json: createdApiKeyBody(await methodAnswer<CreatedKey>((reply) => methods.createKey(call, request, reply))),
+      };
     },
   });
 }
@@ -81,7 +86,7 @@ function listKeysRoute(methods: ApiKeyMethods): Route {
         uuid(
           "The user whose keys to list; by default you. Another user's keys need admin, and that user's role and namespaces",
         ),
-        null,
+        "",
       ),
       all: flag("Whether to list the keys of all users whose role and namespaces you have; needs admin"),
     },
@@ -90,13 +95,13 @@ function listKeysRoute(methods: ApiKeyMethods): Route {
     isSecret: true,
     handle: async (call, { query }) => {
       const request = {
-        limit: query.limit,
-        cursor: query.cursor,
+        pageSize: query.limit,
+        pageToken: query.cursor,
         includeRevoked: query.include_revoked,
         userId: query.user_id,
         all: query.all,
       };
-      return { json: await methodAnswer<ApiKeysBody>((reply) => methods.listKeys(call, request, reply)) };
+      return { json: apiKeysBody(await methodAnswer<ListedKeys>((reply) => methods.listKeys(call, request, reply))) };
     },
   });
 }
@@ -114,8 +119,11 @@ function revokeKeyRoute(methods: ApiKeyMethods): Route {
     success: { status: 200, description: "The API key is revoked, now or before", schema: RevokedKeyResponse },
     errors: ["key_not_found"],
     isSecret: true,
-    handle: async (call, { path }) => ({
-      json: await methodAnswer<RevokeKeyBody>((reply) => methods.revokeKey(call, path.api_key_id, reply)),
-    }),
+    handle: async (call, { path }) => {
+      const { apiKeyId, revokedAtMs } = await methodAnswer<RevokeApiKeyResult>((reply) => {
+        methods.revokeKey(call, path.api_key_id, reply);
+      });
+      return { json: { api_key_id: apiKeyId, revoked: true, revoked_at: timestamp(revokedAtMs) } as const };
+    },
   });
 }

@@ -1,15 +1,25 @@
 /** The routes of event logs: GET and POST of /logs; GET, PATCH and DELETE of one log; and the routes of its events. */
 
-import type { LogBody, LogsBody } from "@quoin/proto";
+import { type LogBody, ReadConsistency } from "@quoin/proto";
 import type { Scheduler } from "../../replica/index.ts";
-import type { DeletedLogMessage, EventLogMethods } from "../methods/index.ts";
+import { type DeleteLogResult, derivedIdText } from "../../state/index.ts";
+import type { DescribedLog, EventLogMethods, ListedLogs, Reply, SettingsFields } from "../methods/index.ts";
 import { eventRoutes } from "./event-routes.ts";
-import { CreateLogBody, DeletedLogSchema, LogSchema, LogsSchema, UpdateLogBody } from "./log-schemas.ts";
+import {
+  CreateLogBody,
+  DeletedLogSchema,
+  LogSchema,
+  LogsSchema,
+  logBody,
+  logsBody,
+  UpdateLogBody,
+} from "./log-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
-import { optional, required, uuid } from "./parameters.ts";
+import { optional, ParameterProblem, required, uuid } from "./parameters.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
+const { LINEARIZABLE } = ReadConsistency;
 const LOGS = "/logs";
 const LOG = "/logs/{log_id}";
 const path = { log_id: uuid("The id of the log") };
@@ -29,8 +39,13 @@ export function logRoutes(methods: EventLogMethods, scheduler: Pick<Scheduler, "
 function listLogsRoute(methods: EventLogMethods): Route {
   const text = (description: string) =>
     optional(
-      required(description, { type: "string" }, (given) => given),
-      null,
+      required(description, { type: "string", minLength: 1 }, (given) => {
+        if (given === "") {
+          throw new ParameterProblem("must not be empty");
+        }
+        return given;
+      }),
+      "",
     );
   return route({
     method: "GET",
@@ -51,8 +66,9 @@ function listLogsRoute(methods: EventLogMethods): Route {
     },
     errors: ["namespace_denied"],
     handle: async (call, { query }) => {
-      const request = { ...query, cursor: query.cursor === "" ? null : query.cursor };
-      return { json: await methodAnswer<LogsBody>((reply) => methods.listLogs(call, request, reply)) };
+      const { namespace, name, limit: pageSize, cursor: pageToken } = query;
+      const request = { namespace, name, pageSize, pageToken, consistency: LINEARIZABLE };
+      return { json: logsBody(await methodAnswer<ListedLogs>((reply) => methods.listLogs(call, request, reply))) };
     },
   });
 }
@@ -68,9 +84,8 @@ function createLogRoute(methods: EventLogMethods): Route {
     success: { status: 201, description: "The event log", schema: LogSchema },
     errors: ["namespace_denied", "not_found", "already_exists", "storage_full"],
     handle: async (call, { body: { name, namespace, settings } }) => {
-      const given = settings === null || settings === undefined ? null : new Map(Object.entries(settings));
-      const request = { name, namespace: namespace ?? null, settings: given };
-      return { json: await methodAnswer<LogBody>((reply) => methods.createLog(call, request, reply)) };
+      const request = { name, namespace: namespace ?? "", settings: givenSettings(settings) };
+      return { json: await logAnswer((reply) => methods.createLog(call, request, reply)) };
     },
   });
 }
@@ -85,8 +100,8 @@ function describeLogRoute(methods: EventLogMethods): Route {
     pathParameters: path,
     success: { status: 200, description: "The event log", schema: LogSchema },
     errors: ["log_not_found"],
-    handle: async (call, { path: { log_id } }) => ({
-      json: await methodAnswer<LogBody>((reply) => methods.describeLog(call, log_id, reply)),
+    handle: async (call, { path: { log_id: logId } }) => ({
+      json: await logAnswer((reply) => methods.getLog(call, { logId, consistency: LINEARIZABLE }, reply)),
     }),
   });
 }
@@ -104,8 +119,8 @@ function updateLogRoute(methods: EventLogMethods): Route {
     errors: ["log_not_found"],
     find: (call, { path }) => methodAnswer<Uint8Array>((reply) => methods.findManageable(call, path.log_id, reply)),
     handle: async (call, { body }, logId) => {
-      const request = { logId, settings: new Map(Object.entries(body.settings)) };
-      return { json: await methodAnswer<LogBody>((reply) => methods.updateLogSettings(call, request, reply)) };
+      const request = { logId, settings: () => givenSettings(body.settings) };
+      return { json: await logAnswer((reply) => methods.updateLog(call, request, reply)) };
     },
   });
 }
@@ -120,8 +135,21 @@ function deleteLogRoute(methods: EventLogMethods): Route {
     pathParameters: path,
     success: { status: 200, description: "The event log is deleted", schema: DeletedLogSchema },
     errors: ["log_not_found"],
-    handle: async (call, { path: { log_id } }) => ({
-      json: await methodAnswer<DeletedLogMessage>((reply) => methods.deleteLog(call, log_id, reply)),
-    }),
+    handle: async (call, { path: { log_id } }) => {
+      const { logId } = await methodAnswer<DeleteLogResult>((reply) => methods.deleteLog(call, log_id, reply));
+      return { json: { log_id: derivedIdText(logId), deleted: true } as const };
+    },
   });
+}
+
+async function logAnswer(call: (reply: Reply<DescribedLog>) => void): Promise<LogBody> {
+  return logBody((await methodAnswer<DescribedLog>(call)).log);
+}
+
+/** A setting that is undefined is not given. */
+function givenSettings(settings: Readonly<Record<string, number | null | undefined>> | null = null): SettingsFields {
+  const given = Object.entries(settings ?? {}).filter(
+    (entry): entry is [string, number | null] => entry[1] !== undefined,
+  );
+  return new Map(given);
 }

@@ -2,10 +2,12 @@
 
 import type { EventBody, EventsBody, LogBody, LogsBody } from "@quoin/proto";
 import { z } from "zod";
-import { NAMESPACE_PATTERN } from "../../state/index.ts";
-import type { AppendedMessage, DeletedLogMessage, EventsMessage } from "../methods/index.ts";
-import { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "../methods/index.ts";
+import { derivedIdText, type EventLog, eventCountOf, type LogEvent, NAMESPACE_PATTERN } from "../../state/index.ts";
+import type { EventMessage } from "../../watch/index.ts";
+import { type ListedLogs, LOG_NAME_BYTES_MAX, LOG_SETTINGS, namedSettings } from "../methods/index.ts";
 import type { AppendedBatchBody } from "./appended-batch.ts";
+import { cursorBody } from "./page-parameters.ts";
+import { timestamp } from "./timestamp.ts";
 
 const Uuid = z.string().meta({ format: "uuid" });
 /** A time of the wall clock in UTC, with milliseconds. */
@@ -56,12 +58,12 @@ export const LogsSchema = z.object({
 export const DeletedLogSchema = z.object({
   log_id: Uuid,
   deleted: z.literal(true),
-}) satisfies z.ZodType<DeletedLogMessage>;
+});
 
 export const AppendedSchema = z.object({
   success: z.literal(true),
   sequence: Sequence,
-}) satisfies z.ZodType<AppendedMessage>;
+});
 
 export const AppendedBatchSchema = z.object({
   success: z.literal(true),
@@ -81,13 +83,35 @@ export const EventsSchema = z.object({
   last_sequence: LastSequence,
 }) satisfies z.ZodType<EventsBody>;
 
-/** Returns the events in the form for clients. */
-export function eventsBody({ events, last_sequence }: EventsMessage): EventsBody {
-  return { events: events.map(eventBody), last_sequence };
+export function logBody(log: EventLog): LogBody {
+  return {
+    log_id: derivedIdText(log.logId),
+    name: log.name,
+    namespace: log.namespace,
+    first_sequence: log.firstSequence,
+    last_sequence: log.lastSequence,
+    event_count: eventCountOf(log),
+    size_bytes: log.sizeBytes,
+    created_at: timestamp(log.createdAtMs),
+    created_by: log.createdBy,
+    settings: Object.fromEntries(namedSettings(log.settings)),
+  };
 }
 
-/** Returns the event in the form for clients. */
-export function eventBody({ payload, ...event }: EventsMessage["events"][number]): EventBody {
+export function logsBody({ logs, nextPageToken }: ListedLogs): LogsBody {
+  return { logs: logs.map(logBody), next_cursor: cursorBody(nextPageToken) };
+}
+
+export function eventsBody({ events, log }: EventMessage): EventsBody {
+  return { events: events.map(eventBody), last_sequence: log.lastSequence };
+}
+
+export function eventBody({ sequence, timestampMs, payload, idempotencyKey }: LogEvent): EventBody {
   const { buffer, byteOffset, byteLength } = payload;
-  return { ...event, payload: Buffer.from(buffer, byteOffset, byteLength).toString("base64") };
+  return {
+    sequence,
+    timestamp: timestamp(timestampMs),
+    idempotency_key: idempotencyKey,
+    payload: Buffer.from(buffer, byteOffset, byteLength).toString("base64"),
+  };
 }

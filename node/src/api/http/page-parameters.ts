@@ -5,12 +5,18 @@ import { integer, optional, type Parameter, required } from "./parameters.ts";
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
-export const limit: Parameter<number | null> = optional(
+/** 0 = the default. */
+export const limit: Parameter<number> = optional(
   integer(`Maximum number of entries in a page; ${LIMIT_DEFAULT} by default`, 1, LIMIT_MAX),
-  null,
+  0,
 );
 
 export const cursor: Parameter<string> = optional(
   required("Where the page begins: next_cursor of the previous page", { type: "string" }, (text) => text),
   "",
 );
+
+/** The cursor of the next page in an answer; null if this is the last page. */
+export function cursorBody(nextPageToken: string): string | null {
+  return nextPageToken === "" ? null : nextPageToken;
+}

@@ -12,14 +12,13 @@ import {
   until,
 } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets, NO_SETTINGS } from "../../../test/index.ts";
-import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../access/index.ts";
 import { systemClock, systemScheduler } from "../../replica/index.ts";
 import { derivedIdText } from "../../state/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, type EventHubLimits } from "../../watch/index.ts";
 import { EventLogMethods, Executor } from "../methods/index.ts";
 import { createHttpApplication } from "./application.ts";
 import { logRoutes } from "./log-routes.ts";
-import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
 const { watchKeys } = serviceDefinitions.WatchService;
@@ -76,7 +75,7 @@ describe("the quota of streams", () => {
     const application = createHttpApplication({
       access,
       clock: systemClock,
-      limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock),
+      limiters: rateLimiters(DEFAULT_RATE_LIMITS, systemClock),
       health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => void bugs.push(error),

@@ -1,9 +1,9 @@
 /** POST /auth/token: exchanges an API key for an access token. */
 
 import { z } from "zod";
-import { type Access, apiKeyPrefix } from "../../access/index.ts";
-import { HttpError } from "./http-error.ts";
-import type { HttpLimiters } from "./rate-limiting.ts";
+import type { IssuedToken, RateLimiters } from "../../access/index.ts";
+import type { TokenMethods } from "../methods/index.ts";
+import { methodAnswer } from "./method-answer.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
 /** The largest int64 as a JavaScript number, which is the same number as 2^63. */
@@ -37,11 +37,11 @@ const TokenResponse = z.object({
 /**
  * The route of the token exchange. It answers the same 401 invalid_api_key for every key that gives no token, and 400
  * with the field's name for a bad body. A client address that has sent too many wrong keys with one prefix gets 429 for
- * further wrong keys. A valid key is never refused for that, because other clients may share the address.
+ * further wrong keys.
  */
 export function tokenExchangeRoute(
-  access: Pick<Access, "exchangeApiKey">,
-  { tokenRequests, tokenFailures }: Pick<HttpLimiters, "tokenRequests" | "tokenFailures">,
+  tokens: Pick<TokenMethods, "exchangeToken">,
+  { tokenRequests }: Pick<RateLimiters, "tokenRequests">,
 ): Route {
   return route({
     method: "POST",
@@ -57,12 +57,11 @@ export function tokenExchangeRoute(
     addressLimiter: tokenRequests,
     limitsFailures: true,
     handle: async (call, { body }) => {
-      const issued = await access.exchangeApiKey(body.api_key, body.expires_in_secs ?? null, call.deadlineMs);
-      if (issued === null) {
-        tokenFailures.take(`${call.client} ${apiKeyPrefix(body.api_key) ?? ""}`);
-        throw new HttpError("invalid_api_key", "the API key is not valid");
-      }
-      return { json: { access_token: issued.accessToken, expires_in: issued.expiresInSecs, token_type: "Bearer" } };
+      const request = { apiKey: body.api_key, expiresInSecs: body.expires_in_secs ?? null };
+      const { accessToken, expiresInSecs } = await methodAnswer<IssuedToken>((reply) => {
+        tokens.exchangeToken(call, request, reply);
+      });
+      return { json: { access_token: accessToken, expires_in: expiresInSecs, token_type: "Bearer" } };
     },
   });
 }

@@ -1,15 +1,18 @@
 /** GET /billing/usage: the usage, by hour or day and by API key. */
 
-import type { UsageBody } from "@quoin/proto";
+import type { NamespaceUsageBody, QuotaBody, UsageBody, UsageNumbersBody } from "@quoin/proto";
 import { z } from "zod";
-import { NAMESPACE_PATTERN } from "../../state/index.ts";
-import type { UsageMethods } from "../methods/index.ts";
+import { COUNTED_QUOTAS, type CountedQuota, NAMESPACE_PATTERN } from "../../state/index.ts";
+import type { NamespaceUse, UsageMethods, UsageNumbers, UsageReport } from "../methods/index.ts";
 import { TimestampSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { optional, type Parameter, ParameterProblem, required } from "./parameters.ts";
 import { type Route, route } from "./route.ts";
+import { timestamp } from "./timestamp.ts";
 
-const GRANULARITIES = ["hour", "day"];
+const GRANULARITIES = ["hour", "day"] as const;
+/** RFC 3339, a date alone, or a date and a time in UTC. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 const count = z.int().min(0);
 
@@ -89,24 +92,75 @@ export function usageRoute(methods: UsageMethods): Route {
       to: instant("End of the period; by default now"),
       granularity: optional(
         required("Division of the period; by default days", { type: "string", enum: GRANULARITIES }, (text) => {
-          if (!GRANULARITIES.includes(text)) {
+          const granularity = GRANULARITIES.find((name) => name === text);
+          if (granularity === undefined) {
             throw new ParameterProblem(`must be one of ${GRANULARITIES.join(", ")}`);
           }
-          return text;
+          return granularity;
         }),
-        null,
+        "day",
       ),
     },
     success: { status: 200, description: "The usage that you may see", schema: UsageResponse },
     isSecret: true,
-    handle: async (call, { query }) => ({
-      json: await methodAnswer<UsageBody>((reply) => methods.getUsage(call, query, reply)),
-    }),
+    handle: async (call, { query: { from: fromMs, to: toMs, granularity } }) => {
+      const request = { fromMs, toMs, granularity };
+      return { json: usageBody(await methodAnswer<UsageReport>((reply) => methods.getUsage(call, request, reply))) };
+    },
   });
 }
 
-/** The method checks the form of an instant. */
-function instant(description: string): Parameter<string | null> {
-  const text = required(description, { type: "string", format: "date-time" }, (given) => given);
-  return optional(text, null);
+function usageBody(report: UsageReport): UsageBody {
+  return {
+    period: { start: timestamp(report.startMs), end: timestamp(report.endMs) },
+    totals: numbersBody(report.totals),
+    buckets: report.buckets.map((bucket) => ({ start: timestamp(bucket.startMs), ...numbersBody(bucket) })),
+    by_key: report.byKey.map(({ apiKeyId, requests, eventsAppended, bytesAppended }) => ({
+      api_key_id: apiKeyId,
+      requests,
+      events_appended: eventsAppended,
+      bytes_appended: bytesAppended,
+    })),
+    namespaces: report.namespaces.map(namespaceBody),
+    limits: { requests_per_minute: report.requestsPerMinute },
+    as_of: timestamp(report.asOfMs),
+  };
+}
+
+function numbersBody({ levels, ...counts }: UsageNumbers): UsageNumbersBody {
+  return {
+    requests: counts.requests,
+    append_requests: counts.appendRequests,
+    events_appended: counts.eventsAppended,
+    bytes_appended: counts.bytesAppended,
+    bytes_stored: levels?.bytesStored ?? null,
+    kv_operations: counts.kvOperations,
+    lock_operations: counts.lockOperations,
+    memory_operations: counts.memoryOperations,
+    memory_bytes: levels?.memoryBytes ?? null,
+  };
+}
+
+function namespaceBody({ namespace, usage, limits }: NamespaceUse): NamespaceUsageBody {
+  const quotas = COUNTED_QUOTAS.map((quota) => [quota, { used: usage[quota], limit: limits[quota] }]);
+  return { namespace, quotas: Object.fromEntries(quotas) as Readonly<Record<CountedQuota, QuotaBody>> };
+}
+
+/** Unix time in milliseconds; null = not given. */
+function instant(description: string): Parameter<number | null> {
+  return optional(required(description, { type: "string", format: "date-time" }, readInstant), null);
+}
+
+function readInstant(text: string): number {
+  const time = INSTANT.test(text) && isDay(text) ? Date.parse(text) : Number.NaN;
+  if (!(time >= 0)) {
+    throw new ParameterProblem("must be a date or a time in ISO 8601, such as 2030-01-31T12:00:00Z");
+  }
+  return time;
+}
+
+/** Whether the month has such a day: the parser reads the 30th of February as the 2nd of March. */
+function isDay(text: string): boolean {
+  const [year = 0, month = 0, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number);
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }

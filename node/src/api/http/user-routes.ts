@@ -1,14 +1,14 @@
 /** The routes of users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
 
-import type { UserBody, UsersBody } from "@quoin/proto";
+import type { UsersBody } from "@quoin/proto";
 import { z } from "zod";
-import { CoordinationError, NAMESPACE_PATTERN } from "../../state/index.ts";
-import type { DeleteUserBody, UserMethods } from "../methods/index.ts";
+import { type DeleteUserResult, NAMESPACE_PATTERN } from "../../state/index.ts";
+import type { DescribedUser, ListedUsers, UserMethods } from "../methods/index.ts";
+import { userBody, usersBody } from "./account-bodies.ts";
 import { RoleSchema, UserSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
 import { uuid } from "./parameters.ts";
-import type { HttpLimiters } from "./rate-limiting.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
 const PASSWORD = "A password of 8 to 1,024 bytes";
@@ -50,7 +50,7 @@ const ListUsersResponse: z.ZodType<UsersBody> = z.object({
   next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 });
 
-const DeletedUserResponse: z.ZodType<DeleteUserBody> = z.object({
+const DeletedUserResponse = z.object({
   user_id: z.string().meta({ format: "uuid" }),
   deleted: z.literal(true),
 });
@@ -58,12 +58,12 @@ const DeletedUserResponse: z.ZodType<DeleteUserBody> = z.object({
 const userIdPath = { user_id: uuid("The id of the user") };
 
 /** The routes of users: for administrators; users may use some of them for themselves. */
-export function userRoutes(methods: UserMethods, limiters: Pick<HttpLimiters, "loginFailures">): readonly Route[] {
+export function userRoutes(methods: UserMethods): readonly Route[] {
   return [
     createUserRoute(methods),
     listUsersRoute(methods),
     getUserRoute(methods),
-    updateUserRoute(methods, limiters),
+    updateUserRoute(methods),
     deleteUserRoute(methods),
   ];
 }
@@ -81,7 +81,8 @@ function createUserRoute(methods: UserMethods): Route {
     isSecret: true,
     handle: async (call, { body }) => {
       const request = { ...body, password: body.password ?? null };
-      return { json: await methodAnswer<UserBody>((reply) => methods.createUser(call, request, reply)) };
+      const { user } = await methodAnswer<DescribedUser>((reply) => methods.createUser(call, request, reply));
+      return { json: userBody(user) };
     },
   });
 }
@@ -96,9 +97,10 @@ function listUsersRoute(methods: UserMethods): Route {
     query: { limit, cursor },
     success: { status: 200, description: "A page of users", schema: ListUsersResponse },
     isSecret: true,
-    handle: async (call, { query }) => ({
-      json: await methodAnswer<UsersBody>((reply) => methods.listUsers(call, query, reply)),
-    }),
+    handle: async (call, { query }) => {
+      const request = { pageSize: query.limit, pageToken: query.cursor };
+      return { json: usersBody(await methodAnswer<ListedUsers>((reply) => methods.listUsers(call, request, reply))) };
+    },
   });
 }
 
@@ -114,13 +116,14 @@ function getUserRoute(methods: UserMethods): Route {
     success: { status: 200, description: "The user", schema: UserSchema },
     errors: ["user_not_found"],
     isSecret: true,
-    handle: async (call, { path }) => ({
-      json: await methodAnswer<UserBody>((reply) => methods.getUser(call, path.user_id, reply)),
-    }),
+    handle: async (call, { path }) => {
+      const { user } = await methodAnswer<DescribedUser>((reply) => methods.getUser(call, path.user_id, reply));
+      return { json: userBody(user) };
+    },
   });
 }
 
-function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimiters, "loginFailures">): Route {
+function updateUserRoute(methods: UserMethods): Route {
   return route({
     method: "PATCH",
     path: "/users/{user_id}",
@@ -138,17 +141,16 @@ function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimit
     find: (call, { path }) => methodAnswer<null>((reply) => methods.requireUser(call, path.user_id, reply)),
     handle: async (call, { path, body }) => {
       const request = {
-        email: body.email ?? null,
         password: body.password ?? null,
         currentPassword: body.current_password ?? null,
         role: body.role ?? null,
         namespaces: body.namespaces ?? null,
         status: body.status ?? null,
       };
-      const userId = path.user_id;
-      const update = () => methodAnswer<UserBody>((reply) => methods.updateUser(call, userId, request, reply));
-      const isGuess = request.password !== null && userId.toLowerCase() === call.principal.subject;
-      return { json: await (isGuess ? limitGuesses(loginFailures, call.principal.subject, update) : update()) };
+      const { user } = await methodAnswer<DescribedUser>((reply) => {
+        methods.updateUser(call, path.user_id, request, reply);
+      });
+      return { json: userBody(user) };
     },
   });
 }
@@ -164,30 +166,11 @@ function deleteUserRoute(methods: UserMethods): Route {
     success: { status: 200, description: "The user is deleted", schema: DeletedUserResponse },
     errors: ["user_not_found", "last_owner"],
     isSecret: true,
-    handle: async (call, { path }) => ({
-      json: await methodAnswer<DeleteUserBody>((reply) => methods.deleteUser(call, path.user_id, reply)),
-    }),
+    handle: async (call, { path }) => {
+      const { userId } = await methodAnswer<DeleteUserResult>((reply) => {
+        methods.deleteUser(call, path.user_id, reply);
+      });
+      return { json: { user_id: userId, deleted: true } as const };
+    },
   });
-}
-
-/**
- * Throws RATE_LIMITED if a user has given their own password wrong too often, so that the holder of a stolen token
- * cannot find the password by guessing. Attempts with any other outcome do not count.
- */
-async function limitGuesses<Answer>(
-  limiter: HttpLimiters["loginFailures"],
-  userId: string,
-  attempt: () => Promise<Answer>,
-): Promise<Answer> {
-  limiter.take(userId);
-  try {
-    const answer = await attempt();
-    limiter.refund(userId);
-    return answer;
-  } catch (error) {
-    if (!(error instanceof CoordinationError && error.details.get("field") === "current_password")) {
-      limiter.refund(userId);
-    }
-    throw error;
-  }
 }

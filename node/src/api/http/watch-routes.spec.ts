@@ -7,10 +7,9 @@ import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { type GrpcCaller, GrpcPorts, until } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../access/index.ts";
 import { systemClock, systemScheduler } from "../../replica/index.ts";
 import { createHttpApplication } from "./application.ts";
-import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 import { watchRoutes } from "./watch-routes.ts";
 
@@ -94,7 +93,7 @@ describe("watches over HTTP", () => {
     const application = createHttpApplication({
       access: ports.member.access(),
       clock: systemClock,
-      limiters: httpLimiters(DEFAULT_RATE_LIMITS, systemClock),
+      limiters: rateLimiters(DEFAULT_RATE_LIMITS, systemClock),
       health: { live: () => [], ready: () => [] },
       metrics: { contentType: "text/plain", metrics: () => Promise.resolve("") },
       reportBug: (error) => void bugs.push(error),

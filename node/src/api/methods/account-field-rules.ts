@@ -31,14 +31,12 @@ export function keyNameField(name: string): string {
 }
 
 /** Milliseconds until an API key expires; 0 = it does not expire. */
-export function keyLifetimeField(expiresInDays: number | null): number {
-  if (expiresInDays === null) {
-    return 0;
+export function keyLifetimeField(expiresInDays: bigint): number {
+  if (expiresInDays < 0n || expiresInDays > EXPIRES_IN_DAYS_MAX) {
+    const rule = `must be 0 (it does not expire) or 1 to ${EXPIRES_IN_DAYS_MAX}`;
+    throw badField("expires_in_days", rule, EXPIRES_IN_DAYS_MAX);
   }
-  if (!Number.isInteger(expiresInDays) || expiresInDays < 1 || expiresInDays > EXPIRES_IN_DAYS_MAX) {
-    throw badField("expires_in_days", `must be a whole number from 1 to ${EXPIRES_IN_DAYS_MAX}`, EXPIRES_IN_DAYS_MAX);
-  }
-  return expiresInDays * MS_PER_DAY;
+  return Number(expiresInDays) * MS_PER_DAY;
 }
 
 /** The id of a user or an API key, in lower case. */

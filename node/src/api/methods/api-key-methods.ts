@@ -5,21 +5,26 @@
  * exist (S43).
  */
 
-import { type ApiKeysBody, type CreatedApiKeyBody, ReadConsistency } from "@quoin/proto";
+import { ReadConsistency } from "@quoin/proto";
 import { createApiKeyMaterial, type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
+  type ApiKey,
+  apiKeyNotFound,
+  CoordinationError,
+  type CreateApiKeyResult,
   listApiKeys,
   listApiKeysOf,
   managedUsers,
   type RequiredAccess,
   type RevokeApiKeyResult,
+  readApiKey,
+  type StateReader,
 } from "../../state/index.ts";
 import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
-import { apiKeyBody, createdApiKeyBody } from "./account-messages.ts";
+import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
-import { limitField } from "./field-rules.ts";
-import { timestamp } from "./timestamp.ts";
+import { pageSizeField } from "./field-rules.ts";
 
 /** Needed to create a key. Each use of the key checks the namespaces. */
 const CREATE: RequiredAccess = { access: "write", namespace: null };
@@ -32,25 +37,33 @@ const WITH_REVOKED = Uint8Array.of(1);
 
 export interface CreateKeyRequest {
   readonly name: string;
-  readonly expiresInDays: number | null;
+  /** 0 = it does not expire. */
+  readonly expiresInDays: bigint;
 }
 
 export interface ListKeysRequest {
-  readonly limit: number | null;
+  /** 0 = the default. */
+  readonly pageSize: number;
   /** "" = the first page. */
-  readonly cursor: string;
+  readonly pageToken: string;
   readonly includeRevoked: boolean;
-  /** The user whose keys are listed; null = the caller. */
-  readonly userId: string | null;
+  /** The user whose keys are listed; "" = the caller. */
+  readonly userId: string;
   /** Keys of all users that the caller may manage, whatever `userId` says. */
   readonly all: boolean;
 }
 
-export interface RevokeKeyBody {
-  readonly api_key_id: string;
-  readonly revoked: true;
-  /** Time of the first revocation, also in the answer to a repetition. */
-  readonly revoked_at: string;
+export interface CreatedKey extends CreateApiKeyResult {
+  /** In plain text; "" in the answer to a retry. */
+  readonly key: string;
+}
+
+/** A page of API keys, true at a revision. */
+export interface ListedKeys {
+  readonly keys: readonly ApiKey[];
+  /** "" = this is the last page. */
+  readonly nextPageToken: string;
+  readonly revision: number;
 }
 
 export class ApiKeyMethods {
@@ -60,55 +73,74 @@ export class ApiKeyMethods {
     this.#executor = executor;
   }
 
-  createKey(call: Call, request: CreateKeyRequest, reply: Reply<CreatedApiKeyBody>): void {
+  createKey(call: Call, request: CreateKeyRequest, reply: Reply<CreatedKey>): void {
     const { apiKey: key, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
     const operation = () => {
       const fields = { name: keyNameField(request.name), lifetimeMs: keyLifetimeField(request.expiresInDays) };
       return { kind: "create-api-key", apiKeyId, prefix, sha256, ...fields } as const;
     };
-    this.#executor.submit(call, CREATE, operation, ({ apiKey }) => createdApiKeyBody(apiKey, key), reply);
+    this.#executor.submit<"create-api-key", CreateApiKeyResult>(
+      call,
+      CREATE,
+      operation,
+      (result) => result,
+      (answer, replayed) => {
+        // Only the first attempt of a request knows the key that it made.
+        reply(answer instanceof Error ? answer : { ...answer, key: replayed === "no" ? key : "" }, replayed);
+      },
+    );
   }
 
-  listKeys(call: Call, request: ListKeysRequest, reply: Reply<ApiKeysBody>): void {
-    const { includeRevoked, all, cursor } = request;
-    const isOwn = !all && (request.userId === null || request.userId.toLowerCase() === call.principal.subject);
+  listKeys(call: Call, request: ListKeysRequest, reply: Reply<ListedKeys>): void {
+    const { includeRevoked, all, pageToken } = request;
+    const isOwn = !all && (request.userId === "" || request.userId.toLowerCase() === call.principal.subject);
     this.#executor.read(
       call,
       isOwn ? OWN : OTHERS,
       (state) => {
-        const limit = limitField(request.limit);
-        const named = request.userId === null ? call.principal.subject : accountIdField("user_id", request.userId);
+        const limit = pageSizeField(request.pageSize);
+        const named = request.userId === "" ? call.principal.subject : accountIdField("user_id", request.userId);
         const userId = all ? "" : named;
         const listing: Listing = {
           of: "api-keys",
           namespace: userId,
           prefix: includeRevoked ? WITH_REVOKED : NO_PREFIX,
         };
-        const after = cursor === "" ? null : verifyPageToken(state, listing, cursor, "cursor");
+        const after = pageToken === "" ? null : verifyPageToken(state, listing, pageToken);
         return { consistency: ReadConsistency.LINEARIZABLE, limit, userId, listing, after };
       },
-      ({ state }, { limit, userId, listing, after }) => {
+      ({ state, revision }, { limit, userId, listing, after }) => {
         const isVisible = managedUsers(state, call.principal.subject);
         if (!all && !isVisible(userId)) {
-          return { keys: [], next_cursor: null };
+          return { keys: [], nextPageToken: "", revision };
         }
         const page = all
           ? listApiKeys(state, after, limit, includeRevoked, isVisible)
           : listApiKeysOf(state, userId, after, limit, includeRevoked);
         const { items, lastRow } = page;
-        const next = lastRow === null ? null : signPageToken(state, listing, lastRow);
-        return { keys: items.map(apiKeyBody), next_cursor: next };
+        return { keys: items, nextPageToken: lastRow === null ? "" : signPageToken(state, listing, lastRow), revision };
       },
       reply,
     );
   }
 
   /** After the answer, no later request with the key or its tokens succeeds, at any member. */
-  revokeKey(call: Call, apiKeyId: string, reply: Reply<RevokeKeyBody>): void {
-    const operation = () => ({ kind: "revoke-api-key", apiKeyId: accountIdField("api_key_id", apiKeyId) }) as const;
-    const response = (result: RevokeApiKeyResult): RevokeKeyBody => {
-      return { api_key_id: result.apiKeyId, revoked: true, revoked_at: timestamp(result.revokedAtMs) };
+  revokeKey(call: Call, apiKeyId: string, reply: Reply<RevokeApiKeyResult>): void {
+    const operation = (state: StateReader) => {
+      const id = accountIdField("api_key_id", apiKeyId);
+      requireOwnKey(call, readApiKey(state, id));
+      return { kind: "revoke-api-key", apiKeyId: id } as const;
     };
-    this.#executor.submit(call, OWN, operation, response, reply);
+    this.#executor.submit(call, OWN, operation, (result) => result, reply);
+  }
+}
+
+/** Apply knows only the user. A token that allows less must not revoke the keys of others. */
+function requireOwnKey(call: Call, apiKey: ApiKey | undefined): void {
+  if (apiKey !== undefined && apiKey.userId !== call.principal.subject) {
+    const refusal = attempt(() => call.recheck(OTHERS));
+    if (refusal instanceof Error) {
+      throw refusal instanceof CoordinationError && refusal.reason === "ACCESS_DENIED" ? apiKeyNotFound() : refusal;
+    }
   }
 }

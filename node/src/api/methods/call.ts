@@ -5,6 +5,7 @@
 
 import type { CoordinationError, Principal, Replayed, RequiredAccess } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
+import { attempt } from "./attempt.ts";
 
 export interface Call {
   readonly principal: Principal;
@@ -29,6 +30,16 @@ export interface Call {
   readonly hasRequestId: boolean;
   /** The 16 bytes of the request id. Only for mutations that have one. */
   requestId(): Uint8Array;
+}
+
+/** A call of a client that need not have shown a token. */
+export interface OpenCall {
+  /** The part of the client's address that all of its addresses share. */
+  readonly client: string;
+  /** On the monotonic clock; in the future when the call begins. */
+  readonly deadlineMs: number;
+  /** As that of CancellableCall. */
+  onGone(listener: () => void): void;
 }
 
 /** A call that reports when its client no longer waits for the answer. */
@@ -66,3 +77,11 @@ export interface FiniteStream extends ResponseStream {
  * of the service; the caller does not see its message.
  */
 export type Reply<Response> = (answer: Response | CoordinationError | Error, replayed: Replayed) => void;
+
+/** Replies with what `map` makes of a response; any other answer stays as it is. */
+export function mapReply<Answered, Response>(
+  reply: Reply<Response>,
+  map: (answer: Answered) => Response,
+): Reply<Answered> {
+  return (answer, replayed) => reply(answer instanceof Error ? answer : attempt(() => map(answer)), replayed);
+}

@@ -1,10 +1,12 @@
-import type { LogBody } from "@quoin/proto";
+import { ReadConsistency } from "@quoin/proto";
 import { expect } from "chai";
 import { FakeTime, SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import {
   type Access,
   CoordinationError,
+  derivedIdText,
+  type EventLog,
   includesAccess,
   includesNamespace,
   type LogGuard,
@@ -14,14 +16,23 @@ import {
   refusalOf,
   SequenceRuns,
 } from "../../state/index.ts";
-import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../watch/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, type EventMessage, NamespaceStreams } from "../../watch/index.ts";
 import type { CancellableCall, Reply } from "./call.ts";
-import { EventLogMethods, type EventStream, type EventsMessage } from "./event-log-methods.ts";
+import {
+  type Appended,
+  type AppendFields,
+  type DescribedLog,
+  EventLogMethods,
+  type EventPage,
+  type ListedLogs,
+  type OpenTail,
+} from "./event-log-methods.ts";
 import { Executor } from "./executor.ts";
+import type { SettingsFields } from "./log-field-rules.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-81[0-9a-f]{2}-[0-9a-f]{12}$/;
 const ABSENT = "00000000-0000-4000-8000-000000000000";
-const NOTHING = { expectedSequence: undefined, guard: undefined };
+const { LINEARIZABLE } = ReadConsistency;
 
 /** The limits of a token. */
 interface Claims {
@@ -48,10 +59,7 @@ function ok<Response>(answer: Response | Error): Response {
   return answer;
 }
 
-/** Opens a tail. */
-type Opener = (stream: EventStream) => void;
-
-function textsOf({ events }: EventsMessage): string[] {
+function textsOf({ events }: EventMessage): string[] {
   return events.map(({ sequence, payload }) => `${sequence} ${Buffer.from(payload).toString()}`);
 }
 
@@ -125,114 +133,109 @@ describe("event log methods", () => {
     });
   }
 
+  const logOf = async (answer: Promise<DescribedLog | Error>): Promise<EventLog | Error> => {
+    const described = await answer;
+    return described instanceof Error ? described : described.log;
+  };
   const create = (fields: Partial<Parameters<typeof methods.createLog>[1]> = {}, claims = EVERYTHING) =>
-    answerOf<LogBody>((reply) =>
-      methods.createLog(call(claims), { name: "l", namespace: null, settings: null, ...fields }, reply),
+    logOf(
+      answerOf<DescribedLog>((reply) =>
+        methods.createLog(call(claims), { name: "l", namespace: "", settings: new Map(), ...fields }, reply),
+      ),
     );
+  const idOf = async (log: ReturnType<typeof create>) => derivedIdText(ok(await log).logId);
   const describeLog = (logId: string, claims = EVERYTHING) =>
-    answerOf<LogBody>((reply) => methods.describeLog(call(claims), logId, reply));
+    logOf(
+      answerOf<DescribedLog>((reply) => {
+        methods.getLog(call(claims), { logId, consistency: LINEARIZABLE }, reply);
+      }),
+    );
   /** Appends as HTTP does: it looks for the log before the events arrive. */
   const appendTo = async <Message>(
     logId: string,
     start: (found: Uint8Array, reply: Reply<Message>) => void,
     { guard = undefined as LogGuard | undefined, claims = EVERYTHING } = {},
   ): Promise<Message | Error> => {
-    const found = await answerOf<Uint8Array>((reply) => methods.findAppendable(call(claims), { logId, guard }, reply));
+    const target = { logId, guardNamespace: guard?.namespace ?? null };
+    const found = await answerOf<Uint8Array>((reply) => methods.findAppendable(call(claims), target, reply));
     return found instanceof Error ? found : answerOf<Message>((reply) => start(found, reply));
   };
-  const append = (
-    logId: string,
-    payload: string,
-    fields: Partial<Parameters<typeof methods.appendEvent>[1]> = {},
-    claims = EVERYTHING,
-  ) => {
-    const request = { payload: Buffer.from(payload), idempotencyKey: null, ...NOTHING, ...fields };
-    return appendTo<{ readonly sequence: number }>(
+  const append = (logId: string, payload: string, fields: Partial<AppendFields> = {}, claims = EVERYTHING) => {
+    const asked = fieldsOf([Buffer.from(payload)], { isBatch: false, idempotencyKey: null, ...fields });
+    return appendTo<Appended>(
       logId,
-      (found, reply) => methods.appendEvent(call(claims), { logId: found, ...request }, reply),
-      { guard: request.guard, claims },
+      (found, reply) =>
+        methods.append(call(claims), { logId: found, guardNamespace: null, fields: () => asked }, reply),
+      { guard: asked.guard, claims },
     );
   };
+  const appendBatch = (logId: string, events: readonly Uint8Array[], isFound = true) => {
+    const asked = { guardNamespace: null, fields: () => fieldsOf(events) };
+    return isFound
+      ? appendTo<Appended>(logId, (found, reply) => methods.append(call(), { logId: found, ...asked }, reply))
+      : answerOf<Appended>((reply) => methods.append(call(), { logId, ...asked }, reply));
+  };
   const read = (logId: string, fields: Partial<Parameters<typeof methods.readEvents>[1]> = {}, claims = EVERYTHING) =>
-    answerOf<EventsMessage>((reply) =>
-      methods.readEvents(call(claims), { logId, fromSequence: null, limit: null, waitSecs: null, ...fields }, reply),
-    );
+    answerOf<EventPage>((reply) => {
+      const request = { logId, fromSequence: 0n, pageSize: 0, waitSeconds: 0n, consistency: LINEARIZABLE, ...fields };
+      methods.readEvents(call(claims), request, reply);
+    });
   /** Changes settings as HTTP does: it looks for the log before the body arrives. */
-  const update = async (
-    logId: string,
-    settings: ReadonlyMap<string, unknown>,
-    claims = EVERYTHING,
-  ): Promise<LogBody | Error> => {
+  const update = async (logId: string, changes: SettingsFields, claims = EVERYTHING): Promise<EventLog | Error> => {
     const found = await answerOf<Uint8Array>((reply) => methods.findManageable(call(claims), logId, reply));
+    const request = { settings: () => changes };
     return found instanceof Error
       ? found
-      : answerOf<LogBody>((reply) => methods.updateLogSettings(call(claims), { logId: found, settings }, reply));
+      : logOf(answerOf<DescribedLog>((reply) => methods.updateLog(call(claims), { logId: found, ...request }, reply)));
   };
   const remove = (logId: string) => answerOf<unknown>((reply) => methods.deleteLog(call(), logId, reply));
   const list = (fields: Partial<Parameters<typeof methods.listLogs>[1]> = {}, claims = EVERYTHING) =>
-    answerOf<{ readonly logs: readonly LogBody[]; readonly next_cursor: string | null }>((reply) =>
-      methods.listLogs(call(claims), { limit: null, cursor: null, name: null, namespace: null, ...fields }, reply),
-    );
+    answerOf<ListedLogs>((reply) => {
+      const request = { pageSize: 0, pageToken: "", name: "", namespace: "", consistency: LINEARIZABLE, ...fields };
+      methods.listLogs(call(claims), request, reply);
+    });
 
-  const tail = (logId: string, fromSequence: number | null) =>
-    answerOf<Opener>((reply) => methods.tailEvents(call(), { logId, fromSequence }, reply));
+  const tail = (logId: string, fromSequence: bigint) =>
+    answerOf<OpenTail>((reply) => methods.tailEvents(call(), { logId, fromSequence }, reply));
 
   /** Runs the callbacks of promises that are resolved or rejected. */
   const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
   it("creates, describes, appends, reads, changes and deletes a log", async () => {
-    const { log_id: logId, ...created } = ok(
-      await create({ namespace: "default", settings: new Map([["retention.max_bytes", 1_000]]) }),
-    );
+    const created = ok(await create({ namespace: "default", settings: new Map([["retention.max_bytes", 1_000]]) }));
+    const logId = derivedIdText(created.logId);
     expect(logId).match(UUID);
     const fresh = {
       name: "l",
       namespace: "default",
-      first_sequence: 1,
-      last_sequence: 0,
-      event_count: 0,
-      size_bytes: 0,
-      created_at: "2025-06-15T15:06:40.250Z",
-      created_by: cluster.ownerId,
-      settings: {
-        "queue.duplicate_window_secs": null,
-        "retention.max_age_secs": null,
-        "retention.max_bytes": 1_000,
-      },
+      firstSequence: 1,
+      lastSequence: 0,
+      sizeBytes: 0,
+      createdAtMs: Date.parse("2025-06-15T15:06:40.250Z"),
+      createdBy: cluster.ownerId,
+      settings: { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: 1_000 },
     };
-    expect(created).deep.equal(fresh);
-    expect(ok(await append(logId, "a"))).deep.equal({ success: true, sequence: 1 });
-    const payloads = Payloads.of([Buffer.from("b"), Buffer.from("cc")]);
-    const batch = await appendTo(logId, (found, reply) =>
-      methods.appendBatch(call(), { logId: found, idempotencyKey: "b", payloads, ...NOTHING }, reply),
-    );
-    expect(batch).deep.equal({
-      success: true,
-      last_sequence: 3,
-      runs: SequenceRuns.one(0, 2, 2),
-    });
-    expect(ok(await describeLog(logId))).deep.include({ last_sequence: 3, event_count: 3, size_bytes: 4 });
-    const timestamp = "2025-06-15T15:06:40.250Z";
-    expect(ok(await read(logId, { fromSequence: 2 }))).deep.equal({
-      events: [
-        { sequence: 2, timestamp, payload: Uint8Array.of(0x62), idempotency_key: "b:0" },
-        { sequence: 3, timestamp, payload: Uint8Array.of(0x63, 0x63), idempotency_key: "b:1" },
-      ],
-      last_sequence: 3,
-    });
-    const changes = new Map<string, unknown>([
+    expect(created).deep.include(fresh);
+    expect(ok(await append(logId, "a"))).include({ lastSequence: 1, appendedEvents: 1, hasRuns: true });
+    const batch = await appendBatch(logId, [Buffer.from("b"), Buffer.from("cc")], false);
+    expect(batch).deep.include({ lastSequence: 3, runs: SequenceRuns.one(0, 2, 2) });
+    expect(ok(await describeLog(logId))).include({ lastSequence: 3, firstSequence: 1, sizeBytes: 4 });
+    const timestampMs = Date.parse("2025-06-15T15:06:40.250Z");
+    const { events, log } = ok(await read(logId, { fromSequence: 2n }));
+    expect(events).deep.equal([
+      { sequence: 2, timestampMs, payload: Uint8Array.of(0x62), idempotencyKey: "b:0" },
+      { sequence: 3, timestampMs, payload: Uint8Array.of(0x63, 0x63), idempotencyKey: "b:1" },
+    ]);
+    expect(log.lastSequence).equal(3);
+    const changes = new Map([
       ["queue.duplicate_window_secs", 0],
       ["retention.max_bytes", null],
-      ["other", "x"],
     ]);
     const changed = await update(logId, changes);
-    expect(ok(changed).settings).deep.equal({
-      "queue.duplicate_window_secs": 0,
-      "retention.max_age_secs": null,
-      "retention.max_bytes": null,
-    });
+    const expected = { duplicateWindowSecs: 0, retentionMaxAgeSecs: null, retentionMaxBytes: null };
+    expect(ok(changed).settings).deep.equal(expected);
     const remove = () => answerOf((reply) => methods.deleteLog(call(), logId.toUpperCase(), reply));
-    expect(await remove()).deep.equal({ log_id: logId, deleted: true });
+    expect(await remove()).deep.include({ kind: "delete-log", logId: created.logId });
     expect(verdict(await remove())).deep.equal(["LOG_NOT_FOUND"]);
     for (const answer of [await describeLog(logId), await read(logId), await append(logId, "x")]) {
       expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
@@ -242,19 +245,19 @@ describe("event log methods", () => {
   describe("finds its log once in a call, and hands it on", () => {
     let logId: string;
     beforeEach(async () => {
-      logId = ok(await create()).log_id;
+      logId = await idOf(create());
       ok(await append(logId, "a"));
     });
 
     const guard = { namespace: "default", lockName: "none", fencingToken: 1, rw: false };
     const cases: readonly (readonly [name: string, run: () => Promise<unknown>, checks: string])[] = [
-      ["an append", () => append(logId, "b"), "write, the log's namespace; write again after the event has arrived"],
-      ["a guarded append", () => append(logId, "b", { guard }), "the guard, the log's namespace; the guard"],
-      ["a change of settings", () => update(logId, new Map()), "write, the log's namespace, managing; write"],
+      ["an append", () => append(logId, "b"), "write, the log's namespace"],
+      ["a guarded append", () => append(logId, "b", { guard }), "the guard, the log's namespace"],
+      ["a change of settings", () => update(logId, new Map()), "write, the log's namespace, managing"],
       ["a deletion", () => remove(logId), "write, the log's namespace, managing"],
       ["a description", () => describeLog(logId), "read; read, the log's namespace after the barrier"],
       ["a page", () => read(logId), "read; read, the log's namespace after the barrier"],
-      ["the opening of a tail", () => tail(logId, null), "read; read, the log's namespace after the barrier"],
+      ["the opening of a tail", () => tail(logId, 0n), "read; read, the log's namespace after the barrier"],
     ];
     for (const [name, run, checks] of cases) {
       it(`${name}: checks ${checks}`, async () => {
@@ -286,21 +289,21 @@ describe("event log methods", () => {
   });
 
   it("appends nothing to a log that is deleted while the events arrive", async () => {
-    const { log_id: logId } = ok(await create());
-    const answer = await appendTo(logId, (found, reply) => {
+    const logId = await idOf(create());
+    const answer = await appendTo<Appended>(logId, (found, reply) => {
       methods.deleteLog(call(), logId, (deleted) => {
-        expect(deleted).deep.equal({ log_id: logId, deleted: true });
-        const request = { logId: found, payload: Buffer.from("a"), idempotencyKey: null, ...NOTHING };
-        methods.appendEvent(call(), request, reply);
+        expect(deleted).include({ kind: "delete-log" });
+        const fields = () => fieldsOf([Buffer.from("a")], { isBatch: false, idempotencyKey: null });
+        methods.append(call(), { logId: found, guardNamespace: null, fields }, reply);
       });
     });
     expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
   });
 
   it("reports an append that stored nothing as a duplicate", async () => {
-    const { log_id: logId } = ok(await create());
-    expect([ok(await append(logId, "a", { idempotencyKey: "k" })).sequence, replayed]).deep.equal([1, "no"]);
-    expect([ok(await append(logId, "b", { idempotencyKey: "k" })).sequence, replayed]).deep.equal([1, "yes"]);
+    const logId = await idOf(create());
+    expect([ok(await append(logId, "a", { idempotencyKey: "k" })).lastSequence, replayed]).deep.equal([1, "no"]);
+    expect([ok(await append(logId, "b", { idempotencyKey: "k" })).lastSequence, replayed]).deep.equal([1, "yes"]);
     expect(verdict(await append(logId, "c", { expectedSequence: 9n }))).deep.equal(["SEQUENCE_CONFLICT"]);
     expect(replayed).equal("no");
   });
@@ -316,7 +319,7 @@ describe("event log methods", () => {
         "settings.queue.duplicate_window_secs",
         settings("queue.duplicate_window_secs", 604_801),
       ],
-      ["a window that is text", "settings.queue.duplicate_window_secs", settings("queue.duplicate_window_secs", "5")],
+      ["a setting that is none", "settings.other", settings("other", 5)],
       ["an age of 0", "settings.retention.max_age_secs", settings("retention.max_age_secs", 0)],
       ["half a byte", "settings.retention.max_bytes", settings("retention.max_bytes", 0.5)],
     ] as const) {
@@ -341,38 +344,34 @@ describe("event log methods", () => {
     });
 
     it("of appends are bounded: 1 MiB for one event; 1,000,000 events and 10 MiB for a batch, even of one event", async () => {
-      const { log_id: logId } = ok(await create());
-      const batch = (events: readonly Uint8Array[]) => {
-        const asked = { idempotencyKey: "b", payloads: Payloads.of(events), ...NOTHING };
-        return appendTo(logId, (found, reply) => methods.appendBatch(call(), { logId: found, ...asked }, reply));
-      };
+      const logId = await idOf(create());
+      const batch = (events: readonly Uint8Array[]) => appendBatch(logId, events);
       const event = new Uint8Array(1024 * 1024);
-      expect(verdict(await append(logId, "x".repeat(1024 * 1024 + 1)))).deep.equal(["TOO_LARGE", "body"]);
-      expect(verdict(await batch([]))).deep.equal(["BAD_FIELD", "body"]);
-      expect(verdict(await batch(Array(1_000_001).fill(new Uint8Array(0))))).deep.equal(["BAD_FIELD", "body"]);
-      expect(verdict(await batch([...Array(10).fill(event), Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "body"]);
+      expect(verdict(await append(logId, "x".repeat(1024 * 1024 + 1)))).deep.equal(["TOO_LARGE", "payload"]);
+      expect(verdict(await batch([]))).deep.equal(["BAD_FIELD", "payloads"]);
+      expect(verdict(await batch(Array(1_000_001).fill(new Uint8Array(0))))).deep.equal(["BAD_FIELD", "payloads"]);
+      expect(verdict(await batch([...Array(10).fill(event), Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "payloads"]);
       expect(replica.proposed).have.length(1);
       const whole = new Uint8Array(10 * 1024 * 1024);
-      expect(verdict(await batch([whole, Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "body"]);
-      expect(ok(await batch([whole]))).deep.include({ last_sequence: 1 });
+      expect(verdict(await batch([whole, Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "payloads"]);
+      expect(ok(await batch([whole]))).deep.include({ lastSequence: 1 });
     });
 
     it("of reads and listings are refused by name", async () => {
-      const { log_id: logId } = ok(await create());
+      const logId = await idOf(create());
       for (const [field, fields] of [
         ["log_id", { logId: "x" }],
-        ["from_sequence", { fromSequence: -1 }],
-        ["from_sequence", { fromSequence: 2 ** 53 }],
-        ["limit", { limit: 0 }],
-        ["limit", { limit: 1_001 }],
-        ["limit", { limit: 1.5 }],
-        ["wait_secs", { waitSecs: 61 }],
-        ["wait_secs", { waitSecs: Number.NaN }],
+        ["from_sequence", { fromSequence: -1n }],
+        ["page_size", { pageSize: -1 }],
+        ["page_size", { pageSize: 1_001 }],
+        ["wait_seconds", { waitSeconds: -1n }],
+        ["wait_seconds", { waitSeconds: 61n }],
+        ["consistency", { consistency: 2 as ReadConsistency }],
       ] as const) {
         expect(verdict(await read(logId, fields)), field).deep.equal(["BAD_FIELD", field]);
       }
-      expect(verdict(await list({ limit: 0 }))).deep.equal(["BAD_FIELD", "limit"]);
-      expect(verdict(await list({ cursor: "x" }))).deep.equal(["BAD_FIELD", "cursor"]);
+      expect(verdict(await list({ pageSize: -1 }))).deep.equal(["BAD_FIELD", "page_size"]);
+      expect(verdict(await list({ pageToken: "x" }))).deep.equal(["BAD_FIELD", "page_token"]);
     });
   });
 
@@ -380,7 +379,7 @@ describe("event log methods", () => {
     const elsewhere: Claims = { access: ["admin"], namespaces: ["elsewhere"] };
 
     it("is bounded by the token: a log that it does not cover seems not to exist", async () => {
-      const { log_id: logId } = ok(await create({ namespace: "default" }));
+      const logId = await idOf(create({ namespace: "default" }));
       await append(logId, "a");
       const answers = [
         await describeLog(logId, elsewhere),
@@ -393,7 +392,7 @@ describe("event log methods", () => {
       expect(ok(await list({}, elsewhere)).logs).deep.equal([]);
       expect(ok(await list({ name: "l" }, elsewhere)).logs).deep.equal([]);
       expect(ok(await list({ name: "l" })).logs).have.length(1);
-      expect(ok(await describeLog(logId)).last_sequence).equal(1);
+      expect(ok(await describeLog(logId)).lastSequence).equal(1);
     });
 
     it("refuses a namespace that the caller names, and a role that is too low, before it looks at the log", async () => {
@@ -417,7 +416,7 @@ describe("event log methods", () => {
 
     it("to change and delete one's own log is the access to write", async () => {
       const writer: Claims = { access: ["write"], namespaces: ["*"] };
-      const { log_id: logId } = ok(await create());
+      const logId = await idOf(create());
       ok(await update(logId, new Map(), writer));
       ok(await answerOf<unknown>((reply) => methods.deleteLog(call(writer), logId, reply)));
     });
@@ -445,10 +444,12 @@ describe("event log methods", () => {
     it("allows a cursor only for the name and the namespace that it was made for", async () => {
       ok(await create());
       ok(await create({ name: "m" }));
-      const { next_cursor: cursor } = ok(await list({ limit: 1, namespace: "default" }));
-      expect(ok(await list({ limit: 1, namespace: "default", cursor })).logs.map(({ name }) => name)).deep.equal(["m"]);
+      const { nextPageToken: pageToken } = ok(await list({ pageSize: 1, namespace: "default" }));
+      expect(ok(await list({ pageSize: 1, namespace: "default", pageToken })).logs.map(({ name }) => name)).deep.equal([
+        "m",
+      ]);
       for (const other of [{}, { namespace: "default", name: "m" }, { namespace: "other" }]) {
-        expect(verdict(await list({ ...other, cursor }))).deep.equal(["BAD_FIELD", "cursor"]);
+        expect(verdict(await list({ ...other, pageToken }))).deep.equal(["BAD_FIELD", "page_token"]);
       }
     });
 
@@ -469,13 +470,13 @@ describe("event log methods", () => {
       };
       const { clusterId } = secrets.founding;
       const logId = `${clusterId.slice(0, 14)}8${clusterId.slice(15, 18)}-8100-000000000002`;
-      expect(ok(await append(logId, "a")).sequence).equal(1);
+      expect(ok(await append(logId, "a")).lastSequence).equal(1);
       expect(cluster.barriers).have.length(1);
       expect(verdict(await append(ABSENT, "a"))).deep.equal(["LOG_NOT_FOUND"]);
     });
 
     it("is checked again after the read barrier", async () => {
-      const { log_id: logId } = ok(await create());
+      const logId = await idOf(create());
       cluster.onBarrier = (done) => {
         cluster.changeOwner({ status: "disabled" });
         done(null);
@@ -488,31 +489,32 @@ describe("event log methods", () => {
     for (const name of ["c", "a", "b"]) {
       ok(await create({ name }));
     }
-    const first = ok(await list({ limit: 2 }));
+    const first = ok(await list({ pageSize: 2 }));
     expect(first.logs.map(({ name }) => name)).deep.equal(["a", "b"]);
-    const second = ok(await list({ limit: 2, cursor: first.next_cursor }));
-    expect([second.logs.map(({ name }) => name), second.next_cursor]).deep.equal([["c"], null]);
-    expect(verdict(await list({ cursor: `${first.next_cursor}A` }))).deep.equal(["BAD_FIELD", "cursor"]);
+    const second = ok(await list({ pageSize: 2, pageToken: first.nextPageToken }));
+    expect([second.logs.map(({ name }) => name), second.nextPageToken]).deep.equal([["c"], ""]);
+    expect(verdict(await list({ pageToken: `${first.nextPageToken}A` }))).deep.equal(["BAD_FIELD", "page_token"]);
     expect(ok(await list({ name: "b" })).logs.map(({ name }) => name)).deep.equal(["b"]);
-    expect(ok(await list({ name: "nobody" }))).deep.equal({ logs: [], next_cursor: null });
+    expect(ok(await list({ name: "nobody" }))).deep.include({ logs: [], nextPageToken: "" });
   });
 
   describe("a read that waits", () => {
     let logId: string;
     beforeEach(async () => {
-      logId = ok(await create()).log_id;
+      logId = await idOf(create());
       ok(await append(logId, "a"));
     });
 
     it("answers at once if there are events, or if it must not wait", async () => {
-      expect(textsOf(ok(await read(logId, { waitSecs: 60 })))).deep.equal(["1 a"]);
-      expect(ok(await read(logId, { fromSequence: 2 }))).deep.equal({ events: [], last_sequence: 1 });
+      expect(textsOf(ok(await read(logId, { waitSeconds: 60n })))).deep.equal(["1 a"]);
+      const { events, log } = ok(await read(logId, { fromSequence: 2n }));
+      expect([events, log.lastSequence]).deep.equal([[], 1]);
       expect(hub.size).equal(0);
     });
 
     it("answers as soon as an event arrives, but not for an event of another log", async () => {
-      const other = ok(await create({ name: "other" })).log_id;
-      const waiting = read(logId, { fromSequence: 2, waitSecs: 60 });
+      const other = await idOf(create({ name: "other" }));
+      const waiting = read(logId, { fromSequence: 2n, waitSeconds: 60n });
       await settled();
       time.advance(1_000);
       expect(hub.size).equal(1);
@@ -526,17 +528,18 @@ describe("event log methods", () => {
     });
 
     it("answers without events when its time is up", async () => {
-      const waiting = read(logId, { fromSequence: 3, waitSecs: 2 });
+      const waiting = read(logId, { fromSequence: 3n, waitSeconds: 2n });
       await settled();
       await append(logId, "b");
       time.advance(1_900);
       expect(hub.size).equal(1);
       time.advance(200);
-      expect(ok(await waiting)).deep.equal({ events: [], last_sequence: 2 });
+      const { events, log } = ok(await waiting);
+      expect([events, log.lastSequence]).deep.equal([[], 2]);
     });
 
     it("ends when its client has gone", async () => {
-      void read(logId, { fromSequence: 2, waitSecs: 60 });
+      void read(logId, { fromSequence: 2n, waitSeconds: 60n });
       await settled();
       expect(hub.size).equal(1);
       leave();
@@ -544,13 +547,13 @@ describe("event log methods", () => {
     });
 
     it("S39: ends when its right is revoked, and when the log is deleted", async () => {
-      const revoked = read(logId, { fromSequence: 2, waitSecs: 60 });
+      const revoked = read(logId, { fromSequence: 2n, waitSeconds: 60n });
       await settled();
       cluster.changeOwner({ status: "disabled" });
       time.advance(1_000);
       expect(verdict(await revoked)).deep.equal(["TOKEN_REVOKED"]);
       cluster.changeOwner({ status: "active" });
-      const deleted = read(logId, { fromSequence: 2, waitSecs: 60 });
+      const deleted = read(logId, { fromSequence: 2n, waitSeconds: 60n });
       await settled();
       await answerOf((reply) => methods.deleteLog(call(), logId, reply));
       time.drain();
@@ -560,14 +563,15 @@ describe("event log methods", () => {
 
   describe("a tail", () => {
     it("sends the present events and new ones, one message at a time, until the client leaves", async () => {
-      const { log_id: logId } = ok(await create());
+      const logId = await idOf(create());
       await append(logId, "a");
       await append(logId, "b");
       const sent: string[][] = [];
       let taken = (): void => undefined;
       let close = (): void => undefined;
-      const open = ok(await tail(logId, 2));
-      open({
+      const { log, begin } = ok(await tail(logId, 2n));
+      expect(log.lastSequence).equal(2);
+      begin({
         send: (message, done) => {
           sent.push(textsOf(message));
           taken = done;
@@ -593,14 +597,14 @@ describe("event log methods", () => {
     });
 
     it("fails for a caller without the log, or without the right", async () => {
-      const { log_id: logId } = ok(await create({ namespace: "default" }));
+      const logId = await idOf(create({ namespace: "default" }));
       const elsewhere: Claims = { access: ["read"], namespaces: ["elsewhere"] };
       for (const [asked, id] of [
         [call(), ABSENT],
         [call(elsewhere), logId],
       ] as const) {
-        const failed = await answerOf<Opener>((reply) =>
-          methods.tailEvents(asked, { logId: id, fromSequence: null }, reply),
+        const failed = await answerOf<OpenTail>((reply) =>
+          methods.tailEvents(asked, { logId: id, fromSequence: 0n }, reply),
         );
         expect(verdict(failed)).deep.equal(["LOG_NOT_FOUND"]);
       }
@@ -616,6 +620,17 @@ describe("event log methods", () => {
   });
 });
 
-function settings(name: string, value: unknown) {
+/** The fields of a batch without conditions, but for these changes. */
+function fieldsOf(events: readonly Uint8Array[], changes: Partial<AppendFields> = {}): AppendFields {
+  return {
+    payloads: Payloads.of(events),
+    isBatch: true,
+    idempotencyKey: "b",
+    expectedSequence: undefined,
+    ...changes,
+  };
+}
+
+function settings(name: string, value: number | null) {
   return { settings: new Map([[name, value]]) };
 }

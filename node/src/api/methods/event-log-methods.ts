@@ -1,142 +1,144 @@
 /**
- * Event logs over HTTP: create, describe, list, change, delete, append, read, and tail.
+ * Event logs: create, describe, list, change, delete, append, read, and tail. The transports make their messages of what
+ * the methods reply.
  *
  * A log belongs to a namespace; `default` if the request names none. For a caller without access to the namespace, the
- * log does not exist. The methods answer "not found" only after a read barrier and a second check. Answers have the
- * fields of the HTTP contract; the payloads of events stay bytes.
+ * log does not exist. The methods answer "not found" only after a read barrier and a second check.
  */
 
-import { type EventBody, type LogBody, type LogsBody, ReadConsistency } from "@quoin/proto";
+import { ReadConsistency } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   type AppendEvents,
   type AppendEventsResult,
   CoordinationError,
   DEFAULT_NAMESPACE,
-  derivedIdText,
+  type DeleteLogResult,
   describeLog,
   type EventLog,
   encodeText,
-  eventCountOf,
-  type LogEvent,
-  type LogGuard,
   type LogPage,
   type LogSelection,
   listLogs,
   logNotFound,
   managingAccess,
-  Payloads,
   type RequiredAccess,
   readEvents,
   readUser,
-  type SequenceRuns,
   type StateReader,
 } from "../../state/index.ts";
 import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
-import { authorized, type Executor } from "./executor.ts";
-import { limitField, namespaceField, PAGE_BYTES_MAX } from "./field-rules.ts";
+import { authorized, type Executor, type Query } from "./executor.ts";
+import { consistencyField, namespaceField, PAGE_BYTES_MAX, pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
   fromSequenceField,
   logIdField,
   logNameField,
+  logSettingsField,
   newSettingsField,
   payloadsField,
   type SettingsFields,
-  settingsField,
-  settingsMessage,
-  waitSecsField,
+  waitSecondsField,
 } from "./log-field-rules.ts";
-import { timestamp } from "./timestamp.ts";
-
-/** Consecutive events, with their payloads as bytes. */
-export interface EventsMessage {
-  readonly events: readonly (Omit<EventBody, "payload"> & { readonly payload: Uint8Array })[];
-  /** Last sequence of the log at the time of the answer. */
-  readonly last_sequence: number;
-}
-
-export interface DeletedLogMessage {
-  readonly log_id: string;
-  readonly deleted: true;
-}
-
-export interface AppendedMessage {
-  readonly success: true;
-  readonly sequence: number;
-}
-
-export interface AppendedBatchMessage {
-  readonly success: true;
-  /** Sequences in the order of the payloads; see `sequencesOf`. */
-  readonly runs: SequenceRuns;
-  /** The greatest sequence of the batch. */
-  readonly last_sequence: number;
-}
 
 export interface CreateLogRequest {
   readonly name: string;
-  /** Null = `default`. */
-  readonly namespace: string | null;
-  readonly settings: SettingsFields | null;
-}
-
-export interface ListLogsRequest {
-  /** Null = the default. */
-  readonly limit: number | null;
-  /** `next_cursor` of the previous page; null = the first page. */
-  readonly cursor: string | null;
-  /** Only logs with this name; null = any name. */
-  readonly name: string | null;
-  /** Only logs of this namespace; null = all namespaces that the caller may access. */
-  readonly namespace: string | null;
-}
-
-export interface UpdateLogRequest {
-  /** The id that `findManageable` returned. */
-  readonly logId: Uint8Array;
+  /** "" = `default`. */
+  readonly namespace: string;
   readonly settings: SettingsFields;
 }
 
-/** The headers of an append that are needed before its events arrive; parsed and checked. */
+export interface ListLogsRequest {
+  /** Only logs of this namespace; "" = all namespaces that the caller may access. */
+  readonly namespace: string;
+  /** Only logs with this name; "" = any name. */
+  readonly name: string;
+  /** 0 = the default. */
+  readonly pageSize: number;
+  /** "" = the first page. */
+  readonly pageToken: string;
+  readonly consistency: ReadConsistency;
+}
+
+/** A page of logs, true at a revision. */
+export interface ListedLogs {
+  readonly logs: readonly EventLog[];
+  /** "" = this is the last page. */
+  readonly nextPageToken: string;
+  readonly revision: number;
+}
+
+/** The id of a log, or the one that the method which looks for it in advance has replied with. */
+export type AskedLog = string | Uint8Array;
+
+export interface UpdateLogRequest {
+  readonly logId: AskedLog;
+  /** Throws BAD_FIELD. */
+  readonly settings: () => SettingsFields;
+}
+
+/** Where to append, which is known before the events arrive. */
 export interface AppendTarget {
   readonly logId: string;
-  readonly guard: LogGuard | undefined;
+  /** Of the lock that guards the append; null = none does. */
+  readonly guardNamespace: string | null;
 }
 
-/** The fields that an append of one event and of a batch share; headers are parsed and checked. */
-export interface AppendRequest {
-  /** The id that `findAppendable` returned. */
-  readonly logId: Uint8Array;
-  readonly expectedSequence: bigint | undefined;
-  readonly guard: LogGuard | undefined;
+export interface AppendRequest extends Omit<AppendTarget, "logId"> {
+  readonly logId: AskedLog;
+  /** Throws the refusal of a bad field. */
+  readonly fields: () => AppendFields;
 }
 
-export interface AppendEventRequest extends AppendRequest {
-  readonly idempotencyKey: string | null;
-  readonly payload: Uint8Array;
+/** The checked fields of an append, but for the number of its events and their bytes. */
+export type AppendFields = Omit<AppendEvents, "kind" | "logId">;
+
+/** What was appended. */
+export interface Appended extends AppendEventsResult {
+  /** False: the runs are not known any more, in the answer to a retry. */
+  readonly hasRuns: boolean;
 }
 
-export interface AppendBatchRequest extends AppendRequest {
-  /** The base of the keys of its events, which are `{base}:{position}`. */
-  readonly idempotencyKey: string;
-  readonly payloads: Payloads;
-}
-
-/** A field that is null has its default. */
 export interface ReadEventsRequest {
   readonly logId: string;
-  readonly fromSequence: number | null;
-  readonly limit: number | null;
-  readonly waitSecs: number | null;
+  /** 0 = 1. */
+  readonly fromSequence: bigint;
+  /** 0 = the default. */
+  readonly pageSize: number;
+  readonly waitSeconds: bigint;
+  readonly consistency: ReadConsistency;
+}
+
+export interface TailEventsRequest {
+  readonly logId: string;
+  /** 0 = 1. */
+  readonly fromSequence: bigint;
+}
+
+/** A log, true at a revision. */
+export interface DescribedLog {
+  readonly log: EventLog;
+  readonly revision: number;
+}
+
+/** Consecutive events, true at a revision. */
+export interface EventPage extends EventMessage {
+  readonly revision: number;
+}
+
+/** A log that can be followed. */
+export interface OpenTail {
+  readonly log: EventLog;
+  readonly begin: (stream: EventStream) => void;
 }
 
 /** Takes the events of a log as they arrive. */
 export interface EventStream {
   /** Sends events. Calls `taken` once they have left memory; never if the stream ends before that. */
-  send(message: EventsMessage, taken: () => void): void;
+  send(message: EventMessage, taken: () => void): void;
   /** Ends the stream after the sent events, with a refusal (CoordinationError). Any other Error is a bug. */
   fail(error: CoordinationError | Error): void;
   /** Calls back when the stream has ended, from either side; at once if it has ended already. */
@@ -151,8 +153,10 @@ const ALL_NAMESPACES = "*";
 const FOLLOWED_EVENTS_MAX = 1_000;
 const FOLLOWED_BYTES_MAX = 64 * 1024;
 
-/** Continues a call with the log as it is visible at this member now. */
-type Proceed = (log: EventLog) => void;
+/** Continues a call with the id of a log. */
+type Proceed = (logId: Uint8Array) => void;
+/** The same with the log as it is visible at this member now; null = it may have been there before. */
+type ProceedWith = (logId: Uint8Array, log: EventLog | null) => void;
 
 export class EventLogMethods {
   readonly #member: { readonly replica: HostReplica | null };
@@ -172,9 +176,9 @@ export class EventLogMethods {
     this.#clock = clock;
   }
 
-  createLog(call: Call, request: CreateLogRequest, reply: Reply<LogBody>): void {
-    const namespace = request.namespace ?? DEFAULT_NAMESPACE;
-    this.#executor.submit<"create-log", LogBody>(
+  createLog(call: Call, request: CreateLogRequest, reply: Reply<DescribedLog>): void {
+    const namespace = request.namespace === "" ? DEFAULT_NAMESPACE : request.namespace;
+    this.#executor.submit<"create-log", DescribedLog>(
       call,
       { access: "write", namespace },
       () => ({
@@ -183,16 +187,20 @@ export class EventLogMethods {
         namespace: namespaceField(namespace),
         settings: newSettingsField(request.settings),
       }),
-      ({ log }) => logMessage(log),
-      (answer, replayed) => reply(request.namespace === null ? withDefaultNamed(answer) : answer, replayed),
+      (result) => result,
+      (answer, replayed) => reply(request.namespace === "" ? withDefaultNamed(answer) : answer, replayed),
     );
   }
 
-  describeLog(call: Call, logId: string, reply: Reply<LogBody>): void {
+  getLog(
+    call: Call,
+    { logId, consistency }: { readonly logId: string; readonly consistency: ReadConsistency },
+    reply: Reply<DescribedLog>,
+  ): void {
     this.#read(
       call,
-      () => ({ logId: logIdField(logId) }),
-      (_replica, log) => logMessage(log),
+      () => ({ logId: logIdField(logId), consistency: consistencyField(consistency) }),
+      ({ revision }, log) => ({ log, revision }),
       reply,
     );
   }
@@ -201,28 +209,26 @@ export class EventLogMethods {
    * Replies with the id of the log if the caller may append to it, before the events are read. Apply checks again what
    * may change until the events have arrived.
    */
-  findAppendable(call: Call, { logId, guard }: AppendTarget, reply: Reply<Uint8Array>): void {
+  findAppendable(call: Call, { logId, guardNamespace }: AppendTarget, reply: Reply<Uint8Array>): void {
     // A namespace that the caller names is checked first, before the answer reveals anything about the log.
     this.#withLog(
       call,
-      appendNeed(guard),
+      appendNeed(guardNamespace),
       () => logIdField(logId),
-      (log) => reply(log.logId, "no"),
+      (found) => reply(found, "no"),
       reply,
     );
   }
 
-  /**
-   * Replies with the id of the log if the caller may change its settings and delete it, before the body is read. Apply
-   * checks again what may change until the body has arrived.
-   */
+  /** The same for a change of settings. */
   findManageable(call: Call, logId: string, reply: Reply<Uint8Array>): void {
-    this.#withManageableLog(call, logId, (log) => reply(log.logId, "no"), reply);
+    this.#withManageableLog(call, logId, (found) => reply(found, "no"), reply);
   }
 
-  listLogs(call: Call, request: ListLogsRequest, reply: Reply<LogsBody>): void {
-    const { name, namespace, cursor } = request;
-    const listing: Listing = { of: "logs", namespace: namespace ?? "", prefix: encodeText(name ?? "") };
+  listLogs(call: Call, request: ListLogsRequest, reply: Reply<ListedLogs>): void {
+    const { name, pageToken } = request;
+    const namespace = request.namespace === "" ? null : request.namespace;
+    const listing: Listing = { of: "logs", namespace: request.namespace, prefix: encodeText(name) };
     this.#executor.read(
       call,
       { access: "read", namespace },
@@ -231,70 +237,79 @@ export class EventLogMethods {
           namespaceField(namespace);
         }
         return {
-          consistency: ReadConsistency.LINEARIZABLE,
-          entriesMax: limitField(request.limit),
-          after: cursor === null ? null : verifyPageToken(state, listing, cursor, "cursor"),
+          consistency: consistencyField(request.consistency),
+          entriesMax: pageSizeField(request.pageSize),
+          after: pageToken === "" ? null : verifyPageToken(state, listing, pageToken),
         };
       },
-      ({ state }, { entriesMax, after }) => {
+      ({ state, revision }, { entriesMax, after }) => {
         const namespaces = namespace === null ? allowedNamespaces(state, call) : [namespace];
-        const page = pageOf(call, state, { namespaces, name }, after, entriesMax);
-        return {
-          logs: page.logs.map(logMessage),
-          next_cursor: page.next === null ? null : signPageToken(state, listing, page.next),
-        };
+        const selection = { namespaces, name: name === "" ? null : name };
+        const { logs, next } = pageOf(call, state, selection, after, entriesMax);
+        return { logs, nextPageToken: next === null ? "" : signPageToken(state, listing, next), revision };
       },
       reply,
     );
   }
 
-  updateLogSettings(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<LogBody>): void {
-    this.#executor.submit<"update-log-settings", LogBody>(
-      call,
-      WRITE,
-      () => ({ kind: "update-log-settings", logId, changes: settingsField(settings) }),
-      ({ log }) => logMessage(log),
-      reply,
-    );
+  updateLog(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<DescribedLog>): void {
+    const update = (found: Uint8Array): void => {
+      this.#executor.submitAuthorized<"update-log-settings", DescribedLog>(
+        call,
+        () => ({ kind: "update-log-settings", logId: found, changes: logSettingsField(settings()) }),
+        (result) => result,
+        reply,
+      );
+    };
+    if (typeof logId === "string") {
+      this.#withManageableLog(call, logId, update, reply);
+    } else {
+      update(logId);
+    }
   }
 
-  deleteLog(call: Call, logId: string, reply: Reply<DeletedLogMessage>): void {
-    const remove = (log: EventLog): void => {
-      this.#executor.submitAuthorized<"delete-log", DeletedLogMessage>(
+  /** Replies with the id of the log. */
+  deleteLog(call: Call, logId: string, reply: Reply<DeleteLogResult>): void {
+    const remove = (found: Uint8Array): void => {
+      this.#executor.submitAuthorized<"delete-log", DeleteLogResult>(
         call,
-        () => ({ kind: "delete-log", logId: log.logId }),
-        () => ({ log_id: derivedIdText(log.logId), deleted: true }),
+        () => ({ kind: "delete-log", logId: found }),
+        (result) => result,
         reply,
       );
     };
     this.#withManageableLog(call, logId, remove, reply);
   }
 
-  appendEvent(call: Call, { payload, ...request }: AppendEventRequest, reply: Reply<AppendedMessage>): void {
-    this.#append<AppendedMessage>(
-      call,
-      { ...request, payloads: Payloads.of([payload]), isBatch: false },
-      ({ lastSequence }) => ({ success: true, sequence: lastSequence }),
-      reply,
-    );
-  }
-
-  appendBatch(call: Call, request: AppendBatchRequest, reply: Reply<AppendedBatchMessage>): void {
-    this.#append<AppendedBatchMessage>(
-      call,
-      { ...request, isBatch: true },
-      ({ runs, lastSequence }) => ({ success: true, runs, last_sequence: lastSequence }),
-      reply,
-    );
+  /** Appends one event, or the events of a batch. */
+  append(call: Call, request: AppendRequest, reply: Reply<Appended>): void {
+    const append = (logId: Uint8Array): void => {
+      this.#executor.submitAuthorized<"append-events", Appended>(
+        call,
+        () => {
+          const fields = request.fields();
+          return { ...fields, kind: "append-events", logId, payloads: payloadsField(fields.payloads, fields.isBatch) };
+        },
+        (result, _tickMs, hasRuns) => ({ ...result, hasRuns }),
+        reply,
+      );
+    };
+    const { logId: asked } = request;
+    if (typeof asked === "string") {
+      this.#withLog(call, appendNeed(request.guardNamespace), () => logIdField(asked), append, reply);
+    } else {
+      append(asked);
+    }
   }
 
   /** Replies with events from a sequence on. If there are none, it waits for new events for the time in the request. */
-  readEvents(call: CancellableCall, request: ReadEventsRequest, reply: Reply<EventsMessage>): void {
+  readEvents(call: CancellableCall, request: ReadEventsRequest, reply: Reply<EventPage>): void {
     const query = () => ({
+      consistency: consistencyField(request.consistency),
       logId: logIdField(request.logId),
       from: fromSequenceField(request.fromSequence),
-      bounds: { eventsMax: limitField(request.limit), bytesMax: PAGE_BYTES_MAX },
-      waitMs: waitSecsField(request.waitSecs) * MS_PER_SECOND,
+      bounds: { eventsMax: pageSizeField(request.pageSize), bytesMax: PAGE_BYTES_MAX },
+      waitMs: waitSecondsField(request.waitSeconds) * MS_PER_SECOND,
     });
     let asked: ReturnType<typeof query> | null = null;
     this.#read(
@@ -303,12 +318,10 @@ export class EventLogMethods {
         asked = query();
         return asked;
       },
-      ({ state }, log, { from, bounds }) => ({ log, events: readEvents(state, log, from, bounds) }),
+      ({ state, revision }, log, { from, bounds }) => ({ log, events: readEvents(state, log, from, bounds), revision }),
       (answer, replayed) => {
-        if (answer instanceof Error) {
+        if (answer instanceof Error || answer.events.length > 0 || asked === null || asked.waitMs === 0) {
           reply(answer, replayed);
-        } else if (answer.events.length > 0 || asked === null || asked.waitMs === 0) {
-          reply(eventsMessage(answer), replayed);
         } else {
           this.#await(call, answer.log, asked, reply);
         }
@@ -317,22 +330,23 @@ export class EventLogMethods {
   }
 
   /**
-   * Replies with a function that sends the events of the log from a sequence on to a stream, and then new events until
+   * Replies with the log, and a function that sends its events from a sequence on to a stream, and then new events until
    * the stream ends. The function raises TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN or NO_LEADER; it sends nothing before
    * it returns.
    */
-  tailEvents(
-    call: Call,
-    request: { readonly logId: string; readonly fromSequence: number | null },
-    reply: Reply<(stream: EventStream) => void>,
-  ): void {
-    const query = () => ({ logId: logIdField(request.logId), from: fromSequenceField(request.fromSequence) });
+  tailEvents(call: Call, request: TailEventsRequest, reply: Reply<OpenTail>): void {
+    const query = () => ({
+      consistency: ReadConsistency.LINEARIZABLE,
+      logId: logIdField(request.logId),
+      from: fromSequenceField(request.fromSequence),
+    });
     this.#read(
       call,
       query,
-      (_replica, log, { from }) =>
-        (stream: EventStream): void =>
-          stream.onOver(this.#follow(call, log, from, stream)),
+      (_replica, log, { from }) => ({
+        log,
+        begin: (stream: EventStream) => stream.onOver(this.#follow(call, log, from, stream)),
+      }),
       reply,
     );
   }
@@ -349,7 +363,7 @@ export class EventLogMethods {
         untilMs: Number.POSITIVE_INFINITY,
       },
       {
-        send: (message, taken) => stream.send(eventsMessage(message), taken),
+        send: (message, taken) => stream.send(message, taken),
         recheck: (log) => requireVisible(call, log),
         end: (error) => stream.fail(error ?? new Error("a tail without a time limit has ended without an error")),
       },
@@ -365,15 +379,15 @@ export class EventLogMethods {
       readonly bounds: { readonly eventsMax: number; readonly bytesMax: number };
       readonly waitMs: number;
     },
-    reply: Reply<EventsMessage>,
+    reply: Reply<EventPage>,
   ): void {
     let hasEnded = false;
     let close = (): void => undefined;
-    const end = (answer: EventsMessage | Error): void => {
+    const end = (answer: EventMessage | Error): void => {
       if (!hasEnded) {
         hasEnded = true;
         close();
-        reply(answer, "no");
+        reply(answer instanceof Error ? answer : { ...answer, revision: this.#member.replica?.revision ?? 0 }, "no");
       }
     };
     const { from, bounds, waitMs } = asked;
@@ -389,7 +403,7 @@ export class EventLogMethods {
           untilMs,
         },
         {
-          send: (message) => end(eventsMessage(message)),
+          send: (message) => end(message),
           recheck: (now) => requireVisible(call, now),
           end: (error) => end(error ?? attempt(() => this.#nothingNew(log))),
         },
@@ -407,47 +421,22 @@ export class EventLogMethods {
   }
 
   /** The answer when no events arrived during the wait. */
-  #nothingNew(before: EventLog): EventsMessage {
+  #nothingNew(before: EventLog): EventMessage {
     const { replica } = this.#member;
-    const log = replica === null ? before : describeLog(replica.state, before.logId);
-    return { events: [], last_sequence: log.lastSequence };
-  }
-
-  #append<Response>(
-    call: Call,
-    request: AppendRequest & Pick<AppendEvents, "payloads" | "isBatch" | "idempotencyKey">,
-    response: (result: AppendEventsResult) => Response,
-    reply: Reply<Response>,
-  ): void {
-    const { logId, guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
-    this.#executor.submit<"append-events", Response>(
-      call,
-      appendNeed(guard),
-      () => ({
-        kind: "append-events",
-        logId,
-        isBatch,
-        idempotencyKey,
-        expectedSequence,
-        payloads: payloadsField(payloads, isBatch),
-        ...(guard === undefined ? {} : { guard }),
-      }),
-      response,
-      reply,
-    );
+    return { events: [], log: replica === null ? before : describeLog(replica.state, before.logId) };
   }
 
   /** Answers a read of a visible log, after a read barrier and a second check of the caller's rights. */
-  #read<Query extends { readonly logId: Uint8Array }, Response>(
+  #read<Asked extends Query & { readonly logId: Uint8Array }, Response>(
     call: Call,
-    query: () => Query,
-    response: (replica: HostReplica, log: EventLog, query: Query) => Response,
+    query: () => Asked,
+    response: (replica: HostReplica, log: EventLog, query: Asked) => Response,
     reply: Reply<Response>,
   ): void {
     this.#executor.read(
       call,
       READ,
-      () => ({ ...query(), consistency: ReadConsistency.LINEARIZABLE }),
+      query,
       (replica, asked) => response(replica, visibleLog(call, replica.state, asked.logId), asked),
       reply,
     );
@@ -455,22 +444,24 @@ export class EventLogMethods {
 
   /** Continues with the log if it is visible to the caller, who may also change its settings and delete it. */
   #withManageableLog<Response>(call: Call, logId: string, proceed: Proceed, reply: Reply<Response>): void {
-    const authorize = (log: EventLog): void => {
-      const need: RequiredAccess = { access: managingAccess(log, call.principal), namespace: null };
-      authorized(call, need, () => proceed(log), reply);
+    const authorize: ProceedWith = (id, log): void => {
+      const access = log === null ? "write" : managingAccess(log, call.principal);
+      authorized(call, { access, namespace: null }, () => proceed(id), reply);
     };
     this.#withLog(call, WRITE, () => logIdField(logId), authorize, reply);
   }
 
   /**
    * Continues with the log if the caller has the needed access, at least to write, and the log is visible to the caller.
-   * This member's applied state may lag, so it answers that the log does not exist only after a read barrier.
+   * This member's applied state may lag, so it answers that the log does not exist only after a read barrier. A call
+   * with a request id continues without a log: it may be a retry, whose answer is known although the log is gone. Apply
+   * decides.
    */
   #withLog<Response>(
     call: Call,
     need: RequiredAccess,
     logId: () => Uint8Array,
-    proceed: Proceed,
+    proceed: ProceedWith,
     reply: Reply<Response>,
   ): void {
     const { replica } = this.#member;
@@ -482,7 +473,11 @@ export class EventLogMethods {
       }
       const known = attempt(() => visibleLog(call, replica.state, id));
       if (!(known instanceof Error)) {
-        proceed(known);
+        proceed(id, known);
+        return;
+      }
+      if (call.hasRequestId && !hasLog(replica.state, id)) {
+        proceed(id, null);
         return;
       }
       replica.readBarrier(call.deadlineMs, (error) => {
@@ -495,7 +490,7 @@ export class EventLogMethods {
         if (log instanceof Error) {
           reply(log, "no");
         } else {
-          proceed(log);
+          proceed(id, log);
         }
       });
     };
@@ -504,8 +499,12 @@ export class EventLogMethods {
 }
 
 /** The access that an append needs, before its log is known. */
-function appendNeed(guard: LogGuard | undefined): RequiredAccess {
-  return guard === undefined ? WRITE : { access: "write", namespace: guard.namespace };
+function appendNeed(guardNamespace: string | null): RequiredAccess {
+  return guardNamespace === null ? WRITE : { access: "write", namespace: guardNamespace };
+}
+
+function hasLog(state: StateReader, logId: Uint8Array): boolean {
+  return !(attempt(() => describeLog(state, logId)) instanceof Error);
 }
 
 /** Returns the log. Throws LOG_NOT_FOUND if it does not exist, or if the caller may not access its namespace. */
@@ -560,31 +559,4 @@ function withDefaultNamed<Answer>(answer: Answer): Answer | CoordinationError {
   }
   const rule = `a log without a namespace in the request belongs to "${DEFAULT_NAMESPACE}"`;
   return new CoordinationError("NAMESPACE_DENIED", `${rule}, which you may not access: name one of your namespaces`);
-}
-
-function logMessage(log: EventLog): LogBody {
-  return {
-    log_id: derivedIdText(log.logId),
-    name: log.name,
-    namespace: log.namespace,
-    first_sequence: log.firstSequence,
-    last_sequence: log.lastSequence,
-    event_count: eventCountOf(log),
-    size_bytes: log.sizeBytes,
-    created_at: timestamp(log.createdAtMs),
-    created_by: log.createdBy,
-    settings: settingsMessage(log.settings),
-  };
-}
-
-function eventsMessage({ events, log }: EventMessage): EventsMessage {
-  return {
-    events: events.map(({ sequence, timestampMs, payload, idempotencyKey }: LogEvent) => ({
-      sequence,
-      timestamp: timestamp(timestampMs),
-      payload,
-      idempotency_key: idempotencyKey,
-    })),
-    last_sequence: log.lastSequence,
-  };
 }

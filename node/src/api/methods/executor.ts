@@ -41,6 +41,8 @@ type ProposalDone = Parameters<HostReplica["propose"]>[2];
 type ReadDone = Parameters<HostReplica["readBarrier"]>[1];
 /** A proposed command of one kind. */
 type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: Kind } };
+/** Makes a command from a request; throws or rejects if a field is bad. */
+type Commanding<Kind> = (replica: HostReplica) => CommandOf<Kind> | Promise<CommandOf<Kind>>;
 
 /**
  * Maximum age of a serializable read in milliseconds. For this time a revoked caller may still get one. The age is the
@@ -122,16 +124,17 @@ export class Executor {
    * Executes a mutation that HTTP offers too. With a request id it is executed once, as by `mutate`. Without one only some
    * operations recognise a retry; any other with an unknown outcome may or may not have been executed.
    *
-   * @param operation makes the operation from the request, at once or in a promise; throws if a field is bad.
+   * @param operation makes the operation from the request, at once or in a promise; throws if a field is bad. It gets the
+   *   state that this member has applied.
    */
   submit<Kind extends HttpOperation["kind"], Response>(
     call: Call,
     need: RequiredAccess | null,
-    operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
+    operation: (state: StateReader) => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
   ): void {
-    const command = httpCommand<Kind>(this.#member, call, operation);
+    const command = httpCommand<Kind>(call, operation);
     this.#execute(call, need, command, response, reply);
   }
 
@@ -139,21 +142,21 @@ export class Executor {
   submitAuthorized<Kind extends HttpOperation["kind"], Response>(
     call: Call,
     operation: () => HttpOperationOf<Kind>,
-    response: (result: ResultOf<Kind>) => Response,
+    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
   ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
     } else {
-      proposeMade(replica, call, httpCommand<Kind>(this.#member, call, operation), response, reply);
+      proposeMade(replica, call, httpCommand<Kind>(call, operation), response, reply);
     }
   }
 
   #execute<Kind extends Result["kind"], Response>(
     call: Call,
     need: RequiredAccess | null,
-    command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
+    command: Commanding<Kind>,
     response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
@@ -334,20 +337,19 @@ function chargeRows(call: Call, rows: number): void {
 
 /** Makes the command of an operation that HTTP offers too. */
 function httpCommand<Kind>(
-  { replica }: { readonly replica: HostReplica | null },
   call: Call,
-  operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
-): () => CommandOf<Kind> | Promise<CommandOf<Kind>> {
+  operation: (state: StateReader) => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
+): Commanding<Kind> {
   // The cast is sound: in a command only the operation has a kind.
   const commandOf = (made: HttpOperationOf<Kind>) => {
     const request = call.hasRequestId ? { requestId: call.requestId() } : null;
     return { principal: call.principal, operation: made, request } as CommandOf<Kind>;
   };
-  return () => {
-    if (call.hasRequestId && replica !== null && !hasRulesOf(VERSION_WITH_REQUEST_IDS, replica.state)) {
+  return ({ state }) => {
+    if (call.hasRequestId && !hasRulesOf(VERSION_WITH_REQUEST_IDS, state)) {
       throw new CoordinationError("NOT_SERVED", OLDER_RULES);
     }
-    const made = operation();
+    const made = operation(state);
     return made instanceof Promise ? made.then(commandOf) : commandOf(made);
   };
 }
@@ -356,7 +358,7 @@ function httpCommand<Kind>(
 function proposeMade<Kind extends Result["kind"], Response>(
   replica: HostReplica,
   call: Call,
-  command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
+  command: Commanding<Kind>,
   response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
   reply: Reply<Response>,
   onProposed?: (abandon: () => void) => void,
@@ -371,7 +373,7 @@ function proposeMade<Kind extends Result["kind"], Response>(
     const abandon = replica.propose(made, call.deadlineMs, done, call.trace);
     onProposed?.(abandon);
   };
-  const made = attempt(command);
+  const made = attempt(() => command(replica));
   if (made instanceof Promise) {
     made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
   } else if (made instanceof Error) {

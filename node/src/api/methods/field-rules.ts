@@ -200,14 +200,6 @@ export function waitsMaxField(waitsMax: number): number {
   return waitsMax;
 }
 
-/** Maximum number of entries in a page of HTTP; null = the default. */
-export function limitField(limit: number | null): number {
-  if (limit !== null && (!Number.isInteger(limit) || limit < 1 || limit > PAGE_SIZE_MAX)) {
-    throw badField("limit", `must be a whole number from 1 to ${PAGE_SIZE_MAX}`, PAGE_SIZE_MAX);
-  }
-  return limit ?? PAGE_SIZE_DEFAULT;
-}
-
 /** The freshness of a read. An unknown number is refused: a guess could return older data than the caller wants. */
 export function consistencyField(consistency: ReadConsistency): ReadConsistency {
   if (consistency !== ReadConsistency.LINEARIZABLE && consistency !== ReadConsistency.SERIALIZABLE) {

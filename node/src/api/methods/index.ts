@@ -1,21 +1,31 @@
-export { loginBody } from "./account-messages.ts";
-export { ApiKeyMethods, type RevokeKeyBody } from "./api-key-methods.ts";
+export { type AccountMethods, accountMethods } from "./account-methods.ts";
+export type { ApiKeyMethods, CreatedKey, ListedKeys } from "./api-key-methods.ts";
 export { attempt, toError } from "./attempt.ts";
 export { BackupListingMethods } from "./backup-listing-methods.ts";
 export { BackupMethods } from "./backup-methods.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
-export type { Call, CancellableCall, FiniteStream, Reply, ResponseStream } from "./call.ts";
+export {
+  type Call,
+  type CancellableCall,
+  type FiniteStream,
+  mapReply,
+  type OpenCall,
+  type Reply,
+  type ResponseStream,
+} from "./call.ts";
 export { ClusterAdminMethods } from "./cluster-admin-methods.ts";
 export { ClusterMethods } from "./cluster-methods.ts";
 export {
-  type AppendEventRequest,
-  type AppendedBatchMessage,
-  type AppendedMessage,
+  type Appended,
+  type AppendFields,
   type AppendRequest,
-  type DeletedLogMessage,
+  type AppendTarget,
+  type DescribedLog,
   EventLogMethods,
+  type EventPage,
   type EventStream,
-  type EventsMessage,
+  type ListedLogs,
+  type OpenTail,
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
@@ -23,7 +33,22 @@ export { KeyListingMethods } from "./key-listing-methods.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockListingMethods } from "./lock-listing-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
-export { BATCH_BYTES_MAX, EVENT_BYTES_MAX, LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "./log-field-rules.ts";
+export {
+  appendGuardField,
+  BATCH_BYTES_MAX,
+  batchKeyField,
+  changedSettingsField,
+  EVENT_BYTES_MAX,
+  EVENT_KEY_BYTES_MAX,
+  eventKeyField,
+  LOG_NAME_BYTES_MAX,
+  LOG_SETTINGS,
+  listedPayloadsField,
+  namedSettings,
+  type SettingsFields,
+  WAIT_SECONDS_MAX,
+  waitSecondsField,
+} from "./log-field-rules.ts";
 export { MailedTokenMethods, type PasswordResetSender } from "./mailed-token-methods.ts";
 export { MemberCountersMethod } from "./member-counters-method.ts";
 export { type CounterSource, MemberInspection, type StreamSource } from "./member-inspection.ts";
@@ -32,6 +57,7 @@ export { MemoryMethods } from "./memory-methods.ts";
 export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
 export { type SharedForms, sharedForms } from "./shared-answers.ts";
 export { StreamListingMethod } from "./stream-listing-method.ts";
-export { UsageMethods } from "./usage-methods.ts";
-export { type DeleteUserBody, UserMethods } from "./user-methods.ts";
+export { type LoggedIn, TokenMethods } from "./token-methods.ts";
+export { type NamespaceUse, UsageMethods, type UsageNumbers, type UsageReport } from "./usage-methods.ts";
+export { type DescribedUser, type ListedUsers, UserMethods } from "./user-methods.ts";
 export { WatchMethods } from "./watch-methods.ts";

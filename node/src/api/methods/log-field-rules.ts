@@ -1,12 +1,21 @@
 /** Field rules of requests about event logs; see field-rules for the refusals. */
 
-import { BATCH_EVENTS_MAX, CoordinationError, encodeText, type LogSettings, type Payloads } from "../../state/index.ts";
-import { badField } from "./field-rules.ts";
+import type { AppendGuard } from "@quoin/proto";
+import { beginningOf } from "../../primitives/index.ts";
+import {
+  BATCH_EVENTS_MAX,
+  CoordinationError,
+  encodeText,
+  type LogGuard,
+  type LogSettings,
+  type Payloads,
+} from "../../state/index.ts";
+import { badField, guardField, namespaceField } from "./field-rules.ts";
 import { regionIdField } from "./memory-field-rules.ts";
 
 /** Bytes of the name of a log, in UTF-8. */
 export const LOG_NAME_BYTES_MAX = 256;
-const WAIT_SECS_MAX = 60;
+export const WAIT_SECONDS_MAX = 60;
 /** A week, and ten years. */
 const DUPLICATE_WINDOW_SECS_MAX = 604_800;
 const MAX_AGE_SECS_MAX = 315_360_000;
@@ -26,9 +35,17 @@ export const EVENT_BYTES_MAX = 1024 * 1024;
 export const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 
 const NO_SETTINGS: LogSettings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
+const SETTING_NAMES = LOG_SETTINGS.map(({ name }) => name);
 
-/** Settings from a client: the fields of a JSON object. */
-export type SettingsFields = ReadonlyMap<string, unknown>;
+/** Bytes of a key of an event, and of the base of the keys of a batch. */
+export const EVENT_KEY_BYTES_MAX = 1_024;
+/** Any characters but control characters. */
+const EVENT_KEY_PATTERN = /^[^\p{Cc}]+$/u;
+/** Events of one request with a list of them: to decode and encode more takes longer than a slice. */
+const LISTED_EVENTS_MAX = 10_000;
+
+/** Settings from a client, by name; null removes a setting. */
+export type SettingsFields = ReadonlyMap<string, number | null>;
 
 /** The 16 bytes of the id of a log. */
 export function logIdField(logId: string): Uint8Array {
@@ -43,13 +60,17 @@ export function logNameField(name: string): string {
   return name;
 }
 
-/** The settings of a new log. Settings that are not given are not set. Fields with other names are ignored. */
-export function newSettingsField(fields: SettingsFields | null): LogSettings {
-  return { ...NO_SETTINGS, ...(fields === null ? {} : settingsField(fields)) };
+/** The settings of a new log. Settings that are not given are not set. */
+export function newSettingsField(fields: SettingsFields): LogSettings {
+  return { ...NO_SETTINGS, ...logSettingsField(fields) };
 }
 
-/** The settings to change; null removes a setting. Fields with other names are ignored. */
-export function settingsField(fields: SettingsFields): Partial<LogSettings> {
+/** The settings to change; null removes a setting. */
+export function logSettingsField(fields: SettingsFields): Partial<LogSettings> {
+  const unknown = fields.keys().find((given) => !SETTING_NAMES.some((name) => name === given));
+  if (unknown !== undefined) {
+    throw badField(`settings.${beginningOf(unknown)}`, `is no setting of a log: these are ${SETTING_NAMES.join(", ")}`);
+  }
   const settings: { -readonly [Name in keyof LogSettings]?: number | null } = {};
   for (const { name, field, min, max } of LOG_SETTINGS) {
     const value = fields.get(name);
@@ -64,23 +85,24 @@ export function settingsField(fields: SettingsFields): Partial<LogSettings> {
   return settings;
 }
 
-/** The settings in the form for clients. */
-export function settingsMessage(settings: LogSettings): Record<string, number | null> {
-  return Object.fromEntries(LOG_SETTINGS.map(({ name, field }) => [name, settings[field]]));
+/** The settings by their names for clients; null = not set. */
+export function namedSettings(settings: LogSettings): (readonly [string, number | null])[] {
+  return LOG_SETTINGS.map(({ name, field }) => [name, settings[field]]);
 }
 
 /** The events of an append: one event, or the events of a batch. */
 export function payloadsField(payloads: Payloads, isBatch: boolean): Payloads {
+  const field = isBatch ? "payloads" : "payload";
   const countMax = isBatch ? BATCH_EVENTS_MAX : 1;
   if (payloads.count < 1 || payloads.count > countMax) {
-    throw badField("body", `must hold 1 to ${countMax} events`, countMax);
+    throw badField(field, `must hold 1 to ${countMax} events`, countMax);
   }
   const bytesMax = isBatch ? BATCH_BYTES_MAX : EVENT_BYTES_MAX;
   const bytes = payloads.byteCount;
   if (bytes > bytesMax) {
-    throw new CoordinationError("TOO_LARGE", `field body has ${bytes} bytes; at most ${bytesMax} are allowed`, {
+    throw new CoordinationError("TOO_LARGE", `field ${field} has ${bytes} bytes; at most ${bytesMax} are allowed`, {
       details: new Map([
-        ["field", "body"],
+        ["field", field],
         ["limit", String(bytesMax)],
       ]),
     });
@@ -88,20 +110,67 @@ export function payloadsField(payloads: Payloads, isBatch: boolean): Payloads {
   return payloads;
 }
 
-/** The first sequence to read; 0 means the same as 1. */
-export function fromSequenceField(sequence: number | null): number {
-  if (sequence !== null && !isWhole(sequence, 0, Number.MAX_SAFE_INTEGER)) {
-    throw badField("from_sequence", `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`);
+/** The settings to change: those with values, and those that are not to be set any more. */
+export function changedSettingsField(values: SettingsFields, unset: readonly string[]): SettingsFields {
+  const both = unset.find((name) => values.has(name));
+  if (both !== undefined) {
+    throw badField("unset_settings", `must not have ${beginningOf(both)}, which has a value in settings`);
   }
-  return sequence ?? 1;
+  return new Map([...values, ...unset.map((name) => [name, null] as const)]);
+}
+
+/** The key of one event. */
+export function eventKeyField(key: string): string {
+  if (!isEventKey(key)) {
+    const rule = `must have at most ${EVENT_KEY_BYTES_MAX} bytes of UTF-8 without control characters`;
+    throw badField("idempotency_key", rule, EVENT_KEY_BYTES_MAX);
+  }
+  return key;
+}
+
+/** The base of the keys of a batch: that of the last event is the longest. */
+export function batchKeyField(base: string, count: number): string {
+  if (base === "" || !isEventKey(`${base}:${count - 1}`)) {
+    const rule = `must have 1 byte or more, and with :${count - 1} at most ${EVENT_KEY_BYTES_MAX} bytes of UTF-8 without`;
+    throw badField("idempotency_key", `${rule} control characters`, EVENT_KEY_BYTES_MAX);
+  }
+  return base;
+}
+
+/** The events of a batch in one message. */
+export function listedPayloadsField(payloads: readonly Uint8Array[]): readonly Uint8Array[] {
+  if (payloads.length < 1 || payloads.length > LISTED_EVENTS_MAX) {
+    throw badField("payloads", `must hold 1 to ${LISTED_EVENTS_MAX} events`, LISTED_EVENTS_MAX);
+  }
+  return payloads;
+}
+
+/** A lock hold that must be live for the append. */
+export function appendGuardField(guard: AppendGuard | undefined): { readonly guard?: LogGuard } {
+  const checked = guardField(guard).guard;
+  return guard === undefined || checked === undefined
+    ? {}
+    : { guard: { ...checked, namespace: namespaceField(guard.namespace) } };
+}
+
+function isEventKey(key: string): boolean {
+  return EVENT_KEY_PATTERN.test(key) && Buffer.byteLength(key) <= EVENT_KEY_BYTES_MAX;
+}
+
+/** The first sequence to read; 0 means the same as 1. */
+export function fromSequenceField(sequence: bigint): number {
+  if (sequence < 0n) {
+    throw badField("from_sequence", "must be 0 or a sequence, which is above 0");
+  }
+  return sequence === 0n ? 1 : Number(sequence);
 }
 
 /** Seconds that a read waits for events if there are none yet. */
-export function waitSecsField(seconds: number | null): number {
-  if (seconds !== null && !isWhole(seconds, 0, WAIT_SECS_MAX)) {
-    throw badField("wait_secs", `must be a whole number from 0 to ${WAIT_SECS_MAX}`, WAIT_SECS_MAX);
+export function waitSecondsField(seconds: bigint): number {
+  if (seconds < 0n || seconds > WAIT_SECONDS_MAX) {
+    throw badField("wait_seconds", `must be 0 to ${WAIT_SECONDS_MAX}`, WAIT_SECONDS_MAX);
   }
-  return seconds ?? 0;
+  return Number(seconds);
 }
 
 function isWhole(value: unknown, min: number, max: number): value is number {

@@ -1,4 +1,3 @@
-import type { UsageBody } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import {
@@ -22,7 +21,7 @@ import {
 } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
-import { UsageMethods, type UsageRequest } from "./usage-methods.ts";
+import { UsageMethods, type UsageReport, type UsageRequest } from "./usage-methods.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -31,12 +30,12 @@ const START_MS = Date.UTC(2027, 4, 10);
 const LIMIT = { requests: 15, windowSecs: 10, burst: 1 };
 const ZERO = {
   requests: 0,
-  append_requests: 0,
-  events_appended: 0,
-  bytes_appended: 0,
-  kv_operations: 0,
-  lock_operations: 0,
-  memory_operations: 0,
+  appendRequests: 0,
+  eventsAppended: 0,
+  bytesAppended: 0,
+  kvOperations: 0,
+  lockOperations: 0,
+  memoryOperations: 0,
 };
 
 describe("usage in answers", () => {
@@ -90,7 +89,7 @@ describe("usage in answers", () => {
     request: Partial<UsageRequest> = {},
     principal: Principal = owner,
     most: Access = "admin",
-  ): Promise<UsageBody> {
+  ): Promise<UsageReport> {
     const check = (need: Parameters<Call["recheck"]>[0]) => {
       if (typeof need?.namespace === "string" && !includesNamespace(tokenNamespaces, need.namespace)) {
         throw new CoordinationError("NAMESPACE_DENIED", "the token does not give it");
@@ -115,7 +114,7 @@ describe("usage in answers", () => {
       requestId: () => expect.fail("HTTP requests have no request id"),
     };
     return new Promise((resolve, reject) => {
-      methods.getUsage(call, { from: null, to: null, granularity: null, ...request }, (answer) => {
+      methods.getUsage(call, { fromMs: null, toMs: null, granularity: "day", ...request }, (answer) => {
         return answer instanceof Error ? reject(answer) : resolve(answer);
       });
     });
@@ -127,38 +126,34 @@ describe("usage in answers", () => {
     put();
     put();
     const body = await usage();
-    const bytes = body.totals.bytes_stored;
+    const bytes = body.totals.levels?.bytesStored;
     expect(bytes).greaterThan(0);
-    const [first] = body.buckets;
-    expect(body).deep.equal({
-      period: { start: "2027-05-01T00:00:00.000Z", end: "2027-05-11T00:00:00.005Z" },
-      totals: { ...ZERO, requests: 3, kv_operations: 3, bytes_stored: bytes, memory_bytes: 0 },
-      buckets: [
-        { start: "2027-05-10T00:00:00.000Z", ...ZERO, requests: 1, kv_operations: 1, ...levels(first?.bytes_stored) },
-        { start: "2027-05-11T00:00:00.000Z", ...ZERO, requests: 2, kv_operations: 2, ...levels(bytes) },
-      ],
-      by_key: [{ api_key_id: owner.apiKeyId, requests: 3, events_appended: 0, bytes_appended: 0 }],
-      namespaces: [
-        {
-          namespace: "default",
-          quotas: {
-            bytes: { used: 2, limit: 8 * 1024 ** 3 },
-            keys: { used: 1, limit: 10_000_000 },
-            locks: { used: 0, limit: 1_000_000 },
-            memory_bytes: { used: 0, limit: 1024 ** 3 },
-            memory_regions: { used: 0, limit: 100_000 },
-            event_bytes: { used: 0, limit: 16 * 1024 ** 3 },
-            event_logs: { used: 0, limit: 10_000 },
-          },
-        },
-      ],
-      limits: { requests_per_minute: 90 },
-      as_of: "2027-05-11T00:00:00.005Z",
+    const [first, second] = body.buckets;
+    expect(body).include({
+      startMs: Date.UTC(2027, 4, 1),
+      endMs: START_MS + DAY_MS + 5,
+      asOfMs: START_MS + DAY_MS + 5,
     });
-
-    function levels(bytesStored: number | null = 0) {
-      return { bytes_stored: bytesStored, memory_bytes: 0 };
-    }
+    expect(body.totals).deep.equal({ ...ZERO, requests: 3, kvOperations: 3, levels: body.totals.levels });
+    expect(body.buckets).have.length(2);
+    expect(first).include({ startMs: START_MS, ...ZERO, requests: 1, kvOperations: 1 });
+    expect(second).include({ startMs: START_MS + DAY_MS, ...ZERO, requests: 2, kvOperations: 2 });
+    expect(second?.levels).include({ bytesStored: bytes, memoryBytes: 0 });
+    expect(body.byKey).deep.equal([{ apiKeyId: owner.apiKeyId, requests: 3, eventsAppended: 0, bytesAppended: 0 }]);
+    expect(body.namespaces).have.length(1);
+    const [use] = body.namespaces;
+    expect(use?.namespace).equal("default");
+    expect(use?.usage).include({ bytes: 2, keys: 1, locks: 0, memory_bytes: 0, event_bytes: 0, event_logs: 0 });
+    expect(use?.limits).include({
+      bytes: 8 * 1024 ** 3,
+      keys: 10_000_000,
+      locks: 1_000_000,
+      memory_bytes: 1024 ** 3,
+      memory_regions: 100_000,
+      event_bytes: 16 * 1024 ** 3,
+      event_logs: 10_000,
+    });
+    expect(body.requestsPerMinute).equal(90);
   });
 
   it("covers a period by hours, from the beginning of an hour, with what was stored at its end", async () => {
@@ -167,15 +162,16 @@ describe("usage in answers", () => {
       cluster.clock.wall += HOUR_MS;
     }
     const body = await usage({
-      from: "2027-05-10T01:30:00Z",
-      to: "2027-05-10T03:00:00.000+00:00",
+      fromMs: START_MS + 1.5 * HOUR_MS,
+      toMs: START_MS + 3 * HOUR_MS,
       granularity: "hour",
     });
-    expect(body.period).deep.equal({ start: "2027-05-10T01:00:00.000Z", end: "2027-05-10T03:00:00.000Z" });
-    expect(body.buckets.map(({ start }) => start.slice(11, 13))).deep.equal(["01", "02"]);
-    expect(body.totals).include({ requests: 2, bytes_stored: body.buckets[1]?.bytes_stored });
-    expect(body.by_key.map((key) => key.requests)).deep.equal([2]);
-    const later = await usage({ from: "2027-05-13", to: "2027-05-14" });
+    expect(body).include({ startMs: START_MS + HOUR_MS, endMs: START_MS + 3 * HOUR_MS });
+    expect(body.buckets.map(({ startMs }) => (startMs - START_MS) / HOUR_MS)).deep.equal([1, 2]);
+    expect(body.totals.requests).equal(2);
+    expect(body.totals.levels?.bytesStored).equal(body.buckets[1]?.levels?.bytesStored);
+    expect(body.byKey.map((key) => key.requests)).deep.equal([2]);
+    const later = await usage({ fromMs: START_MS + 3 * DAY_MS, toMs: START_MS + 4 * DAY_MS });
     expect(later.totals).include({ requests: 0 });
     expect(later.buckets).deep.equal([]);
   });
@@ -190,7 +186,7 @@ describe("usage in answers", () => {
     }
     ask(createApiKey("bens"), { subject: "ben", apiKeyId: "" });
     put({ subject: "ben", apiKeyId: "bens" });
-    const ids = (body: UsageBody) => body.by_key.map(({ api_key_id: id }) => id);
+    const ids = (body: UsageReport) => body.byKey.map(({ apiKeyId: id }) => id);
     const all = await usage();
     expect(ids(all)).deep.equal([owner.apiKeyId, "bens"].sort());
     expect(all.totals.requests).equal(4);
@@ -231,7 +227,7 @@ describe("usage in answers", () => {
     putBy("member-ab", "b", 16);
     const counted = async (subject: string, request: Partial<UsageRequest> = {}) => {
       const { totals, buckets } = await usage({ granularity: "hour", ...request }, named(subject));
-      return [totals.kv_operations, ...buckets.map((bucket) => bucket.kv_operations)];
+      return [totals.kvOperations, ...buckets.map((bucket) => bucket.kvOperations)];
     };
     expect(await counted("viewer-a"), "nothing of others").deep.equal([0]);
     expect(await counted("member-a")).deep.equal([9, 1, 8]);
@@ -240,7 +236,7 @@ describe("usage in answers", () => {
     expect(await counted("member-ab")).deep.equal([16, 16]);
     expect(await counted("viewer-all"), "the cluster").deep.equal([31, 7, 24]);
     expect(await counted(cluster.ownerId), "the cluster").deep.equal([31, 7, 24]);
-    expect(await counted("admin-a", { to: "2027-05-10T01:00:00Z" }), "of the first hour").deep.equal([3, 3]);
+    expect(await counted("admin-a", { toMs: START_MS + HOUR_MS }), "of the first hour").deep.equal([3, 3]);
     tokenNamespaces = ["a"];
     expect(await counted("viewer-all"), "as far as the token goes").deep.equal([0]);
   });
@@ -261,16 +257,16 @@ describe("usage in answers", () => {
     expect(stored).greaterThan(0);
     const levels = async (principal: Principal, request: Partial<UsageRequest> = {}) => {
       const { totals } = await usage(request, principal);
-      return [totals.bytes_stored, totals.memory_bytes];
+      return [totals.levels?.bytesStored, totals.levels?.memoryBytes];
     };
     expect(await levels(ada)).deep.equal([stored, 200]);
     expect((await levels(owner))[1]).equal(300);
     cluster.clock.wall += 2 * DAY_MS;
     put(ada, "a");
-    expect(await levels(ada, { to: "2027-05-11" }), "of a time that is over").deep.equal([null, null]);
-    expect((await levels(owner, { to: "2027-05-11" }))[1]).equal(300);
+    expect(await levels(ada, { toMs: START_MS + DAY_MS }), "of a time that is over").deep.equal([undefined, undefined]);
+    expect((await levels(owner, { toMs: START_MS + DAY_MS }))[1]).equal(300);
     const { buckets } = await usage({}, ada);
-    expect(buckets.map((day) => [day.requests, day.bytes_stored, day.memory_bytes])).deep.equal([[1, null, null]]);
+    expect(buckets.map((day) => [day.requests, day.levels])).deep.equal([[1, null]]);
   });
 
   it("shows the usage of namespaces to callers who may read them, the one nearest to a limit first", async () => {
@@ -285,8 +281,8 @@ describe("usage in answers", () => {
     const limits = { "quota.namespace.keys": "10", "quota.namespace.b.keys": "2", "quota.namespace.c.keys": "0" };
     const values = Object.entries(limits).map(([name, value]) => ({ name, value }));
     replica.lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
-    const keys = ({ namespaces }: UsageBody) => {
-      return namespaces.map(({ namespace, quotas }) => `${namespace} ${quotas.keys.used} of ${quotas.keys.limit}`);
+    const keys = ({ namespaces }: UsageReport) => {
+      return namespaces.map(({ namespace, usage, limits }) => `${namespace} ${usage.keys} of ${limits.keys}`);
     };
     expect(keys(await usage())).deep.equal(["c 1 of 0", "b 1 of 2", "a 1 of 10"]);
     const ada = { subject: "ada", apiKeyId: "" };
@@ -299,15 +295,12 @@ describe("usage in answers", () => {
   it("refuses a bad period and names the field", async () => {
     const refusals: readonly (readonly [string, Partial<UsageRequest>])[] = [
       ["granularity", { granularity: "week" }],
-      ["from", { from: "yesterday" }],
-      ["from", { from: "2027-13-01" }],
-      ["from", { from: "2027-02-29", to: "2027-03-05" }],
-      ["to", { to: "2027-04-31T00:00:00Z" }],
-      ["to", { to: "1e3" }],
-      ["to", { to: "" }],
-      ["to", { to: "1969-12-31" }],
-      ["from", { from: "2027-05-12", to: "2027-05-11" }],
-      ["from", { from: "2027-01-01", to: "2027-04-12" }],
+      ["granularity", { granularity: "" }],
+      ["from_ms", { fromMs: -1 }],
+      ["to_ms", { toMs: -1, fromMs: 0 }],
+      ["to_ms", { toMs: 8_640_000_000_000_001, fromMs: 8_640_000_000_000_000 }],
+      ["from_ms", { fromMs: START_MS + 2 * DAY_MS, toMs: START_MS + DAY_MS }],
+      ["from_ms", { fromMs: START_MS - 101 * DAY_MS, toMs: START_MS }],
     ];
     for (const [field, request] of refusals) {
       let thrown: unknown;
@@ -317,7 +310,6 @@ describe("usage in answers", () => {
       expect(thrown, JSON.stringify(request)).instanceOf(CoordinationError);
       expect((thrown as CoordinationError).details.get("field"), JSON.stringify(request)).equal(field);
     }
-    await usage({ from: "2027-01-01", to: "2027-04-11" });
-    await usage({ from: "2028-02-29", to: "2028-02-29T23:59:59+14:00" });
+    await usage({ fromMs: START_MS - 100 * DAY_MS, toMs: START_MS });
   });
 });

@@ -11,19 +11,12 @@
  * last minute. So the counts may be too low, but never too high, and an invoice can use them.
  */
 
-import {
-  type NamespaceUsageBody,
-  type QuotaBody,
-  ReadConsistency,
-  type UsageBody,
-  type UsageNumbersBody,
-} from "@quoin/proto";
+import { ReadConsistency } from "@quoin/proto";
 import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
   COUNTED_QUOTAS,
   CoordinationError,
-  type CountedQuota,
   DEFAULT_STATE_LIMITS,
   type Granularity,
   managedUsers,
@@ -49,13 +42,14 @@ import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { badField } from "./field-rules.ts";
-import { timestamp } from "./timestamp.ts";
 
 const NEED: RequiredAccess = { access: "read", namespace: null };
 const ADMIN: RequiredAccess = { access: "admin", namespace: null };
 const DAY_MS = 86_400_000;
 const LENGTHS_MS: Readonly<Record<Granularity, number>> = { hour: 3_600_000, day: DAY_MS };
 const PERIOD_MS_MAX = 100 * DAY_MS;
+/** The greatest time that a Date can have. */
+const WALL_MS_MAX = 8_640_000_000_000_000;
 /** How far back to search for the last request if the period has none. */
 const EARLIER_MS_MAX = 400 * DAY_MS;
 const NOTHING_STORED: UsageLevels = { bytesStored: 0, memoryBytes: 0 };
@@ -68,16 +62,44 @@ const NAMESPACES_MAX = 1_000;
 const NAMESPACES_PER_TURN = 250;
 /** Rows of API keys to read in one turn of the event loop (S44). */
 const ROWS_PER_TURN = 2_000;
-/** RFC 3339, a date alone, or a date and a time in UTC. */
-const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 export interface UsageRequest {
-  /** ISO 8601; null = the beginning of the month of `to`. Rounded down to the beginning of its hour or day. */
-  readonly from: string | null;
-  /** ISO 8601, exclusive; null = now. */
-  readonly to: string | null;
-  /** `hour` or `day`; null = day. */
-  readonly granularity: string | null;
+  /**
+   * Unix time in milliseconds; null = the beginning of the month of the end. Rounded down to the beginning of its hour or
+   * day.
+   */
+  readonly fromMs: number | null;
+  /** Exclusive; null = now. */
+  readonly toMs: number | null;
+  /** `hour` or `day`. */
+  readonly granularity: string;
+}
+
+/** Counts of a period, and what was stored at its end; null = that is not known for what the caller may see. */
+export type UsageNumbers = UsageCounts & { readonly levels: UsageLevels | null };
+
+/** What a namespace uses now, and its limits. */
+export interface NamespaceUse {
+  readonly namespace: string;
+  readonly usage: NamespaceUsage;
+  readonly limits: NamespaceLimits;
+}
+
+/** The usage of the cluster, or of what the caller may see. */
+export interface UsageReport {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly totals: UsageNumbers;
+  readonly buckets: readonly (UsageNumbers & { readonly startMs: number })[];
+  /** By the ids of API keys, ascending. */
+  readonly byKey: readonly (Pick<UsageCounts, "requests" | "eventsAppended" | "bytesAppended"> & {
+    readonly apiKeyId: string;
+  })[];
+  /** The fullest first. */
+  readonly namespaces: readonly NamespaceUse[];
+  readonly requestsPerMinute: number;
+  readonly asOfMs: number;
+  readonly revision: number;
 }
 
 interface Period {
@@ -100,34 +122,34 @@ export class UsageMethods {
     this.#limit = limit;
   }
 
-  getUsage(call: Call, request: UsageRequest, reply: Reply<UsageBody>): void {
+  getUsage(call: Call, request: UsageRequest, reply: Reply<UsageReport>): void {
     const nowMs = this.#clock.wallMs();
     const query = () => ({ consistency: ReadConsistency.LINEARIZABLE, period: periodField(request, nowMs) });
     this.#executor.read(
       call,
       NEED,
       query,
-      ({ state }, { period: asked }) => {
+      ({ state, revision }, { period: asked }) => {
         const period = asked.isOpen ? { ...asked, to: Math.max(nowMs, readProgress(state).wallMs) + 1 } : asked;
         const { subject } = call.principal;
         const isVisible = isAdministrator(call) ? managedUsers(state, subject) : (userId: string) => userId === subject;
         const cluster = mayRead(call, ALL_NAMESPACES) ? usageOfCluster(state, period, nowMs) : null;
-        return { state, period, isVisible, cluster };
+        return { state, revision, period, isVisible, cluster };
       },
       (answer, replayed) => {
         if (answer instanceof Error) {
           reply(answer, replayed);
           return;
         }
-        const { state, period, isVisible, cluster } = answer;
+        const { state, revision, period, isVisible, cluster } = answer;
         Promise.all([usageOfUsers(state, period, isVisible), usageByNamespace(state, call)])
           .then(([users, namespaces]) => {
             const seen = cluster ?? {
               buckets: Array.from(users.buckets, ([startMs, counts]) => ({ startMs, counts, levels: null })),
               levels: hasEnded(period, nowMs) ? null : namespaces.levels,
             };
-            const body = bodyOf(period, nowMs, this.#limit(), seen);
-            reply({ ...body, by_key: users.byKey, namespaces: namespaces.fullest }, replayed);
+            const report = reportOf(period, nowMs, this.#limit(), seen);
+            reply({ ...report, byKey: users.byKey, namespaces: namespaces.fullest, revision }, replayed);
           })
           .catch((error: unknown) => reply(toError(error), "no"));
       },
@@ -152,22 +174,20 @@ function hasEnded({ isOpen, to }: Period, nowMs: number): boolean {
 }
 
 /** The answer without its keys and namespaces. */
-function bodyOf(
+function reportOf(
   { from, to, isOpen }: Period,
   nowMs: number,
   { requests, windowSecs }: RateLimit,
   { buckets, levels }: SeenUsage,
-): Omit<UsageBody, "by_key" | "namespaces"> {
+): Omit<UsageReport, "byKey" | "namespaces" | "revision"> {
   const sum = buckets.reduce((counts, bucket) => sumOf(counts, bucket.counts), NO_USAGE);
   return {
-    period: { start: timestamp(from), end: timestamp(isOpen ? nowMs : to) },
-    totals: numbersOf(sum, levels),
-    buckets: buckets.map((bucket) => ({
-      start: timestamp(bucket.startMs),
-      ...numbersOf(bucket.counts, bucket.levels),
-    })),
-    limits: { requests_per_minute: Math.floor((requests * SECONDS_PER_MINUTE) / windowSecs) },
-    as_of: timestamp(nowMs),
+    startMs: from,
+    endMs: isOpen ? nowMs : to,
+    totals: { ...sum, levels },
+    buckets: buckets.map(({ startMs, counts, levels: atEnd }) => ({ ...counts, startMs, levels: atEnd })),
+    requestsPerMinute: Math.floor((requests * SECONDS_PER_MINUTE) / windowSecs),
+    asOfMs: nowMs,
   };
 }
 
@@ -204,7 +224,7 @@ async function usageOfUsers(
   state: StateReader,
   period: Period,
   isVisible: (userId: string) => boolean,
-): Promise<{ readonly buckets: ReadonlyMap<number, UsageCounts>; readonly byKey: UsageBody["by_key"] }> {
+): Promise<{ readonly buckets: ReadonlyMap<number, UsageCounts>; readonly byKey: UsageReport["byKey"] }> {
   const buckets = new Map<number, UsageCounts>();
   const keys = new Map<string, UsageCounts>();
   let after: Uint8Array | null = null;
@@ -225,11 +245,11 @@ async function usageOfUsers(
     }
   } while (after !== null);
   const byKey = Array.from(keys, ([apiKeyId, { requests, eventsAppended, bytesAppended }]) => ({
-    api_key_id: apiKeyId,
+    apiKeyId,
     requests,
-    events_appended: eventsAppended,
-    bytes_appended: bytesAppended,
-  })).sort((a, b) => (a.api_key_id < b.api_key_id ? -1 : 1));
+    eventsAppended,
+    bytesAppended,
+  })).sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1));
   return { buckets, byKey };
 }
 
@@ -237,14 +257,14 @@ async function usageOfUsers(
 async function usageByNamespace(
   state: StateReader,
   call: Call,
-): Promise<{ readonly fullest: readonly NamespaceUsageBody[]; readonly levels: UsageLevels }> {
-  const found: NamespaceUsageBody[] = [];
+): Promise<{ readonly fullest: readonly NamespaceUse[]; readonly levels: UsageLevels }> {
+  const found: NamespaceUse[] = [];
   let [bytesStored, memoryBytes] = [0, 0];
   const add = (namespace: string, usage: NamespaceUsage): void => {
     if (COUNTED_QUOTAS.some((quota) => usage[quota] > 0) && mayRead(call, namespace)) {
       bytesStored += usage.bytes + usage.event_bytes;
       memoryBytes += usage.memory_bytes;
-      found.push(useOf(namespace, usage, namespaceLimitsOf(state, namespace, UNSET)));
+      found.push({ namespace, usage, limits: namespaceLimitsOf(state, namespace, UNSET) });
     }
   };
   const granted = readUser(state, call.principal.subject)?.namespaces ?? [];
@@ -277,63 +297,28 @@ function mayRead(call: Call, namespace: string): boolean {
   return refusal === undefined;
 }
 
-function useOf(namespace: string, usage: NamespaceUsage, limits: NamespaceLimits): NamespaceUsageBody {
-  const quotas = COUNTED_QUOTAS.map((quota) => [quota, { used: usage[quota], limit: limits[quota] }]);
-  return { namespace, quotas: Object.fromEntries(quotas) as Readonly<Record<CountedQuota, QuotaBody>> };
-}
-
 /** The use of the fullest quota, as a share of its limit. */
-function fullestShare({ quotas }: NamespaceUsageBody): number {
-  return Math.max(...Object.values(quotas).map(({ used, limit }) => (used === 0 ? 0 : used / limit)));
+function fullestShare({ usage, limits }: NamespaceUse): number {
+  return Math.max(...COUNTED_QUOTAS.map((quota) => (usage[quota] === 0 ? 0 : usage[quota] / limits[quota])));
 }
 
-function numbersOf(counts: UsageCounts, levels: UsageLevels | null): UsageNumbersBody {
-  return {
-    requests: counts.requests,
-    append_requests: counts.appendRequests,
-    events_appended: counts.eventsAppended,
-    bytes_appended: counts.bytesAppended,
-    bytes_stored: levels?.bytesStored ?? null,
-    kv_operations: counts.kvOperations,
-    lock_operations: counts.lockOperations,
-    memory_operations: counts.memoryOperations,
-    memory_bytes: levels?.memoryBytes ?? null,
-  };
-}
-
-function periodField(request: UsageRequest, nowMs: number): Period {
-  const granularity = request.granularity ?? "day";
+function periodField({ fromMs, toMs, granularity }: UsageRequest, nowMs: number): Period {
   if (granularity !== "hour" && granularity !== "day") {
     throw badField("granularity", "must be hour or day");
   }
-  const to = request.to === null ? nowMs : instantField("to", request.to);
-  const asked = request.from === null ? monthOf(to) : instantField("from", request.from);
+  const to = toMs ?? nowMs;
+  const asked = fromMs ?? monthOf(to);
   const from = asked - (asked % LENGTHS_MS[granularity]);
+  if (asked < 0 || to < 0 || to > WALL_MS_MAX) {
+    throw badField(asked < 0 ? "from_ms" : "to_ms", `must be a time from 0 to ${WALL_MS_MAX}`);
+  }
   if (from > to) {
-    throw badField("from", "must not be later than to");
+    throw badField("from_ms", "must not be later than the end");
   }
   if (to - asked > PERIOD_MS_MAX) {
-    throw badField("from", "must be at most 100 days before to", PERIOD_MS_MAX / DAY_MS);
+    throw badField("from_ms", "must be at most 100 days before the end", PERIOD_MS_MAX / DAY_MS);
   }
-  return { granularity, from, to, isOpen: request.to === null };
-}
-
-function instantField(field: string, text: string): number {
-  const instant = INSTANT.test(text) && isDay(text) ? Date.parse(text) : Number.NaN;
-  if (!(instant >= 0)) {
-    throw badField(field, "must be a date or a time in ISO 8601, such as 2030-01-31T12:00:00Z");
-  }
-  return instant;
-}
-
-/** Whether the month has such a day: the parser reads the 30th of February as the 2nd of March. */
-function isDay(text: string): boolean {
-  const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number) as [
-    number,
-    number,
-    number,
-  ];
-  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
+  return { granularity, from, to, isOpen: toMs === null };
 }
 
 /** The beginning of the month in UTC. */

@@ -5,12 +5,13 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ReadConsistency, type UserBody, type UsersBody } from "@quoin/proto";
+import { ReadConsistency } from "@quoin/proto";
 import {
   createVerificationToken,
   hashPassword,
   type Listing,
   type PasswordHashing,
+  type RateLimiter,
   type ReadArea,
   requireEmail,
   requirePassword,
@@ -19,6 +20,7 @@ import {
   verifyPageToken,
 } from "../../access/index.ts";
 import {
+  CoordinationError,
   type DeleteUserResult,
   listUsers,
   managedUsers,
@@ -26,13 +28,14 @@ import {
   type RequiredAccess,
   readUser,
   type User,
+  type UserResult,
   userNotFound,
 } from "../../state/index.ts";
 import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
-import { userBody } from "./account-messages.ts";
+import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
-import { badField, limitField } from "./field-rules.ts";
+import { badField, pageSizeField } from "./field-rules.ts";
 
 /** Needed for everything except one's own record. Apply and the reads decide for which users it is enough. */
 const NEED: RequiredAccess = { access: "admin", namespace: null };
@@ -49,8 +52,6 @@ export interface CreateUserRequest {
 
 /** A field that is null stays as it is. */
 export interface UpdateUserRequest {
-  /** Must be null: it cannot be changed. */
-  readonly email: string | null;
   readonly password: string | null;
   /** The present password; needed to change one's own password. */
   readonly currentPassword: string | null;
@@ -60,14 +61,21 @@ export interface UpdateUserRequest {
 }
 
 export interface ListUsersRequest {
-  readonly limit: number | null;
+  /** 0 = the default. */
+  readonly pageSize: number;
   /** "" = the first page. */
-  readonly cursor: string;
+  readonly pageToken: string;
 }
 
-export interface DeleteUserBody {
-  readonly user_id: string;
-  readonly deleted: true;
+/** A user, true at a revision. */
+export type DescribedUser = Pick<UserResult, "user" | "revision">;
+
+/** A page of users, true at a revision. */
+export interface ListedUsers {
+  readonly users: readonly User[];
+  /** "" = this is the last page. */
+  readonly nextPageToken: string;
+  readonly revision: number;
 }
 
 /** Sends the token of a verification to the address of a user, and never fails. */
@@ -81,20 +89,31 @@ export interface PasswordConfirmation {
   confirmPassword(userId: string, password: string, deadlineMs: number): Promise<number>;
 }
 
+export interface UserMethodsOptions {
+  readonly executor: Executor;
+  readonly mail: VerificationSender;
+  readonly passwords: PasswordConfirmation;
+  readonly hashing: PasswordHashing;
+  /** Limits how often a user may give their own password wrong, on all ports of the member together. */
+  readonly guesses: RateLimiter;
+}
+
 export class UserMethods {
   readonly #executor: Executor;
   readonly #mail: VerificationSender;
   readonly #passwords: PasswordConfirmation;
   readonly #hashing: PasswordHashing;
+  readonly #guesses: RateLimiter;
 
-  constructor(executor: Executor, mail: VerificationSender, passwords: PasswordConfirmation, hashing: PasswordHashing) {
+  constructor({ executor, mail, passwords, hashing, guesses }: UserMethodsOptions) {
     this.#executor = executor;
     this.#mail = mail;
     this.#passwords = passwords;
     this.#hashing = hashing;
+    this.#guesses = guesses;
   }
 
-  createUser(call: Call, request: CreateUserRequest, reply: Reply<UserBody>): void {
+  createUser(call: Call, request: CreateUserRequest, reply: Reply<DescribedUser>): void {
     const { email, password } = request;
     const userId = randomUUID();
     const { token, sha256: tokenSha256 } = createVerificationToken(userId);
@@ -110,16 +129,19 @@ export class UserMethods {
       call,
       NEED,
       operation,
-      ({ user }) => {
-        this.#mail.sendVerification(userId, email, token);
-        return userBody(user);
+      (result) => result,
+      (answer, replayed) => {
+        // The first attempt of a request that is sent again has sent it.
+        if (!(answer instanceof Error) && replayed === "no") {
+          this.#mail.sendVerification(userId, email, token);
+        }
+        reply(answer, replayed);
       },
-      reply,
     );
   }
 
-  getUser(call: Call, userId: string, reply: Reply<UserBody>): void {
-    this.#read(call, userId, userBody, reply, "other");
+  getUser(call: Call, userId: string, reply: Reply<DescribedUser>): void {
+    this.#read(call, userId, (user, revision) => ({ user, revision }), reply, "other");
   }
 
   /** Replies with the refusal unless the caller may see the user. Called before other checks of a request. */
@@ -130,7 +152,7 @@ export class UserMethods {
   #read<Response>(
     call: Call,
     userId: string,
-    response: (user: User) => Response,
+    response: (user: User, revision: number) => Response,
     reply: Reply<Response>,
     area: ReadArea | null,
   ): void {
@@ -139,32 +161,35 @@ export class UserMethods {
       call,
       isSelf(call, userId) ? null : NEED,
       query,
-      ({ state }, asked) => {
+      ({ state, revision }, asked) => {
         const user = readUser(state, asked.userId);
         if (user === undefined || !managedUsers(state, call.principal.subject)(asked.userId)) {
           throw userNotFound();
         }
-        return response(user);
+        return response(user, revision);
       },
       reply,
       area,
     );
   }
 
-  listUsers(call: Call, { limit, cursor }: ListUsersRequest, reply: Reply<UsersBody>): void {
+  listUsers(call: Call, { pageSize, pageToken }: ListUsersRequest, reply: Reply<ListedUsers>): void {
     this.#executor.read(
       call,
       NEED,
       (state) => {
-        const after = cursor === "" ? null : verifyPageToken(state, LISTING, cursor, "cursor");
-        return { consistency: LINEARIZABLE, limit: limitField(limit), after };
+        const after = pageToken === "" ? null : verifyPageToken(state, LISTING, pageToken);
+        return { consistency: LINEARIZABLE, limit: pageSizeField(pageSize), after };
       },
-      ({ state }, asked) => {
+      ({ state, revision }, asked) => {
         const actor = readUser(state, call.principal.subject);
         const isVisible = (user: User) => actor !== undefined && mayManage(actor, user);
         const { items, lastRow } = listUsers(state, asked.after, asked.limit, isVisible);
-        const next = lastRow === null ? null : signPageToken(state, LISTING, lastRow);
-        return { users: items.map(userBody), next_cursor: next };
+        return {
+          users: items,
+          nextPageToken: lastRow === null ? "" : signPageToken(state, LISTING, lastRow),
+          revision,
+        };
       },
       reply,
     );
@@ -173,14 +198,33 @@ export class UserMethods {
   /**
    * Users of any role may change their own password, and nothing else of their record, if they know the present one. A
    * new password revokes the tokens of the user's logins, including the caller's.
+   *
+   * A user who has given their own password wrong too often gets RATE_LIMITED, so that the holder of a stolen token
+   * cannot find the password by guessing. Attempts with any other outcome do not count.
    */
-  updateUser(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<UserBody>): void {
+  updateUser(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<DescribedUser>): void {
+    if (request.password === null || !isSelf(call, userId)) {
+      this.#update(call, userId, request, reply);
+      return;
+    }
+    const { subject } = call.principal;
+    const limited = attempt(() => this.#guesses.take(subject));
+    if (limited instanceof Error) {
+      reply(limited, "no");
+      return;
+    }
+    this.#update(call, userId, request, (answer, replayed) => {
+      if (!(answer instanceof CoordinationError && answer.details.get("field") === "current_password")) {
+        this.#guesses.refund(subject);
+      }
+      reply(answer, replayed);
+    });
+  }
+
+  #update(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<DescribedUser>): void {
     const isOwn = isSelf(call, userId);
     const isPasswordAlone = [request.role, request.namespaces, request.status].every((change) => change === null);
     const operation = async () => {
-      if (request.email !== null) {
-        throw badField("email", "cannot be changed: delete the user and create another one");
-      }
       const fields = {
         userId: accountIdField("user_id", userId),
         role: request.role === null ? null : roleField(request.role),
@@ -197,7 +241,7 @@ export class UserMethods {
       return { kind: "update-user", ...fields, passwordHash, knownPasswordVersion } as const;
     };
     const need = isOwn && isPasswordAlone ? null : NEED;
-    this.#executor.submit(call, need, operation, ({ user }) => userBody(user), reply);
+    this.#executor.submit(call, need, operation, (result) => result, reply);
   }
 
   async #confirmed({ principal, deadlineMs }: Call, currentPassword: string | null): Promise<number> {
@@ -208,10 +252,9 @@ export class UserMethods {
   }
 
   /** Also deletes the user's API keys, and revokes all tokens. */
-  deleteUser(call: Call, userId: string, reply: Reply<DeleteUserBody>): void {
+  deleteUser(call: Call, userId: string, reply: Reply<DeleteUserResult>): void {
     const operation = () => ({ kind: "delete-user", userId: accountIdField("user_id", userId) }) as const;
-    const response = (result: DeleteUserResult): DeleteUserBody => ({ user_id: result.userId, deleted: true });
-    this.#executor.submit(call, NEED, operation, response, reply);
+    this.#executor.submit(call, NEED, operation, (result) => result, reply);
   }
 
   /** The hash of a password for the record; "" for none. */

@@ -47,7 +47,7 @@ export class QuoinHost implements Http2Statistics {
 
   /** Serves methods of the contract. */
   addMethods(methods: readonly HostedMethod[]): void {
-    for (const { definition, needsToken, mayWait, handler } of methods) {
+    for (const { definition, checks, mayWait, handler } of methods) {
       const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
       invariant(!requestStream, "every method of the contract has one message in its request");
       const calls = this.#options.observer.callsOf({ path, responseStream, mayWait });
@@ -55,7 +55,7 @@ export class QuoinHost implements Http2Statistics {
         path,
         requestStream,
         responseStream,
-        needsToken,
+        checks,
         calls,
         serialize,
         handler,
@@ -81,7 +81,7 @@ export class QuoinHost implements Http2Statistics {
         return loaded;
       };
       const onError = (error: unknown) => reportBug(error, this.#options.log, path);
-      this.#methods.set(path, lazyMethod({ ...method, needsToken: false, calls }, loadMethod, onError));
+      this.#methods.set(path, lazyMethod({ ...method, checks: "none", calls }, loadMethod, onError));
     }
   }
 

@@ -92,13 +92,17 @@ function applyRevokeApiKey(
   const { transaction, wallMs } = context;
   const apiKey = readApiKey(transaction, apiKeyId);
   if (apiKey === undefined || !managedUsers(transaction, subject)(apiKey.userId)) {
-    throw new CoordinationError("API_KEY_NOT_FOUND", "there is no API key with this id that you may revoke");
+    throw apiKeyNotFound();
   }
   const revokedAtMs = apiKey.revokedAtMs === 0 ? wallMs : apiKey.revokedAtMs;
   if (apiKey.revokedAtMs === 0) {
     writeApiKey(transaction, { ...apiKey, revokedAtMs });
   }
   return { kind: "revoke-api-key", apiKeyId, revokedAtMs, revision: context.revision };
+}
+
+export function apiKeyNotFound(): CoordinationError {
+  return new CoordinationError("API_KEY_NOT_FOUND", "there is no API key with this id that you may revoke");
 }
 
 /** Records that the API key was used, unless a use was recorded within the last minute. */

@@ -3,7 +3,7 @@ export {
   type ResetOwner,
   SIGNING_KEY_BYTES,
 } from "./account-commands.ts";
-export { createApiKeyOperation, revokeApiKeyOperation } from "./api-keys.ts";
+export { apiKeyNotFound, createApiKeyOperation, revokeApiKeyOperation } from "./api-keys.ts";
 export { resetOwnerOperation } from "./owner-reset.ts";
 export {
   type AccountPage,

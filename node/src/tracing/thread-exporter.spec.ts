@@ -50,7 +50,7 @@ describe("export of spans", function () {
         toMs: 1_002,
         error: "late",
         attributes: { "quoin.index": 7, "quoin.log.write_ms": 0.5, "quoin.reason": "NO_LEADER" },
-        events: [{ name: "appended", atMs: 1_001, attributes: {} }],
+        events: [{ name: "appended", atMs: 1_001, attributes: { "quoin.member_id": 2 } }],
         links: [LINK],
       },
     );
@@ -64,7 +64,7 @@ describe("export of spans", function () {
       name: "quoin.lead",
       kind: "server",
       error: "late",
-      events: ["appended"],
+      events: [{ name: "appended", atNs: 1_750_000_001_001_500_000n, attributes: { "quoin.member_id": 2 } }],
       links: [LINK],
       fromNs: 1_750_000_001_000_750_000n,
       toNs: 1_750_000_001_002_500_000n,

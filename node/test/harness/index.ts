@@ -1,3 +1,4 @@
+export { type CollectedSpan, TraceCollector } from "../../../testing/index.ts";
 export { type Actor, Actors } from "./actors.ts";
 export { ok, verdict } from "./answers.ts";
 export { type AnyMethod, methodsByName } from "./any-method.ts";
@@ -42,7 +43,6 @@ export { SingleReplica } from "./single-replica.ts";
 export { claimedBasePort, stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
-export { type CollectedSpan, TraceCollector } from "./trace-collector.ts";
 export { countTurns } from "./turn-counter.ts";
 export { pause, until } from "./until.ts";
 export { WatchedLog, WatchReader } from "./watch-reader.ts";

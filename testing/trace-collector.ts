@@ -1,6 +1,8 @@
 /**
  * A collector of traces on the loopback interface: it takes OTLP over HTTP in JSON
  * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), and keeps the spans. It may refuse, or not answer.
+ *
+ * It decodes what has arrived when the spans are read, so that it takes little time from what runs beside it.
  */
 
 import { once } from "node:events";
@@ -30,7 +32,11 @@ interface EncodedSpan {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes?: readonly EncodedAttribute[];
-  readonly events?: readonly { readonly name: string; readonly timeUnixNano: string }[];
+  readonly events?: readonly {
+    readonly name: string;
+    readonly timeUnixNano: string;
+    readonly attributes?: readonly EncodedAttribute[];
+  }[];
   readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly status?: { readonly code?: number; readonly message?: string };
 }
@@ -44,6 +50,13 @@ interface EncodedRequest {
 
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
 
+export interface CollectedEvent {
+  readonly name: string;
+  readonly atNs: bigint;
+  readonly attributes: Values;
+}
+
+/** Times are in nanoseconds of the wall clock. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -56,7 +69,7 @@ export interface CollectedSpan {
   readonly toNs: bigint;
   readonly attributes: Values;
   readonly resource: Values;
-  readonly events: readonly string[];
+  readonly events: readonly CollectedEvent[];
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
   /** The message of a failed span; undefined = it did not fail. */
   readonly error: string | undefined;
@@ -66,13 +79,15 @@ const KINDS = ["other", "internal", "server", "client"] as const;
 const FAILED = 2;
 
 export class TraceCollector {
-  readonly spans: CollectedSpan[] = [];
   /** Headers of each request. */
   readonly requests: IncomingMessage["headers"][] = [];
   /** What becomes of the next requests. */
   mode: "take" | "refuse" | "silent" = "take";
   /** Answers so many requests with this status, and takes the next ones. */
   overload: { readonly status: 429 | 503; readonly times: number } = { status: 429, times: 0 };
+  /** Bodies of requests that are not decoded yet. */
+  readonly #bodies: Buffer[] = [];
+  readonly #spans: CollectedSpan[] = [];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   static async open(): Promise<TraceCollector> {
@@ -84,6 +99,13 @@ export class TraceCollector {
 
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get spans(): readonly CollectedSpan[] {
+    for (const body of this.#bodies.splice(0)) {
+      this.#spans.push(...spansOf(JSON.parse(body.toString()) as EncodedRequest));
+    }
+    return this.#spans;
   }
 
   /** The spans of a trace. */
@@ -118,7 +140,7 @@ export class TraceCollector {
       response.writeHead(400, { "content-type": "application/json" }).end("{}");
       return;
     }
-    this.spans.push(...spansOf(JSON.parse(Buffer.concat(chunks).toString()) as EncodedRequest));
+    this.#bodies.push(Buffer.concat(chunks));
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   }
 }
@@ -143,7 +165,9 @@ function collected(span: EncodedSpan, resource: Values): CollectedSpan {
     fromNs: BigInt(span.startTimeUnixNano),
     toNs: BigInt(span.endTimeUnixNano),
     attributes: valuesOf(span.attributes ?? []),
-    events: (span.events ?? []).map((event) => event.name),
+    events: (span.events ?? []).map(({ name: event, timeUnixNano, attributes = [] }) => {
+      return { name: event, atNs: BigInt(timeUnixNano), attributes: valuesOf(attributes) };
+    }),
     links: (span.links ?? []).map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
     error: status?.code === FAILED ? (status.message ?? "") : undefined,
   };

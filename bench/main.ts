@@ -49,7 +49,7 @@ async function bench(options: BenchOptions, interrupted: AbortSignal): Promise<v
     if (options.beside === "quoin") {
       const other = { name: "other quoin", checkout: options.besideCheckout };
       const otherDirectory = join(directory, "other-quoin");
-      clusters.push(await QuoinCluster.start(options.members, otherDirectory, [], options.besideFlags, other));
+      clusters.push(await QuoinCluster.start(options.members, otherDirectory, options.besideFlags, other));
     }
     printSetup(options, clusters, syncMs);
     await measureAll(options, clusters, interrupted);

@@ -57,19 +57,17 @@ export class QuoinCluster implements MeasuredCluster {
   /**
    * Starts this many members with their data below the directory, and returns when they serve.
    *
-   * @param nodeFlags flags of Node for each member and its threads.
    * @param memberFlags flags of each member, besides those that remove its rate limits.
    * @param other for a second cluster, the name and the checkout by which it differs from the first.
    */
   static async start(
     members: number,
     dataDirectory: string,
-    nodeFlags: readonly string[] = [],
     memberFlags: readonly string[] = [],
     { name, checkout }: OtherQuoin = THIS,
   ): Promise<QuoinCluster> {
     const basePort = await freeBasePort();
-    const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags], nodeFlags };
+    const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags] };
     const cluster = await (checkout === null ? LocalCluster : await launcherOf(checkout)).start(options);
     const { grpc, http, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ apiKey, httpEndpoints: http }, undefined);

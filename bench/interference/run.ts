@@ -51,7 +51,7 @@ export async function runInterference(options: InterferenceOptions, interrupted:
   try {
     const syncMs = syncMsMedian(directory);
     const startedAt = new Date();
-    cluster = await QuoinCluster.start(MEMBERS, join(directory, "quoin"), [], MEMBER_FLAGS);
+    cluster = await QuoinCluster.start(MEMBERS, join(directory, "quoin"), MEMBER_FLAGS);
     const measured = await new Interference(cluster, options, interrupted).run();
     const report: Report = {
       startedAt,

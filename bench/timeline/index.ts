@@ -1,3 +1,3 @@
 export { type TimelineOptions, timelineCommand } from "./options.ts";
+export { TimelineError } from "./put-spans.ts";
 export { runTimeline } from "./run.ts";
-export { TimelineError } from "./stamp-log.ts";

@@ -1,50 +1,61 @@
-import type { StampName } from "@quoin/node/local";
 import { expect } from "chai";
-import { idsOf, joinPut, type Put, type StampedMember, type Timeline } from "./join.ts";
-import { StampLog, type TimedStamp, TimelineError } from "./stamp-log.ts";
+import type { CollectedSpan } from "../../testing/index.ts";
+import { joinPut, type Put, type Timeline } from "./join.ts";
+import { CollectedTraces, TimelineError } from "./put-spans.ts";
 
 const LEADER = 1;
 const INDEX = 100;
-const SEQ = 9;
 const REQUEST_ID = "7a0e7a52";
+const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
+const ORIGIN_NS = 1_750_000_000_000_000_000n;
+
+type Parts = Partial<Pick<CollectedSpan, "traceId" | "attributes" | "links">> & {
+  readonly events?: readonly (readonly [name: string, us: number, member?: number])[];
+};
 
 /**
- * A put at member `asked` with a given disk time for its entry; every other step takes 1 µs, or 10 µs between threads
- * and members.
+ * The spans of a put at member `asked` with a given disk time for its entry; every other step takes 1 µs, or 10 µs
+ * between threads and members.
  */
 class Scene {
-  readonly #stamps = new Map<number, TimedStamp[]>([1, 2, 3].map((id) => [id, []]));
-  readonly #asked: number;
+  readonly #spans: CollectedSpan[] = [];
   readonly put: Put;
 
   constructor(asked: number, syncUs: readonly [leader: number, second: number, third: number]) {
-    this.#asked = asked;
-    // Two calls have the same stream number: the first is over.
-    this.stamp(asked, -5, "call.arrived", 5);
-    this.stamp(asked, 20, "call.arrived", 5);
-    this.stamp(asked, 21, "call.admitted", 5, 0, 0, REQUEST_ID);
-    this.stamp(asked, 22, "call.complete", 0, 0, 0, REQUEST_ID);
-    this.stamp(asked, 23, "proposal.queued", SEQ);
-    this.stamp(asked, 24, "turn.begun");
-    const appendedUs = asked === LEADER ? 25 : this.#forward();
-    this.stamp(LEADER, appendedUs, "proposal.appended", INDEX, SEQ, asked);
-    for (const follower of [2, 3]) {
-      this.stamp(LEADER, appendedUs + 1, "progress.sent", INDEX, INDEX - 1, follower, "append");
-      this.stamp(LEADER, appendedUs + 3, "peer.written", follower, 0, 0, "log");
+    // Earlier puts through both followers say how they are called.
+    for (const member of [2, 3]) {
+      const traceId = String(member).repeat(32);
+      this.span(member, "a call before", -9, -8, { traceId, attributes: { "quoin.request_id": `before-${member}` } });
+      this.span(LEADER, "quoin.lead", -9, -8, { traceId, attributes: { "quoin.forwarded_by": member } });
     }
-    const ownUs = this.#write(LEADER, appendedUs + 2, syncUs[0]);
-    const second = this.#replicate(2, appendedUs + 3, syncUs[1]);
-    const third = this.#replicate(3, appendedUs + 3, syncUs[2]);
-    const committedUs = [ownUs, second.acknowledgedUs, third.acknowledgedUs].sort((one, other) => one - other)[1] ?? 0;
-    const dueUs = Math.max(committedUs, ownUs);
-    let answerUs = this.#apply(LEADER, dueUs);
-    if (asked !== LEADER) {
-      const toldUs = this.#tell(committedUs);
+    const isForwarded = asked !== LEADER;
+    const appendedUs = isForwarded ? 36 : 25;
+    const ownUs = this.#write(LEADER, appendedUs + 1, syncUs[0]);
+    const second = this.#replicate(2, appendedUs, syncUs[1]);
+    const third = this.#replicate(3, appendedUs, syncUs[2]);
+    const acknowledged: Parts["events"] = [
+      ["acknowledged", second.acknowledgedUs, 2],
+      ["acknowledged", third.acknowledgedUs, 3],
+    ];
+    const voteUs = [ownUs, second.acknowledgedUs, third.acknowledgedUs].sort((one, other) => one - other)[1] ?? 0;
+    const committedUs = voteUs + 1;
+    this.span(LEADER, "quoin.replicate", appendedUs, committedUs, { events: acknowledged });
+    let answerUs = this.#apply(LEADER, Math.max(committedUs, ownUs + 1));
+    if (isForwarded) {
+      const toldUs = committedUs + 10;
+      this.span(asked, "quoin.forward", 25, toldUs);
+      this.span(LEADER, "quoin.lead", 35, committedUs, { attributes: { "quoin.forwarded_by": asked } });
       const { durableUs } = asked === 2 ? second : third;
-      answerUs = this.#apply(asked, Math.max(toldUs, durableUs));
+      answerUs = this.#apply(asked, Math.max(toldUs, durableUs + 1));
     }
-    this.stamp(asked, answerUs + 1, "proposal.answered", SEQ);
-    this.stamp(asked, answerUs + 2, "call.answered", 0, 0, 0, REQUEST_ID);
+    this.span(asked, "quoin.propose", 23, answerUs + 1);
+    this.span(asked, "a put", 20, answerUs + 2, {
+      attributes: { "quoin.request_id": REQUEST_ID },
+      events: [
+        ["request admitted", 21],
+        ["request complete", 22],
+      ],
+    });
     this.put = {
       requestId: REQUEST_ID,
       pid: asked,
@@ -56,83 +67,69 @@ class Scene {
     };
   }
 
-  stamp(member: number, us: number, name: StampName, first = 0, second = 0, third = 0, text = ""): void {
-    this.#stamps.get(member)?.push({ atNs: us * 1000, name, first, second, third, text });
+  span(member: number, name: string, fromUs: number, toUs: number, parts: Parts = {}): string {
+    const { traceId = TRACE_ID, attributes = {}, links = [], events = [] } = parts;
+    const spanId = String(this.#spans.length).padStart(16, "0");
+    this.#spans.push({
+      traceId,
+      spanId,
+      parentId: "",
+      state: "",
+      name,
+      kind: "internal",
+      fromNs: wallNs(fromUs),
+      toNs: wallNs(toUs),
+      attributes,
+      resource: { "quoin.member": `q-${member}` },
+      events: events.map(([event, us, id]) => ({
+        name: event,
+        atNs: wallNs(us),
+        attributes: id === undefined ? {} : { "quoin.member_id": id },
+      })),
+      links,
+      error: undefined,
+    });
+    return spanId;
   }
 
-  without(member: number, name: StampName): this {
-    const stamps = this.#stamps.get(member) ?? [];
-    this.#stamps.set(
-      member,
-      stamps.filter((stamp) => stamp.name !== name),
+  without(member: number, name: string): this {
+    const at = this.#spans.findLastIndex(
+      (span) => span.name === name && span.resource["quoin.member"] === `q-${member}`,
     );
+    this.#spans.splice(at, 1);
     return this;
   }
 
-  join(): Timeline {
-    const [leader, ...followers] = [...this.#stamps].map(([id, stamps]): StampedMember => {
-      return { id, log: new StampLog(`member ${id}`, stamps) };
-    });
-    const members = { leader: leader as StampedMember, followers };
-    const asked = [members.leader, ...followers].find(({ id }) => id === this.#asked);
-    return joinPut(this.put, asked as StampedMember, members);
-  }
-
-  log(member: number): StampLog {
-    return new StampLog(`member ${member}`, this.#stamps.get(member) ?? []);
-  }
-
-  #forward(): number {
-    this.stamp(this.#asked, 25, "proposal.forwarded", SEQ, LEADER);
-    this.stamp(this.#asked, 26, "peer.written", LEADER, 0, 0, "log");
-    this.stamp(LEADER, 36, "peer.read");
-    this.stamp(LEADER, 37, "proposal.arrived", SEQ, this.#asked);
-    this.stamp(LEADER, 38, "turn.begun");
-    return 39;
+  join(put = this.put): Timeline {
+    // Members export at their own times.
+    return joinPut(put, new CollectedTraces(this.#spans.toReversed(), ORIGIN_NS), 3);
   }
 
   /** Returns the time at which the main thread knows that the write is durable. */
   #write(member: number, handedUs: number, syncUs: number): number {
-    const writeSeq = 40 + member;
-    const syncedUs = handedUs + 10 + syncUs;
-    this.stamp(member, handedUs, "log.handed", writeSeq, INDEX);
-    this.stamp(member, handedUs + 10, "log.begun", writeSeq);
-    this.stamp(member, syncedUs, "log.synced", writeSeq);
-    this.stamp(member, syncedUs + 1, "log.written", writeSeq);
-    this.stamp(member, syncedUs + 11, "log.durable", writeSeq);
-    this.stamp(member, syncedUs + 12, "turn.begun");
-    return syncedUs + 11;
+    const durableUs = handedUs + 20 + syncUs;
+    const attributes = { "quoin.log.first_index": INDEX, "quoin.log.write_ms": syncUs / 1000 };
+    const traceId = `a${member}`.repeat(16);
+    const spanId = this.span(member, "quoin.log.group_commit", handedUs, durableUs, { traceId, attributes });
+    this.span(member, "quoin.log.write", handedUs, durableUs, { links: [{ traceId, spanId }] });
+    return durableUs;
   }
 
-  #replicate(follower: number, sentUs: number, syncUs: number) {
-    this.stamp(follower, sentUs + 10, "peer.read");
-    this.stamp(follower, sentUs + 11, "progress.arrived", INDEX, INDEX - 1, LEADER, "append");
-    this.stamp(follower, sentUs + 12, "turn.begun");
-    const durableUs = this.#write(follower, sentUs + 13, syncUs);
-    this.stamp(follower, durableUs + 2, "acknowledgement.sent", INDEX, follower, LEADER);
-    this.stamp(follower, durableUs + 3, "peer.written", LEADER, 0, 0, "log");
-    this.stamp(LEADER, durableUs + 13, "peer.read");
-    this.stamp(LEADER, durableUs + 14, "acknowledgement.arrived", INDEX, follower);
-    this.stamp(LEADER, durableUs + 15, "turn.begun");
-    return { durableUs, acknowledgedUs: durableUs + 14 };
-  }
-
-  #tell(committedUs: number): number {
-    this.stamp(LEADER, committedUs + 2, "progress.sent", 0, INDEX, this.#asked, "append");
-    this.stamp(LEADER, committedUs + 3, "peer.written", this.#asked, 0, 0, "log");
-    this.stamp(this.#asked, committedUs + 13, "peer.read");
-    this.stamp(this.#asked, committedUs + 14, "progress.arrived", 0, INDEX, LEADER, "append");
-    return committedUs + 14;
+  #replicate(follower: number, appendedUs: number, syncUs: number) {
+    const durableUs = this.#write(follower, appendedUs + 11, syncUs);
+    this.span(follower, "quoin.follow", appendedUs + 10, durableUs, { attributes: { "quoin.leader": LEADER } });
+    return { durableUs, acknowledgedUs: durableUs + 10 };
   }
 
   /** Returns the time at which the entry is applied. */
-  #apply(member: number, dueUs: number): number {
-    this.stamp(member, dueUs + 1, "turn.begun");
-    this.stamp(member, dueUs + 2, "apply.due", INDEX);
-    this.stamp(member, dueUs + 3, "apply.begun");
-    this.stamp(member, dueUs + 4, "apply.done", INDEX);
-    return dueUs + 4;
+  #apply(member: number, applicableUs: number): number {
+    this.span(member, "quoin.apply", applicableUs, applicableUs + 2);
+    return applicableUs + 2;
   }
+}
+
+function wallNs(us: number): bigint {
+  return ORIGIN_NS + BigInt(us) * 1000n;
 }
 
 /** Microseconds from the sending to the receipt. */
@@ -146,7 +143,7 @@ function endUs({ legs }: Timeline, name: string): number | undefined {
   return endNs === undefined ? undefined : endNs / 1000;
 }
 
-describe("the join of stamps to the timeline of a put", () => {
+describe("the join of spans to the timeline of a put", () => {
   it("goes through the faster follower if its acknowledgement comes after the leader's disk", () => {
     const timeline = new Scene(LEADER, [100, 500, 200]).join();
     expect(timeline.askedAt).to.equal("leader");
@@ -155,19 +152,18 @@ describe("the join of stamps to the timeline of a put", () => {
       ...["request", "leader's disk", "first follower", "answer"],
     ]);
     expect(endUs(timeline, "request")).to.equal(25);
-    expect(endUs(timeline, "leader's disk")).to.equal(148);
-    expect(endUs(timeline, "first follower")).to.equal(276);
-    expect(totalUs(timeline)).to.equal(302);
-    expect(timeline.path.filter(({ kind }) => kind === "disk").map(({ atNs }) => atNs)).to.deep.equal([
-      251_000, 252_000,
-    ]);
+    expect(endUs(timeline, "leader's disk")).to.equal(146);
+    expect(endUs(timeline, "first follower")).to.equal(266);
+    expect(totalUs(timeline)).to.equal(291);
+    expect(timeline.path.filter(({ kind }) => kind === "disk").map(({ atNs }) => atNs)).to.deep.equal([256_000]);
+    expect(timeline.path.filter(({ kind }) => kind === "threads").map(({ atNs }) => atNs)).to.deep.equal([56_000]);
   });
 
   it("goes through the leader's disk if that is the slowest: the leader applies only its own entries", () => {
     const timeline = new Scene(LEADER, [900, 100, 200]).join();
     expect(timeline.decisive).to.equal("the leader's disk");
-    expect(endUs(timeline, "leader's disk")).to.equal(948);
-    expect(totalUs(timeline)).to.equal(974);
+    expect(endUs(timeline, "leader's disk")).to.equal(946);
+    expect(totalUs(timeline)).to.equal(971);
   });
 
   it("goes from an asked follower to the leader and back, without the leader's disk if that is the slowest", () => {
@@ -177,66 +173,77 @@ describe("the join of stamps to the timeline of a put", () => {
     expect(timeline.legs.map(({ name }) => name)).to.deep.equal([
       ...["request", "leader's disk", "first follower", "commit index", "leader applies", "answer"],
     ]);
-    expect(endUs(timeline, "request")).to.equal(39);
+    expect(endUs(timeline, "request")).to.equal(36);
     // The second acknowledgement commits.
-    expect(endUs(timeline, "first follower")).to.equal(190);
-    expect(endUs(timeline, "commit index")).to.equal(304);
-    expect(endUs(timeline, "leader applies")).to.equal(966);
-    expect(totalUs(timeline)).to.equal(330);
+    expect(endUs(timeline, "first follower")).to.equal(177);
+    expect(endUs(timeline, "commit index")).to.equal(288);
+    expect(endUs(timeline, "leader applies")).to.equal(960);
+    expect(totalUs(timeline)).to.equal(312);
   });
 
   it("goes through the leader's disk if its vote is the one that commits", () => {
     const timeline = new Scene(3, [100, 900, 10]).join();
     expect(timeline.decisive).to.equal("the leader's disk");
-    expect(endUs(timeline, "leader's disk")).to.equal(162);
-    expect(totalUs(timeline)).to.equal(202);
+    expect(endUs(timeline, "leader's disk")).to.equal(157);
+    expect(totalUs(timeline)).to.equal(192);
   });
 
   it("goes through the asked follower's own disk if that is later than the commit", () => {
     const timeline = new Scene(2, [100, 900, 200]).join();
     expect(timeline.decisive).to.equal("the asked follower's disk");
-    expect(endUs(timeline, "commit index")).to.equal(304);
-    expect(totalUs(timeline)).to.equal(1002);
+    expect(endUs(timeline, "commit index")).to.equal(288);
+    expect(totalUs(timeline)).to.equal(992);
   });
 
   it("counts the wait for the previous log write as disk", () => {
     const handed = (timeline: Timeline) => timeline.legs.find(({ name }) => name === "leader's disk")?.points[0];
     const scene = new Scene(LEADER, [100, 100, 100]);
+    scene.span(LEADER, "quoin.log.group_commit", 1, 25, { traceId: "b".repeat(32) });
     expect(handed(scene.join())?.kind).to.equal("code");
-    scene.stamp(LEADER, 26, "turn.begun");
+    scene.span(LEADER, "quoin.log.group_commit", 2, 26, { traceId: "c".repeat(32) });
     expect(handed(scene.join())?.kind).to.equal("disk");
   });
 
-  it("finds leader and follower in the first acknowledgement", () => {
-    expect(idsOf(new Scene(LEADER, [1, 1, 1]).log(3))).to.deep.equal({ follower: 3, leader: LEADER });
+  it("takes a message that arrives during the checks of the headers as there when they are over", () => {
+    const scene = new Scene(LEADER, [100, 100, 100]).without(LEADER, "a put");
+    const attributes = { "quoin.request_id": REQUEST_ID };
+    const events = [["request complete", 20] as const, ["request admitted", 22] as const];
+    scene.span(LEADER, "a put", 20, scene.put.headersNs / 1000, { attributes, events });
+    const steps = scene.join().legs[0]?.points.slice(1, 4);
+    expect(steps?.map(({ atNs }) => atNs)).to.deep.equal([20_000, 22_000, 22_000]);
   });
 
-  for (const [member, name] of [
-    [2, "call.complete"],
-    [2, "proposal.answered"],
-    [LEADER, "proposal.arrived"],
-    [LEADER, "proposal.appended"],
-    [LEADER, "log.synced"],
-    [3, "progress.arrived"],
-    [2, "apply.done"],
+  for (const [member, name, missing] of [
+    [2, "a put", "trace"],
+    [2, "quoin.propose", "quoin.propose"],
+    [2, "quoin.forward", "quoin.forward"],
+    [LEADER, "quoin.lead", "quoin.lead"],
+    [LEADER, "quoin.replicate", "quoin.replicate"],
+    [LEADER, "quoin.log.write", "quoin.log.write of q-1"],
+    [LEADER, "quoin.log.group_commit", "quoin.log.group_commit of q-1"],
+    [3, "quoin.follow", "quoin.follow of q-3"],
+    [2, "quoin.apply", "quoin.apply of q-2"],
   ] as const) {
     it(`is refused if ${name} of member ${member} is missing`, () => {
       const scene = new Scene(2, [100, 200, 300]).without(member, name);
-      expect(() => scene.join()).to.throw(TimelineError, `member ${member} has no stamp ${name}`);
+      expect(() => scene.join()).to.throw(TimelineError, `put 7a0e7a52 has no ${missing}`);
     });
   }
 
+  it("is refused if no span says which member has acknowledged", () => {
+    const scene = new Scene(LEADER, [100, 200, 300]).without(3, "a call before");
+    expect(() => scene.join()).to.throw(TimelineError, "has no span that names member 3");
+  });
+
   it("is refused if the acknowledgements make no majority", () => {
-    const scene = new Scene(LEADER, [100, 200, 300]).without(LEADER, "acknowledgement.arrived");
-    expect(() => scene.join()).to.throw(TimelineError, "no majority for entry 100");
+    const scene = new Scene(LEADER, [100, 200, 300]).without(LEADER, "quoin.replicate");
+    scene.span(LEADER, "quoin.replicate", 25, 500);
+    expect(() => scene.join()).to.throw(TimelineError, "the spans show no majority");
   });
 
   it("is refused if a step comes before the step that it follows", () => {
     const scene = new Scene(LEADER, [100, 100, 100]);
-    const put = { ...scene.put, submittedNs: 20_500 };
-    const leader = { id: LEADER, log: scene.log(LEADER) };
-    const followers = [2, 3].map((id) => ({ id, log: scene.log(id) }));
-    expect(() => joinPut(put, leader, { leader, followers })).to.throw(
+    expect(() => scene.join({ ...scene.put, submittedNs: 20_500 })).to.throw(
       TimelineError,
       "500 ns before the step before it",
     );

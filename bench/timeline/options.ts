@@ -3,7 +3,7 @@
 import { Command } from "commander";
 
 export interface TimelineOptions {
-  /** Number of puts with stamps, and of puts without. */
+  /** Number of puts with traces, and of puts without. */
   readonly operations: number;
   readonly warmUpSeconds: number;
   /** Files for the tables as Markdown and for the figures as JSON; null = none. */

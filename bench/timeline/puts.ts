@@ -15,6 +15,7 @@ export interface PutBounds {
 /** Channels of Node: the HTTP/2 session has a request, and the headers of the answer have arrived. */
 const SUBMITTED = "http2.client.stream.start";
 const HEADERS = "http2.client.stream.finish";
+const NS_PER_MS = 1e6;
 
 /** A connection to one member. */
 interface MemberConnection {
@@ -115,7 +116,7 @@ export class PutClient {
   }
 }
 
-/** The clock of the machine, which the stamps use as well. */
+/** Since the time origin of this process. */
 function nowNs(): number {
-  return Number(process.hrtime.bigint());
+  return performance.now() * NS_PER_MS;
 }

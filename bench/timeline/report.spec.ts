@@ -13,7 +13,7 @@ const asked: CaseSummary = {
   steps: [
     {
       leg: "first follower",
-      step: "the append is decoded",
+      step: "the follower has decoded the append",
       kind: "code",
       sinceStep: { p10Us: 9.2, p50Us: 12.6, p99Us: 40 },
       sinceStart: { p10Us: 500, p50Us: 700, p99Us: 1200 },
@@ -31,22 +31,26 @@ const report: Report = {
   syncMs: 0.2,
   syncMsAfter: 0.3,
   cases: [asked],
-  unstamped: { leader: { p10Us: 1200, p50Us: 1900, p99Us: 5000 }, follower: { p10Us: 1400, p50Us: 2300, p99Us: 8800 } },
+  untraced: { leader: { p10Us: 1200, p50Us: 1900, p99Us: 5000 }, follower: { p10Us: 1400, p50Us: 2300, p99Us: 8800 } },
 };
 
 describe("the report of timelines", () => {
   it("has a row for each step, and one for each kind of time", () => {
     const markdown = markdownReport(report);
-    expect(markdown).to.contain("| first follower | the append is decoded | 9 | 13 | 40 | 700 | 1200 | our code |\n");
+    expect(markdown).to.contain(
+      "| first follower | the follower has decoded the append | 9 | 13 | 40 | 700 | 1200 | our code and turns |\n",
+    );
     expect(markdown).to.contain("| disk | 1500 | 50 % | 1100 | 1400 | 4000 |\n");
     const terminal = terminalReport(report);
-    expect(terminal).to.match(/first follower │ +the append is decoded │ +9 │ +13 │ +40 │ +700 │ +1200 │ +our code/);
+    expect(terminal).to.match(
+      /first follower │ +the follower has decoded the append │ +9 │ +13 │ +40 │ +700 │ +1200 │ +our code and turns/,
+    );
   });
 
-  it("names for each case the puts without stamps, and the last wait", () => {
+  it("names for each case the puts without traces, and the last wait", () => {
     for (const text of [markdownReport(report), terminalReport(report)]) {
       expect(text).to.contain(
-        "Asked at a follower: 4 puts, p50 2400 µs, p99 9000 µs; without stamps p50 2300 µs, p99 8800 µs. " +
+        "Asked at a follower: 4 puts, p50 2400 µs, p99 9000 µs; without traces p50 2300 µs, p99 8800 µs. " +
           "The last to wait for: a follower's acknowledgement 75 %, the asked follower's disk 25 %.",
       );
       expect(text).to.contain("1970-01-01T00:00:00.000Z, quoin 1.2.3, 3 members");

@@ -15,8 +15,8 @@ export interface Report {
   readonly syncMs: number;
   readonly syncMsAfter: number;
   readonly cases: readonly CaseSummary[];
-  /** Times of puts on members without stamps, by the role of the asked member. */
-  readonly unstamped: Readonly<Record<CaseSummary["askedAt"], Percentiles>>;
+  /** Times of puts on members that keep no traces, by the role of the asked member. */
+  readonly untraced: Readonly<Record<CaseSummary["askedAt"], Percentiles>>;
 }
 
 /** A table, and the text above it. */
@@ -27,11 +27,10 @@ interface Part {
 }
 
 const KIND_WORDS: Readonly<Record<Kind, string>> = {
-  code: "our code",
-  loop: "event loop",
+  code: "our code and turns",
   threads: "hand-over between threads",
   disk: "disk",
-  wire: "wire and kernel",
+  wire: "between processes",
   generator: "generator",
 };
 const CASE_WORDS = { leader: "Asked at the leader", follower: "Asked at a follower" } as const;
@@ -77,16 +76,16 @@ function setupOf({ startedAt, version, members, cpus, valueBytes, syncMs, syncMs
   );
 }
 
-function partsOf({ cases, unstamped }: Report): readonly Part[] {
+function partsOf({ cases, untraced }: Report): readonly Part[] {
   return cases.flatMap((one) => {
     const { askedAt, puts, total, decisive, steps, kinds } = one;
-    const without = unstamped[askedAt];
+    const without = untraced[askedAt];
     const last = decisive.map(({ what, puts: count }) => `${what} ${percent(count / puts)}`).join(", ");
     return [
       {
         text:
           `${CASE_WORDS[askedAt]}: ${puts} puts, p50 ${micros(total.p50Us)} µs, p99 ${micros(total.p99Us)} µs; ` +
-          `without stamps p50 ${micros(without.p50Us)} µs, p99 ${micros(without.p99Us)} µs. The last to wait for: ${last}.`,
+          `without traces p50 ${micros(without.p50Us)} µs, p99 ${micros(without.p99Us)} µs. The last to wait for: ${last}.`,
         head: STEP_HEAD,
         rows: steps.map(({ leg, step, kind, sinceStep, sinceStart }) => [
           ...[leg, step, micros(sinceStep.p10Us), micros(sinceStep.p50Us), micros(sinceStep.p99Us)],

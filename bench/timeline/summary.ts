@@ -52,7 +52,7 @@ export function summarize(timelines: readonly Timeline[]): readonly CaseSummary[
 
 /** Nanoseconds of each kind on the critical path; their sum is exactly the time of the put. */
 export function sumsByKind({ startNs, path }: Pick<Timeline, "startNs" | "path">): Readonly<Record<Kind, number>> {
-  const sums = { code: 0, loop: 0, threads: 0, disk: 0, wire: 0, generator: 0 };
+  const sums = { code: 0, threads: 0, disk: 0, wire: 0, generator: 0 };
   let beforeNs = startNs;
   for (const { kind, atNs } of path) {
     sums[kind] += atNs - beforeNs;

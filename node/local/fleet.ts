@@ -9,23 +9,13 @@ export class Fleet {
   readonly layouts: readonly MemberLayout[];
   readonly #tokens: TokenFiles;
   readonly #flags: readonly string[];
-  readonly #nodeFlags: readonly string[];
   readonly #started = new Map<string, MemberProcess>();
 
-  /**
-   * @param flags of each member, besides those of its layout.
-   * @param nodeFlags of Node, for each member.
-   */
-  constructor(
-    layouts: readonly MemberLayout[],
-    tokens: TokenFiles,
-    flags: readonly string[],
-    nodeFlags: readonly string[],
-  ) {
+  /** @param flags of each member, besides those of its layout. */
+  constructor(layouts: readonly MemberLayout[], tokens: TokenFiles, flags: readonly string[]) {
     this.layouts = layouts;
     this.#tokens = tokens;
     this.#flags = flags;
-    this.#nodeFlags = nodeFlags;
   }
 
   get processes(): readonly MemberProcess[] {
@@ -54,7 +44,7 @@ export class Fleet {
 
   #start(layouts: readonly MemberLayout[]): void {
     for (const layout of layouts) {
-      const process = new MemberProcess(layout, this.layouts, this.#tokens, this.#flags, this.#nodeFlags);
+      const process = new MemberProcess(layout, this.layouts, this.#tokens, this.#flags);
       this.#started.set(layout.name, process);
     }
   }

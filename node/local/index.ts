@@ -1,4 +1,3 @@
-export type { STAMP_CHANNEL, Stamp, StampName } from "../src/stamps/index.ts";
 export type { Endpoints } from "./cluster-files.ts";
 export { LocalCluster } from "./local-cluster.ts";
 export type { LocalOptions } from "./options.ts";

@@ -69,7 +69,7 @@ export class LocalCluster {
     interrupted = new AbortController().signal,
     onStarting: () => void = () => undefined,
   ): Promise<LocalCluster> {
-    const { members, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
+    const { members, dataDirectory, memberFlags = [], restores = false } = options;
     const directory = resolve(dataDirectory);
     const basePort = options.basePort ?? basePortBefore(directory) ?? BASE_PORT;
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -81,7 +81,7 @@ export class LocalCluster {
     const restoring = restores ? new RestoreProgress(directory, layouts) : null;
     await restoring?.requireFreeSpace();
     const credentials = requireCredentials(directory, layouts, readRecord(directory) !== null && !restores);
-    const fleet = new Fleet(layouts, writeTokens(directory), memberFlags, nodeFlags);
+    const fleet = new Fleet(layouts, writeTokens(directory), memberFlags);
     onStarting();
     announceLauncher(directory, { basePort, members, memberFlags });
     try {

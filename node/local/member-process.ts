@@ -31,22 +31,18 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   #exit: Exit | null = null;
 
-  /**
-   * Starts the process. `others` are members that may know the cluster, `flags` more flags of the member, `nodeFlags`
-   * more flags of Node, which its threads get too.
-   */
+  /** Starts the process. `others` are members that may know the cluster, `flags` more flags of the member. */
   constructor(
     layout: MemberLayout,
     others: readonly MemberLayout[],
     tokens: TokenFiles,
     flags: readonly string[] = [],
-    nodeFlags: readonly string[] = [],
   ) {
     this.layout = layout;
     const log = openSync(layout.logFile, "a", LOG_FILE_MODE);
     this.#child = spawn(
       process.execPath,
-      [...NODE_FLAGS, ...nodeFlags, MAIN, ...flagsOf(layout, others, tokens), ...flags],
+      [...NODE_FLAGS, MAIN, ...flagsOf(layout, others, tokens), ...flags],
       // In a separate process group, Ctrl-C reaches only the launcher, which then stops the member in order. Its
       // standard input is a pipe from here, so it also ends if the launcher is killed.
       { stdio: ["pipe", log, log], detached: true, env: memberEnvironment() },

@@ -22,8 +22,6 @@ export interface LocalOptions {
   readonly memberFlags?: readonly string[];
   /** Whether those flags name a backup from which the cluster is founded. */
   readonly restores?: boolean;
-  /** Flags of Node for each member and its threads, such as a module to load first. */
-  readonly nodeFlags?: readonly string[];
 }
 
 /** One member of a running cluster, to be restarted. */

@@ -9,7 +9,6 @@
 
 import type { Socket } from "node:net";
 import { invariant } from "../primitives/index.ts";
-import { stamp } from "../stamps/index.ts";
 import {
   FRAME_BODY_BYTES_MAX,
   FRAME_HEADER_BYTES,
@@ -219,7 +218,6 @@ export class FrameConnection {
     if (this.#ended) {
       return;
     }
-    stamp("peer.read");
     this.#liveness?.heard();
     try {
       this.#parser.push(chunk, this.#deliver);

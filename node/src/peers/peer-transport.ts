@@ -9,7 +9,6 @@
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { invariant } from "../primitives/index.ts";
-import { stamp } from "../stamps/index.ts";
 import { Acceptor } from "./acceptor.ts";
 import { ConnectionError } from "./connection-error.ts";
 import { Dial } from "./dial.ts";
@@ -188,7 +187,6 @@ export class PeerTransport {
   /** Hands the frames queued since the last call to the sockets, in one piece for each connection. */
   flush(): void {
     for (const link of this.#unflushed) {
-      stamp("peer.written", link.member.memberId, 0, 0, link.kind);
       link.flush();
     }
     this.#unflushed.length = 0;

@@ -13,7 +13,6 @@ import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { invariant, mark } from "../primitives/index.ts";
 import { entryIndex, entryOrigin, entryTickMs } from "../raft/index.ts";
-import { stamp } from "../stamps/index.ts";
 import {
   type Checkpoints,
   type FilterSeed,
@@ -241,7 +240,6 @@ export class ApplyLoop {
       // A stalled store would block the loop; the next tick looks again.
       return;
     }
-    stamp("apply.begun");
     const startedMs = clock.monotonicMs();
     if (this.#long !== null) {
       this.#goOn(this.#long, startedMs);
@@ -315,7 +313,6 @@ export class ApplyLoop {
     this.#machine.commit();
     statistics.stateBatches.addMs(clock.monotonicMs() - appliedMs);
     const applied = this.progress.appliedIndex;
-    stamp("apply.done", applied);
     core.onApplied(applied, bytes);
     this.#options.compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;

@@ -27,7 +27,6 @@ import { EntryType } from "../raft/index.ts";
 import { decodeCommand, decodeMembershipEntry } from "../state/index.ts";
 import type { Timeline } from "../tracing/index.ts";
 import type { ArrivedFrame } from "./arrived-frame.ts";
-import { stampArrived } from "./message-stamps.ts";
 import { noteArrived } from "./message-times.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 
@@ -66,7 +65,6 @@ export class IncomingFrames {
   /** Keeps the frame for the next turn. Raises a FrameError. */
   push(peer: number, kind: LinkKind, frame: Frame): void {
     const arrived = this.#decode(peer, frame);
-    stampArrived(arrived);
     if (this.#timeline !== null && arrived.kind === "message") {
       noteArrived(this.#timeline, arrived.message, this.#clock);
     }

@@ -15,7 +15,7 @@ interface PendingRead {
   readonly deadlineMs: number;
   readonly waitUntilMs: number;
   readonly done: ReadDone;
-  /** The stamps of its request; null = none are taken. */
+  /** Null = its request has none. */
   readonly trace: RequestTrace | null;
 }
 

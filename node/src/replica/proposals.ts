@@ -30,7 +30,6 @@ import {
   type Proposed,
   type Refusal,
 } from "../raft/index.ts";
-import { hasStampReader, stamp } from "../stamps/index.ts";
 import {
   accessesOf,
   acquisitionOutcome,
@@ -127,7 +126,6 @@ export class Proposals {
     if (trace !== null) {
       trace.queuedMs = nowMs;
     }
-    stamp("proposal.queued", waiter.seq);
     this.#context.arm();
     return () => this.#abandon(waiter);
   }
@@ -171,7 +169,6 @@ export class Proposals {
       waiter.trace.decidedMs = this.#context.clock.monotonicMs();
     }
     const isRefused = outcome === null || outcome.answer instanceof CoordinationError;
-    stamp("proposal.answered", seq);
     if (waiter.proposal.type === EntryType.Command || isRefused) {
       this.#waiters.answer(waiter, outcome);
     } else {
@@ -437,7 +434,6 @@ export class Proposals {
       waiter.trace.onHandedOut(nowMs, 0, term);
       waiter.trace.index = index;
     }
-    stamp("proposal.appended", index, waiter.seq, this.#context.memberId);
   }
 
   #proposeCommands(commands: readonly { readonly payload: Uint8Array; readonly origin: ProposalOrigin }[]) {
@@ -472,7 +468,6 @@ export class Proposals {
     for (const waiter of batch) {
       this.#waiters.handOut(waiter, term, nowMs);
       waiter.trace?.onHandedOut(nowMs, leader, term);
-      stamp("proposal.forwarded", waiter.seq, leader);
     }
   }
 
@@ -536,11 +531,6 @@ export class Proposals {
       );
     } else {
       this.#appendForwarded(peer, boot, attempts, appended, refuse);
-    }
-    if (hasStampReader()) {
-      for (const { seq, index } of appended) {
-        stamp("proposal.appended", index, seq, peer);
-      }
     }
     if (appended.length > 0) {
       this.#noteAppended(peer, term, appended[0]?.index ?? 0, appended.length, arrivedMs);

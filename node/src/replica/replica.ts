@@ -13,7 +13,6 @@
 import { encodeMessage, type Frame, type LinkKind, messageKind, messageType } from "../peers/index.ts";
 import { invariant, mark } from "../primitives/index.ts";
 import type { AppendEffect, Effects, Message, RaftCore, Role } from "../raft/index.ts";
-import { stamp } from "../stamps/index.ts";
 import {
   type ClientRequest,
   type ClusterOperation,
@@ -42,7 +41,6 @@ import { LeaderMaintenance } from "./leader-maintenance.ts";
 import { MemberCalls } from "./member-calls.ts";
 import { MemberRecord } from "./member-record.ts";
 import type { ArchiveReport, MembershipViewDone, TransferDone } from "./membership-view.ts";
-import { stampSent } from "./message-stamps.ts";
 import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { clusterProposalOf, membershipProposalOf, type Proposal, type ProposalDone, proposalOf } from "./proposal.ts";
@@ -399,7 +397,6 @@ export class Replica {
     if (this.#stopped) {
       return;
     }
-    stamp("turn.begun");
     // Process all arrived frames before the ticks, so that a leader that was heard does not time out (P55).
     for (const frame of this.#frames.take()) {
       this.#step(frame);
@@ -547,7 +544,6 @@ export class Replica {
       this.#write(effects.append);
     }
     if (effects.apply !== null) {
-      stamp("apply.due", effects.apply.to);
       this.#applyLoop.applyUpTo(effects.apply.to);
     }
     this.#onReads(effects);
@@ -584,9 +580,7 @@ export class Replica {
 
   #send(message: Message): void {
     const { to } = message;
-    if (this.#options.transport.send(to, messageKind(message), messageType(message), encodeMessage(message))) {
-      stampSent(message);
-    } else {
+    if (!this.#options.transport.send(to, messageKind(message), messageType(message), encodeMessage(message))) {
       this.#core.peerUnreachable(to);
     }
   }
@@ -597,7 +591,6 @@ export class Replica {
     this.#eligibility.onWriteBegun(begunMs);
     this.#timeline?.onWriteBegun(append.from, append.rows.length, begunMs);
     this.#options.log.write(append, (writeSeq, writeMs) => {
-      stamp("log.durable", writeSeq);
       const durableMs = this.#clock.monotonicMs();
       this.statistics.onAppended(append.rows, durableMs - begunMs, writeMs);
       this.#timeline?.onWritten(append.rows.length, durableMs, writeMs);

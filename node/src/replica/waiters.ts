@@ -38,7 +38,7 @@ interface Call {
   readonly waitUntilMs: number;
   /** Sequence number of the current attempt. */
   readonly seq: number;
-  /** The stamps of its request; null = none are taken. */
+  /** Null = its request has none. */
   readonly trace: RequestTrace | null;
   /** For `HeldCalls`. */
   readonly lane: Lane<Held>;

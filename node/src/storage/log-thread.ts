@@ -8,7 +8,6 @@
 import { closeSync, constants, existsSync, fdatasyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { stamp } from "../stamps/index.ts";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
@@ -99,11 +98,9 @@ port.on("message", (request: LogRequest) => {
   attempt(() => {
     switch (request.kind) {
       case "write": {
-        stamp("log.begun", request.writeSeq);
         const started = performance.now();
         crashPoint("log.batch.before");
         rocks.write(decodeChanges(request.changes), true);
-        stamp("log.synced", request.writeSeq);
         crashPoint("log.batch.after");
         writeMirrorSlot(mirrorFile, request.mirror, request.mirrorOffset);
         if (request.syncMirror) {
@@ -112,7 +109,6 @@ port.on("message", (request: LogRequest) => {
           syncTimer = setTimeout(() => attempt(syncMirrorFile), MIRROR_SYNC_DELAY_MS);
         }
         crashPoint("log.ack.before");
-        stamp("log.written", request.writeSeq);
         reply({ kind: "written", writeSeq: request.writeSeq, durationMs: performance.now() - started });
         crashPoint("log.ack.after");
         return;

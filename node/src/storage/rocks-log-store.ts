@@ -16,7 +16,6 @@ import {
   type LogBounds,
   type LogReset,
 } from "../raft/index.ts";
-import { stamp } from "../stamps/index.ts";
 import type { Change } from "../state/index.ts";
 import { encodeChanges } from "./change-batch.ts";
 import { encodeMirror, type HardStateMirror, mirrorOffset } from "./hard-state-mirror.ts";
@@ -205,7 +204,6 @@ export class RocksLogStore implements LogStore {
     const isFirst = before.writeSeq === 0;
     const hasVoted = next.term !== before.term || next.vote !== before.vote;
     const syncMirror = isFirst || hasVoted || next.boot !== before.boot;
-    stamp("log.handed", next.writeSeq, next.last);
     this.#thread.post(
       { kind: "write", writeSeq: next.writeSeq, changes: encoded, ...this.#nextMirror(next), syncMirror },
       [encoded],

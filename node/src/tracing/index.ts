@@ -1,4 +1,4 @@
-/** Traces: stamps of requests, the timeline of the log, and the spans that are made of them and exported. */
+/** Traces: the times of requests, the timeline of the log, and the spans that are made of them and exported. */
 
 export { OTLP_PROTOCOLS, type OtlpProtocol } from "./otlp-protocol.ts";
 export { type RequestEnd, RequestTrace } from "./request-trace.ts";

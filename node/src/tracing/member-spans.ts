@@ -1,5 +1,5 @@
 /**
- * Makes the spans of a kept trace from the stamps of its request and the timeline of this member.
+ * Makes the spans of a kept trace from the times of its request and the timeline of this member.
  *
  *   server span of the call                       the member that got the call
  *   ├ quoin.propose                               from the queue to the outcome

@@ -1,5 +1,5 @@
 /**
- * The stamps of one request while it runs: a few numbers, from which spans are made only if the trace is kept.
+ * The times of one request while it runs: a few numbers, from which spans are made only if the trace is kept.
  *
  * A member makes one for each request that is sampled, and for every request if it keeps slow ones. Times are of the
  * monotonic clock, in milliseconds; 0 = the request has not come there.

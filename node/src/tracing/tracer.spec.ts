@@ -60,7 +60,7 @@ describe("tracer", () => {
     );
     const trace = tracer.begin({ values: (name) => headers.get(name) ?? [] }, nowMs);
     if (trace === null) {
-      throw new Error("the tracer takes no stamps");
+      throw new Error("the tracer begins no trace");
     }
     return trace;
   }
@@ -80,7 +80,7 @@ describe("tracer", () => {
     });
 
   describe("keeps", () => {
-    it("nothing, and takes no stamps, if no request is sampled and slow ones are not wanted", () => {
+    it("nothing, and begins no trace, if no request is sampled and slow ones are not wanted", () => {
       expect(tracerWith({ slowMs: 0 }).begin({ values: () => [] }, 0)).to.equal(null);
     });
 

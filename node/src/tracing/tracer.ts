@@ -1,7 +1,7 @@
 /**
  * Keeps traces of requests: those that are sampled when they begin, and those that turn out to be slow.
  *
- * A request in progress has only stamps (`request-trace.ts`), and the driver notes its steps for all entries at once
+ * A request in progress has only times (`request-trace.ts`), and the driver notes its steps for all entries at once
  * (`timeline.ts`). When the request is over and its trace is kept, this member makes its spans on a timer, and asks the
  * other members that took part for theirs. So no request waits for its trace, and a trace that is not kept costs a few
  * numbers. Whatever cannot be done in time is dropped and counted.

@@ -11,7 +11,7 @@ export interface AnsweredCall<Response> {
   /** The intake's result of checking the headers; null for methods whose headers are not checked. */
   readonly admission: unknown;
   readonly connection: Pick<ClientConnection, "address">;
-  /** The stamps of the call; null = none are taken. */
+  /** The trace of the call; null = none is made. */
   readonly trace: RequestTrace | null;
   /** Whether the client has the complete answer, or has gone. */
   readonly hasEnded: boolean;

@@ -12,7 +12,6 @@
 import { LinkedQueue } from "../../collections/index.ts";
 import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import { counter, type Metric } from "../../telemetry/index.ts";
 import { type ClientLimits, REQUEST_MS } from "../connections/index.ts";
@@ -89,7 +88,6 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
 
   arrive(call: IncomingCall): OpenCall {
     const { connection } = call;
-    stamp("call.arrived", call.streamId);
     const open = this.#open.arrive(connection.address);
     call.dueMs = this.#nowMs() + REQUEST_MS;
     this.#due.push(call);
@@ -147,7 +145,6 @@ export class CallAdmission<Caller extends { readonly principal: Principal }> imp
     call.open.admit(call.method.responseStream ? "streams" : "calls", caller.principal.subject);
     const admission: Admission<Caller> = { caller, requestId: id };
     call.admission = admission;
-    stamp("call.admitted", call.streamId, 0, 0, id);
   }
 
   /** Steps 2 and 3; returns the request id in lower case. */

@@ -122,7 +122,7 @@ export class CallObserver {
     calls.inFlight++;
   }
 
-  /** The stamps of a call whose headers have arrived; null = none are taken. */
+  /** Begins the trace of a call whose headers have arrived; null = it has none. */
   traceOf(headers: { values(name: string): readonly string[] }, startedMs: number): RequestTrace | null {
     return this.#tracer === null ? null : this.#tracer.begin(headers, startedMs);
   }

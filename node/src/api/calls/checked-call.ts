@@ -103,11 +103,6 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
     return call.decode(codec, bytes);
   }
 
-  /** The request id as the client wrote it, in lower case; undefined if there is none. */
-  protected get requestText(): string | undefined {
-    return this.#admission.requestId;
-  }
-
   requestId(): Uint8Array {
     const { requestId } = this.#admission;
     invariant(requestId !== undefined, "a mutation whose retries are recognised has a request id");

@@ -49,7 +49,6 @@ export interface CallPort {
 export abstract class IncomingCall implements AnsweredCall<unknown> {
   readonly method: CallMethod;
   readonly connection: ClientConnection;
-  readonly streamId: number;
   readonly open: OpenCall;
   /** Its place among the calls that are due. */
   readonly links = new Links<IncomingCall>();
@@ -67,12 +66,10 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   #hasEnded = false;
   #isClosed = false;
 
-  /** @param streamId number of its stream on the connection. */
-  constructor(port: CallPort, method: CallMethod, connection: ClientConnection, streamId: number) {
+  constructor(port: CallPort, method: CallMethod, connection: ClientConnection) {
     this.#port = port;
     this.method = method;
     this.connection = connection;
-    this.streamId = streamId;
     this.#startedMs = port.observer.monotonicMs();
     port.observer.begin(method.calls);
     this.open = port.callAdmission.arrive(this);
@@ -143,7 +140,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     }
   }
 
-  /** The stamps of the call; null = none are taken. */
+  /** Begins the trace of the call; null = it has none. */
   protected beginTrace(startedMs: number): RequestTrace | null {
     return this.#port.observer.traceOf(this, startedMs);
   }

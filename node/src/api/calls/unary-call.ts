@@ -10,7 +10,6 @@
 
 import type { RateLimiter } from "../../access/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
 import { attempt, type CancellableCall, type OpenCall, type Reply, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
@@ -90,7 +89,6 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
 
   /** Begins the checks. A call whose deadline has passed already is never executed. */
   start(): void {
-    stamp("call.complete", 0, 0, 0, this.requestText);
     if (this.#allowedMs <= 0) {
       this.#answer(deadlineExceeded(), "no");
       return;
@@ -173,6 +171,5 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       return;
     }
     this.#call.answer(answer, replayed);
-    stamp("call.answered", 0, 0, 0, this.requestText);
   }
 }

@@ -73,8 +73,7 @@ export abstract class ConnectCall extends IncomingCall {
     request: IncomingMessage,
     response: ServerResponse,
   ) {
-    // HTTP/1.1 has no streams within a connection.
-    super(surroundings.port, method, connection, 0);
+    super(surroundings.port, method, connection);
     this.surroundings = surroundings;
     this.served = method;
     this.request = request;

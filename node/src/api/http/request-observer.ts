@@ -35,7 +35,7 @@ const FIRST_SERVER_ERROR = 500;
 
 const requestIds = new WeakMap<IncomingMessage, string>();
 
-/** The stamps of the request; null = none are taken. */
+/** The trace of the request; null = it has none. */
 export function traceOf(request: ServiceRequest): RequestTrace | null {
   return request.trace ?? null;
 }
@@ -77,7 +77,7 @@ export interface ServiceRequest extends IncomingMessage {
   isLogged?: boolean;
   /** Whether its route limits its own refusals, such as those of wrong passwords. */
   limitsFailures?: boolean;
-  /** The stamps of the request; absent = none are taken. */
+  /** Absent = the request has none. */
   trace?: RequestTrace;
 }
 
@@ -193,7 +193,7 @@ function headersOf(request: IncomingMessage) {
   };
 }
 
-/** The trace id of the request for the log: that of its caller if this member takes no stamps; undefined = it has none. */
+/** The trace id of the request for the log: that of its caller if this member has no trace of it; undefined = it has none. */
 export function traceIdOf(request: IncomingMessage): string | undefined {
   return traceOf(request)?.knownTraceId ?? traceContextOf(headersOf(request).values("traceparent"))?.traceId;
 }

@@ -9,7 +9,7 @@ import { attempt } from "./attempt.ts";
 
 export interface Call {
   readonly principal: Principal;
-  /** The stamps of the call; null = none are taken. */
+  /** Null = the call has none. */
   readonly trace: RequestTrace | null;
   /** On the monotonic clock; in the future when the call begins. */
   readonly deadlineMs: number;

@@ -78,7 +78,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     fields: readonly string[],
     { timeout, encoding }: { readonly timeout: string | undefined; readonly encoding: string | undefined },
   ) {
-    super(surroundings.port, method, surroundings.client, stream.id);
+    super(surroundings.port, method, surroundings.client);
     this.#surroundings = surroundings;
     this.#stream = stream;
     this.#fields = fields;

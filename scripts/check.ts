@@ -42,6 +42,7 @@ const steps: readonly Step[] = [
     run: async () => [
       ...(await runTool(process.execPath, ["proto/scripts/generate.ts", "--check"])),
       ...(await runTool(process.execPath, ["node/scripts/metrics.ts", "--check"])),
+      ...(await runTool(process.execPath, ["node/scripts/flags.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/generate.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/reference.ts", "--check"])),
       ...(await runTool(process.execPath, ["scripts/api/member-texts.ts", "--check"])),

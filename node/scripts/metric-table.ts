@@ -1,5 +1,6 @@
 /** The text of docs/metrics.md: a table for each list of metrics, generated from their descriptions. */
 
+import { markdownTable } from "../../scripts/generated/index.ts";
 import type { MetricDescription } from "../src/telemetry/index.ts";
 
 const INTRODUCTION = `# Metrics
@@ -61,16 +62,11 @@ function titleOf(name: string): string {
   return title;
 }
 
-/** Formats the table as the formatter of the repository does. */
 function tableOf(metrics: readonly MetricDescription[]): string {
   const rows = metrics.map(({ name, type, labels, help }) => {
     return [`\`${name}\``, type, unitOf(name), labels.map((label) => `\`${label}\``).join(", "), help];
   });
-  const widths = TITLE_ROW.map((title, at) => Math.max(title.length, ...rows.map((cells) => cells[at]?.length ?? 0)));
-  const lines = [TITLE_ROW, widths.map((width) => "-".repeat(width)), ...rows].map((cells) => {
-    return `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;
-  });
-  return lines.join("");
+  return markdownTable(TITLE_ROW, rows);
 }
 
 function unitOf(name: string): string {

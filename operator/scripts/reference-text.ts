@@ -2,6 +2,7 @@
  * Text of docs/reference.md and docs/backup-reference.md, generated from the definitions alone: every field with its
  * type, bounds and default, what the API server refuses, and the columns of `kubectl get`.
  */
+import { markdownTable } from "../../scripts/generated/index.ts";
 import type { Definition, DefinitionColumn, DefinitionRule, DefinitionSchema } from "./definition.ts";
 import { schemaOf } from "./definition.ts";
 
@@ -95,11 +96,11 @@ function kindSections(definition: Definition): string[] {
 }
 
 function specTable(root: DefinitionSchema): string {
-  return tableOf(["Field", "Type", "Default", "Meaning"], sectionOf(root, "spec").map(specRow));
+  return markdownTable(["Field", "Type", "Default", "Meaning"], sectionOf(root, "spec").map(specRow));
 }
 
 function ruleTable(root: DefinitionSchema): string {
-  return tableOf(
+  return markdownTable(
     ["At", "When", "Message"],
     rulesOf(root, "").map(({ path, rule, message }) => [
       `\`${path}\``,
@@ -110,7 +111,7 @@ function ruleTable(root: DefinitionSchema): string {
 }
 
 function statusTable(root: DefinitionSchema): string {
-  return tableOf(
+  return markdownTable(
     ["Field", "Type", "Meaning"],
     sectionOf(root, "status").map(({ path, schema }) => [`\`${path}\``, typeOf(schema), meaningOf(schema)]),
   );
@@ -118,7 +119,7 @@ function statusTable(root: DefinitionSchema): string {
 
 function columnTable(definition: Definition): string {
   const columns = definition.spec.versions[0]?.additionalPrinterColumns ?? [];
-  return tableOf(["Column", "From", "Meaning"], columns.map(columnRow));
+  return markdownTable(["Column", "From", "Meaning"], columns.map(columnRow));
 }
 
 function sectionOf(root: DefinitionSchema, name: "spec" | "status"): Field[] {
@@ -202,14 +203,6 @@ function rulesOf(schema: DefinitionSchema, at: string): RuleAt[] {
 
 function columnRow({ name, jsonPath, description = "", priority = 0 }: DefinitionColumn): Row {
   return [priority > 0 ? `${name} (_wide_)` : name, `\`${jsonPath}\``, description];
-}
-
-/** Lays a table out as the repository's formatter does. Bars are escaped because a bar ends a cell. */
-function tableOf(title: Row, rows: readonly Row[]): string {
-  const cells = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
-  const widths = title.map((name, at) => Math.max(name.length, ...cells.map((row) => row[at]?.length ?? 0)));
-  const lines = [title, widths.map((width) => "-".repeat(width)), ...cells];
-  return lines.map((row) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`).join("");
 }
 
 function textOf(value: unknown): string {

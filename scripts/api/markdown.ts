@@ -1,11 +1,13 @@
 /** Pieces of Markdown, in the form of the repository's formatter. */
 
-/** A table whose columns have the same width in every row. */
+import { markdownTable } from "../generated/index.ts";
+
+/** A table of plain text with code. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => prose(cell).replaceAll("|", "\\|")));
-  const widths = titles.map((title, at) => Math.max(title.length, 3, ...cells.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;
-  return [titles, widths.map((width) => "-".repeat(width)), ...cells].map(line).join("");
+  return markdownTable(
+    titles,
+    rows.map((row) => row.map(prose)),
+  );
 }
 
 /** Plain text outside code: Markdown would read an angle bracket as the beginning of HTML. */

@@ -2,6 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+export { markdownTable } from "./markdown-table.ts";
+
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** The files that a script generates, and its message about outdated ones. */

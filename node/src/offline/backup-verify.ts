@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { StoreLocation } from "@quoin/backup";
 import { Command } from "commander";
-import { parseArguments, UsageError } from "../command-line/index.ts";
-import { addSourceOptions, ExitCode, LOCATION_HELP, parseStore, type SourceFlags, sourceOf } from "../process/index.ts";
+import { addFlags, type FlagValues, flag, parseArguments, UsageError, valuesOf } from "../command-line/index.ts";
+import { ExitCode, LOCATION_HELP, parseStore, SOURCE_FLAGS, sourceOf } from "../process/index.ts";
 import { type Rebuilt, rebuild } from "../rebuild/index.ts";
 import { OfflineState } from "../storage/index.ts";
 import { withBackup } from "./backup-source.ts";
@@ -23,25 +23,23 @@ export const BACKUP = "backup";
 /** Subdirectory of the scratch directory for the rebuilt state. */
 const STATE = "state";
 
-interface Flags extends SourceFlags {
-  readonly scratchDir?: string;
-}
+const FLAGS = {
+  ...SOURCE_FLAGS,
+  scratchDirectory: flag(
+    "--scratch-dir <directory>",
+    "empty or new directory in which the state is rebuilt; it is removed afterwards",
+  ),
+};
 
 /** Runs the command, prints its findings, and returns the exit code. */
 export async function backupCommand(args: readonly string[]): Promise<number> {
   try {
     let location: StoreLocation | undefined;
-    const verifyProgram = addSourceOptions(
-      new Command("verify")
-        .description(
-          "Rebuilds the state from a backup in a scratch directory, and compares its digest with the cluster's.",
-        )
-        .argument("<location>", LOCATION_HELP, parseStore),
-    )
-      .option(
-        "--scratch-dir <directory>",
-        "empty or new directory in which the state is rebuilt; it is removed afterwards",
+    const verifyProgram = addFlags(new Command("verify"), FLAGS)
+      .description(
+        "Rebuilds the state from a backup in a scratch directory, and compares its digest with the cluster's.",
       )
+      .argument("<location>", LOCATION_HELP, parseStore)
       .action((given: StoreLocation) => {
         location = given;
       });
@@ -53,7 +51,7 @@ export async function backupCommand(args: readonly string[]): Promise<number> {
     if (location === undefined) {
       throw new UsageError("the subcommand is missing: quoin-node backup verify LOCATION");
     }
-    process.stdout.write(`quoin-node: ${await verify(location, verifyProgram.opts<Flags>())}\n`);
+    process.stdout.write(`quoin-node: ${await verify(location, valuesOf(verifyProgram, FLAGS))}\n`);
     return ExitCode.Stopped;
   } catch (error) {
     return reportFailure(error);
@@ -69,9 +67,9 @@ function inherit(command: Command): Command {
 }
 
 /** @returns a text that describes the proof */
-async function verify(location: StoreLocation, flags: Flags): Promise<string> {
+async function verify(location: StoreLocation, flags: FlagValues<typeof FLAGS>): Promise<string> {
   const source = sourceOf(location, flags);
-  const scratch = flags.scratchDir === undefined ? null : resolve(flags.scratchDir);
+  const scratch = flags.scratchDirectory === null ? null : resolve(flags.scratchDirectory);
   const directory = scratch ?? (await mkdtemp(join(tmpdir(), "quoin-verify-")));
   await requireEmpty(directory);
   try {

@@ -16,9 +16,8 @@ import {
   readKeyFile,
   StoreFailure,
 } from "@quoin/backup";
-import type { Command } from "commander";
-import { UsageError } from "../command-line/index.ts";
-import { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "../process/index.ts";
+import { type FlagValues, flag, UsageError } from "../command-line/index.ts";
+import { parseStore, requireBucketFor, withCredentials } from "../process/index.ts";
 import { describeError } from "./offline-failure.ts";
 
 /**
@@ -26,8 +25,18 @@ import { describeError } from "./offline-failure.ts";
  */
 const OPTIONS = { create: false, s3: { retry: { attempts: 3 } } };
 
-/** Flags that name the archive, as given. */
-export type ArchiveFlags = Pick<BackupFlags, "backupStore" | "backupKeyFile" | "backupCredentialsFile">;
+/** Flags that name the archive. */
+export const ARCHIVE_FLAGS = {
+  backupStore: flag(
+    "--backup-store <location>",
+    "directory, or s3://bucket/prefix, with the archive of the cluster: report also whether it reaches further",
+    parseStore,
+  ),
+  backupKeyFile: flag("--backup-key-file <file>", "keys that encrypt the archive"),
+  backupCredentialsFile: flag("--backup-credentials-file <file>", "credentials for s3://, in the AWS format"),
+};
+
+export type ArchiveFlags = Partial<FlagValues<typeof ARCHIVE_FLAGS>>;
 
 /** The last entry that a restore can reach. */
 export interface ArchiveEnd {
@@ -42,20 +51,10 @@ export interface ArchiveEnd {
 /** The end of the archive; null if the store has no backup of the cluster; or why the end is unknown. */
 export type ComparedArchive = { readonly end: ArchiveEnd } | { readonly end: null } | { readonly problem: string };
 
-export function addArchiveOptions(program: Command): Command {
-  return program
-    .option(
-      "--backup-store <location>",
-      "directory, or s3://bucket/prefix, with the archive of the cluster: report also whether it reaches further",
-      parseStore,
-    )
-    .option("--backup-key-file <file>", "keys that encrypt the archive")
-    .option("--backup-credentials-file <file>", "credentials for s3://, in the AWS format");
-}
-
 /** Raises UsageError. */
-export function requireArchiveFlags({ backupStore, backupKeyFile, backupCredentialsFile }: ArchiveFlags): void {
-  if (backupStore === undefined && (backupKeyFile ?? backupCredentialsFile) !== undefined) {
+export function requireArchiveFlags(flags: ArchiveFlags): void {
+  const { backupStore = null, backupKeyFile = null, backupCredentialsFile = null } = flags;
+  if (backupStore === null && (backupKeyFile ?? backupCredentialsFile) !== null) {
     throw new UsageError("--backup-key-file and --backup-credentials-file need --backup-store");
   }
   requireBucketFor(backupCredentialsFile, backupStore);
@@ -66,12 +65,12 @@ export function requireArchiveFlags({ backupStore, backupKeyFile, backupCredenti
  * readable.
  */
 export async function compareArchive(flags: ArchiveFlags, clusterId: string): Promise<ComparedArchive | null> {
-  const { backupStore, backupKeyFile, backupCredentialsFile } = flags;
-  if (backupStore === undefined) {
+  const { backupStore = null, backupKeyFile = null, backupCredentialsFile = null } = flags;
+  if (backupStore === null) {
     return null;
   }
   try {
-    const keyRing = backupKeyFile === undefined ? undefined : (await readKeyFile(backupKeyFile)).keyRing;
+    const keyRing = backupKeyFile === null ? undefined : (await readKeyFile(backupKeyFile)).keyRing;
     const store = await openStore(withCredentials(backupStore, backupCredentialsFile), OPTIONS);
     try {
       return { end: await readEnd(store, clusterId, keyRing) };

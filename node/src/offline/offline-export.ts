@@ -13,7 +13,7 @@ import { pipeline } from "node:stream/promises";
 import { BackupError, encrypt, type KeyFile, readKeyFile, writeSnapshot } from "@quoin/backup";
 import { Command } from "commander";
 import { snapshotHeader } from "../archive/index.ts";
-import { parseArguments, UsageError } from "../command-line/index.ts";
+import { addFlags, type FlagValues, flag, parseArguments, UsageError, valuesOf } from "../command-line/index.ts";
 import { ExitCode } from "../process/index.ts";
 import { readProgress } from "../state/index.ts";
 import { Refused, StoppedMember } from "../storage/index.ts";
@@ -28,17 +28,20 @@ const PIECE_BYTES = 1024 * 1024;
 /** Only the owner may read the file: the state contains signing keys and password hashes. */
 const FILE_MODE = 0o600;
 
-interface Flags {
-  readonly dataDir: string;
-  readonly keyFile?: string;
-}
+const FLAGS = {
+  directory: flag("--data-dir <directory>", "data directory of the stopped or abandoned member").mustBeGiven(),
+  keyFile: flag(
+    "--key-file <file>",
+    "file with the key that encrypts the snapshot; without it, the file is not encrypted",
+  ),
+};
 
 /** Runs the command, prints its progress on standard error, and returns the exit code. */
 export async function exportOffline(args: readonly string[], version: string): Promise<number> {
   try {
     const program = exportProgram();
     if (parseArguments(program, args)) {
-      await run(program.opts<Flags>(), program.args[0] ?? STDOUT, version);
+      await run(valuesOf(program, FLAGS), program.args[0] ?? STDOUT, version);
     }
     return ExitCode.Stopped;
   } catch (error) {
@@ -47,23 +50,22 @@ export async function exportOffline(args: readonly string[], version: string): P
 }
 
 function exportProgram(): Command {
-  return new Command(`quoin-node ${EXPORT}`)
+  return addFlags(new Command(`quoin-node ${EXPORT}`), FLAGS)
     .description(
       "Writes the applied state of a stopped member to a file, as a snapshot that can be restored. It needs no other " +
         "member. Run it as the user of the member's process.",
     )
-    .requiredOption("--data-dir <directory>", "data directory of the stopped or abandoned member")
-    .option("--key-file <file>", "file with the key that encrypts the snapshot; without it, the file is not encrypted")
     .argument("<file>", "file to create, or - for standard output");
 }
 
-async function run({ dataDir, keyFile }: Flags, target: string, version: string): Promise<void> {
-  const key = keyFile === undefined ? null : await readKey(keyFile);
+async function run(flags: FlagValues<typeof FLAGS>, target: string, version: string): Promise<void> {
+  const { directory, keyFile } = flags;
+  const key = keyFile === null ? null : await readKey(keyFile);
   printLine(
     key?.warning ??
       (key === null ? "the snapshot is not encrypted, and contains signing keys and password hashes" : null),
   );
-  const member = await StoppedMember.open(dataDir, { acceptRetired: true });
+  const member = await StoppedMember.open(directory, { acceptRetired: true });
   try {
     const { stream, index } = snapshotOf(member, version);
     await write(encrypt(stream, key?.keyRing.first), target);

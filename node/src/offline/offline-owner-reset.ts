@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, writeSync } from "node:fs";
 import { Command } from "commander";
 import { type OwnerCredentials, ownerCredentials } from "../access/index.ts";
-import { parseArguments, UsageError } from "../command-line/index.ts";
+import { addFlags, type FlagValues, flag, parseArguments, UsageError, valuesOf } from "../command-line/index.ts";
 import { InvariantViolation, invariant } from "../primitives/index.ts";
 import { abortProcess, DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, parseEmail, parseName } from "../process/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../replica/index.ts";
@@ -32,14 +32,19 @@ const FLAG_OF_FIELD: ReadonlyMap<string, string> = new Map([
   ["owner.api_key", "--api-key-file"],
 ]);
 
-interface Flags {
-  readonly name: string;
-  readonly clusterName: string;
-  readonly dataDir: string;
-  readonly email: string;
-  readonly passwordFile: string;
-  readonly apiKeyFile?: string;
-}
+const FLAGS = {
+  name: flag("--name <name>", "name of the member", parseName).mustBeGiven(),
+  clusterName: flag("--cluster-name <name>", "name of the cluster", parseName).byDefault("quoin"),
+  directory: flag("--data-dir <directory>", "data directory of the member").mustBeGiven(),
+  email: flag("--email <address>", "e-mail address of the owner", parseEmail).mustBeGiven(),
+  passwordFile: flag(
+    "--password-file <file>",
+    "file with the new password, of 8 to 1,024 bytes; - is standard input",
+  ).byDefault(STDIN),
+  apiKeyFile: flag("--api-key-file <file>", "file with an API key for the owner, qk_<8>_<43>; - is standard input"),
+};
+
+type Flags = FlagValues<typeof FLAGS>;
 
 /** Runs the command, prints one line about its result, and returns the exit code. */
 export async function resetOwnerOffline(args: readonly string[], version: string): Promise<number> {
@@ -56,23 +61,16 @@ export async function resetOwnerOffline(args: readonly string[], version: string
 
 /** Returns null for --help. Raises UsageError. */
 function parseFlags(args: readonly string[]): Flags | null {
-  const program = new Command(`quoin-node ${RESET_OWNER}`)
-    .description(
-      "Makes the user with this address an active owner with a new password, in the data directory of a stopped " +
-        "member that is the only voter of its cluster. API keys stay. Run it as the user of the member's process.",
-    )
-    .requiredOption("--name <name>", "name of the member", parseName)
-    .option("--cluster-name <name>", "name of the cluster", parseName, "quoin")
-    .requiredOption("--data-dir <directory>", "data directory of the member")
-    .requiredOption("--email <address>", "e-mail address of the owner", parseEmail)
-    .option("--password-file <file>", "file with the new password, of 8 to 1,024 bytes; - is standard input", STDIN)
-    .option("--api-key-file <file>", "file with an API key for the owner, qk_<8>_<43>; - is standard input");
-  return parseArguments(program, args) ? program.opts<Flags>() : null;
+  const program = addFlags(new Command(`quoin-node ${RESET_OWNER}`), FLAGS).description(
+    "Makes the user with this address an active owner with a new password, in the data directory of a stopped " +
+      "member that is the only voter of its cluster. API keys stay. Run it as the user of the member's process.",
+  );
+  return parseArguments(program, args) ? valuesOf(program, FLAGS) : null;
 }
 
 /** @returns a description of the result for people */
 async function reset(flags: Flags, version: string): Promise<string> {
-  const { name, clusterName, dataDir: directory } = flags;
+  const { name, clusterName, directory } = flags;
   const credentials = await ownerCredentials(readOwner(flags));
   const objection = objectionToSoleUse(directory);
   if (objection !== null) {
@@ -119,8 +117,8 @@ function readOwner({ email, passwordFile, apiKeyFile }: Flags) {
     throw new UsageError("standard input has only one secret: name a file with --password-file or --api-key-file");
   }
   const password = readSecret("--password-file", passwordFile);
-  const apiKey = apiKeyFile === undefined ? "" : readSecret("--api-key-file", apiKeyFile).trim();
-  if (apiKeyFile !== undefined && apiKey === "") {
+  const apiKey = apiKeyFile === null ? "" : readSecret("--api-key-file", apiKeyFile).trim();
+  if (apiKeyFile !== null && apiKey === "") {
     throw new UsageError(`--api-key-file ${apiKeyFile} contains no API key`);
   }
   return { email, password, apiKey };

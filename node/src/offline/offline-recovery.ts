@@ -10,7 +10,16 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { generateSigningKey } from "../access/index.ts";
-import { parseArguments, parseCount, UsageError } from "../command-line/index.ts";
+import {
+  addFlags,
+  type FlagValues,
+  flag,
+  parseArguments,
+  parseCount,
+  toggle,
+  UsageError,
+  valuesOf,
+} from "../command-line/index.ts";
 import { ExitCode, parseClusterId } from "../process/index.ts";
 import { systemClock } from "../replica/index.ts";
 import { REVISION_JUMP_DEFAULT, revisionJumpObjection } from "../state/index.ts";
@@ -28,7 +37,7 @@ import {
   unfinishedSuccession,
   withSuccessionLock,
 } from "../storage/index.ts";
-import { type ArchiveFlags, addArchiveOptions, compareArchive, requireArchiveFlags } from "./compared-archive.ts";
+import { ARCHIVE_FLAGS, compareArchive, requireArchiveFlags } from "./compared-archive.ts";
 import { describeArchive, describeFacts } from "./member-facts-text.ts";
 import { describeError, reportFailure } from "./offline-failure.ts";
 import { comparisonReport, problemReport, successorReport, writeReport } from "./offline-report.ts";
@@ -40,25 +49,46 @@ export const RECOVER = "recover";
 
 const PAGE_TOKEN_KEY_BYTES = 32;
 
-interface Flags extends ArchiveFlags {
-  readonly dataDir?: string;
-  readonly compare?: readonly string[];
-  readonly adminTokenFile?: string;
-  readonly caFile?: string;
-  readonly yesLoseWritesAfter?: number;
-  readonly newClusterId?: string;
-  readonly revisionJump: number;
-  readonly keepSigningKeys: boolean;
-  readonly ignoreReadyMembers: boolean;
-  readonly report?: string;
-}
+const FLAGS = {
+  ...ARCHIVE_FLAGS,
+  directory: flag("--data-dir <directory>", "data directory of the stopped member"),
+  compare: flag(
+    "--compare <member...>",
+    "only compare members, and report which one to recover from: data directories of stopped members, or the " +
+      "host:port of the admin port of running ones",
+  ),
+  adminTokenFile: flag("--admin-token-file <file>", "file with an admin token, for running members"),
+  caFile: flag(
+    "--ca-file <file>",
+    "authorities that signed the certificates of running members; without it, no TLS is used",
+  ),
+  yesLoseWritesAfter: flag(
+    "--yes-lose-writes-after <index>",
+    "confirm without a prompt; the index must be that of this member's last entry",
+    parseCount,
+  ),
+  newClusterId: flag("--new-cluster-id <uuid>", "id of the new cluster; by default a random one", parseClusterId),
+  revisionJump: flag(
+    "--revision-jump <count>",
+    "increase of revisions and fencing tokens; must exceed what the lost members may have issued",
+    parseCount,
+  ).byDefault(`${REVISION_JUMP_DEFAULT}`),
+  keepSigningKeys: toggle("--keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid"),
+  ignoreReadyMembers: toggle(
+    "--ignore-ready-members",
+    "recover although other members report that they serve the cluster",
+  ),
+  report: flag("--report <file>", "also write the result as JSON into this file, for programs"),
+};
+
+type Flags = FlagValues<typeof FLAGS>;
 
 /** Runs the command, prints its progress, and returns the exit code. */
 export async function recoverOffline(args: readonly string[]): Promise<number> {
-  let report: string | undefined;
+  let report: string | null = null;
   try {
     const flags = parseFlags(args);
-    report = flags?.report;
+    report = flags?.report ?? null;
     if (flags !== null) {
       await run(flags);
     }
@@ -72,45 +102,18 @@ export async function recoverOffline(args: readonly string[]): Promise<number> {
 
 /** Returns null for --help. Raises UsageError. */
 function parseFlags(args: readonly string[]): Flags | null {
-  const program = addArchiveOptions(new Command(`quoin-node ${RECOVER}`))
-    .description(
-      "Recovers a cluster that has lost its quorum: creates a new cluster from the data of one stopped member. " +
-        "It is the only member. Writes that this member does not have are lost. Run it as the user of the member's process.",
-    )
-    .option("--data-dir <directory>", "data directory of the stopped member")
-    .option(
-      "--compare <member...>",
-      "only compare members, and report which one to recover from: data directories of stopped members, or the " +
-        "host:port of the admin port of running ones",
-    )
-    .option("--admin-token-file <file>", "file with an admin token, for running members")
-    .option(
-      "--ca-file <file>",
-      "authorities that signed the certificates of running members; without it, no TLS is used",
-    )
-    .option(
-      "--yes-lose-writes-after <index>",
-      "confirm without a prompt; the index must be that of this member's last entry",
-      parseCount,
-    )
-    .option("--new-cluster-id <uuid>", "id of the new cluster; by default a random one", parseClusterId)
-    .option(
-      "--revision-jump <count>",
-      "increase of revisions and fencing tokens; must exceed what the lost members may have issued",
-      parseCount,
-      REVISION_JUMP_DEFAULT,
-    )
-    .option("--keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid", false)
-    .option("--ignore-ready-members", "recover although other members report that they serve the cluster", false)
-    .option("--report <file>", "also write the result as JSON into this file, for programs");
+  const program = addFlags(new Command(`quoin-node ${RECOVER}`), FLAGS).description(
+    "Recovers a cluster that has lost its quorum: creates a new cluster from the data of one stopped member. " +
+      "It is the only member. Writes that this member does not have are lost. Run it as the user of the member's process.",
+  );
   if (!parseArguments(program, args)) {
     return null;
   }
-  const flags = program.opts<Flags>();
-  if ((flags.dataDir === undefined) === (flags.compare === undefined)) {
+  const flags = valuesOf(program, FLAGS);
+  if ((flags.directory === null) === (flags.compare === null)) {
     throw new UsageError("name one data directory with --data-dir, or several to compare with --compare");
   }
-  if (flags.compare === undefined && (flags.adminTokenFile ?? flags.caFile) !== undefined) {
+  if (flags.compare === null && (flags.adminTokenFile ?? flags.caFile) !== null) {
     throw new UsageError("--admin-token-file and --ca-file need --compare");
   }
   requireArchiveFlags(flags);
@@ -118,17 +121,17 @@ function parseFlags(args: readonly string[]): Flags | null {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { dataDir, compare, report } = flags;
-  if (compare !== undefined) {
+  const { directory, compare, report } = flags;
+  if (compare !== null) {
     const { adminTokenFile, caFile } = flags;
     const comparison = await compareMembers(compare, { adminTokenFile, caFile, archive: flags, print });
     writeReport(report, comparisonReport(comparison));
-  } else if (dataDir !== undefined) {
-    if (unfinishedSuccession(dataDir) === null) {
+  } else if (directory !== null) {
+    if (unfinishedSuccession(directory) === null) {
       // Does not write to a directory without data, and does not create one.
-      requireMemberData(dataDir, false);
+      requireMemberData(directory, false);
     }
-    const successor = await withSuccessionLock(dataDir, () => recover(dataDir, flags));
+    const successor = await withSuccessionLock(directory, () => recover(directory, flags));
     writeReport(report, successorReport(successor));
   }
 }
@@ -225,7 +228,7 @@ const ANSWERS = {
 
 /** Raises UsageError unless a person confirms, by the flag or by typing the id of the cluster. */
 async function confirm({ lastIndex, clusterId }: MemberFacts, { yesLoseWritesAfter }: Flags): Promise<void> {
-  if (yesLoseWritesAfter !== undefined) {
+  if (yesLoseWritesAfter !== null) {
     if (yesLoseWritesAfter !== lastIndex) {
       throw new UsageError(
         `--yes-lose-writes-after ${yesLoseWritesAfter} is not the last index of this member, which is ${lastIndex}. ` +

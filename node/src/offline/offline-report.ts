@@ -61,8 +61,8 @@ export function problemReport(problem: string): RecoveryReport {
 }
 
 /** Does nothing without a file. Raises the errors of the file system. */
-export function writeReport(file: string | undefined, report: RecoveryReport): void {
-  if (file !== undefined) {
+export function writeReport(file: string | null, report: RecoveryReport): void {
+  if (file !== null) {
     writeFileSync(file, `${JSON.stringify(report)}\n`);
   }
 }

@@ -165,8 +165,8 @@ describe("the restore of a backup into a directory", function () {
     const single = await restore({}, file);
     expect([single.rebuilt.segments, single.rebuilt.progress.revision]).to.deep.equal([0, first.revision]);
     rmSync(directory, { recursive: true });
-    const snapshot = "1".padStart(32, "0");
-    expect((await restore({ snapshot })).rebuilt.snapshot.id).to.equal(snapshot);
+    const snapshotId = "1".padStart(32, "0");
+    expect((await restore({ snapshotId })).rebuilt.snapshot.id).to.equal(snapshotId);
   });
 
   it("is refused for a location without a backup, or without this one", async () => {
@@ -175,7 +175,7 @@ describe("the restore of a backup into a directory", function () {
     rmSync(directory, { recursive: true });
     await expectRefused("no-backup", `there is no snapshot of cluster ${OTHER}`, { clusterId: OTHER });
     rmSync(directory, { recursive: true });
-    await expectRefused("no-backup", "The newest snapshots are 0000", { snapshot: "f".repeat(32) });
+    await expectRefused("no-backup", "The newest snapshots are 0000", { snapshotId: "f".repeat(32) });
     rmSync(directory, { recursive: true });
     await expectRefused("none", "there is no such directory", {}, join(empty, "missing"));
     rmSync(directory, { recursive: true });
@@ -190,9 +190,9 @@ describe("the restore of a backup into a directory", function () {
     const keyFile = KEY_FILE;
     await expectRefused("not-sealed", "check its origin", { keyFile });
     rmSync(directory, { recursive: true });
-    const { rebuilt } = await restore({ keyFile, allowUnencrypted: true });
+    const { rebuilt } = await restore({ keyFile, allowsUnencrypted: true });
     expect(rebuilt.progress.revision).to.equal(last.revision);
-    expect(() => restore({ allowUnencrypted: true })).to.throw("--allow-unencrypted needs --key-file");
+    expect(() => restore({ allowsUnencrypted: true })).to.throw("--allow-unencrypted needs --key-file");
   });
 
   it("is refused without the right key", async () => {

@@ -8,9 +8,8 @@ import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { StoreLocation } from "@quoin/backup";
 import { Command } from "commander";
-import { parseArguments } from "../command-line/index.ts";
+import { addFlags, type FlagValues, flag, parseArguments, toggle, valuesOf } from "../command-line/index.ts";
 import {
-  addSourceOptions,
   ExitCode,
   LOCATION_HELP,
   parseClusterId,
@@ -18,7 +17,7 @@ import {
   parseRevisionJump,
   parseStore,
   type RestoreConfiguration,
-  type SourceFlags,
+  SOURCE_FLAGS,
   sourceOf,
 } from "../process/index.ts";
 import { systemClock } from "../replica/index.ts";
@@ -42,14 +41,25 @@ const DIRECTORY_MODE = 0o700;
 /** The member announces its address when it starts. */
 const NO_ADDRESS = { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" };
 
-interface Flags extends SourceFlags {
-  readonly dataDir: string;
-  readonly name: string;
-  readonly clusterName: string;
-  readonly newClusterId?: string;
-  readonly revisionJump: number;
-  readonly keepSigningKeys: boolean;
-}
+const FLAGS = {
+  directory: flag("--data-dir <directory>", "data directory of the member, empty or new").mustBeGiven(),
+  name: flag("--name <name>", "name of the member", parseName).mustBeGiven(),
+  clusterName: flag(
+    "--cluster-name <name>",
+    "name of the new cluster, as its members get it at the start",
+    parseName,
+  ).byDefault("quoin"),
+  ...SOURCE_FLAGS,
+  newClusterId: flag("--new-cluster-id <uuid>", "id of the new cluster; by default a random one", parseClusterId),
+  revisionJump: flag(
+    "--revision-jump <count>",
+    "increase of revisions and fencing tokens; must exceed the number of revisions after the point",
+    parseRevisionJump,
+  ).byDefault(`${REVISION_JUMP_DEFAULT}`),
+  keepsSigningKeys: toggle("--keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid"),
+};
+
+type Flags = FlagValues<typeof FLAGS>;
 
 /** Runs the command, prints its progress, and returns the exit code. */
 export async function restoreOffline(args: readonly string[]): Promise<number> {
@@ -57,7 +67,7 @@ export async function restoreOffline(args: readonly string[]): Promise<number> {
     const program = restoreProgram();
     if (parseArguments(program, args)) {
       const [location] = program.processedArgs as [StoreLocation];
-      await run(location, program.opts<Flags>());
+      await run(location, valuesOf(program, FLAGS));
     }
     return ExitCode.Stopped;
   } catch (error) {
@@ -66,33 +76,18 @@ export async function restoreOffline(args: readonly string[]): Promise<number> {
 }
 
 function restoreProgram(): Command {
-  const program = new Command(`quoin-node ${RESTORE}`)
+  return addFlags(new Command(`quoin-node ${RESTORE}`), FLAGS)
     .description(
       "Restores a cluster from a backup, as a new cluster with one member, into an empty data directory. Then start that " +
         "member, and add others. Run it as the user of the member's process.",
     )
-    .argument("<location>", LOCATION_HELP, parseStore)
-    .requiredOption("--data-dir <directory>", "data directory of the member, empty or new")
-    .requiredOption("--name <name>", "name of the member", parseName)
-    .option("--cluster-name <name>", "name of the new cluster, as its members get it at the start", parseName, "quoin");
-  return addSourceOptions(program)
-    .option("--new-cluster-id <uuid>", "id of the new cluster; by default a random one", parseClusterId)
-    .option(
-      "--revision-jump <count>",
-      "increase of revisions and fencing tokens; must exceed the number of revisions after the point",
-      parseRevisionJump,
-      REVISION_JUMP_DEFAULT,
-    )
-    .option("--keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid", false);
+    .argument("<location>", LOCATION_HELP, parseStore);
 }
 
 async function run(location: StoreLocation, flags: Flags): Promise<void> {
-  const directory = resolve(flags.dataDir);
-  const source = {
-    ...sourceOf(location, flags),
-    revisionJump: flags.revisionJump,
-    keepsSigningKeys: flags.keepSigningKeys,
-  };
+  const directory = resolve(flags.directory);
+  const { revisionJump, keepsSigningKeys } = flags;
+  const source = { ...sourceOf(location, flags), revisionJump, keepsSigningKeys };
   const completed = await completeRestoration(directory);
   if (completed !== null) {
     print([
@@ -113,7 +108,11 @@ async function run(location: StoreLocation, flags: Flags): Promise<void> {
 export async function restoreInto(
   directory: string,
   source: RestoreConfiguration,
-  { name, clusterName, newClusterId }: Pick<Flags, "name" | "clusterName" | "newClusterId">,
+  {
+    name,
+    clusterName,
+    newClusterId = null,
+  }: Pick<Flags, "name" | "clusterName"> & Partial<Pick<Flags, "newClusterId">>,
 ): Promise<RestoreReport> {
   // Before any write there; the restoration checks again, with the lock.
   await requireUnused(directory);

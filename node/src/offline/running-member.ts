@@ -12,8 +12,8 @@ import type { ComparedMember } from "./member-facts-text.ts";
 export interface RunningMemberAccess {
   /** File with an admin token on its first line. */
   readonly adminTokenFile: string;
-  /** File with the authorities that signed its certificate; undefined = its admin port uses no TLS. */
-  readonly caFile?: string | undefined;
+  /** File with the authorities that signed its certificate; null = its admin port uses no TLS. */
+  readonly caFile: string | null;
 }
 
 /** A member that has answered. */
@@ -43,7 +43,7 @@ export function readAccess({ adminTokenFile, caFile }: RunningMemberAccess): { t
   if (token === undefined) {
     throw new UsageError(`--admin-token-file: no token is in ${adminTokenFile}`);
   }
-  return { token, ca: caFile === undefined ? null : read("--ca-file", caFile) };
+  return { token, ca: caFile === null ? null : read("--ca-file", caFile) };
 }
 
 function read(flag: string, file: string): Buffer {

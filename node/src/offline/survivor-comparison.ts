@@ -19,9 +19,9 @@ import { describeError } from "./offline-failure.ts";
 import { comparedRunning, isAddress, livingQuorum, type RunningMember, readAccess } from "./running-member.ts";
 
 export interface ComparisonOptions {
-  /** File with the admin token for running members; undefined = no address is allowed. */
-  readonly adminTokenFile: string | undefined;
-  readonly caFile: string | undefined;
+  /** File with the admin token for running members; null = no address is allowed. */
+  readonly adminTokenFile: string | null;
+  readonly caFile: string | null;
   readonly archive: ArchiveFlags;
   readonly print: (lines: readonly string[]) => void;
 }
@@ -95,7 +95,7 @@ async function queryAll(
   if (addresses.length === 0) {
     return [];
   }
-  if (adminTokenFile === undefined) {
+  if (adminTokenFile === null) {
     throw new UsageError(`${addresses[0]} is an admin port: name the file with an admin token by --admin-token-file`);
   }
   const security = readAccess({ adminTokenFile, caFile });

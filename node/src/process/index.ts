@@ -1,25 +1,17 @@
 export { abortProcess } from "./abort-process.ts";
-export { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "./backup-flags.ts";
+export { requireBucketFor, withCredentials } from "./backup-flags.ts";
 export { ClientConnectionLimiters } from "./client-connection-limiters.ts";
-export {
-  type Configuration,
-  formatListen,
-  isLoopback,
-  parseConfiguration,
-  parseEmail,
-  parseName,
-} from "./configuration.ts";
+export { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 export { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
+export { parseClusterId, parseEmail, parseName, parseRevisionJump, parseStore } from "./flag-values.ts";
 export { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
+export { GROUP_TITLES, LOCATION_HELP, MEMBER_FLAGS } from "./member-flags.ts";
 export { memberHealth } from "./member-health.ts";
 export { memberMailer } from "./member-mail.ts";
 export {
-  addSourceOptions,
   type BackupSource,
-  LOCATION_HELP,
-  parseClusterId,
-  parseRevisionJump,
   type RestoreConfiguration,
+  SOURCE_FLAGS,
   type SourceFlags,
   sourceOf,
 } from "./restore-flags.ts";

@@ -9,7 +9,8 @@ import { UsageError } from "../command-line/index.ts";
 import { listenAt, ServerTls, type ServerTlsFilePaths } from "../peers/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import type { Logger } from "../telemetry/index.ts";
-import { formatListen, type Listen } from "./configuration.ts";
+import { formatListen } from "./configuration.ts";
+import type { Listen } from "./flag-values.ts";
 
 export interface Stoppable {
   /** Finishes running requests, for at most this many milliseconds. */

@@ -1,15 +1,17 @@
 import { expect } from "chai";
 import { Command } from "commander";
-import { UsageError } from "../command-line/index.ts";
+import { addFlags, UsageError, valuesOf } from "../command-line/index.ts";
 import { parseConfiguration } from "./configuration.ts";
-import { addTraceOptions, type TraceFlags, tracingConfigurationOf } from "./trace-flags.ts";
+import { MEMBER_FLAGS } from "./member-flags.ts";
+import { tracingConfigurationOf } from "./trace-flags.ts";
 
+const NOT_GIVEN = { endpoint: null, ratio: null, slowMs: 0 };
 const ENDPOINT = ["--trace-endpoint", "http://collector:4318"];
 
 function tracingOf(flags: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  const program = addTraceOptions(new Command()).exitOverride();
+  const program = addFlags(new Command(), MEMBER_FLAGS.traces).exitOverride();
   program.parse(flags, { from: "user" });
-  return tracingConfigurationOf(program.opts<TraceFlags>(), environment).tracing;
+  return tracingConfigurationOf(valuesOf(program, MEMBER_FLAGS.traces), environment).tracing;
 }
 
 describe("flags for traces", () => {
@@ -85,7 +87,7 @@ describe("flags for traces", () => {
       ["OTEL_TRACES_SAMPLER", "jaeger_remote"],
       ["OTEL_TRACES_SAMPLER_ARG", "endpoint=http://collector:14250"],
     ] as const) {
-      const { tracing, tracingProblem } = tracingConfigurationOf({ traceSlowMs: 0 }, { ...shared, [name]: value });
+      const { tracing, tracingProblem } = tracingConfigurationOf(NOT_GIVEN, { ...shared, [name]: value });
       expect(tracing, name).to.equal(null);
       expect(tracingProblem, name).to.include(`${name} must be`).and.to.include(value);
       expect(() => tracingOf(["--trace-ratio", "1"], { ...shared, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })).to.throw(
@@ -97,7 +99,7 @@ describe("flags for traces", () => {
     expect(tracingOf(ENDPOINT, { ...grpc, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json" })).to.include({
       protocol: "http/json",
     });
-    expect(tracingConfigurationOf({ traceSlowMs: 0 }, grpc)).to.deep.equal({ tracing: null, tracingProblem: null });
+    expect(tracingConfigurationOf(NOT_GIVEN, grpc)).to.deep.equal({ tracing: null, tracingProblem: null });
   });
 
   it("refuse invalid addresses, ratios and times", () => {

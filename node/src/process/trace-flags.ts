@@ -1,12 +1,11 @@
 /**
- * The flags for traces, and the environment variables of OpenTelemetry that mean the same: where to export traces, and
- * which ones. Without an address the member keeps no traces.
+ * The rules of the flags for traces, and of the environment variables of OpenTelemetry that mean the same: where to
+ * export traces, and which ones. Without an address the member keeps no traces.
  *
  * Variables of OpenTelemetry are often set for every program of a namespace or a machine. If they ask for what this
  * member cannot do, and no flag asks for traces, the member starts without traces.
  */
 
-import { type Command, InvalidArgumentError, Option } from "commander";
 import { UsageError } from "../command-line/index.ts";
 import {
   OTLP_PROTOCOLS,
@@ -16,47 +15,22 @@ import {
   type SamplerOptions,
   type TracingConfiguration,
 } from "../tracing/index.ts";
+import { ratioOf } from "./flag-values.ts";
+import { type MemberValues, TRACE_RATIO_DEFAULT } from "./member-flags.ts";
 
-/** Flags as given, before checks of flags that depend on each other. */
-export interface TraceFlags {
-  readonly traceEndpoint?: string;
-  readonly traceRatio?: number;
-  readonly traceSlowMs: number;
-}
+type TraceFlags = MemberValues<"traces">;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The path for traces below an endpoint of OTLP. */
 const TRACES_PATH = "v1/traces";
-/** A member answers many thousand requests per second; one in a hundred shows what there is to see. */
-const RATIO = 0.01;
-const SLOW_MS = 1_000;
 const DEFAULT_SAMPLER: SamplerName = "parentbased_traceidratio";
 const TRUE = "true";
 
-export function addTraceOptions(program: Command): Command {
-  return program
-    .option(
-      "--trace-endpoint <url>",
-      "OTLP/HTTP endpoint that takes traces, such as http://collector:4318; without it, OTEL_EXPORTER_OTLP_ENDPOINT",
-      parseUrl,
-    )
-    .option(
-      "--trace-ratio <ratio>",
-      `share of the requests without a trace of their caller to trace, 0 to 1 (default: ${RATIO})`,
-      parseRatio,
-    )
-    .addOption(
-      new Option("--trace-slow-ms <ms>", "trace every request that takes at least this many milliseconds; 0 = none")
-        .env("QUOIN_TRACE_SLOW_MS")
-        .argParser(parseMilliseconds)
-        .default(SLOW_MS),
-    );
-}
-
-/** The traces of a member; see the fields of the same names in its configuration. */
-interface TracingChoice {
+export interface TracingChoice {
+  /** Which traces the member keeps, and where it exports them; null = none. */
   readonly tracing: TracingConfiguration | null;
+  /** Why the member keeps no traces although its environment names a collector; null = it does not, or all is well. */
   readonly tracingProblem: string | null;
 }
 
@@ -65,7 +39,7 @@ export function tracingConfigurationOf(flags: TraceFlags, environment: Environme
   try {
     return { tracing: chosenTracing(flags, environment), tracingProblem: null };
   } catch (error) {
-    const isAskedFor = flags.traceEndpoint !== undefined || flags.traceRatio !== undefined;
+    const isAskedFor = flags.endpoint !== null || flags.ratio !== null;
     if (isAskedFor || !(error instanceof UsageError)) {
       throw error;
     }
@@ -74,14 +48,14 @@ export function tracingConfigurationOf(flags: TraceFlags, environment: Environme
 }
 
 function chosenTracing(flags: TraceFlags, environment: Environment): TracingConfiguration | null {
-  const url = flags.traceEndpoint === undefined ? null : tracesUrl(flags.traceEndpoint);
+  const url = flags.endpoint === null ? null : tracesUrl(flags.endpoint);
   const isInEnvironment =
     isSet(environment, "OTEL_EXPORTER_OTLP_ENDPOINT") || isSet(environment, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
   const isOff =
     textOf(environment, "OTEL_SDK_DISABLED").toLowerCase() === TRUE ||
     textOf(environment, "OTEL_TRACES_EXPORTER") === "none";
   if (url === null && !isInEnvironment) {
-    if (flags.traceRatio !== undefined) {
+    if (flags.ratio !== null) {
       throw new UsageError("--trace-ratio needs --trace-endpoint, or OTEL_EXPORTER_OTLP_ENDPOINT in the environment");
     }
     return null;
@@ -90,8 +64,8 @@ function chosenTracing(flags: TraceFlags, environment: Environment): TracingConf
     return null;
   }
   const sampler: SamplerOptions =
-    flags.traceRatio === undefined ? samplerOf(environment) : { name: DEFAULT_SAMPLER, ratio: flags.traceRatio };
-  return { url, protocol: protocolOf(environment), sampler, slowMs: flags.traceSlowMs };
+    flags.ratio === null ? samplerOf(environment) : { name: DEFAULT_SAMPLER, ratio: flags.ratio };
+  return { url, protocol: protocolOf(environment), sampler, slowMs: flags.slowMs };
 }
 
 function samplerOf(environment: Environment): SamplerOptions {
@@ -100,7 +74,7 @@ function samplerOf(environment: Environment): SamplerOptions {
   const text = textOf(environment, "OTEL_TRACES_SAMPLER_ARG");
   if (text === "") {
     // A ratio without an argument is 1 in OpenTelemetry.
-    return { name, ratio: isUnset ? RATIO : 1 };
+    return { name, ratio: isUnset ? TRACE_RATIO_DEFAULT : 1 };
   }
   const ratio = ratioOf(text);
   if (ratio === null) {
@@ -136,36 +110,4 @@ function textOf(environment: Environment, name: string): string {
 
 function tracesUrl(endpoint: string): string {
   return `${endpoint.replace(/\/+$/, "")}/${TRACES_PATH}`;
-}
-
-function parseUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:") || url.search !== "" || url.hash !== "") {
-    throw new InvalidArgumentError("It must be a URL that begins with http:// or https://, without a query.");
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new InvalidArgumentError("It must not contain a password: use OTEL_EXPORTER_OTLP_HEADERS.");
-  }
-  return text;
-}
-
-function parseRatio(text: string): number {
-  const ratio = ratioOf(text);
-  if (ratio === null) {
-    throw new InvalidArgumentError("It must be a number from 0 to 1, such as 0.01.");
-  }
-  return ratio;
-}
-
-/** Null unless the text is a number from 0 to 1. */
-function ratioOf(text: string): number | null {
-  const ratio = Number(text);
-  return /^[0-9]*\.?[0-9]+$/.test(text) && ratio <= 1 ? ratio : null;
-}
-
-function parseMilliseconds(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) {
-    throw new InvalidArgumentError("It must be a whole number of milliseconds.");
-  }
-  return Number(text);
 }

@@ -8,6 +8,13 @@ import { type Command, CommanderError } from "commander";
 /** Wrong arguments; the message names the argument and the rule. */
 export class UsageError extends Error {}
 
+/** Raises UsageError with the message unless the arguments keep a rule. */
+export function requireUsage(isKept: boolean, message: string): asserts isKept {
+  if (!isKept) {
+    throw new UsageError(message);
+  }
+}
+
 /**
  * Parses the arguments, and the variables of the environment that the options name, into the options of the program. An
  * empty variable counts as unset.

@@ -4,7 +4,7 @@
  */
 
 import { type Command, Option } from "commander";
-import { UsageError } from "./arguments.ts";
+import { requireUsage } from "./arguments.ts";
 import { parseBoolean } from "./values.ts";
 
 /** One flag. Without a default, its value is null if it is not given. */
@@ -101,8 +101,6 @@ export function requireNone<Table extends FlagTable>(
   needed: string,
 ): void {
   for (const [key, value] of Object.entries(values)) {
-    if (value !== table[key]?.absent) {
-      throw new UsageError(`${table[key]?.long} needs ${needed}`);
-    }
+    requireUsage(value === table[key]?.absent, `${table[key]?.long} needs ${needed}`);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { StoreLocation } from "@quoin/backup";
 import type { BackupConfiguration } from "../archive/index.ts";
-import { requireNone, UsageError } from "../command-line/index.ts";
+import { requireNone, requireUsage } from "../command-line/index.ts";
 import { MEMBER_FLAGS, type MemberValues } from "./member-flags.ts";
 
 /** Returns null without a store. Raises UsageError. */
@@ -19,9 +19,8 @@ export function backupConfigurationOf(flags: MemberValues<"backup">): BackupConf
 
 /** Raises UsageError if credentials are given for a store that is not a bucket. */
 export function requireBucketFor(credentialsFile: string | null, store: StoreLocation | null): void {
-  if (credentialsFile !== null && store?.kind !== "s3") {
-    throw new UsageError("--backup-credentials-file needs a --backup-store that begins with s3://");
-  }
+  const isFit = credentialsFile === null || store?.kind === "s3";
+  requireUsage(isFit, "--backup-credentials-file needs a --backup-store that begins with s3://");
 }
 
 /** Adds the credentials file to the location if the location is a bucket and the file is given. */

@@ -6,7 +6,7 @@
 
 import { Command } from "commander";
 import type { BackupConfiguration } from "../archive/index.ts";
-import { addFlags, parseArguments, requireNone, UsageError, valuesOf } from "../command-line/index.ts";
+import { addFlags, parseArguments, requireNone, requireUsage, valuesOf } from "../command-line/index.ts";
 import { EVERY_ADDRESS, type ServerTlsFilePaths } from "../peers/index.ts";
 import { backupConfigurationOf } from "./backup-flags.ts";
 import { type Listen, parseListen } from "./flag-values.ts";
@@ -88,9 +88,7 @@ function configurationOf(program: Command): Configuration {
   const ports = valuesOf(program, MEMBER_FLAGS.ports);
   const peers = valuesOf(program, MEMBER_FLAGS.peers);
   const backup = valuesOf(program, MEMBER_FLAGS.backup);
-  if (ports.admin !== null && ports.adminTokenFile === null) {
-    throw new UsageError("--admin needs --admin-token-file");
-  }
+  requireUsage(ports.admin === null || ports.adminTokenFile !== null, "--admin needs --admin-token-file");
   return {
     ...valuesOf(program, MEMBER_FLAGS.member),
     ...ports,
@@ -108,25 +106,19 @@ function configurationOf(program: Command): Configuration {
 }
 
 function checkedProxies(proxies: MemberValues<"proxies">): MemberValues<"proxies"> {
-  if (proxies.speakProxyProtocol && proxies.trusted.length === 0) {
-    throw new UsageError("--proxy-protocol on needs --trusted-proxies: the member trusts no other PROXY header");
-  }
+  requireUsage(
+    !proxies.speakProxyProtocol || proxies.trusted.length > 0,
+    "--proxy-protocol on needs --trusted-proxies: the member trusts no other PROXY header",
+  );
   return proxies;
 }
 
 function mailOf({ urlFile, from, toLog }: MemberValues<"mail">): MailConfiguration | null {
-  if (toLog) {
-    if (urlFile !== null || from !== null) {
-      throw new UsageError("--mail-to-log excludes --smtp-url-file and --mail-from: use only one of them");
-    }
-    return { kind: "log" };
-  }
   if (urlFile === null && from === null) {
-    return null;
+    return toLog ? { kind: "log" } : null;
   }
-  if (urlFile === null || from === null) {
-    throw new UsageError("--smtp-url-file and --mail-from need each other: give both or none");
-  }
+  requireUsage(!toLog, "--mail-to-log excludes --smtp-url-file and --mail-from: use only one of them");
+  requireUsage(urlFile !== null && from !== null, "--smtp-url-file and --mail-from need each other: give both or none");
   return { kind: "smtp", urlFile, from };
 }
 
@@ -137,46 +129,34 @@ function peeringOf(peers: MemberValues<"peers">, advertisePeer: string | null): 
     requireNone(MEMBER_FLAGS.peers, peers, "--join-token-file");
     return null;
   }
-  if (peer !== null && ANY_ADDRESS.has(peer.host) && advertisePeer === null) {
-    throw new UsageError(
-      `--peer ${formatListen(peer)} needs --advertise-peer: other members cannot dial a wildcard address`,
-    );
-  }
+  requireUsage(
+    peer === null || !ANY_ADDRESS.has(peer.host) || advertisePeer !== null,
+    `--peer ${peer && formatListen(peer)} needs --advertise-peer: other members cannot dial a wildcard address`,
+  );
   return { seeds, joinTokenFile, dialHint, tls: peerTlsOf(peers) };
 }
 
 /** An incomplete TLS setting would silently use plain text, so this refuses it. */
 function clientTlsOf({ certificate, key, clientAuthorities }: MemberValues<"tls">): ServerTlsFilePaths | null {
-  if (certificate !== null && key !== null) {
-    return { certificate, key, clientAuthorities };
+  if (certificate === null && key === null) {
+    requireUsage(clientAuthorities === null, "--tls-client-ca needs --tls-cert and --tls-key");
+    return null;
   }
-  if (certificate !== null) {
-    throw new UsageError("--tls-cert needs --tls-key");
-  }
-  if (key !== null) {
-    throw new UsageError("--tls-key needs --tls-cert");
-  }
-  if (clientAuthorities !== null) {
-    throw new UsageError("--tls-client-ca needs --tls-cert and --tls-key");
-  }
-  return null;
+  requireUsage(key !== null, "--tls-cert needs --tls-key");
+  requireUsage(certificate !== null, "--tls-key needs --tls-cert");
+  return { certificate, key, clientAuthorities };
 }
 
 function peerTlsOf({ certificate, key, authorities, joinName }: MemberValues<"peers">): PeerTlsConfiguration | null {
   if (certificate === null && key === null && authorities === null) {
-    if (joinName !== null) {
-      throw new UsageError("--peer-join-name needs --peer-cert, --peer-key and --peer-ca");
-    }
+    requireUsage(joinName === null, "--peer-join-name needs --peer-cert, --peer-key and --peer-ca");
     return null;
   }
-  if (certificate === null || key === null || authorities === null) {
-    throw new UsageError(
-      "--peer-cert, --peer-key and --peer-ca belong together, with --peer-join-name: give all of them or none",
-    );
-  }
-  if (joinName === null) {
-    throw new UsageError("--peer-cert needs --peer-join-name, for members whose address is not known yet");
-  }
+  requireUsage(
+    certificate !== null && key !== null && authorities !== null,
+    "--peer-cert, --peer-key and --peer-ca belong together, with --peer-join-name: give all of them or none",
+  );
+  requireUsage(joinName !== null, "--peer-cert needs --peer-join-name, for members whose address is not known yet");
   return { certificate, key, authorities, joinName };
 }
 

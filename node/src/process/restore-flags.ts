@@ -10,8 +10,8 @@ import {
   parseCount,
   parseTime,
   requireNone,
+  requireUsage,
   toggle,
-  UsageError,
 } from "../command-line/index.ts";
 import { REVISION_JUMP_DEFAULT } from "../state/index.ts";
 import { withCredentials } from "./backup-flags.ts";
@@ -64,12 +64,12 @@ export type SourceFlags = Partial<FlagValues<typeof SOURCE_FLAGS>>;
 export function sourceOf(location: StoreLocation, flags: SourceFlags): BackupSource {
   const { clusterId = null, snapshotId = null, keyFile = null, allowsUnencrypted = false } = flags;
   const { credentialsFile = null, toRevision = null, toTime = null } = flags;
-  if (allowsUnencrypted && keyFile === null) {
-    throw new UsageError("--allow-unencrypted needs --key-file: without keys, nothing has to be encrypted");
-  }
-  if (credentialsFile !== null && location.kind !== "s3") {
-    throw new UsageError("--credentials-file needs a location that begins with s3://");
-  }
+  requireUsage(
+    !allowsUnencrypted || keyFile !== null,
+    "--allow-unencrypted needs --key-file: without keys, nothing has to be encrypted",
+  );
+  const isFit = credentialsFile === null || location.kind === "s3";
+  requireUsage(isFit, "--credentials-file needs a location that begins with s3://");
   return {
     location: withCredentials(location, credentialsFile),
     clusterId,
@@ -91,9 +91,8 @@ export function restoreConfigurationOf(
     return null;
   }
   const point = pointOf(flags.toRevision, flags.toTime, "--restore-");
-  if (credentialsFile !== null && location.kind !== "s3") {
-    throw new UsageError("--restore-credentials-file needs a --restore-from that begins with s3://");
-  }
+  const isFit = credentialsFile === null || location.kind === "s3";
+  requireUsage(isFit, "--restore-credentials-file needs a --restore-from that begins with s3://");
   return {
     location: withCredentials(location, credentialsFile ?? ofBackup.credentialsFile),
     keyFile: flags.keyFile ?? ofBackup.keyFile,
@@ -108,9 +107,8 @@ export function restoreConfigurationOf(
 
 /** @param prefix of both flags, for the UsageError */
 function pointOf(toRevision: number | null, toTimeMs: number | null, prefix: string): RestorePoint {
-  if (toRevision !== null && toTimeMs !== null) {
-    throw new UsageError(`${prefix}to-revision and ${prefix}to-time exclude each other`);
-  }
+  const isOne = toRevision === null || toTimeMs === null;
+  requireUsage(isOne, `${prefix}to-revision and ${prefix}to-time exclude each other`);
   if (toRevision !== null) {
     return { kind: "revision", revision: toRevision };
   }

@@ -8,7 +8,7 @@ import { requireUsage } from "./arguments.ts";
 import { parseBoolean } from "./values.ts";
 
 /** One flag. Without a default, its value is null if it is not given. */
-export class Flag<Value> extends Option {
+class Flag<Value> extends Option {
   /** Only a type. */
   declare readonly value: Value;
   /** The value if the flag is not given. */

@@ -30,6 +30,7 @@ import {
   CrossOrigin,
   createHealthApplication,
   createHttpApplication,
+  type HealthApplicationOptions,
   logRoutes,
   RequestObserver,
   TrustedProxies,
@@ -133,56 +134,170 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const mailer = memberMailer(configuration.mail, logger);
   const podLabel = memberPodLabel(configuration, process.env, logger);
   let isListening = false;
-  const proxies = new TrustedProxies(configuration.proxies.trusted);
-  const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
-  const { monotonicMs } = systemClock;
-  const tracing = tracingOf(configuration, version, logger);
-  const tracer = tracing?.tracer ?? null;
-  const eventLoopDelay = new EventLoopDelay(monotonicMs);
-  // Each reader of the largest delay has its own.
-  const sampledLoopDelay = new EventLoopDelay(monotonicMs);
+  const observers = observersOf(configuration, version, logger);
+  const { connectionLimiters, tracing, calls } = observers;
   /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
   // The ticks of the replica come with the pulse.
   const sharedTimer = new SharedTimer(BEAT_INTERVAL_MS, () => {
-    eventLoopDelay.beat();
-    sampledLoopDelay.beat();
+    observers.eventLoopDelay.beat();
+    observers.sampledLoopDelay.beat();
     lookAtHealth();
   });
   let inspection: MemberInspection | null = null;
   const member = await openMember(configuration, version, logger, {
     connectionLimiters,
     scheduler: sharedTimer.scheduler,
-    tracer,
+    tracer: tracing?.tracer ?? null,
     onMemberCall: (question) => inspection?.answer(question) ?? null,
   });
-  tracer?.connect(member);
-  const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
-  const replicated = replicatedState(member);
-  const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
-  const onRead = (principal: Principal, area: ReadArea): void => uses.read(principal, area);
+  tracing?.tracer.connect(member);
+  const callers = callersOf(configuration, member);
   const health = memberHealth(member, { isListening: () => isListening, isStopping: () => stopping });
-  const reportBug = (error: unknown, requestId?: string, traceId?: string): void => {
-    if (error instanceof InvariantViolation) {
-      die(logger, error);
-    }
-    logger.error({ err: error, requestId, trace_id: traceId }, "a request failed because of a bug");
-  };
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
-  const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
-  const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
-  const calls = new CallObserver(requestLog, monotonicMs, tracer);
-  const clients = clientAddresses(configuration, proxies, logger, connectionLimiters.http);
-  const requests = new RequestObserver(requestLog, monotonicMs, clients, tracer);
-  const { peer, grpc } = configuration;
-  const listening = new Map<string, string>();
-  const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
-  if (peerPort !== null) {
-    listening.set("peer", formatListen({ ...peer, port: peerPort }));
+  const ports = new Map<string, string>();
+  const { peer, grpc, lingerMs } = configuration;
+  await openPort(ports, "peer", peer, () => member.listenForPeers(peer.host, peer.port));
+  const mail = new AccountMail({ mailer, clusterName: configuration.clusterName, log: logger });
+  const services = servicesOf(configuration, version, logger, { member, observers, callers, health, tls, mail });
+  const { publicServer, eventHub, backups, counters, metrics } = services;
+  inspection = services.inspection;
+  const reportBug = bugReporter(logger);
+  const edge = {
+    access: callers.access,
+    health,
+    metrics,
+    limiters: services.limiters,
+    clock: systemClock,
+    reportBug,
+  };
+  await openPort(ports, "grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
+  inspection.addStreams(eventHub);
+  const others: Stoppable[] = [];
+  const clientApplication = clientApplicationOf(configuration, edge, { observers, callers, services });
+  const http = await listenHttp(clientApplication, "--http", configuration.http, {
+    tls,
+    connectionLimiter: connectionLimiters.http,
+    clients: observers.clients,
+  });
+  others.push(http);
+  ports.set("http", http.address);
+  if (configuration.health !== null) {
+    const application = observers.requests.observed(createHealthApplication(edge), false);
+    const server = await listenHttp(application, "--health", configuration.health, {
+      tls: null,
+      connectionLimiter: connectionLimiters.health,
+    });
+    others.push(server);
+    ports.set("health", server.address);
   }
+  const address = {
+    peerEndpoint: configuration.advertisePeer ?? ports.get("peer") ?? formatListen(peer),
+    grpcEndpoint: configuration.advertiseGrpc ?? ports.get("grpc") ?? "",
+    httpEndpoint: configuration.advertiseHttp ?? ports.get("http") ?? "",
+  };
+  // Before the admin port, which founds: by then this member must know the seeds (P47).
+  member.setEndpoints(address);
+  const { admin, adminTokenFile: tokenFile } = configuration;
+  if (admin !== null && tokenFile !== null) {
+    const server = new AdminServer({
+      member,
+      inspection,
+      backups,
+      tokenFile,
+      address,
+      clock: systemClock,
+      logger,
+      observer: calls,
+      connectionLimiter: connectionLimiters.admin,
+      clientLimits: DEFAULT_CLIENT_LIMITS,
+    });
+    services.admissions.push(server.callAdmission);
+    await openPort(ports, "admin", admin, () => server.listen(formatListen(admin), tls));
+    others.push(server);
+  }
+  lookAtHealth = () => {
+    publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
+    podLabel?.update(roleReportOf(member));
+  };
+  startDuties(member, callers.uses, counters, reportBug);
+  isListening = true;
+  logger.info(Object.fromEntries(ports), "listening");
+  return { member, publicServer, mail, eventHub, podLabel, backups, tracing, others, lingerMs };
+}
+
+/** Listens there, and notes the address by the name of the port, which is also that of the flag. */
+async function openPort(
+  ports: Map<string, string>,
+  name: string,
+  at: Configuration["grpc"],
+  listen: () => Promise<number | null>,
+): Promise<void> {
+  const port = await bound(`--${name}`, at, listen);
+  if (port !== null) {
+    ports.set(name, formatListen({ ...at, port }));
+  }
+}
+
+type Observers = ReturnType<typeof observersOf>;
+
+/** What watches the ports and their requests: connections, clients, counters, log lines, traces. */
+function observersOf(configuration: Configuration, version: string, logger: Logger) {
+  const { monotonicMs } = systemClock;
+  const proxies = new TrustedProxies(configuration.proxies.trusted);
+  const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
+  const tracing = tracingOf(configuration, version, logger);
+  const tracer = tracing?.tracer ?? null;
+  const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
+  const clients = clientAddresses(configuration, proxies, logger, connectionLimiters.http);
+  return {
+    connectionLimiters,
+    tracing,
+    // Each reader of the largest delay has its own.
+    eventLoopDelay: new EventLoopDelay(monotonicMs),
+    sampledLoopDelay: new EventLoopDelay(monotonicMs),
+    clients,
+    calls: new CallObserver(requestLog, monotonicMs, tracer),
+    requests: new RequestObserver(requestLog, monotonicMs, clients, tracer),
+  };
+}
+
+type Callers = ReturnType<typeof callersOf>;
+
+/** What the member knows about its callers: rights, limits, and what they use. */
+function callersOf(configuration: Configuration, member: Member) {
+  const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
+  const replicated = replicatedState(member);
+  return {
+    uses,
+    replicated,
+    access: new Access(replicated, systemClock, (principal) => uses.used(principal)),
+    limits: new ReplicatedRateLimits(configuration.limits, member, systemClock.monotonicMs),
+    onRead: (principal: Principal, area: ReadArea): void => uses.read(principal, area),
+  };
+}
+
+interface ServiceParts {
+  readonly member: Member;
+  readonly observers: Observers;
+  readonly callers: Callers;
+  readonly health: ReturnType<typeof memberHealth>;
+  readonly tls: Awaited<ReturnType<typeof openTls>>;
+  readonly mail: AccountMail;
+}
+
+/** What the ports serve to clients, and what the member tells about itself. */
+function servicesOf(
+  configuration: Configuration,
+  version: string,
+  logger: Logger,
+  { member, observers, callers, health, tls, mail }: ServiceParts,
+) {
+  const { connectionLimiters, calls, requests, clients, sampledLoopDelay } = observers;
+  const timing = { clock: systemClock, scheduler: systemScheduler };
   const namespaceStreams = new NamespaceStreams();
-  const counters = new CounterSampler({
+  const counters: CounterSampler = new CounterSampler({
     member,
     calls,
     requests,
@@ -192,12 +307,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
     streams: () => publicServer.watches.statistics.streams + eventHub.size,
     connections: () => connectionLimiters.all.reduce((sum, { open }) => sum + open, 0),
   });
-  inspection = new MemberInspection(member, counters);
-  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const inspection = new MemberInspection(member, counters);
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
-  const mail = new AccountMail({ mailer, clusterName: configuration.clusterName, log: logger });
+  const { access, limits, replicated, onRead } = callers;
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
-  inspection.addStreams(eventHub);
   const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const limiters = rateLimiters(limits, systemClock);
@@ -229,10 +342,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
     namespaceStreams,
     httpClients: clients,
   });
-  const intakes: CallStatistics[] = [...publicServer.callAdmissions];
+  const admissions: CallStatistics[] = [...publicServer.callAdmissions];
   const metrics = memberMetrics(
     {
-      process: { version, wallMs: systemClock.wallMs, eventLoopDelay },
+      process: { version, wallMs: systemClock.wallMs, eventLoopDelay: observers.eventLoopDelay },
       health,
       raft: member,
       storage: member,
@@ -250,75 +363,60 @@ async function start(configuration: Configuration, version: string, logger: Logg
       http: requests,
       http2: publicServer.http2,
       connections: connectionLimiters.all,
-      intakes,
-      traces: tracing,
+      intakes: admissions,
+      traces: observers.tracing,
     },
-    monotonicMs,
+    systemClock.monotonicMs,
   );
-  const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
-  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
-  listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
+  return { counters, inspection, backups, publicServer, eventHub, logs, accounts, limiters, admissions, metrics };
+}
+
+interface ClientParts {
+  readonly observers: Observers;
+  readonly callers: Callers;
+  readonly services: ReturnType<typeof servicesOf>;
+}
+
+/** What the HTTP port serves: the routes, the methods of the services, and the console. */
+function clientApplicationOf(
+  { corsOrigins }: Configuration,
+  edge: HealthApplicationOptions,
+  { observers, callers, services }: ClientParts,
+) {
+  const { publicServer, logs, accounts, limiters } = services;
   const routes = [
-    ...accountRoutes(accounts, limiters, replicated),
+    ...accountRoutes(accounts, limiters, callers.replicated),
     ...logRoutes(logs, systemScheduler),
     ...watchRoutes(publicServer.watchMethods, systemScheduler),
   ];
-  const clientApplication = requests.observed(
+  return observers.requests.observed(
     createHttpApplication({
       ...edge,
-      clients,
+      clients: observers.clients,
       routes,
       calls: publicServer.httpCalls,
       consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY),
-      crossOrigin: new CrossOrigin(configuration.corsOrigins),
+      crossOrigin: new CrossOrigin(corsOrigins),
     }),
   );
-  const http = await listenHttp(clientApplication, "--http", configuration.http, {
-    tls,
-    connectionLimiter: connectionLimiters.http,
-    clients,
-  });
-  listening.set("http", http.address);
-  const others: Stoppable[] = [http];
-  if (configuration.health !== null) {
-    const application = requests.observed(createHealthApplication(edge), false);
-    const server = await listenHttp(application, "--health", configuration.health, {
-      tls: null,
-      connectionLimiter: connectionLimiters.health,
-    });
-    others.push(server);
-    listening.set("health", server.address);
-  }
-  const address = {
-    peerEndpoint: configuration.advertisePeer ?? listening.get("peer") ?? formatListen(peer),
-    grpcEndpoint: configuration.advertiseGrpc ?? listening.get("grpc") ?? "",
-    httpEndpoint: configuration.advertiseHttp ?? listening.get("http") ?? "",
+}
+
+function bugReporter(logger: Logger) {
+  return (error: unknown, requestId?: string, traceId?: string): void => {
+    if (error instanceof InvariantViolation) {
+      die(logger, error);
+    }
+    logger.error({ err: error, requestId, trace_id: traceId }, "a request failed because of a bug");
   };
-  // Before the admin port, which founds: by then this member must know the seeds (P47).
-  member.setEndpoints(address);
-  if (configuration.admin !== null && configuration.adminTokenFile !== null) {
-    const { admin, adminTokenFile: tokenFile } = configuration;
-    const server = new AdminServer({
-      member,
-      inspection,
-      backups,
-      tokenFile,
-      address,
-      clock: systemClock,
-      logger,
-      observer: calls,
-      connectionLimiter: connectionLimiters.admin,
-      clientLimits: DEFAULT_CLIENT_LIMITS,
-    });
-    intakes.push(server.callAdmission);
-    const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
-    others.push(server);
-    listening.set("admin", formatListen({ ...admin, port }));
-  }
-  lookAtHealth = () => {
-    publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
-    podLabel?.update(roleReportOf(member));
-  };
+}
+
+/** What the member does by the clock: reports of use, samples of its counters and, while it leads, new signing keys. */
+function startDuties(
+  member: Member,
+  uses: UseReports,
+  counters: CounterSampler,
+  reportBug: (error: unknown) => void,
+): void {
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
   setInterval(() => counters.sample(), SAMPLE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyRotation(systemClock, () => leadingMember(member));
@@ -326,10 +424,6 @@ async function start(configuration: Configuration, version: string, logger: Logg
     () => void signingKeys.rotateIfDue().catch((error: unknown) => reportBug(error)),
     SIGNING_KEYS_INTERVAL_MS,
   ).unref();
-  isListening = true;
-  logger.info(Object.fromEntries(listening), "listening");
-  const { lingerMs } = configuration;
-  return { member, publicServer, mail, eventHub, podLabel, backups, tracing, others, lingerMs };
 }
 
 /** The traces of this process; null if it keeps none. */

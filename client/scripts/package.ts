@@ -27,21 +27,21 @@ import { writeSbom } from "../../scripts/packages/index.ts";
 const client = fileURLToPath(new URL("../", import.meta.url));
 const root = path.join(client, "..");
 
-const entry = "client/src/index.ts";
-const program = "client/scripts/quoinctl.ts";
-const repositoryPackages = { "@quoin/proto": "proto/index.ts", "@quoin/backup": "backup/src/index.ts" };
+const ENTRY = "client/src/index.ts";
+const PROGRAM = "client/scripts/quoinctl.ts";
+const REPOSITORY_PACKAGES = { "@quoin/proto": "proto/index.ts", "@quoin/backup": "backup/src/index.ts" };
 /** The packages that npm installs with this one. */
-const dependencies = ["@bufbuild/protobuf", "@grpc/grpc-js"];
+const DEPENDENCIES = ["@bufbuild/protobuf", "@grpc/grpc-js"];
 /** The packages that the SDK uses only in programs that have them, and that the manifest names as optional. */
-const optional = ["@opentelemetry/api"];
-const external = [...dependencies, ...optional];
-const copied = ["README.md", "examples/**"];
+const OPTIONAL = ["@opentelemetry/api"];
+const EXTERNAL = [...DEPENDENCIES, ...OPTIONAL];
+const COPIED = ["README.md", "examples/**"];
 /** The folder of the contract. Its definitions name each other by their paths from there. */
 const contract = path.join(root, "proto");
 
 /** Writes the SDK into `dist`: CommonJS, ESM, and declarations for both. */
 async function writeLibrary(dist: string): Promise<void> {
-  const options = { entries: { index: entry }, directory: dist, external, sourceMap: true };
+  const options = { entries: { index: ENTRY }, directory: dist, external: EXTERNAL, sourceMap: true };
   const { packages } = await bundleJavaScript({ ...options, format: "cjs", extension: ".js" });
   if (packages.length > 0) {
     throw new Error(`the SDK must not contain ${packages[0]!.name}`);
@@ -54,10 +54,10 @@ async function writeLibrary(dist: string): Promise<void> {
     path.join(dist, "index.mjs"),
     `import quoin from "./index.js";\n\nexport const {\n${names.map((name) => `  ${name},\n`).join("")}} = quoin;\n`,
   );
-  const types = { entries: [entry], checked: [program], packages: repositoryPackages } as const;
+  const types = { entries: [ENTRY], checked: [PROGRAM], packages: REPOSITORY_PACKAGES } as const;
   writeDeclarations({ ...types, directory: path.join(dist, "types"), extension: ".d.ts" });
   for (const name of ["index.d.ts", "index.d.mts"]) {
-    writeFileSync(path.join(dist, name), `export * from "./types/${entry.replace(/\.ts$/, ".js")}";\n`);
+    writeFileSync(path.join(dist, name), `export * from "./types/${ENTRY.replace(/\.ts$/, ".js")}";\n`);
   }
 }
 
@@ -65,11 +65,11 @@ async function writeLibrary(dist: string): Promise<void> {
 async function writeProgram(dist: string): Promise<void> {
   const directory = path.join(dist, "quoinctl");
   const { packages } = await bundleJavaScript({
-    entries: { quoinctl: program },
+    entries: { quoinctl: PROGRAM },
     directory,
     format: "esm",
     extension: ".mjs",
-    external: optional,
+    external: OPTIONAL,
     splitting: true,
     minify: true,
     firstLine: "#!/usr/bin/env node",
@@ -114,7 +114,7 @@ function writeManifest(folder: string): void {
     typesVersions: { "*": { connect: ["./dist/connect/index.d.ts"] } },
     bin: { quoinctl: "dist/quoinctl/quoinctl.mjs" },
     // Not exact, so that users get corrections of these packages without a release of this one.
-    dependencies: Object.fromEntries(dependencies.map((dependency) => [dependency, `^${exact[dependency]}`])),
+    dependencies: Object.fromEntries(DEPENDENCIES.map((dependency) => [dependency, `^${exact[dependency]}`])),
     peerDependencies,
     peerDependenciesMeta,
   };
@@ -129,7 +129,7 @@ try {
   await writeLibrary(path.join(folder, "dist"));
   await writeProgram(path.join(folder, "dist"));
   writeConnectServices(path.join(folder, "dist/connect"));
-  for (const file of globSync(copied, { cwd: client })) {
+  for (const file of globSync(COPIED, { cwd: client })) {
     cpSync(path.join(client, file), path.join(folder, file), { recursive: true });
   }
   for (const file of globSync("**/*.proto", { cwd: contract })) {

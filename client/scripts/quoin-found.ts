@@ -14,12 +14,12 @@ import { createAdminClient, QuoinError } from "@quoin/client";
 // Without a listener, Node opens its debugger at this signal.
 process.on("SIGUSR1", () => undefined);
 
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const foundingTimeoutMs = 60_000;
-const exitFailed = 1;
-const exitUsage = 2;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const FOUNDING_TIMEOUT_MS = 60_000;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
 
-const help = `Usage: quoin-found [options]
+const HELP = `Usage: quoin-found [options]
 
 Founds a cluster on one empty member, and writes the credentials of its owner into a file. The same command again changes
 nothing.
@@ -33,7 +33,7 @@ Options:
   --help                     show this text
 `;
 
-const options = {
+const OPTIONS = {
   endpoint: { type: "string", default: "localhost:7403" },
   ca: { type: "string" },
   "admin-token-file": { type: "string", default: "admin-token" },
@@ -42,10 +42,10 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
 
 function randomText(length: number): string {
-  return Array.from({ length }, () => base62[randomInt(base62.length)]).join("");
+  return Array.from({ length }, () => BASE62[randomInt(BASE62.length)]).join("");
 }
 
 /** The owner's file is unusable. */
@@ -115,8 +115,8 @@ async function found(values: Values): Promise<void> {
     tls: values.ca === undefined ? undefined : { ca: readFileSync(values.ca, "utf8") },
   });
   try {
-    const { status } = await admin.getStatus({ timeoutMs: foundingTimeoutMs });
-    await admin.bootstrap({ clusterId, incarnation: status.incarnation, owner, timeoutMs: foundingTimeoutMs });
+    const { status } = await admin.getStatus({ timeoutMs: FOUNDING_TIMEOUT_MS });
+    await admin.bootstrap({ clusterId, incarnation: status.incarnation, owner, timeoutMs: FOUNDING_TIMEOUT_MS });
   } finally {
     admin.close();
   }
@@ -131,17 +131,17 @@ function fail(error: unknown, exitCode: number): void {
 async function main(): Promise<void> {
   let values: Values;
   try {
-    ({ values } = parseArgs({ options }));
+    ({ values } = parseArgs({ options: OPTIONS }));
     // Node puts U+FFFD in the place of bytes that are not UTF-8: the file would be another one.
     if (Object.values(values).some((value) => String(value).includes("\ufffd"))) {
       throw new Error("an argument is not UTF-8, or has the character U+FFFD");
     }
   } catch (error) {
-    fail(error, exitUsage);
+    fail(error, EXIT_USAGE);
     return;
   }
   if (values.help) {
-    process.stdout.write(help);
+    process.stdout.write(HELP);
     return;
   }
   try {
@@ -151,7 +151,7 @@ async function main(): Promise<void> {
     if (!(error instanceof QuoinError || error instanceof OwnerFileError || isFile)) {
       throw error;
     }
-    fail(error, exitFailed);
+    fail(error, EXIT_FAILED);
   }
 }
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { FakeRuntime, refuse, ScriptedMember } from "../test/index.ts";
 import { type AdminClient, createAdminClient, createClient, QuoinError } from "./index.ts";
 
-const membership = {
+const MEMBERSHIP = {
   clusterId: "c",
   term: 3n,
   configIndex: 1n,
@@ -46,7 +46,7 @@ describe("AdminClient", () => {
   it("gets the status of the member, with the names of state and role, and counts as numbers", async () => {
     member.scripts.getStatus = () => ({
       status: { id: "1", state: 3, role: 1, term: 3n, dbSizeBytes: 2n ** 40n, alarms: ["NOSPACE"] },
-      known: membership,
+      known: MEMBERSHIP,
     });
     const { status, known } = await admin.getStatus();
     expect(status).to.deep.include({
@@ -76,7 +76,7 @@ describe("AdminClient", () => {
   });
 
   it("lists the members", async () => {
-    member.scripts.listMembers = () => membership;
+    member.scripts.listMembers = () => MEMBERSHIP;
     expect(await admin.listMembers()).to.deep.include({ clusterId: "c", term: 3, commitIndex: 9, leaderId: "1" });
   });
 

@@ -25,7 +25,7 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { type ChannelOptions, openChannel } from "./channel.ts";
-import { clientRules, defaultTimeoutMs } from "./client.ts";
+import { clientRules, DEFAULT_TIMEOUT_MS } from "./client.ts";
 import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
@@ -534,7 +534,7 @@ function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
   checkOptions(options, "createAdminClient");
-  const { credentials, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
+  const { credentials, channel = {}, timeoutMs = DEFAULT_TIMEOUT_MS, runtime = systemRuntime } = options;
   const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
   // A caller that names one member means that one: another has another status, or another admin port.
   const followLeader = "endpoints" in options;

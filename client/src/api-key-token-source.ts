@@ -11,10 +11,10 @@ import { exchangeApiKeyOnce } from "./token-exchange.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** Part of its life after which a token is replaced: early enough for several retries. */
-const refreshAt = 0.8;
+const REFRESH_AT = 0.8;
 
 /** Pause before a retry to replace a token that still works, in milliseconds. */
-const retryPauseMs = 1_000;
+const RETRY_PAUSE_MS = 1_000;
 
 /** The parts of an ApiKeyTokenSource. */
 export interface ApiKeyTokenSourceOptions {
@@ -82,7 +82,7 @@ export class ApiKeyTokenSource implements TokenSource {
   #refreshInBackground(): void {
     this.#fetch().catch(() => {
       // The current token still works. If it expires before a later retry succeeds, that call gets the error.
-      this.#notBeforeMs = this.#options.runtime.monotonicMs() + retryPauseMs;
+      this.#notBeforeMs = this.#options.runtime.monotonicMs() + RETRY_PAUSE_MS;
     });
   }
 
@@ -101,7 +101,7 @@ export class ApiKeyTokenSource implements TokenSource {
     const lifeMs = expiresInSeconds * 1_000;
     this.#current = {
       text: accessToken,
-      refreshAtMs: startMs + lifeMs * refreshAt,
+      refreshAtMs: startMs + lifeMs * REFRESH_AT,
       expiresAtMs: startMs + lifeMs,
     };
     return accessToken;

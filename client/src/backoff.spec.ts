@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
+import { ATTEMPTS_MAX, backoffMs, isUnreached, unreachedPauseMs } from "./backoff.ts";
 import { QuoinError } from "./quoin-error.ts";
 
 describe("backoffMs", () => {
@@ -14,7 +14,7 @@ describe("backoffMs", () => {
   });
 
   it("serves four attempts", () => {
-    expect(maxAttempts).to.equal(4);
+    expect(ATTEMPTS_MAX).to.equal(4);
   });
 });
 

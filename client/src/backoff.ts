@@ -6,10 +6,10 @@ import type { QuoinError } from "./quoin-error.ts";
  * Attempts of one operation that reach a member, including the first one: enough for a change of leader, few enough not
  * to worsen an overload.
  */
-export const maxAttempts = 4;
+export const ATTEMPTS_MAX = 4;
 
-const firstPauseMs = 50;
-const maxPauseMs = 1_000;
+const FIRST_PAUSE_MS = 50;
+const PAUSE_MS_MAX = 1_000;
 
 /**
  * Whether an attempt reached no member: there was no connection, or no name had an address. Such attempts load no
@@ -40,5 +40,5 @@ export function unreachedPauseMs(attempt: number, random: number): number {
  * @returns milliseconds.
  */
 export function backoffMs(attempt: number, random: number): number {
-  return random * Math.min(maxPauseMs, firstPauseMs * 2 ** (attempt - 1));
+  return random * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (attempt - 1));
 }

@@ -5,10 +5,10 @@ import { expect } from "chai";
 import {
   FakeRuntime,
   ScriptedMember,
-  testCertificate,
-  testKey,
-  untrustedCertificate,
-  untrustedKey,
+  TEST_CERTIFICATE,
+  TEST_KEY,
+  UNTRUSTED_CERTIFICATE,
+  UNTRUSTED_KEY,
 } from "../test/index.ts";
 import { createClient, QuoinError, type TlsOptions } from "./index.ts";
 
@@ -43,16 +43,16 @@ describe("channels", () => {
   it("speak TLS with the given authority and certificate, and only with them", async () => {
     member = await ScriptedMember.start(
       { getKey: () => ({ revision: 1n }) },
-      { tls: { certificate: testCertificate, key: testKey } },
+      { tls: { certificate: TEST_CERTIFICATE, key: TEST_KEY } },
     );
-    const tls = { ca: testCertificate, certificate: testCertificate, key: testKey };
+    const tls = { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_KEY };
     expect(await get(tls), "an address that the certificate names").to.equal(1);
     const port = member.endpoint.split(":")[1];
     expect(await get(tls, { endpoint: `localhost:${port}` }), "a name that the certificate has").to.equal(1);
     expect(
-      await get({ ca: Buffer.from(testCertificate), certificate: Buffer.from(testCertificate), key: testKey }),
+      await get({ ca: Buffer.from(TEST_CERTIFICATE), certificate: Buffer.from(TEST_CERTIFICATE), key: TEST_KEY }),
     ).to.equal(1);
-    for (const wrong of [undefined, {}, { certificate: testCertificate, key: testKey }, { ca: testCertificate }]) {
+    for (const wrong of [undefined, {}, { certificate: TEST_CERTIFICATE, key: TEST_KEY }, { ca: TEST_CERTIFICATE }]) {
       expect(await get(wrong)).to.include({ code: "UNAVAILABLE" });
     }
     expect(member.calls).to.have.length(3);
@@ -61,20 +61,20 @@ describe("channels", () => {
   it("trust an authority from a file that has been replaced, with the next connection", async () => {
     const directory = mkdtempSync(path.join(tmpdir(), "quoin-test-channel-"));
     const caFile = path.join(directory, "ca.crt");
-    writeFileSync(caFile, untrustedCertificate);
+    writeFileSync(caFile, UNTRUSTED_CERTIFICATE);
     member = await ScriptedMember.start(
       { getKey: () => ({ revision: 1n }) },
-      { tls: { certificate: testCertificate, key: testKey } },
+      { tls: { certificate: TEST_CERTIFICATE, key: TEST_KEY } },
     );
     const client = createClient({
       endpoints: [member.endpoint],
       credentials: { token: "t" },
-      tls: { caFile, certificate: testCertificate, key: testKey },
+      tls: { caFile, certificate: TEST_CERTIFICATE, key: TEST_KEY },
     });
     try {
       const early = await client.keyValue.get("n", "k", { timeoutMs: 200 }).catch(QuoinError.from);
       expect(early).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
-      writeFileSync(caFile, `${untrustedCertificate}${testCertificate}`);
+      writeFileSync(caFile, `${UNTRUSTED_CERTIFICATE}${TEST_CERTIFICATE}`);
       expect((await client.keyValue.get("n", "k")).revision).to.equal(1);
     } finally {
       client.close();
@@ -85,9 +85,9 @@ describe("channels", () => {
   it("refuse a member whose certificate is for another address or name, though its authority is trusted", async () => {
     member = await ScriptedMember.start(
       { getKey: () => ({ revision: 1n }) },
-      { tls: { certificate: untrustedCertificate, key: untrustedKey } },
+      { tls: { certificate: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY } },
     );
-    const tls = { ca: untrustedCertificate, certificate: untrustedCertificate, key: untrustedKey };
+    const tls = { ca: UNTRUSTED_CERTIFICATE, certificate: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY };
     for (const host of ["127.0.0.1", "localhost"]) {
       const error = await get(tls, { endpoint: `${host}:${member.endpoint.split(":")[1]}` });
       expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });

@@ -27,18 +27,18 @@ export const channelRule = record<ChannelOptions>(
   [],
 );
 
-const defaultKeepaliveTimeMs = 10_000;
-const defaultKeepaliveTimeoutMs = 5_000;
-const defaultMaxMessageBytes = 4 * 1_024 * 1_024;
+const DEFAULT_KEEPALIVE_TIME_MS = 10_000;
+const DEFAULT_KEEPALIVE_TIMEOUT_MS = 5_000;
+const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 
 // A restarting member is back within seconds. The 120 s that grpc-js may wait by default would be a further outage.
-const firstReconnectMs = 50;
-const maxReconnectMs = 1_000;
+const FIRST_RECONNECT_MS = 50;
+const RECONNECT_MS_MAX = 1_000;
 /** An address may belong to a deleted pod: resolve the names again as soon as connecting fails. */
-const minResolutionPauseMs = 1_000;
+const RESOLUTION_PAUSE_MS_MIN = 1_000;
 
 /** A name that no server has: `.invalid` is reserved (RFC 2606 §2). */
-const placeholderName = "address.invalid";
+const PLACEHOLDER_NAME = "address.invalid";
 
 /**
  * Creates the client of one endpoint. It connects on first use.
@@ -48,20 +48,20 @@ const placeholderName = "address.invalid";
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if the environment names no usable proxy.
  */
 export function openChannel(endpoint: string, tls: Tls | undefined, options: ChannelOptions): Client {
-  const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
+  const maxMessageBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
   const security =
     tls === undefined ? { credentials: credentials.createInsecure(), options: {} } : tlsSettings(endpoint, tls);
   const dialing = new Dialing(endpoint, proxyFor(endpoint));
   return new EndingClient(dialing, security.credentials, {
     ...security.options,
     ...dialing.options,
-    "grpc.keepalive_time_ms": options.keepaliveTimeMs ?? defaultKeepaliveTimeMs,
-    "grpc.keepalive_timeout_ms": options.keepaliveTimeoutMs ?? defaultKeepaliveTimeoutMs,
+    "grpc.keepalive_time_ms": options.keepaliveTimeMs ?? DEFAULT_KEEPALIVE_TIME_MS,
+    "grpc.keepalive_timeout_ms": options.keepaliveTimeoutMs ?? DEFAULT_KEEPALIVE_TIMEOUT_MS,
     "grpc.max_send_message_length": maxMessageBytes,
     "grpc.max_receive_message_length": maxMessageBytes,
-    "grpc.initial_reconnect_backoff_ms": firstReconnectMs,
-    "grpc.max_reconnect_backoff_ms": maxReconnectMs,
-    "grpc.dns_min_time_between_resolutions_ms": minResolutionPauseMs,
+    "grpc.initial_reconnect_backoff_ms": FIRST_RECONNECT_MS,
+    "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,
+    "grpc.dns_min_time_between_resolutions_ms": RESOLUTION_PAUSE_MS_MIN,
     // The SDK itself retries: it must count the attempts, and change the endpoint between them.
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,
@@ -99,7 +99,7 @@ function tlsSettings(endpoint: string, tls: Tls): { credentials: ChannelCredenti
   const verify: VerifyOptions = { checkServerIdentity: (_name, shown) => checkServerIdentity(host, shown) };
   return {
     credentials: new CurrentCredentials(tls, verify),
-    options: { "grpc.ssl_target_name_override": placeholderName },
+    options: { "grpc.ssl_target_name_override": PLACEHOLDER_NAME },
   };
 }
 

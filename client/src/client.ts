@@ -80,7 +80,7 @@ const checkOptions = optionsCheck<ClientOptions>({
 });
 
 /** Deadline of operations without their own, in milliseconds: that of the service. */
-export const defaultTimeoutMs = 5_000;
+export const DEFAULT_TIMEOUT_MS = 5_000;
 
 /**
  * Creates a client.
@@ -89,7 +89,7 @@ export const defaultTimeoutMs = 5_000;
  */
 export function createClient(options: ClientOptions): Client {
   checkOptions(options, "createClient");
-  const { endpoints, credentials, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
+  const { endpoints, credentials, channel = {}, timeoutMs = DEFAULT_TIMEOUT_MS, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
   const tls = Tls.of(options.tls);
   const start = Math.floor(runtime.random() * endpoints.length);

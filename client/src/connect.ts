@@ -9,7 +9,7 @@ import type { Target } from "./target.ts";
  * How long an attempt waits for a connection, in milliseconds. Otherwise a host that never answers would use up the
  * whole deadline, although another member could have answered.
  */
-const connectTimeoutMs = 1_000;
+const CONNECT_TIMEOUT_MS = 1_000;
 
 /**
  * Waits until the channel is connected, or has failed: sending then fails at once with the reason. A channel that does
@@ -22,7 +22,7 @@ export async function connect(target: Target, remainingMs: number, signal: Abort
   if (currentState(target, false) === connectivityState.READY) {
     return;
   }
-  const abandonAtMs = Date.now() + connectTimeoutMs;
+  const abandonAtMs = Date.now() + CONNECT_TIMEOUT_MS;
   const deadline = Math.min(abandonAtMs, Date.now() + remainingMs);
   let state = currentState(target, true);
   while (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {

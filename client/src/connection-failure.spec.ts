@@ -6,16 +6,16 @@ import { expect } from "chai";
 import {
   failure,
   ScriptedMember,
-  testCertificate,
-  testKey,
-  untrustedCertificate,
-  untrustedKey,
+  TEST_CERTIFICATE,
+  TEST_KEY,
+  UNTRUSTED_CERTIFICATE,
+  UNTRUSTED_KEY,
 } from "../test/index.ts";
 import { callFailure, noAnswer } from "./connection-failure.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { createAdminClient, type QuoinError, type TlsOptions } from "./index.ts";
 
-const revision = { getKey: () => ({ revision: 1n }) };
+const REVISION = { getKey: () => ({ revision: 1n }) };
 
 /** The errors of a call over gRPC and of one over HTTP. */
 async function errorsOf(endpoint: string, tls?: TlsOptions): Promise<readonly QuoinError[]> {
@@ -37,9 +37,9 @@ describe("an error without a connection", () => {
   let plain: ScriptedMember;
 
   before(async () => {
-    encrypted = await ScriptedMember.start(revision, { tls: { certificate: testCertificate, key: testKey } });
-    foreign = await ScriptedMember.start(revision, { tls: { certificate: untrustedCertificate, key: untrustedKey } });
-    plain = await ScriptedMember.start(revision);
+    encrypted = await ScriptedMember.start(REVISION, { tls: { certificate: TEST_CERTIFICATE, key: TEST_KEY } });
+    foreign = await ScriptedMember.start(REVISION, { tls: { certificate: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY } });
+    plain = await ScriptedMember.start(REVISION);
   });
 
   after(() => {
@@ -86,7 +86,7 @@ describe("an error without a connection", () => {
         /^no connection to .*: its certificate is not trusted \(self-signed certificate\)$/,
       );
     }
-    const identity = { ca: untrustedCertificate, certificate: untrustedCertificate, key: untrustedKey };
+    const identity = { ca: UNTRUSTED_CERTIFICATE, certificate: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY };
     for (const error of await errorsOf(foreign.endpoint, identity)) {
       expect(error.message).to.match(/: its certificate is for another address \(Hostname\/IP does not match .*\)$/);
     }
@@ -98,7 +98,7 @@ describe("an error without a connection", () => {
     }
     const [grpc] = await errorsOf(encrypted.endpoint);
     expect(grpc?.message).to.equal(`no connection to ${encrypted.endpoint}: the other side closed the connection`);
-    const [, refused] = await errorsOf(encrypted.endpoint, { ca: testCertificate });
+    const [, refused] = await errorsOf(encrypted.endpoint, { ca: TEST_CERTIFICATE });
     expect(refused?.message).to.match(
       /it refuses the client certificate, or wants one \(tlsv13 alert certificate required\)$/,
     );

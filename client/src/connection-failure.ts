@@ -5,7 +5,7 @@
 
 import { isUnreached } from "./backoff.ts";
 import { proxyFor } from "./environment-proxy.ts";
-import { lostPrefixes, neverSentPrefixes, QuoinError } from "./quoin-error.ts";
+import { LOST_PREFIXES, NEVER_SENT_PREFIXES, QuoinError } from "./quoin-error.ts";
 
 /** Why there is no connection; it is the detail `connection` of the error. */
 export type ConnectionProblem =
@@ -30,7 +30,7 @@ interface Explanation {
 }
 
 /** The first that matches explains a text; the technical part of the text follows it in parentheses. */
-const explanations: readonly (readonly [RegExp, Explanation])[] = [
+const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   [/^the proxy /, { problem: "proxy" }],
   [/ECONNREFUSED/, { problem: "refused", words: "no process listens there" }],
   [/ENOTFOUND|EAI_AGAIN|Name resolution failed/, { problem: "unknown-name", words: "the name has no address" }],
@@ -53,7 +53,7 @@ const explanations: readonly (readonly [RegExp, Explanation])[] = [
 ];
 
 /** What grpc-js, Node and OpenSSL add to a text, without a meaning for people. */
-const noise: readonly RegExp[] = [
+const NOISE: readonly RegExp[] = [
   /^No connection established\.? ?/,
   /^Last error: /,
   /\.? Resolution note:.*$/s,
@@ -65,11 +65,11 @@ const noise: readonly RegExp[] = [
 ];
 
 /** The first words of grpc-js for a connection that ends, and for a deadline that passes, during a call. */
-const droppedText = "Connection dropped";
-const lateText = "Deadline exceeded after";
+const DROPPED_TEXT = "Connection dropped";
+const LATE_TEXT = "Deadline exceeded after";
 
 /** Texts that say no more than the words before them. */
-const withoutDetail = /^(Name resolution failed|Failed to connect|no (connection|answer) in time)/;
+const WITHOUT_DETAIL = /^(Name resolution failed|Failed to connect|no (connection|answer) in time)/;
 
 /**
  * The error of a request without an answer: it was never sent, or it may have arrived.
@@ -99,23 +99,23 @@ export function callFailure(thrown: unknown, endpoint: string): QuoinError {
   const error = QuoinError.from(thrown);
   // A reason, or another outcome than that of the text, comes from a member.
   const begins = (prefix: string) => error.reason === "" && error.message.startsWith(prefix);
-  if (isUnreached(error) && neverSentPrefixes.some(begins)) {
+  if (isUnreached(error) && NEVER_SENT_PREFIXES.some(begins)) {
     return noAnswer(false, endpoint, error.message, thrown);
   }
-  if (error.code === "UNAVAILABLE" && [droppedText, ...lostPrefixes].some(begins)) {
+  if (error.code === "UNAVAILABLE" && [DROPPED_TEXT, ...LOST_PREFIXES].some(begins)) {
     return error.with({ message: `the connection to ${endpoint} was lost before the answer` });
   }
-  if (error.code === "DEADLINE_EXCEEDED" && error.message.startsWith(lateText)) {
+  if (error.code === "DEADLINE_EXCEEDED" && error.message.startsWith(LATE_TEXT)) {
     return error.with({ message: `no answer from ${endpoint} in time` });
   }
   return error;
 }
 
 function explain(text: string): { readonly problem: ConnectionProblem; readonly reason: string } {
-  const detail = noise.reduce((rest, pattern) => rest.replace(pattern, ""), text.trim()).trim();
-  const { problem, words } = explanations.find(([pattern]) => pattern.test(detail))?.[1] ?? { problem: "other" };
+  const detail = NOISE.reduce((rest, pattern) => rest.replace(pattern, ""), text.trim()).trim();
+  const { problem, words } = EXPLANATIONS.find(([pattern]) => pattern.test(detail))?.[1] ?? { problem: "other" };
   if (words === undefined) {
     return { problem, reason: detail === "" || detail === "null" ? "no reason is known" : detail };
   }
-  return { problem, reason: withoutDetail.test(detail) ? words : `${words} (${detail})` };
+  return { problem, reason: WITHOUT_DETAIL.test(detail) ? words : `${words} (${detail})` };
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { BlackHole } from "../../testing/index.ts";
-import { failure, ScriptedMember, testCertificate, until } from "../test/index.ts";
+import { failure, ScriptedMember, TEST_CERTIFICATE, until } from "../test/index.ts";
 import { type Client, createClient, type TlsOptions } from "./index.ts";
 
 describe("connections that are not established", () => {
@@ -66,7 +66,7 @@ describe("connections that are not established", () => {
     });
 
     it(`end with the client of ${operation}, although the TLS handshake has no answer`, async () => {
-      const client = clientOf(await silentServer(), { ca: testCertificate });
+      const client = clientOf(await silentServer(), { ca: TEST_CERTIFICATE });
       const failing = failure(start(client));
       const socket = await until("the connection", () => sockets[0]);
       await once(socket, "readable");

@@ -23,9 +23,9 @@ type Resolution = ConstructorParameters<Parameters<typeof experimental.registerR
 type Target = Resolution[0];
 
 /** Names the resolver below in a target. Unique, because several copies of this package may share one grpc-js. */
-const scheme = `quoin-${randomUUID()}`;
+const SCHEME = `quoin-${randomUUID()}`;
 /** The option that passes the object on to the resolver. */
-const optionName = `${scheme}.dialing`;
+const OPTION_NAME = `${SCHEME}.dialing`;
 
 /** The connections that a channel opens. */
 export class Dialing {
@@ -46,7 +46,7 @@ export class Dialing {
 
   /** The target of the channel. */
   get target(): string {
-    return `${scheme}:${this.#endpoint}`;
+    return `${SCHEME}:${this.#endpoint}`;
   }
 
   /** What to look up and to connect to, as `host:port`. */
@@ -59,7 +59,7 @@ export class Dialing {
 
   /** The options that the channel needs. */
   get options(): ChannelOptions {
-    return { [optionName]: this };
+    return { [OPTION_NAME]: this };
   }
 
   /** The same credentials, which also report the connections. */
@@ -160,7 +160,7 @@ class Resolver {
   readonly #inner: ReturnType<typeof experimental.createResolver>;
 
   constructor(target: Target, listener: Resolution[1], options: ChannelOptions) {
-    const dialing: unknown = options[optionName];
+    const dialing: unknown = options[OPTION_NAME];
     const withSignals: typeof listener = (resolved, ...rest) => {
       if (!resolved.ok || !(dialing instanceof Dialing)) {
         return listener(resolved, ...rest);
@@ -187,4 +187,4 @@ class Resolver {
   }
 }
 
-experimental.registerResolver(scheme, Resolver);
+experimental.registerResolver(SCHEME, Resolver);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { FakeRuntime, failure, refuse, ScriptedMember, type ScriptedStream, until } from "../test/index.ts";
 import { type Client, createClient, type Election, type Leader } from "./index.ts";
 
-const held = { owner: "o", subject: "s", acquiredAtMs: 1n, expiresInMs: 30_000n };
+const HELD = { owner: "o", subject: "s", acquiredAtMs: 1n, expiresInMs: 30_000n };
 
 function stored(value: string, fencingToken: number, key = "e") {
   const text = JSON.stringify({ fencing_token: fencingToken, value });
@@ -161,7 +161,7 @@ describe("Election", function () {
 
   describe("leader", () => {
     it("is the one that was proclaimed with the token that holds the lock", async () => {
-      member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: 7n } });
+      member.scripts.describeLock = () => ({ holder: { ...HELD, fencingToken: 7n } });
       member.scripts.listKeys = () => ({ items: [stored("here", 7)], revision: 10n });
       expect(await election.leader()).to.deep.equal({ value: "here", fencingToken: 7 });
     });
@@ -171,7 +171,7 @@ describe("Election", function () {
       expect(await election.leader()).to.equal(undefined);
       member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND" });
       expect(await election.leader()).to.equal(undefined);
-      member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: 8n } });
+      member.scripts.describeLock = () => ({ holder: { ...HELD, fencingToken: 8n } });
       for (const items of [
         [],
         [stored("here", 7)],
@@ -186,7 +186,7 @@ describe("Election", function () {
 
     it("is read again if another one came between the two reads", async () => {
       const tokens = [7n, 8n];
-      member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: tokens.shift() ?? 8n } });
+      member.scripts.describeLock = () => ({ holder: { ...HELD, fencingToken: tokens.shift() ?? 8n } });
       member.scripts.listKeys = () => ({ items: [stored("next", 8)], revision: 10n });
       expect(await election.leader()).to.deep.equal({ value: "next", fencingToken: 8 });
     });
@@ -208,7 +208,7 @@ describe("Election", function () {
     }
 
     it("yields the leaders in the order of the elections, however far the watches are", async () => {
-      member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: 7n }, lastFencingToken: 7n });
+      member.scripts.describeLock = () => ({ holder: { ...HELD, fencingToken: 7n }, lastFencingToken: 7n });
       member.scripts.listKeys = () => ({ items: [stored("one", 7)], revision: 10n });
       await using observation = election.observe();
       expect(await nextOf(observation)).to.deep.equal({ value: "one", fencingToken: 7 });
@@ -244,7 +244,7 @@ describe("Election", function () {
       await using observation = election.observe();
       expect(await nextOf(observation)).to.equal(undefined);
       const following = nextOf(observation);
-      member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: 7n }, lastFencingToken: 7n });
+      member.scripts.describeLock = () => ({ holder: { ...HELD, fencingToken: 7n }, lastFencingToken: 7n });
       member.scripts.listKeys = () => ({ items: [stored("one", 7)], revision: 500n });
       locks[0]?.fail({ code: "OUT_OF_RANGE", reason: "COMPACTED" });
       expect(await following).to.deep.equal({ value: "one", fencingToken: 7 });

@@ -39,16 +39,16 @@ interface ElectionParts {
 }
 
 /** The longest wait of one lock request, in milliseconds: with its deadline, less than the allowed hour. */
-const longestWaitMs = 3_000_000;
+const LONGEST_WAIT_MS = 3_000_000;
 
 /**
  * Reasons for a candidate to wait again: others led all the time, or its own hold had ended before it heard of its
  * election.
  */
-const waitTimeoutReasons: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_LOST"]);
+const WAIT_TIMEOUT_REASONS: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_LOST"]);
 
 /** How often the lock and the key are read if another leader came in between: after more changes there is no result. */
-const readsMax = 3;
+const READS_MAX = 3;
 
 const checkCall = optionsCheck<Omit<CallOptions, "requestId">>(httpCallRules);
 const checkCampaign = optionsCheck<CampaignOptions>({
@@ -97,7 +97,7 @@ export class Election {
   /** The current leader; undefined if there is none, or if it has not proclaimed itself yet. */
   async leader(options: Omit<CallOptions, "requestId"> = {}): Promise<Leader | undefined> {
     checkCall(options, "election.leader");
-    for (let read = 1; read <= readsMax; read += 1) {
+    for (let read = 1; read <= READS_MAX; read += 1) {
       const { token } = await this.#readLock(options);
       const { proclaimed } = await this.#readKey(options);
       if (token === 0 || proclaimed === undefined || proclaimed.fencingToken < token) {
@@ -186,12 +186,12 @@ export class Election {
     const { locks } = this.#parts;
     for (;;) {
       try {
-        return await locks.hold(this.namespace, this.name, { ...options, waitMs: waitMs ?? longestWaitMs });
+        return await locks.hold(this.namespace, this.name, { ...options, waitMs: waitMs ?? LONGEST_WAIT_MS });
       } catch (thrown) {
         const { reason } = QuoinError.from(thrown);
         if (reason === "LOCK_NOT_FOUND") {
           await this.#createLock(options);
-        } else if (waitMs !== undefined || !waitTimeoutReasons.has(reason)) {
+        } else if (waitMs !== undefined || !WAIT_TIMEOUT_REASONS.has(reason)) {
           throw thrown;
         }
       }

@@ -14,7 +14,7 @@ import { isEndpoint } from "./endpoint.ts";
 import { type SentCall, Target } from "./target.ts";
 
 /** Channels to endpoints that members have named, besides the configured ones: more than a cluster has members. */
-const maxHintedChannels = 16;
+const HINTED_CHANNELS_MAX = 16;
 
 /** The endpoints of one client, and the one in use. */
 export class EndpointPool {
@@ -99,7 +99,7 @@ export class EndpointPool {
     const known = new Set(endpoints.filter((endpoint) => isEndpoint(endpoint)));
     this.#discovered = [...known]
       .filter((endpoint) => !this.#configured.includes(endpoint))
-      .slice(0, maxHintedChannels);
+      .slice(0, HINTED_CHANNELS_MAX);
   }
 
   /** Closes all channels, and cancels the calls in flight. */
@@ -130,7 +130,7 @@ export class EndpointPool {
   #closeSurplus(): void {
     const hinted = [...this.#targets.keys()].filter((endpoint) => !this.#configured.includes(endpoint));
     const oldest = hinted[0];
-    if (hinted.length <= maxHintedChannels || oldest === undefined) {
+    if (hinted.length <= HINTED_CHANNELS_MAX || oldest === undefined) {
       return;
     }
     this.#targets.get(oldest)?.abandon();

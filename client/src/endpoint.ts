@@ -3,13 +3,13 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { badField } from "./request-field.ts";
 
-const endpointPattern = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
-const maxPort = 65_535;
+const ENDPOINT_PATTERN = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
+const PORT_MAX = 65_535;
 
 /** Whether a text is `host:port`, with an IPv6 address in brackets. */
 export function isEndpoint(text: string): boolean {
-  const port = endpointPattern.exec(text)?.[2];
-  return port !== undefined && Number(port) >= 1 && Number(port) <= maxPort;
+  const port = ENDPOINT_PATTERN.exec(text)?.[2];
+  return port !== undefined && Number(port) >= 1 && Number(port) <= PORT_MAX;
 }
 
 /**

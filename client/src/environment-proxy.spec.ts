@@ -6,9 +6,9 @@ import {
   runQuoinctl,
   ScriptedHttpMember,
   ScriptedMember,
+  UNTRUSTED_CERTIFICATE,
+  UNTRUSTED_KEY,
   until,
-  untrustedCertificate,
-  untrustedKey,
   withTemporaryDirectory,
 } from "../test/index.ts";
 import { proxyFor } from "./environment-proxy.ts";
@@ -164,15 +164,15 @@ describe("connections through the proxy of the environment", () => {
   });
 
   it("carry TLS from end to end", async () => {
-    const tls = { ca: untrustedCertificate };
+    const tls = { ca: UNTRUSTED_CERTIFICATE };
     const encrypted = await ScriptedMember.start(
       { getKey: () => ({ revision: 8n }) },
-      { tls: { certificate: untrustedCertificate, key: untrustedKey } },
+      { tls: { certificate: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY } },
     );
     try {
       const proxy = await startProxy(encrypted.endpoint);
       process.env.https_proxy = `http://127.0.0.1:${proxy.port}`;
-      const both = { ...tls, certificate: untrustedCertificate, key: untrustedKey };
+      const both = { ...tls, certificate: UNTRUSTED_CERTIFICATE, key: UNTRUSTED_KEY };
       expect(await revisionBy("stranger.invalid:7400", both)).to.equal(8);
       // A refusal is enough: the handshake is done then.
       expect(await statusBy("https://stranger.invalid:7401", both)).to.be.greaterThan(0);

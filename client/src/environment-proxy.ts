@@ -19,13 +19,13 @@ export interface EnvironmentProxy {
   readonly shown: string;
 }
 
-const proxyVariables = ["https_proxy", "http_proxy"];
-const directVariables = ["no_proxy"];
+const PROXY_VARIABLES = ["https_proxy", "http_proxy"];
+const DIRECT_VARIABLES = ["no_proxy"];
 /** The variables that gRPC has besides, before the others. */
-const grpcProxyVariable = "grpc_proxy";
-const grpcDirectVariable = "no_grpc_proxy";
+const GRPC_PROXY_VARIABLE = "grpc_proxy";
+const GRPC_DIRECT_VARIABLE = "no_grpc_proxy";
 
-const defaultPort = "80";
+const DEFAULT_PORT = "80";
 
 /**
  * The proxy for an address; undefined = the address is reached directly.
@@ -40,11 +40,11 @@ export function proxyFor(address: string, environment: NodeJS.ProcessEnv = proce
     return undefined;
   }
   const isGrpc = url === null;
-  const found = firstSet(environment, [...(isGrpc ? [grpcProxyVariable] : []), ...proxyVariables]);
+  const found = firstSet(environment, [...(isGrpc ? [GRPC_PROXY_VARIABLE] : []), ...PROXY_VARIABLES]);
   if (found === undefined) {
     return undefined;
   }
-  const direct = firstSet(environment, [...(isGrpc ? [grpcDirectVariable] : []), ...directVariables])?.value ?? "";
+  const direct = firstSet(environment, [...(isGrpc ? [GRPC_DIRECT_VARIABLE] : []), ...DIRECT_VARIABLES])?.value ?? "";
   if (direct.split(",").some((entry) => isMatch(entry.trim().toLowerCase(), host.toLowerCase()))) {
     return undefined;
   }
@@ -87,8 +87,8 @@ function isMatch(entry: string, host: string): boolean {
     return false;
   }
   const kind = family === 4 ? "ipv4" : "ipv6";
-  const length = bits === undefined ? maxBits[kind] : Number(bits);
-  if (!(Number.isInteger(length) && length >= 0 && length <= maxBits[kind])) {
+  const length = bits === undefined ? BITS_MAX[kind] : Number(bits);
+  if (!(Number.isInteger(length) && length >= 0 && length <= BITS_MAX[kind])) {
     return false;
   }
   const list = new BlockList();
@@ -96,7 +96,7 @@ function isMatch(entry: string, host: string): boolean {
   return list.check(host, kind);
 }
 
-const maxBits = { ipv4: 32, ipv6: 128 } as const;
+const BITS_MAX = { ipv4: 32, ipv6: 128 } as const;
 
 /** A value without a scheme is `host:port`. The message never has the value, which may have a password. */
 function parseProxy(variable: string, value: string): EnvironmentProxy {
@@ -106,7 +106,7 @@ function parseProxy(variable: string, value: string): EnvironmentProxy {
   if (url === null || url.protocol !== "http:" || url.hostname === "" || user === null || password === null) {
     throw badField(variable, "must name a proxy as http://host:port; addresses in no_proxy are reached directly");
   }
-  const port = url.port === "" ? defaultPort : url.port;
+  const port = url.port === "" ? DEFAULT_PORT : url.port;
   const credentials = Buffer.from(`${user}:${password}`).toString("base64");
   return {
     host: url.hostname.replace(/^\[|\]$/g, ""),

@@ -34,10 +34,10 @@ export interface HttpRequest {
  * More than any answer has: an event of 10 MiB as text, or the sequences of a batch of 1,000,000 events. It limits how
  * much this side reads from a wrong address.
  */
-const maxAnswerBytes = 20 * 1_024 * 1_024;
+const ANSWER_BYTES_MAX = 20 * 1_024 * 1_024;
 
 /** The time limit for a connection and its handshake: a slower one may never come, and a new one comes at once. */
-const connectTimeoutMs = 1_000;
+const CONNECT_TIMEOUT_MS = 1_000;
 
 type Connected = (error: Error | null, stream: Duplex) => void;
 
@@ -74,7 +74,7 @@ function connectThrough(
   if (proxy === undefined) {
     return direct();
   }
-  dialThrough(proxy, address, connectTimeoutMs).then(
+  dialThrough(proxy, address, CONNECT_TIMEOUT_MS).then(
     (tunnel) => connected(null, over(tunnel) as Duplex),
     // Node takes no connection besides an error.
     (error) => connected(error, undefined as never),
@@ -123,7 +123,7 @@ export class HttpExchange {
           isConnected = true;
           return;
         }
-        const timer = setTimeout(() => request.destroy(new Error("no connection in time")), connectTimeoutMs);
+        const timer = setTimeout(() => request.destroy(new Error("no connection in time")), CONNECT_TIMEOUT_MS);
         // Nothing is sent before the end of the handshake.
         socket.once(isPlain ? "connect" : "secureConnect", () => {
           isConnected = true;
@@ -149,7 +149,7 @@ export async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > maxAnswerBytes) {
+    if (length > ANSWER_BYTES_MAX) {
       throw new Error("the answer is too large");
     }
     chunks.push(chunk);

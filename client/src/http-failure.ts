@@ -14,7 +14,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-const codesByStatus: ReadonlyMap<number, QuoinErrorCode> = new Map([
+const CODES_BY_STATUS: ReadonlyMap<number, QuoinErrorCode> = new Map([
   [400, "INVALID_ARGUMENT"],
   [401, "UNAUTHENTICATED"],
   [403, "PERMISSION_DENIED"],
@@ -33,7 +33,7 @@ const codesByStatus: ReadonlyMap<number, QuoinErrorCode> = new Map([
 ]);
 
 /** Codes of gRPC, by code of HTTP, if the status alone does not show them. */
-const codesByHttpCode: ReadonlyMap<string, QuoinErrorCode> = new Map([
+const CODES_BY_HTTP_CODE: ReadonlyMap<string, QuoinErrorCode> = new Map([
   ["fenced", "ABORTED"],
   ["already_exists", "ALREADY_EXISTS"],
 ]);
@@ -42,7 +42,7 @@ const codesByHttpCode: ReadonlyMap<string, QuoinErrorCode> = new Map([
  * The reasons of members up to 0.1.0, which do not send them, by code of HTTP. A code that is not here has the same word
  * as its reason, or several reasons; it stays, in capitals.
  */
-const reasonsByHttpCode: ReadonlyMap<string, QuoinReason> = new Map([
+const REASONS_BY_HTTP_CODE: ReadonlyMap<string, QuoinReason> = new Map([
   ["invalid_request", "BAD_FIELD"],
   ["unauthorized", "TOKEN_INVALID"],
   ["insufficient_role", "ACCESS_DENIED"],
@@ -52,7 +52,7 @@ const reasonsByHttpCode: ReadonlyMap<string, QuoinReason> = new Map([
   ["internal_error", "INTERNAL"],
 ]);
 
-const msPerSecond = 1_000;
+const MS_PER_SECOND = 1_000;
 
 /** The error of an unsuccessful answer: its outcome is certain unless the status says that it is unknown. */
 export function failureOf({ status, headers, body }: HttpAnswer, endpoint: string): QuoinError {
@@ -68,12 +68,12 @@ export function failureOf({ status, headers, body }: HttpAnswer, endpoint: strin
   ].filter((detail): detail is [string, string] => typeof detail[1] === "string" && detail[1] !== "");
   const retryAfterSeconds = Number(headers["retry-after"]);
   return new QuoinError({
-    code: codesByHttpCode.get(httpCode) ?? codesByStatus.get(status) ?? "UNKNOWN",
-    reason: typeof reason === "string" ? reason : (reasonsByHttpCode.get(httpCode) ?? httpCode.toUpperCase()),
-    outcome: status === 500 || status === 504 || !codesByStatus.has(status) ? "unknown" : "not-executed",
+    code: CODES_BY_HTTP_CODE.get(httpCode) ?? CODES_BY_STATUS.get(status) ?? "UNKNOWN",
+    reason: typeof reason === "string" ? reason : (REASONS_BY_HTTP_CODE.get(httpCode) ?? httpCode.toUpperCase()),
+    outcome: status === 500 || status === 504 || !CODES_BY_STATUS.has(status) ? "unknown" : "not-executed",
     message: typeof error === "string" ? error : `${endpoint} answered with HTTP status ${status}`,
     details: new Map(details),
-    ...(retryAfterSeconds > 0 && { retryDelayMs: retryAfterSeconds * msPerSecond }),
+    ...(retryAfterSeconds > 0 && { retryDelayMs: retryAfterSeconds * MS_PER_SECOND }),
   });
 }
 

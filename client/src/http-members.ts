@@ -8,7 +8,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
+import { ATTEMPTS_MAX, backoffMs, isUnreached, unreachedPauseMs } from "./backoff.ts";
 import { HttpExchange, type HttpRequest, wholeAnswer } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing } from "./http-failure.ts";
 import type { CallOptions } from "./operation.ts";
@@ -38,8 +38,8 @@ export interface MemberRequest extends HttpRequest {
   readonly isRepeatable: boolean;
 }
 
-const statusOk = 200;
-const firstStatusOfFailure = 300;
+const STATUS_OK = 200;
+const FIRST_STATUS_OF_FAILURE = 300;
 
 /** The members of a cluster, by HTTP. */
 export class HttpMembers {
@@ -122,7 +122,7 @@ export class HttpMembers {
         if (!isUnreached(failure)) {
           counted += 1;
         }
-        if (counted >= maxAttempts || signal?.aborted === true || this.closing.aborted) {
+        if (counted >= ATTEMPTS_MAX || signal?.aborted === true || this.closing.aborted) {
           throw error;
         }
         if (error.code === "UNAUTHENTICATED" && refused === "" && token !== "") {
@@ -165,7 +165,7 @@ export class HttpMembers {
       const sent = { ...headers, ...span.headers, authorization: `Bearer ${token}` };
       const request = { method: "GET", path, headers: sent } as const;
       const response = await this.#exchange.open(endpoint, request, AbortSignal.any([signal, opening.signal]));
-      if (response.statusCode === statusOk) {
+      if (response.statusCode === STATUS_OK) {
         response.once("close", () => {
           const { errored } = response;
           span.end(errored instanceof Error && !signal.aborted ? QuoinError.from(errored) : null);
@@ -231,7 +231,7 @@ export class HttpMembers {
     try {
       const sent = { ...request, headers: { ...headers, authorization: `Bearer ${token}` } };
       const answer = await this.#exchange.answer(endpoint, sent, ending);
-      if (answer.status < firstStatusOfFailure) {
+      if (answer.status < FIRST_STATUS_OF_FAILURE) {
         return answer;
       }
       throw failureOf(answer, endpoint);

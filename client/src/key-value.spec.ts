@@ -3,9 +3,9 @@ import { expect } from "chai";
 import { ScriptedMember } from "../test/index.ts";
 import { type Client, createClient, QuoinError } from "./index.ts";
 
-const mostSafe = BigInt(Number.MAX_SAFE_INTEGER);
+const MOST_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-const entry = {
+const ENTRY = {
   key: "k",
   value: Buffer.from("old"),
   createRevision: 1n,
@@ -13,7 +13,7 @@ const entry = {
   version: 3n,
   expiresInMs: 4n,
 };
-const plainEntry = {
+const PLAIN_ENTRY = {
   key: "k",
   value: new Uint8Array(Buffer.from("old")),
   createRevision: 1,
@@ -51,7 +51,7 @@ describe("KeyValueClient", () => {
   }
 
   it("creates a namespace", async () => {
-    member.scripts.createNamespace = ({ namespace }) => ({ namespace, createdAtMs: mostSafe, revision: 9n });
+    member.scripts.createNamespace = ({ namespace }) => ({ namespace, createdAtMs: MOST_SAFE, revision: 9n });
     expect(await client.keyValue.createNamespace("prod")).to.deep.equal({
       namespace: "prod",
       createdAtMs: Number.MAX_SAFE_INTEGER,
@@ -61,10 +61,10 @@ describe("KeyValueClient", () => {
   });
 
   it("gets a key with its value as a plain Uint8Array and its counts as numbers", async () => {
-    member.scripts.getKey = () => ({ ...entry, revision: mostSafe });
+    member.scripts.getKey = () => ({ ...ENTRY, revision: MOST_SAFE });
     const result = await client.keyValue.get("n", "k");
     expect(request()).to.deep.equal({ namespace: "n", key: "k", consistency: 0 });
-    const { key: _key, ...expected } = plainEntry;
+    const { key: _key, ...expected } = PLAIN_ENTRY;
     expect(result).to.deep.equal({ ...expected, revision: Number.MAX_SAFE_INTEGER });
     expect(Buffer.isBuffer(result.value)).to.equal(false);
     await client.keyValue.get("n", "k", { consistency: "serializable" });
@@ -72,7 +72,7 @@ describe("KeyValueClient", () => {
   });
 
   it("S17: refuses an answer with a count that a number cannot hold, and never rounds", async () => {
-    member.scripts.getKey = () => ({ revision: mostSafe + 1n });
+    member.scripts.getKey = () => ({ revision: MOST_SAFE + 1n });
     const error = await failure(client.keyValue.get("n", "k"));
     expect(error.code).to.equal("INTERNAL");
     expect(error.message).to.include("revision");
@@ -92,7 +92,7 @@ describe("KeyValueClient", () => {
   });
 
   it("puts text and bytes, with and without conditions", async () => {
-    member.scripts.putKey = () => ({ modRevision: 8n, created: true, previous: entry, revision: 8n });
+    member.scripts.putKey = () => ({ modRevision: 8n, created: true, previous: ENTRY, revision: 8n });
     const result = await client.keyValue.put("n", "k", "\u{1f600}", {
       ttlSeconds: 60,
       expectedModRevision: 0,
@@ -101,7 +101,7 @@ describe("KeyValueClient", () => {
     expect(result).to.deep.equal({
       modRevision: 8,
       created: true,
-      previous: plainEntry,
+      previous: PLAIN_ENTRY,
       previousValueOmitted: false,
       revision: 8,
     });
@@ -124,9 +124,9 @@ describe("KeyValueClient", () => {
   });
 
   it("deletes a key", async () => {
-    member.scripts.deleteKey = () => ({ deleted: true, previous: entry, revision: 6n });
+    member.scripts.deleteKey = () => ({ deleted: true, previous: ENTRY, revision: 6n });
     const result = await client.keyValue.delete("n", "k", { expectedModRevision: 2, returnPrevious: true });
-    expect(result).to.deep.equal({ deleted: true, previous: plainEntry, previousValueOmitted: false, revision: 6 });
+    expect(result).to.deep.equal({ deleted: true, previous: PLAIN_ENTRY, previousValueOmitted: false, revision: 6 });
     expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
   });
 
@@ -154,19 +154,19 @@ describe("KeyValueClient", () => {
     member.scripts.compareAndSwap = () => ({ currentExists: true, currentValueOmitted: true, modRevision: 3n });
     const failed = await client.keyValue.compareAndSwap("n", "k", "new", { expectedModRevision: 2 });
     expect(failed).to.include({ currentExists: true, currentValue: undefined, currentValueOmitted: true });
-    const bare = { ...entry, value: new Uint8Array() };
+    const bare = { ...ENTRY, value: new Uint8Array() };
     member.scripts.putKey = () => ({ previous: bare, previousValueOmitted: true });
     const put = await client.keyValue.put("n", "k", "v", { returnPrevious: true });
-    expect(put.previous).to.deep.equal({ ...plainEntry, value: undefined });
+    expect(put.previous).to.deep.equal({ ...PLAIN_ENTRY, value: undefined });
     member.scripts.deleteKey = () => ({ previous: bare, previousValueOmitted: true });
     const removed = await client.keyValue.delete("n", "k", { returnPrevious: true });
-    expect(removed.previous).to.deep.equal({ ...plainEntry, value: undefined });
+    expect(removed.previous).to.deep.equal({ ...PLAIN_ENTRY, value: undefined });
   });
 
   it("lists one page", async () => {
-    member.scripts.listKeys = () => ({ items: [entry], nextPageToken: "more", revision: 7n });
+    member.scripts.listKeys = () => ({ items: [ENTRY], nextPageToken: "more", revision: 7n });
     const page = await client.keyValue.list("n", { prefix: "p", pageSize: 5, pageToken: "t", keysOnly: true });
-    expect(page).to.deep.equal({ items: [plainEntry], nextPageToken: "more", revision: 7 });
+    expect(page).to.deep.equal({ items: [PLAIN_ENTRY], nextPageToken: "more", revision: 7 });
     expect(request()).to.deep.equal({
       namespace: "n",
       prefix: "p",

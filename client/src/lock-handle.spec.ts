@@ -5,10 +5,10 @@ import { expect } from "chai";
 import { FakeRuntime, failure, type Refusal, refuse, ScriptedMember, until } from "../test/index.ts";
 import { type Client, createClient, type LockHandle, type QuoinError } from "./index.ts";
 
-const ttlMs = 30_000;
-const noLeader: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
+const TTL_MS = 30_000;
+const NO_LEADER: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
 
-function granted(fencingToken: bigint, expiresInMs = BigInt(ttlMs)) {
+function granted(fencingToken: bigint, expiresInMs = BigInt(TTL_MS)) {
   return { acquired: true, fencingToken, ttlSeconds: expiresInMs / 1_000n, expiresInMs, state: LockState.HELD };
 }
 
@@ -54,7 +54,7 @@ describe("LockHandle", function () {
 
   it("waits for the lock, and holds it under a random owner, which is the same in the whole process", async () => {
     const [one, other] = [await hold(), await hold()];
-    expect(one).to.include({ namespace: "n", name: "l", token: 7, deadlineMs: runtime.nowMs + ttlMs, isHeld: true });
+    expect(one).to.include({ namespace: "n", name: "l", token: 7, deadlineMs: runtime.nowMs + TTL_MS, isHeld: true });
     expect(one.guard).to.deep.equal({ lockName: "l", fencingToken: 7 });
     expect(one.owner).to.match(/^[0-9a-f-]{36}$/);
     expect(other.owner).to.equal(one.owner);
@@ -71,9 +71,9 @@ describe("LockHandle", function () {
   it("is renewed, with its token, whenever a third of its life has passed", async () => {
     const handle = await hold();
     for (const round of [1, 2, 3]) {
-      expect(runtime.nextTimerMs).to.equal(ttlMs / 3);
-      runtime.advance(ttlMs / 3);
-      await until("a renewal", () => handle.remainingMs === ttlMs);
+      expect(runtime.nextTimerMs).to.equal(TTL_MS / 3);
+      runtime.advance(TTL_MS / 3);
+      await until("a renewal", () => handle.remainingMs === TTL_MS);
       expect(requests("acquireLock")).to.have.length(round + 1);
       expect(requests("acquireLock").at(-1)).to.deep.include({ fencingToken: 7n, owner: handle.owner, waitMs: 0n });
     }
@@ -83,9 +83,9 @@ describe("LockHandle", function () {
 
   it("S30: repeats its request while there is no leader, with one request id, and is renewed as soon as there is one", async () => {
     const handle = await hold();
-    member.scripts.acquireLock = () => (member.calls.length <= 20 ? refuse(noLeader) : granted(7n));
-    runtime.advance(ttlMs / 3);
-    await until("a renewal", () => member.calls.length > 20 && handle.remainingMs === ttlMs);
+    member.scripts.acquireLock = () => (member.calls.length <= 20 ? refuse(NO_LEADER) : granted(7n));
+    runtime.advance(TTL_MS / 3);
+    await until("a renewal", () => member.calls.length > 20 && handle.remainingMs === TTL_MS);
     const renewals = member.callsOf("acquireLock").slice(1);
     expect(new Set(renewals.map((call) => call.requestId[0]))).to.have.property("size", 1);
     expect(losses).to.deep.equal([]);
@@ -99,10 +99,10 @@ describe("LockHandle", function () {
       if (handle.isHeld) {
         heldUntilMs = runtime.nowMs;
       }
-      return refuse(noLeader);
+      return refuse(NO_LEADER);
     };
     const aborted = once(handle.signal, "abort");
-    runtime.advance(ttlMs / 3);
+    runtime.advance(TTL_MS / 3);
     // Between two rounds of tries, with timers for the next round and the end, time passes as usual.
     await until("the loss", () => {
       if (runtime.timers > 1) {
@@ -185,7 +185,7 @@ describe("LockHandle", function () {
     it(`is lost at once if a renewal is refused as ${reason}`, async () => {
       const handle = await hold();
       member.scripts.acquireLock = () => refuse({ code: "FAILED_PRECONDITION", reason });
-      runtime.advance(ttlMs / 3);
+      runtime.advance(TTL_MS / 3);
       await until("the loss", () => losses.length > 0);
       expect(handle.signal.aborted).to.equal(true);
       expect(runtime.nextTimerMs, "no timer is left").to.equal(undefined);
@@ -212,14 +212,14 @@ describe("LockHandle", function () {
       runtime.advance(runtime.nextTimerMs ?? 0);
       await until("an answer", () => answered === round && runtime.timers === 2);
     }
-    expect(handle.remainingMs).to.equal(ttlMs);
+    expect(handle.remainingMs).to.equal(TTL_MS);
     expect(losses).to.deep.equal([]);
   });
 
   it("does not retry an unretryable refusal, and is lost at its deadline", async () => {
     const handle = await hold();
     member.scripts.acquireLock = () => refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" });
-    runtime.advance(ttlMs / 3);
+    runtime.advance(TTL_MS / 3);
     await until("the refusal", () => requests("acquireLock").length === 2);
     // Answered after the refusal, on the same connection.
     await failure(client.locks.describe("n", "l"));
@@ -254,7 +254,7 @@ describe("LockHandle", function () {
 
     it("can be called again, with the same request id, when no member answered", async () => {
       const handle = await hold();
-      member.scripts.releaseLock = () => refuse(noLeader);
+      member.scripts.releaseLock = () => refuse(NO_LEADER);
       expect((await failure(handle.release())).reason).to.equal("NO_LEADER");
       expect(handle.isHeld, "it is no longer renewed").to.equal(false);
       member.scripts.releaseLock = () => ({ released: true });
@@ -270,7 +270,7 @@ describe("LockHandle", function () {
         underWay = true;
         return new Promise(() => undefined);
       };
-      runtime.advance(ttlMs / 3);
+      runtime.advance(TTL_MS / 3);
       await until("the renewal to begin", () => underWay);
       expect(await handle.release()).to.equal(true);
       expect(losses).to.deep.equal([]);
@@ -282,7 +282,7 @@ describe("LockHandle", function () {
         expect(handle.isHeld).to.equal(true);
       }
       expect(requests("releaseLock")).to.have.length(1);
-      member.scripts.releaseLock = () => refuse(noLeader);
+      member.scripts.releaseLock = () => refuse(NO_LEADER);
       {
         await using _handle = await hold();
       }
@@ -306,7 +306,7 @@ describe("LockHandle", function () {
       member.scripts.acquireLock = (request) =>
         request.fencingToken === 0n ? granted(7n) : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
       const work = client.locks.withLock("n", "l", async (handle) => {
-        runtime.advance(ttlMs / 3);
+        runtime.advance(TTL_MS / 3);
         await until("the loss", () => handle.signal.aborted);
         return "this is not a result under the lock";
       });

@@ -40,27 +40,27 @@ export interface HandleParts {
 }
 
 /** The label of the holds of this process, so that the description of a lock shows different holders. */
-const processOwner = randomUUID();
+const PROCESS_OWNER = randomUUID();
 
 /** The default life of a hold: if its holder died, the hold has ended by then. */
-const defaultWaitMs = 30_000;
+const DEFAULT_WAIT_MS = 30_000;
 
 /** Part of its life after which a hold is renewed: two thirds are left for retries. */
-const renewAt = 1 / 3;
+const RENEW_AT = 1 / 3;
 
 /** Part of the remaining life that one member has to answer a renewal: others must have their turn too. */
-const attemptShare = 1 / 4;
+const ATTEMPT_SHARE = 1 / 4;
 
 /** The minimum time for one member, in milliseconds: less would abandon members that are only a little slow. */
-const attemptTimeoutMinMs = 250;
+const ATTEMPT_TIMEOUT_MIN_MS = 250;
 
 /**
  * Minimum pause before a refused renewal is retried, in milliseconds. Retries come faster as the deadline comes nearer.
  */
-const renewalPauseMinMs = 100;
+const RENEWAL_PAUSE_MIN_MS = 100;
 
 /** Reasons that show for certain that the hold has ended. */
-const lossReasons: ReadonlySet<string> = new Set([
+const LOSS_REASONS: ReadonlySet<string> = new Set([
   "LOCK_LOST",
   "NOT_LOCK_HOLDER",
   "LOCK_NOT_FOUND",
@@ -177,13 +177,13 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     }
     this.#cancelRenewal();
     const timeoutMs = Math.max(1, this.remainingMs);
-    const attemptTimeoutMs = Math.max(attemptTimeoutMinMs, timeoutMs * attemptShare);
+    const attemptTimeoutMs = Math.max(ATTEMPT_TIMEOUT_MIN_MS, timeoutMs * ATTEMPT_SHARE);
     try {
       this.#grant = await change({ timeoutMs }, { maxAttempts: Number.POSITIVE_INFINITY, attemptTimeoutMs });
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       this.#lastFailure = error;
-      if (!this.#hasEnded && lossReasons.has(error.reason)) {
+      if (!this.#hasEnded && LOSS_REASONS.has(error.reason)) {
         this.#lose(error);
       }
       // A retry cannot help a caller without rights. The hold lasts until its deadline.
@@ -204,7 +204,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     if (this.#hasEnded) {
       return;
     }
-    const delayMs = Math.max(renewalPauseMinMs, this.remainingMs * renewAt);
+    const delayMs = Math.max(RENEWAL_PAUSE_MIN_MS, this.remainingMs * RENEW_AT);
     this.#cancelRenewal = this.#parts.runtime.after(delayMs, () => {
       const renewed = this.change(({ timeoutMs }, persistence) =>
         this.#parts.renew(this.token, { timeoutMs, signal: this.#end.signal }, persistence),
@@ -254,7 +254,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       this.#released = undefined;
-      if (!lossReasons.has(error.reason)) {
+      if (!LOSS_REASONS.has(error.reason)) {
         throw error;
       }
       this.#reportLoss(error);
@@ -320,7 +320,7 @@ export async function withHandle<Handle extends LockHandle, Result>(
 
 /** The options of a request for a renewed hold. */
 export function holdOptions(options: HoldOptions): HoldOptions & { readonly owner: string } {
-  return { ...options, owner: options.owner ?? processOwner, waitMs: options.waitMs ?? defaultWaitMs };
+  return { ...options, owner: options.owner ?? PROCESS_OWNER, waitMs: options.waitMs ?? DEFAULT_WAIT_MS };
 }
 
 /** The error of a wait in which the lock was never free. */

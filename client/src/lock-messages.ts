@@ -81,7 +81,7 @@ export interface Grant {
 }
 
 /** Retries as often as the deadline allows, because giving up would lose the place in the queue. */
-const waitingPersistence: Persistence = { maxAttempts: Number.POSITIVE_INFINITY };
+const WAITING_PERSISTENCE: Persistence = { maxAttempts: Number.POSITIVE_INFINITY };
 
 /** The lock of a request. */
 export function lockTarget(namespace: string, name: string): { namespace: string; name: string } {
@@ -125,7 +125,7 @@ export function executeAcquisition<Request, Response>(
   if (waitMs <= 0) {
     return execute(context, method, request, options);
   }
-  return execute(context, method, request, { ...options, timeoutMs: waitMs + timeoutMs }, waitingPersistence);
+  return execute(context, method, request, { ...options, timeoutMs: waitMs + timeoutMs }, WAITING_PERSISTENCE);
 }
 
 /** The grant in a successful answer. */

@@ -3,16 +3,16 @@ import { expect } from "chai";
 import { FakeRuntime, failure, type Refusal, refuse, ScriptedMember } from "../test/index.ts";
 import { type Client, createClient } from "./index.ts";
 
-const hold = {
+const HOLD = {
   owner: "me",
   subject: "user",
   fencingToken: 7n,
   acquiredAtMs: 1n,
   expiresInMs: 30_000n,
 };
-const plainHold = { owner: "me", subject: "user", fencingToken: 7, acquiredAtMs: 1, expiresInMs: 30_000 };
+const PLAIN_HOLD = { owner: "me", subject: "user", fencingToken: 7, acquiredAtMs: 1, expiresInMs: 30_000 };
 
-const noLeader: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
+const NO_LEADER: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
 
 describe("LockClient", () => {
   let member: ScriptedMember;
@@ -48,11 +48,11 @@ describe("LockClient", () => {
 
   it("describes locks, with states by their names", async () => {
     const described = { name: "l", waiters: 2, ttlSeconds: 30n, lastFencingToken: 7n, createdAtMs: 1n, revision: 9n };
-    member.scripts.describeLock = () => ({ ...described, state: LockState.HELD, holder: hold });
+    member.scripts.describeLock = () => ({ ...described, state: LockState.HELD, holder: HOLD });
     expect(await client.locks.describe("n", "l", { consistency: "serializable" })).to.deep.equal({
       name: "l",
       state: "HELD",
-      holder: plainHold,
+      holder: PLAIN_HOLD,
       waiters: 2,
       ttlSeconds: 30,
       lockDelaySeconds: 0,
@@ -72,7 +72,7 @@ describe("LockClient", () => {
       ttlSeconds: 30n,
       expiresInMs: 30_000n,
       waitedMs: 250n,
-      holder: hold,
+      holder: HOLD,
       state: LockState.HELD,
       revision: 7n,
     });
@@ -82,7 +82,7 @@ describe("LockClient", () => {
       fencingToken: 7,
       ttlSeconds: 30,
       expiresInMs: 30_000,
-      holder: plainHold,
+      holder: PLAIN_HOLD,
       queueLength: 0,
       state: "HELD",
       waitedMs: 250,
@@ -97,7 +97,7 @@ describe("LockClient", () => {
 
   it("S23: counts a deadline from the attempt that was answered, not from the first", async () => {
     const grant = { acquired: true, fencingToken: 7n, ttlSeconds: 1n, expiresInMs: 1_000n };
-    member.scripts.acquireLock = () => (member.calls.length < 3 ? refuse(noLeader) : grant);
+    member.scripts.acquireLock = () => (member.calls.length < 3 ? refuse(NO_LEADER) : grant);
     const startMs = runtime.nowMs;
     const { deadlineMs } = await client.locks.acquire("n", "l");
     expect(runtime.pausesMs).to.deep.equal([25, 50]);
@@ -105,10 +105,10 @@ describe("LockClient", () => {
   });
 
   it("reports the holder that is in the way", async () => {
-    member.scripts.acquireLock = () => ({ acquired: false, holder: hold, queueLength: 3, state: LockState.HELD });
+    member.scripts.acquireLock = () => ({ acquired: false, holder: HOLD, queueLength: 3, state: LockState.HELD });
     expect(await client.locks.acquire("n", "l")).to.deep.include({
       acquired: false,
-      holder: plainHold,
+      holder: PLAIN_HOLD,
       queueLength: 3,
       deadlineMs: undefined,
     });
@@ -120,8 +120,8 @@ describe("LockClient", () => {
     const [mode, rw] = [RWMode.WRITE, true];
     member.scripts.listLocks = () => ({
       locks: [
-        { name: "l", state: LockState.HELD, holders: [hold], holderCount: 1, waits: [wait], refusedGuards: 2n },
-        { name: "l", rw, state: LockState.WRITE_HELD, holders: [{ ...hold, mode }], waits: [{ ...wait, mode }] },
+        { name: "l", state: LockState.HELD, holders: [HOLD], holderCount: 1, waits: [wait], refusedGuards: 2n },
+        { name: "l", rw, state: LockState.WRITE_HELD, holders: [{ ...HOLD, mode }], waits: [{ ...wait, mode }] },
       ],
       nextPageToken: "next",
       refusedGuardsForMs: 60n,
@@ -134,9 +134,9 @@ describe("LockClient", () => {
     expect(page).to.deep.include({ nextPageToken: "next", refusedGuardsForMs: 60, revision: 9 });
     const [exclusive, readWrite] = page.locks;
     expect(exclusive).to.deep.include({ name: "l", rw: false, state: "HELD", holderCount: 1, refusedGuards: 2 });
-    expect(exclusive?.holders).to.deep.equal([{ ...plainHold, mode: undefined }]);
+    expect(exclusive?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: undefined }]);
     expect(exclusive?.waits).to.deep.equal([{ ...plainWait, mode: undefined }]);
-    expect(readWrite?.holders).to.deep.equal([{ ...plainHold, mode: "WRITE" }]);
+    expect(readWrite?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: "WRITE" }]);
     expect(readWrite?.waits).to.deep.equal([{ ...plainWait, mode: "WRITE" }]);
     const asked = { namespace: "n", namePrefix: "l", pageSize: 2, pageToken: "", consistency: 0 };
     expect(request()).to.deep.equal({ ...asked, inUseOnly: true, waitsMax: 1, namesOnly: false });
@@ -167,7 +167,7 @@ describe("LockClient", () => {
   });
 
   it("gives up a wait after its time and the operation's, and a request without a wait after four attempts", async () => {
-    member.scripts.acquireLock = () => refuse(noLeader);
+    member.scripts.acquireLock = () => refuse(NO_LEADER);
     const startMs = runtime.nowMs;
     expect((await failure(client.locks.acquire("n", "l", { waitMs: 10_000, timeoutMs: 2_000 }))).reason).to.equal(
       "NO_LEADER",
@@ -200,10 +200,10 @@ describe("LockClient", () => {
       revision: 8,
     });
     expect(request()).to.deep.equal({ namespace: "n", name: "l", owner: "me", fencingToken: 7n });
-    member.scripts.forceReleaseLock = () => ({ released: true, previous: hold, revision: 8n });
+    member.scripts.forceReleaseLock = () => ({ released: true, previous: HOLD, revision: 8n });
     expect(await client.locks.forceRelease("n", "l", { fencingToken: 7, reason: "stuck" })).to.deep.equal({
       released: true,
-      previous: plainHold,
+      previous: PLAIN_HOLD,
       revision: 8,
     });
     expect(request()).to.deep.equal({ namespace: "n", name: "l", fencingToken: 7n, reason: "stuck", rw: false });

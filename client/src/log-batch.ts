@@ -2,8 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 
-const newline = Buffer.from("\n");
-const randomDelimiterBytes = 24;
+const NEWLINE = Buffer.from("\n");
+const RANDOM_DELIMITER_BYTES = 24;
 
 /** Payloads as one body, and their delimiter. */
 export interface BatchBody {
@@ -16,7 +16,7 @@ export interface BatchBody {
  * payload, which would otherwise be lost; any other last payload has none.
  */
 export function joinPayloads(payloads: readonly Uint8Array[]): BatchBody {
-  let delimiter: Uint8Array = newline;
+  let delimiter: Uint8Array = NEWLINE;
   const isEnded = payloads.at(-1)?.length === 0;
   const delimiters = isEnded ? payloads.length : payloads.length - 1;
   for (;;) {
@@ -26,7 +26,7 @@ export function joinPayloads(payloads: readonly Uint8Array[]): BatchBody {
     if (occurrences(body, delimiter) === delimiters && !payloads.some((payload) => holds(payload, delimiter))) {
       return { body, delimiter };
     }
-    delimiter = randomBytes(randomDelimiterBytes);
+    delimiter = randomBytes(RANDOM_DELIMITER_BYTES);
   }
 }
 

@@ -49,7 +49,7 @@ export interface EventPage {
   readonly lastSequence: number;
 }
 
-const settingNames = [
+const SETTING_NAMES = [
   ["duplicateWindowSeconds", "queue.duplicate_window_secs"],
   ["retentionMaxAgeSeconds", "retention.max_age_secs"],
   ["retentionMaxBytes", "retention.max_bytes"],
@@ -67,13 +67,13 @@ export function logOf(log: LogBody): LogInfo {
     sizeBytes: log.size_bytes,
     createdAtMs: Date.parse(log.created_at),
     createdBy: log.created_by,
-    settings: Object.fromEntries(settingNames.map(([name, wireName]) => [name, log.settings[wireName] ?? null])),
+    settings: Object.fromEntries(SETTING_NAMES.map(([name, wireName]) => [name, log.settings[wireName] ?? null])),
   };
 }
 
 /** Settings in the form of the wire. */
 export function wireSettings(settings: LogSettings): Record<string, number | null> {
-  const entries = settingNames.map(([name, wireName]) => [wireName, settings[name]] as const);
+  const entries = SETTING_NAMES.map(([name, wireName]) => [wireName, settings[name]] as const);
   return Object.fromEntries(
     entries.filter((entry): entry is [(typeof entry)[0], number | null] => entry[1] !== undefined),
   );

@@ -21,8 +21,8 @@ export interface LogSource {
 }
 
 /** The most remembered names. */
-const namesMax = 1_000;
-const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const NAMES_MAX = 1_000;
+const ID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The ids of logs, by the text that names them. */
 export class LogNames {
@@ -45,7 +45,7 @@ export class LogNames {
     call: Call,
     work: (logId: string, call: Call) => Promise<Result>,
   ): Promise<Result> {
-    if (idPattern.test(textField("log", log))) {
+    if (ID_PATTERN.test(textField("log", log))) {
       return work(log, call);
     }
     const { timeoutMs = this.#source.timeoutMs } = call;
@@ -100,7 +100,7 @@ export class LogNames {
   }
 
   #remember(log: string, logId: string): void {
-    if (this.#ids.size >= namesMax) {
+    if (this.#ids.size >= NAMES_MAX) {
       this.#ids.delete(this.#ids.keys().next().value!);
     }
     this.#ids.set(log, logId);

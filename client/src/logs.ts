@@ -109,15 +109,15 @@ export interface TailOptions {
   /** The header `traceparent` to send; by default spans below the context of the first read, as for other calls. */
   readonly traceparent?: string | undefined;
 }
-const keyBytesMax = 1_024;
+const KEY_BYTES_MAX = 1_024;
 /** No control characters, and no space at either end. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the refused characters.
-const keyPattern = /^[^\u0000-\u0020\u007f-\u009f](?:[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$/u;
+const KEY_PATTERN = /^[^\u0000-\u0020\u007f-\u009f](?:[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$/u;
 /** Members send something every ten seconds. A stream that is silent for this long, in milliseconds, is left. */
-const silenceMs = 30_000;
-const msPerSecond = 1_000;
+const SILENCE_MS = 30_000;
+const MS_PER_SECOND = 1_000;
 /** The most failed attempts to open a tail that increase the pause between them. */
-const pausedAttemptsMax = 10;
+const PAUSED_ATTEMPTS_MAX = 10;
 
 const settingsRule = record<LogSettings>(
   { duplicateWindowSeconds: orNull(whole), retentionMaxAgeSeconds: orNull(whole), retentionMaxBytes: orNull(whole) },
@@ -283,7 +283,7 @@ export class LogClient {
     const { timeoutMs = this.#members.timeoutMs } = call;
     return this.#names.withId(
       log,
-      waitSeconds === 0 ? call : { ...call, timeoutMs: timeoutMs + waitSeconds * msPerSecond },
+      waitSeconds === 0 ? call : { ...call, timeoutMs: timeoutMs + waitSeconds * MS_PER_SECOND },
       async (logId, request) =>
         pageOf(await getJson<EventsBody>(this.#members, `${pathOf(logId)}/events?${query}`, request)),
     );
@@ -365,7 +365,7 @@ export class LogClient {
         }
         wasRefused = isRefused;
       }
-      failures = Math.min(failures + 1, pausedAttemptsMax);
+      failures = Math.min(failures + 1, PAUSED_ATTEMPTS_MAX);
       members.leaveMember();
       try {
         await members.runtime.sleep(backoffMs(failures, members.runtime.random()), anyEnd);
@@ -386,7 +386,7 @@ export class LogClient {
     events: AsyncIterable<SentEvent | undefined>,
     silence: AbortController,
   ): AsyncGenerator<SentEvent | undefined> {
-    const start = (): (() => void) => this.#members.runtime.after(silenceMs, () => silence.abort());
+    const start = (): (() => void) => this.#members.runtime.after(SILENCE_MS, () => silence.abort());
     let stop = start();
     try {
       for await (const event of events) {
@@ -427,10 +427,10 @@ function pathOf(logId: string): string {
  */
 function keyField(key: string): string {
   const bytes = Buffer.from(key);
-  if (!key.isWellFormed() || !keyPattern.test(key) || bytes.length > keyBytesMax) {
+  if (!key.isWellFormed() || !KEY_PATTERN.test(key) || bytes.length > KEY_BYTES_MAX) {
     throw badField(
       "key",
-      `must have 1 to ${keyBytesMax} bytes of UTF-8, no control characters, no space at either end`,
+      `must have 1 to ${KEY_BYTES_MAX} bytes of UTF-8, no control characters, no space at either end`,
     );
   }
   return bytes.toString("latin1");

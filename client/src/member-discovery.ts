@@ -11,11 +11,11 @@ import type { OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
 
 /** How old a client is before its first request, in milliseconds: short-lived programs do not need it. */
-const firstDelayMs = 1_000;
+const FIRST_DELAY_MS = 1_000;
 /** The interval of the requests, in milliseconds: members change seldom, and there may be many clients. */
-const intervalMs = 60_000;
+const INTERVAL_MS = 60_000;
 /** The time limit of a request, in milliseconds. */
-const timeoutMs = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** Keeps the endpoints of a client up to date. */
 export class MemberDiscovery {
@@ -26,7 +26,7 @@ export class MemberDiscovery {
 
   constructor(context: OperationContext) {
     this.#context = context;
-    this.#dueMs = context.runtime.monotonicMs() + firstDelayMs;
+    this.#dueMs = context.runtime.monotonicMs() + FIRST_DELAY_MS;
   }
 
   /** An operation was answered, so the cluster is reachable. */
@@ -36,13 +36,17 @@ export class MemberDiscovery {
       return;
     }
     this.#isAsking = true;
-    this.#dueMs = nowMs + intervalMs;
+    this.#dueMs = nowMs + INTERVAL_MS;
     void this.#ask();
   }
 
   async #ask(): Promise<void> {
     try {
-      const { members } = await fetchCluster(this.#context, { timeoutMs }, { maxAttempts: 1, countsUnreached: true });
+      const { members } = await fetchCluster(
+        this.#context,
+        { timeoutMs: TIMEOUT_MS },
+        { maxAttempts: 1, countsUnreached: true },
+      );
       const voters = members.filter(({ learner }) => !learner);
       voters.sort((one, other) => Number(other.leader) - Number(one.leader));
       this.#context.pool.addDiscovered(voters.map(({ grpcEndpoint }) => grpcEndpoint));

@@ -16,7 +16,7 @@ import { QuoinError } from "./quoin-error.ts";
 import { badField, bytesField } from "./request-field.ts";
 
 /** The most bytes of one call: the limit of the service, 64 KiB less than its largest message. */
-const maxCallBytes = 4 * 1_024 * 1_024 - 64 * 1_024;
+const CALL_BYTES_MAX = 4 * 1_024 * 1_024 - 64 * 1_024;
 
 /** Options of several calls, each with the whole `timeoutMs` and its own request id. */
 interface TransferOptions {
@@ -122,7 +122,13 @@ export class MemoryRegion {
       throw badField("length", `must be a count of bytes, not ${length}`);
     }
     const { onProgress, mixed = false, ...call } = options;
-    const first = await this.#client.read(this.namespace, this.regionId, offset, Math.min(length, maxCallBytes), call);
+    const first = await this.#client.read(
+      this.namespace,
+      this.regionId,
+      offset,
+      Math.min(length, CALL_BYTES_MAX),
+      call,
+    );
     if (first.data.length === length) {
       onProgress?.(length, length);
       return first.data;
@@ -139,7 +145,7 @@ export class MemoryRegion {
       if (done === length) {
         return bytes;
       }
-      const left = Math.min(length - done, maxCallBytes);
+      const left = Math.min(length - done, CALL_BYTES_MAX);
       part = await this.#client.read(this.namespace, this.regionId, offset + done, left, call);
     }
   }
@@ -157,7 +163,7 @@ export class MemoryRegion {
     const bytes = bytesField("data", data);
     let version = expectedVersion;
     for (let done = 0; ; ) {
-      const part = bytes.subarray(done, done + maxCallBytes);
+      const part = bytes.subarray(done, done + CALL_BYTES_MAX);
       const conditions = { ...call, expectedVersion: expectedVersion === undefined ? undefined : version };
       const written = await this.#client.write(this.namespace, this.regionId, offset + done, part, conditions);
       version = written.version;

@@ -4,9 +4,9 @@ import { failure, refuse, ScriptedMember } from "../test/index.ts";
 import { type Client, createClient } from "./index.ts";
 
 /** The most bytes of one call, by the contract. */
-const callBytes = 4 * 1_024 * 1_024 - 64 * 1_024;
+const CALL_BYTES = 4 * 1_024 * 1_024 - 64 * 1_024;
 
-const region = {
+const REGION = {
   regionId: "r",
   namespace: "n",
   sizeBytes: 10n,
@@ -15,7 +15,7 @@ const region = {
   updatedAtMs: 2n,
   label: "a label",
 };
-const plainRegion = {
+const PLAIN_REGION = {
   regionId: "r",
   namespace: "n",
   sizeBytes: 10,
@@ -52,9 +52,9 @@ describe("MemoryClient", () => {
       revision: 9,
     });
     expect(request()).to.deep.equal({ namespace: "n", sizeBytes: 10n, label: "a label" });
-    member.scripts.describeMemory = () => ({ region, revision: 9n });
+    member.scripts.describeMemory = () => ({ region: REGION, revision: 9n });
     expect(await client.memory.describe("n", "r", { consistency: "serializable" })).to.deep.equal({
-      ...plainRegion,
+      ...PLAIN_REGION,
       revision: 9,
     });
     expect(request()).to.deep.equal({ namespace: "n", regionId: "r", consistency: 1 });
@@ -106,14 +106,14 @@ describe("MemoryClient", () => {
 
   it("lists regions, page by page", async () => {
     member.scripts.listMemoryRegions = ({ pageToken }) => ({
-      regions: [region],
+      regions: [REGION],
       nextPageToken: pageToken === "" ? "2" : "",
       revision: 9n,
     });
     const pages = await Array.fromAsync(client.memory.pages("n", { pageSize: 1 }));
     expect(pages).to.deep.equal([
-      { regions: [plainRegion], nextPageToken: "2", revision: 9 },
-      { regions: [plainRegion], nextPageToken: "", revision: 9 },
+      { regions: [PLAIN_REGION], nextPageToken: "2", revision: 9 },
+      { regions: [PLAIN_REGION], nextPageToken: "", revision: 9 },
     ]);
     expect(request()).to.deep.equal({ namespace: "n", pageSize: 1, pageToken: "2", consistency: 0 });
   });
@@ -144,9 +144,9 @@ describe("MemoryClient", () => {
     let version: bigint;
 
     beforeEach(() => {
-      bytes = new Uint8Array(2 * callBytes + 10);
+      bytes = new Uint8Array(2 * CALL_BYTES + 10);
       version = 1n;
-      member.scripts.describeMemory = () => ({ region: { ...region, sizeBytes: BigInt(bytes.length) } });
+      member.scripts.describeMemory = () => ({ region: { ...REGION, sizeBytes: BigInt(bytes.length) } });
       member.scripts.writeMemory = ({ offset, data, expectedVersion }: WriteMemoryRequest) => {
         if (expectedVersion !== undefined && expectedVersion !== version) {
           return refuse({ code: "FAILED_PRECONDITION", reason: "VERSION_MISMATCH" });
@@ -181,7 +181,7 @@ describe("MemoryClient", () => {
       const data = new Uint8Array(bytes.length).map((_byte, index) => index % 251);
       const written: number[] = [];
       expect(await open.write(data, { onProgress: (done) => written.push(done) })).to.equal(4);
-      expect(written).to.deep.equal([callBytes, 2 * callBytes, data.length]);
+      expect(written).to.deep.equal([CALL_BYTES, 2 * CALL_BYTES, data.length]);
       expect(Buffer.compare(bytes, data)).to.equal(0);
       const read: number[] = [];
       const got = await open.readAt(0, data.length, { onProgress: (done, total) => read.push(done / total) });

@@ -6,14 +6,14 @@ import { FakeRuntime, type Refusal, refuse, ScriptedMember, ScriptedTokenEndpoin
 import { type Client, type ClientOptions, createClient, QuoinError, systemRuntime } from "./index.ts";
 
 /** Nothing listens here: the port of an obsolete service. */
-const closedEndpoint = "127.0.0.1:1";
+const CLOSED_ENDPOINT = "127.0.0.1:1";
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Far more than a busy machine takes for an attempt. Only the clock of the runtime passes it. */
 const TIMEOUT_MS = 60_000;
 
-const found = { value: Buffer.from("v"), revision: 7n };
+const FOUND = { value: Buffer.from("v"), revision: 7n };
 
 describe("operations", function () {
   // Usually milliseconds: a limit for a busy machine.
@@ -66,13 +66,13 @@ describe("operations", function () {
     const left = [...refusals];
     return () => {
       const refusal = left.shift();
-      return refusal === undefined ? found : refuse(refusal);
+      return refusal === undefined ? FOUND : refuse(refusal);
     };
   }
 
   describe("metadata", () => {
     it("carries token, version and a random request id, each once", async () => {
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const client = connect([member.endpoint], { credentials: { token: "abc.def-123" } });
       await client.keyValue.get("n", "k");
       await client.keyValue.get("n", "k");
@@ -80,20 +80,20 @@ describe("operations", function () {
         expect(call.authorization).to.deep.equal(["Bearer abc.def-123"]);
         expect(call.apiVersion).to.deep.equal(["v1"]);
         expect(call.requestId).to.have.length(1);
-        expect(call.requestId[0]).to.match(uuid);
+        expect(call.requestId[0]).to.match(UUID);
       }
       expect(member.calls[0]?.requestId[0]).to.not.equal(member.calls[1]?.requestId[0]);
     });
 
     it("carries the caller's request id, in lower case", async () => {
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const requestId = "0123ABCD-0000-7000-8000-00000000000F";
       await connect([member.endpoint]).keyValue.get("n", "k", { requestId });
       expect(member.calls[0]?.requestId).to.deep.equal([requestId.toLowerCase()]);
     });
 
     it("refuses a request id that is not a UUID before anything is sent", async () => {
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const error = await failure(connect([member.endpoint]).keyValue.get("n", "k", { requestId: "1" }));
       expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "requestId is not a UUID" });
       expect(member.calls).to.have.length(0);
@@ -155,8 +155,8 @@ describe("operations", function () {
 
     it("tries the endpoints in turn, and skips one where nothing listens", async () => {
       const tired = await startMember({ getKey: () => refuse({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" }) });
-      const fit = await startMember({ getKey: () => found });
-      const client = connect([closedEndpoint, tired.endpoint, fit.endpoint]);
+      const fit = await startMember({ getKey: () => FOUND });
+      const client = connect([CLOSED_ENDPOINT, tired.endpoint, fit.endpoint]);
       expect((await client.keyValue.get("n", "k")).revision).to.equal(7);
       expect([tired.calls.length, fit.calls.length]).to.deep.equal([1, 1]);
       await client.keyValue.get("n", "k");
@@ -164,10 +164,10 @@ describe("operations", function () {
     });
 
     it("goes to the leader that the answer names", async () => {
-      const leader = await startMember({ getKey: () => found });
+      const leader = await startMember({ getKey: () => FOUND });
       const leaderEndpoint = leader.endpoint;
       const first = await startMember({ getKey: () => refuse({ code: "UNAVAILABLE", leaderEndpoint }) });
-      const other = await startMember({ getKey: () => found });
+      const other = await startMember({ getKey: () => FOUND });
       await connect([first.endpoint, other.endpoint]).keyValue.get("n", "k");
       expect([first, other, leader].map((member) => member.calls.length)).to.deep.equal([1, 0, 1]);
       expect(leader.calls[0]?.requestId).to.deep.equal(first.calls[0]?.requestId);
@@ -186,7 +186,7 @@ describe("operations", function () {
         await new Promise<void>((resolve) => dying.listen(0, "127.0.0.1", resolve));
         cleanups.push(() => dying.close());
         const { port } = dying.address() as AddressInfo;
-        const fit = await startMember({ getKey: () => found });
+        const fit = await startMember({ getKey: () => FOUND });
         const client = connect([`127.0.0.1:${port}`, fit.endpoint]);
         expect((await client.keyValue.get("n", "k")).revision).to.equal(7);
         expect(fit.calls[0]?.requestId).to.deep.equal(ids);
@@ -197,12 +197,12 @@ describe("operations", function () {
     }
 
     it("finds a member again that restarts at the same endpoint", async () => {
-      const before = await startMember({ getKey: () => found });
+      const before = await startMember({ getKey: () => FOUND });
       const client = connect([before.endpoint]);
       await client.keyValue.get("n", "k");
       before.stop();
       expect((await failure(client.keyValue.get("n", "k"))).code).to.equal("UNAVAILABLE");
-      const after = await startMember({ getKey: () => found }, { port: Number(before.endpoint.split(":")[1]) });
+      const after = await startMember({ getKey: () => FOUND }, { port: Number(before.endpoint.split(":")[1]) });
       // Between two connections, the channel pauses in real time, at first for 50 ms.
       const isAnswered = () =>
         client.keyValue.get("n", "k").then(
@@ -216,7 +216,7 @@ describe("operations", function () {
 
   describe("outcome", () => {
     it("is not-executed when no member could be reached", async () => {
-      const error = await failure(connect([closedEndpoint]).keyValue.put("n", "k", "v"));
+      const error = await failure(connect([CLOSED_ENDPOINT]).keyValue.put("n", "k", "v"));
       expect(error).to.include({ code: "UNAVAILABLE", reason: "", outcome: "not-executed" });
       expect(error.message).to.include("ECONNREFUSED");
     });
@@ -288,7 +288,7 @@ describe("operations", function () {
     });
 
     it("ends the wait for a token, without having sent anything", async () => {
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const tokens = await startTokens(() => new Promise(() => undefined));
       const client = connect([member.endpoint], {
         credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] },
@@ -300,7 +300,7 @@ describe("operations", function () {
     });
 
     it("leaves a host that does not answer in time for one that does", async () => {
-      const fit = await startMember({ getKey: () => found });
+      const fit = await startMember({ getKey: () => FOUND });
       const silent = await startSilentServer();
       cleanups.push(() => silent.close());
       await connect([silent.endpoint, fit.endpoint]).keyValue.get("n", "k", { timeoutMs: 60_000 });
@@ -308,7 +308,7 @@ describe("operations", function () {
     });
 
     it("must be more than 0 and within the range of a timer", async () => {
-      const client = connect([closedEndpoint]);
+      const client = connect([CLOSED_ENDPOINT]);
       for (const timeoutMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
         const error = await failure(client.keyValue.get("n", "k", { timeoutMs }));
         expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
@@ -321,7 +321,7 @@ describe("operations", function () {
       getKey: (_request, call) =>
         call.authorization[0] === "Bearer token-1"
           ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" })
-          : found,
+          : FOUND,
     };
 
     it("are refreshed once if they are refused", async () => {
@@ -368,7 +368,7 @@ describe("operations", function () {
         status: 401,
         body: { error: "the API key is not valid", code: "invalid_api_key" },
       }));
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
       const error = await failure(client.keyValue.get("n", "k"));
       expect(error).to.include({ code: "UNAUTHENTICATED", reason: "INVALID_API_KEY", outcome: "not-executed" });
@@ -381,7 +381,7 @@ describe("operations", function () {
           ? { status: 503, body: { error: "no leader", code: "unavailable" } }
           : { status: 200, body: { access_token: "late", expires_in: 60, token_type: "Bearer" } },
       );
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
       await client.keyValue.get("n", "k");
       expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer late"]);
@@ -405,7 +405,7 @@ describe("operations", function () {
     });
 
     it("before the call sends nothing", async () => {
-      const member = await startMember({ putKey: () => found });
+      const member = await startMember({ putKey: () => FOUND });
       const error = await failure(
         connect([member.endpoint]).keyValue.put("n", "k", "v", { signal: AbortSignal.abort() }),
       );
@@ -427,7 +427,7 @@ describe("operations", function () {
     });
 
     it("of the client ends an operation that waits for its token, before anything is sent", async () => {
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const tokens = await startTokens((_body, count) => {
         client.close();
         return { status: 200, body: { access_token: `token-${count}`, expires_in: 60, token_type: "Bearer" } };
@@ -439,7 +439,7 @@ describe("operations", function () {
     });
 
     it("of the client: a closed client refuses operations, and sends nothing", async () => {
-      const member = await startMember({ getKey: () => found });
+      const member = await startMember({ getKey: () => FOUND });
       const client = connect([member.endpoint]);
       client.close();
       const error = await failure(client.keyValue.get("n", "k"));

@@ -13,7 +13,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
+import { ATTEMPTS_MAX, backoffMs, isUnreached, unreachedPauseMs } from "./backoff.ts";
 import { callMetadata } from "./call-metadata.ts";
 import type { EndpointPool } from "./endpoint-pool.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
@@ -74,15 +74,15 @@ export interface Execution<Response> extends Answer<Response> {
   readonly attemptStartMs: number;
 }
 
-const usualPersistence: Persistence = { maxAttempts };
+const USUAL_PERSISTENCE: Persistence = { maxAttempts: ATTEMPTS_MAX };
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Errors that are decided where the request is executed, so they also settle earlier attempts with the same request id.
  * Errors from before that point, such as UNAUTHENTICATED, do not.
  */
-const decidedCodes: ReadonlySet<string> = new Set([
+const DECIDED_CODES: ReadonlySet<string> = new Set([
   "NOT_FOUND",
   "ALREADY_EXISTS",
   "FAILED_PRECONDITION",
@@ -100,7 +100,7 @@ export async function execute<Request, Response>(
   method: UnaryMethod<Request, Response>,
   request: Request,
   options: CallOptions,
-  persistence: Persistence = usualPersistence,
+  persistence: Persistence = USUAL_PERSISTENCE,
 ): Promise<Execution<Response>> {
   return new Operation({ context, method, request, persistence }, options).run();
 }
@@ -136,7 +136,7 @@ class Operation<Request, Response> {
   ) {
     timeoutField("timeoutMs", timeoutMs);
     assertTraceparent(traceparent);
-    if (requestId !== undefined && !uuidPattern.test(requestId)) {
+    if (requestId !== undefined && !UUID_PATTERN.test(requestId)) {
       throw badField("requestId", "is not a UUID");
     }
     this.#context = context;
@@ -307,7 +307,7 @@ class Operation<Request, Response> {
 
   /** The error with the certain outcome of all attempts: only a decided answer settles an unknown outcome. */
   #conclude(error: QuoinError): QuoinError {
-    const settled = decidedCodes.has(error.code) || error.reason === "QUOTA";
+    const settled = DECIDED_CODES.has(error.code) || error.reason === "QUOTA";
     const outcome = this.#outcome === "unknown" && !settled ? "unknown" : error.outcome;
     return error.with({ outcome, requestId: this.#requestId });
   }

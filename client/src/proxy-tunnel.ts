@@ -4,8 +4,8 @@ import { connect, type Socket } from "node:net";
 import type { EnvironmentProxy } from "./environment-proxy.ts";
 
 /** More than the head of any sensible answer. */
-const maxHeadBytes = 16_384;
-const headEnd = "\r\n\r\n";
+const HEAD_BYTES_MAX = 16_384;
+const HEAD_END = "\r\n\r\n";
 
 /**
  * Asks a proxy to connect to an address.
@@ -30,8 +30,8 @@ export function openTunnel(proxy: EnvironmentProxy, address: string, socket: Soc
     const onClose = () => fail(new Error("the proxy closed the connection"));
     const onReadable = () => {
       head = Buffer.concat([head, socket.read() ?? Buffer.alloc(0)]);
-      const end = head.indexOf(headEnd);
-      if (end < 0 && head.length <= maxHeadBytes) {
+      const end = head.indexOf(HEAD_END);
+      if (end < 0 && head.length <= HEAD_BYTES_MAX) {
         return;
       }
       const status = /^HTTP\/1\.[01] ([0-9]{3})/.exec(head.toString("latin1"))?.[1];
@@ -42,7 +42,7 @@ export function openTunnel(proxy: EnvironmentProxy, address: string, socket: Soc
         return fail(new Error(`the proxy answered with status ${status}`));
       }
       stop();
-      const rest = head.subarray(end + headEnd.length);
+      const rest = head.subarray(end + HEAD_END.length);
       if (rest.length > 0) {
         socket.unshift(rest);
       }

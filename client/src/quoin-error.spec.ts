@@ -15,7 +15,7 @@ function serviceError(
   return Object.assign(new Error(`${code}: ${details}`), { code, details, metadata });
 }
 
-const allCodes = Object.keys(status).filter((name) => Number.isNaN(Number(name)) && name !== "OK") as QuoinErrorCode[];
+const ALL_CODES = Object.keys(status).filter((name) => Number.isNaN(Number(name)) && name !== "OK") as QuoinErrorCode[];
 
 describe("QuoinError.from", () => {
   it("returns a QuoinError as it is", () => {
@@ -24,10 +24,10 @@ describe("QuoinError.from", () => {
   });
 
   it("names every gRPC code", () => {
-    for (const name of allCodes) {
+    for (const name of ALL_CODES) {
       expect(QuoinError.from(serviceError(status[name], "x")).code).to.equal(name);
     }
-    expect(allCodes).to.have.length(16);
+    expect(ALL_CODES).to.have.length(16);
     expect(QuoinError.from(serviceError(99, "x")).code).to.equal("UNKNOWN");
   });
 
@@ -77,7 +77,7 @@ describe("QuoinError.from", () => {
   });
 
   it("without a trailer, is certain only for refusals that nothing was executed", () => {
-    const unknown = allCodes.filter((name) => QuoinError.from(serviceError(status[name], "x")).outcome === "unknown");
+    const unknown = ALL_CODES.filter((name) => QuoinError.from(serviceError(status[name], "x")).outcome === "unknown");
     expect(unknown.sort()).to.deep.equal([
       "CANCELLED",
       "DATA_LOSS",

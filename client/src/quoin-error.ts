@@ -40,7 +40,7 @@ export interface QuoinErrorFields {
  * Codes that are refusals by default. All others may come after the execution: also RESOURCE_EXHAUSTED, which this side
  * raises if an answer is too large.
  */
-const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
+const REFUSAL_CODES: ReadonlySet<QuoinErrorCode> = new Set([
   "INVALID_ARGUMENT",
   "NOT_FOUND",
   "ALREADY_EXISTS",
@@ -56,19 +56,19 @@ const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
  * The first words of grpc-js's details for a call that was never sent because there was no connection. If a later
  * version uses other words, the outcome becomes `unknown`, which is never wrong.
  */
-export const neverSentPrefixes = ["No connection established", "Name resolution failed"];
+export const NEVER_SENT_PREFIXES = ["No connection established", "Name resolution failed"];
 
 /**
  * The first words of grpc-js's details for a call whose stream ended without a status, which it calls INTERNAL: the
  * member, or a device on the way, went away. Members end every call with their own status.
  */
-export const lostPrefixes = [
+export const LOST_PREFIXES = [
   "Received RST_STREAM with code 0 (Call ended without gRPC status)",
   "Received RST_STREAM with code 2 (Internal server error)",
 ];
 
 /** The same in all copies of this package in one process. */
-const brand = Symbol.for("@quoin/client.QuoinError");
+const BRAND = Symbol.for("@quoin/client.QuoinError");
 
 /** Raised by every operation of the SDK. */
 export class QuoinError extends Error {
@@ -80,7 +80,7 @@ export class QuoinError extends Error {
    */
   readonly reason: QuoinReason | "";
   /** Shows that the class is this one, in any copy of this package. */
-  get [brand](): true {
+  get [BRAND](): true {
     return true;
   }
 
@@ -99,7 +99,7 @@ export class QuoinError extends Error {
     this.code = fields.code;
     // Kept as it is, also if only a newer release knows it.
     this.reason = (fields.reason ?? "") as QuoinReason | "";
-    this.outcome = fields.outcome ?? (refusalCodes.has(fields.code) ? "not-executed" : "unknown");
+    this.outcome = fields.outcome ?? (REFUSAL_CODES.has(fields.code) ? "not-executed" : "unknown");
     this.details = fields.details ?? new Map();
     this.retryDelayMs = fields.retryDelayMs;
     this.leaderEndpoint = fields.leaderEndpoint;
@@ -149,7 +149,7 @@ export function isQuoinError(
   ...reasons: readonly (QuoinReason | FormerReason)[]
 ): thrown is QuoinError;
 export function isQuoinError(thrown: unknown, ...reasons: readonly string[]): boolean {
-  if (!(thrown instanceof Error) || !(brand in thrown)) {
+  if (!(thrown instanceof Error) || !(BRAND in thrown)) {
     return false;
   }
   const { reason, details } = thrown as QuoinError;
@@ -187,7 +187,7 @@ function isServiceError(thrown: unknown): thrown is ServiceError {
 }
 
 function fromServiceError(error: ServiceError): QuoinError {
-  const isLost = error.code === status.INTERNAL && lostPrefixes.some((prefix) => error.details.startsWith(prefix));
+  const isLost = error.code === status.INTERNAL && LOST_PREFIXES.some((prefix) => error.details.startsWith(prefix));
   const code = isLost ? "UNAVAILABLE" : codeName(error.code);
   const trailing = statusDetails(error.metadata);
   const outcome = text(error.metadata, "outcome");
@@ -210,7 +210,7 @@ function codeName(code: status): QuoinErrorCode {
 }
 
 function outcomeWithoutTrailer(code: QuoinErrorCode, details: string): Outcome | undefined {
-  const neverSent = code === "UNAVAILABLE" && neverSentPrefixes.some((prefix) => details.startsWith(prefix));
+  const neverSent = code === "UNAVAILABLE" && NEVER_SENT_PREFIXES.some((prefix) => details.startsWith(prefix));
   return neverSent ? "not-executed" : undefined;
 }
 

@@ -3,12 +3,12 @@ import { expect } from "chai";
 import { FakeRuntime, failure, refuse, ScriptedMember, until } from "../test/index.ts";
 import { type Client, createClient } from "./index.ts";
 
-const hold = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 1n, expiresInMs: 30_000n };
-const plainHold = { owner: "me", subject: "user", fencingToken: 7, acquiredAtMs: 1, expiresInMs: 30_000 };
-const ttlMs = 30_000;
+const HOLD = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 1n, expiresInMs: 30_000n };
+const PLAIN_HOLD = { owner: "me", subject: "user", fencingToken: 7, acquiredAtMs: 1, expiresInMs: 30_000 };
+const TTL_MS = 30_000;
 
 function granted(mode: RWMode, fencingToken: bigint) {
-  return { acquired: true, mode, fencingToken, ttlSeconds: 30n, expiresInMs: BigInt(ttlMs) };
+  return { acquired: true, mode, fencingToken, ttlSeconds: 30n, expiresInMs: BigInt(TTL_MS) };
 }
 
 describe("ReadWriteLockClient", () => {
@@ -51,18 +51,18 @@ describe("ReadWriteLockClient", () => {
     member.scripts.describeRwLock = () => ({
       name: "l",
       state: LockState.READ_HELD,
-      holders: [{ ...hold, mode: RWMode.READ }],
+      holders: [{ ...HOLD, mode: RWMode.READ }],
       waitingWriters: 1,
     });
     const described = await client.readWriteLocks.describe("n", "l");
     expect(described).to.include({ state: "READ_HELD", waitingReaders: 0, waitingWriters: 1 });
-    expect(described.holders).to.deep.equal([{ ...plainHold, mode: "READ" }]);
+    expect(described.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: "READ" }]);
   });
 
   it("acquires, renews, releases and forces locks", async () => {
     const startMs = runtime.nowMs;
     const acquired = await client.readWriteLocks.acquire("n", "l", "WRITE", { waitMs: 10, owner: "me" });
-    expect(acquired).to.include({ acquired: true, mode: "WRITE", fencingToken: 7, deadlineMs: startMs + ttlMs });
+    expect(acquired).to.include({ acquired: true, mode: "WRITE", fencingToken: 7, deadlineMs: startMs + TTL_MS });
     expect(request()).to.deep.equal({
       namespace: "n",
       name: "l",
@@ -76,16 +76,16 @@ describe("ReadWriteLockClient", () => {
     expect(askedFor().at(-1)).to.deep.equal([RWMode.READ, 7n]);
     await client.readWriteLocks.release("n", "l", { mode: "READ", fencingToken: 7 });
     expect(request()).to.deep.equal({ namespace: "n", name: "l", mode: RWMode.READ, owner: "", fencingToken: 7n });
-    member.scripts.forceReleaseLock = () => ({ released: true, previous: { ...hold, mode: RWMode.WRITE } });
+    member.scripts.forceReleaseLock = () => ({ released: true, previous: { ...HOLD, mode: RWMode.WRITE } });
     const forced = await client.readWriteLocks.forceRelease("n", "l");
-    expect(forced.previous).to.deep.equal({ ...plainHold, mode: "WRITE" });
+    expect(forced.previous).to.deep.equal({ ...PLAIN_HOLD, mode: "WRITE" });
     expect(request()).to.include({ rw: true });
-    const readers = [{ ...hold, mode: RWMode.READ }];
+    const readers = [{ ...HOLD, mode: RWMode.READ }];
     member.scripts.acquireRwLock = () => ({ acquired: false, holders: readers, state: LockState.READ_HELD });
     expect(await client.readWriteLocks.acquire("n", "l", "WRITE")).to.deep.include({
       mode: undefined,
       deadlineMs: undefined,
-      holders: [{ ...plainHold, mode: "READ" }],
+      holders: [{ ...PLAIN_HOLD, mode: "READ" }],
     });
     expect((await failure(client.readWriteLocks.hold("n", "l", "WRITE"))).reason).to.equal("NOT_ACQUIRED");
   });
@@ -97,7 +97,7 @@ describe("ReadWriteLockClient", () => {
       expect(handle.guard).to.deep.equal({ lockName: "l", fencingToken: 7, rw: true });
       await handle.downgrade();
       expect(handle).to.include({ mode: "READ", token: 7 });
-      runtime.advance(ttlMs / 3);
+      runtime.advance(TTL_MS / 3);
       await until("a renewal", () => askedFor().length === 3);
       expect(askedFor()).to.deep.equal([
         [RWMode.WRITE, 0n],
@@ -112,7 +112,7 @@ describe("ReadWriteLockClient", () => {
       await handle.upgrade();
       expect(handle).to.include({ mode: "WRITE", token: 9 });
       expect(handle.guard).to.include({ fencingToken: 9 });
-      runtime.advance(ttlMs / 3);
+      runtime.advance(TTL_MS / 3);
       await until("a renewal", () => askedFor().length === 3);
       expect(askedFor().at(-1)).to.deep.equal([RWMode.WRITE, 9n]);
       await handle.release();
@@ -127,7 +127,7 @@ describe("ReadWriteLockClient", () => {
           : granted(mode, fencingToken);
       expect((await failure(handle.upgrade())).reason).to.equal("UPGRADE_WOULD_DEADLOCK");
       expect(handle).to.include({ mode: "READ", token: 7, isHeld: true });
-      runtime.advance(ttlMs / 3);
+      runtime.advance(TTL_MS / 3);
       await until("a renewal", () => askedFor().length === 3);
       expect(askedFor().at(-1)).to.deep.equal([RWMode.READ, 7n]);
     });
@@ -141,7 +141,7 @@ describe("ReadWriteLockClient", () => {
         }
         return granted(mode, fencingToken);
       };
-      runtime.advance(ttlMs / 3);
+      runtime.advance(TTL_MS / 3);
       await until("the renewal to begin", () => answerRenewal !== undefined);
       const downgraded = handle.downgrade();
       // All ready callbacks run before this: the change has not been sent.

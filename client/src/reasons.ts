@@ -4,7 +4,7 @@
  */
 
 /** Reasons of the service, the same over gRPC and HTTP. */
-const serviceReasons = [
+const SERVICE_REASONS = [
   "BAD_METADATA",
   "BAD_FIELD",
   "TOO_LARGE",
@@ -69,7 +69,7 @@ const serviceReasons = [
 ] as const;
 
 /** Reasons that only the HTTP interface has: event logs, tokens, API keys, users and usage use it. */
-const httpReasons = [
+const HTTP_REASONS = [
   "INVALID_HEADER",
   "MISSING_HEADER",
   "INVALID_DELIMITER",
@@ -95,7 +95,7 @@ export type FormerReason =
   | "TIMEOUT";
 
 /** Reasons of this package. */
-const ownReasons = [
+const OWN_REASONS = [
   /** The hold was not granted in time. */
   "NOT_ACQUIRED",
   /** There is no token: its file cannot be read, or has none. */
@@ -106,11 +106,11 @@ const ownReasons = [
 export type QuoinReason = (typeof quoinReasons)[number];
 
 /** All reasons that this release knows. */
-export const quoinReasons = [...serviceReasons, ...httpReasons, ...ownReasons] as const;
+export const quoinReasons = [...SERVICE_REASONS, ...HTTP_REASONS, ...OWN_REASONS] as const;
 
-const known: ReadonlySet<string> = new Set(quoinReasons);
+const KNOWN: ReadonlySet<string> = new Set(quoinReasons);
 
 /** Whether this release knows a reason. A member of a newer release may have further ones. */
 export function isQuoinReason(reason: string): reason is QuoinReason {
-  return known.has(reason);
+  return KNOWN.has(reason);
 }

@@ -5,10 +5,10 @@
 
 import { QuoinError } from "./quoin-error.ts";
 
-const int32Max = 2 ** 31 - 1;
-const int32Min = -(2 ** 31);
+const INT32_MAX = 2 ** 31 - 1;
+const INT32_MIN = -(2 ** 31);
 /** The longest timer of Node; a longer deadline would end at once. */
-const maxTimeoutMs = 2 ** 31 - 1;
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 const utf8 = new TextEncoder();
 
 /** The error of an argument that never reaches a member: INVALID_ARGUMENT / BAD_FIELD, not executed. */
@@ -62,7 +62,7 @@ export function int64Field(field: string, count: unknown): bigint {
 
 /** An int32 field: a whole number of 32 bits. */
 export function int32Field(field: string, count: unknown): number {
-  const isFit = typeof count === "number" && Number.isInteger(count) && count >= int32Min && count <= int32Max;
+  const isFit = typeof count === "number" && Number.isInteger(count) && count >= INT32_MIN && count <= INT32_MAX;
   if (!isFit) {
     throw badField(field, `must be a whole number of 32 bits, not ${numberOrKind(count)}`);
   }
@@ -71,10 +71,13 @@ export function int32Field(field: string, count: unknown): number {
 
 /** A time limit in milliseconds, within the range of timers. */
 export function timeoutField(field: string, timeoutMs: unknown): number {
-  if (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= maxTimeoutMs) {
+  if (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= TIMEOUT_MS_MAX) {
     return timeoutMs;
   }
-  throw badField(field, `must be more than 0 and at most ${maxTimeoutMs} milliseconds, not ${numberOrKind(timeoutMs)}`);
+  throw badField(
+    field,
+    `must be more than 0 and at most ${TIMEOUT_MS_MAX} milliseconds, not ${numberOrKind(timeoutMs)}`,
+  );
 }
 
 /** The kind of a value, for errors. They never quote a value, which may be secret. */

@@ -4,9 +4,9 @@ import { failure, refuse, ScriptedMember } from "../test/index.ts";
 import { type AdminClient, createAdminClient } from "./admin-client.ts";
 import type { SnapshotStream } from "./snapshot-stream.ts";
 
-const about = { index: 7n, revision: 5n, commitIndex: 9n };
-const bytes = Buffer.from("the state of a member");
-const sha256 = createHash("sha256").update(bytes).digest("hex");
+const ABOUT = { index: 7n, revision: 5n, commitIndex: 9n };
+const BYTES = Buffer.from("the state of a member");
+const SHA256 = createHash("sha256").update(BYTES).digest("hex");
 
 describe("the stream of a snapshot", () => {
   let member: ScriptedMember;
@@ -28,27 +28,27 @@ describe("the stream of a snapshot", () => {
 
   it("has the metadata from the member, and all its bytes", async () => {
     member.streams.snapshot = (_request, stream) => {
-      stream.send({ ...about, chunk: bytes.subarray(0, 5), leaderless: true });
-      stream.send({ ...about, chunk: bytes.subarray(5), leaderless: true });
-      stream.send({ ...about, last: true, sha256, leaderless: true });
+      stream.send({ ...ABOUT, chunk: BYTES.subarray(0, 5), leaderless: true });
+      stream.send({ ...ABOUT, chunk: BYTES.subarray(5), leaderless: true });
+      stream.send({ ...ABOUT, last: true, sha256: SHA256, leaderless: true });
       stream.end();
     };
     const stream = await admin.snapshot();
     expect(stream).to.include({ index: 7, revision: 5, commitIndex: 9, leaderless: true });
-    expect((await bytesOf(stream)).equals(bytes)).to.equal(true);
+    expect((await bytesOf(stream)).equals(BYTES)).to.equal(true);
     expect(member.calls[0]?.authorization).to.deep.equal(["Bearer admin-token"]);
   });
 
   it("fails if its bytes differ from the sent ones, or if its last piece is missing", async () => {
     member.streams.snapshot = (_request, stream) => {
-      stream.send({ ...about, chunk: bytes.subarray(1) });
-      stream.send({ ...about, last: true, sha256 });
+      stream.send({ ...ABOUT, chunk: BYTES.subarray(1) });
+      stream.send({ ...ABOUT, last: true, sha256: SHA256 });
       stream.end();
     };
     const changed = await failure(admin.snapshot().then(bytesOf));
     expect([changed.code, changed.outcome]).to.deep.equal(["DATA_LOSS", "not-executed"]);
     member.streams.snapshot = (_request, stream) => {
-      stream.send({ ...about, chunk: bytes });
+      stream.send({ ...ABOUT, chunk: BYTES });
       stream.end();
     };
     const endless = await failure(admin.snapshot().then(bytesOf));
@@ -59,7 +59,7 @@ describe("the stream of a snapshot", () => {
     member.streams.snapshot = () => undefined;
     const late = await failure(admin.snapshot({ timeoutMs: 50 }));
     expect(late.message).to.include(`${member.endpoint} has sent nothing`);
-    member.streams.snapshot = (_request, stream) => stream.send({ ...about, chunk: bytes });
+    member.streams.snapshot = (_request, stream) => stream.send({ ...ABOUT, chunk: BYTES });
     const silent = await failure(admin.snapshot({ silenceMs: 50 }).then(bytesOf));
     expect([silent.code, silent.message]).to.deep.equal([
       "UNAVAILABLE",
@@ -70,7 +70,7 @@ describe("the stream of a snapshot", () => {
   it("fails with the refusal of the member, and ends on cancellation", async () => {
     member.streams.snapshot = () => refuse({ code: "FAILED_PRECONDITION", reason: "BACKUP_IN_PROGRESS" });
     expect((await failure(admin.snapshot())).reason).to.equal("BACKUP_IN_PROGRESS");
-    member.streams.snapshot = (_request, stream) => stream.send({ ...about, chunk: bytes });
+    member.streams.snapshot = (_request, stream) => stream.send({ ...ABOUT, chunk: BYTES });
     const ending = new AbortController();
     const read = admin.snapshot({ signal: ending.signal }).then(bytesOf);
     setImmediate(() => ending.abort());

@@ -47,13 +47,13 @@ export interface SnapshotStream {
 
 const snapshotMethod = streamMethod(serviceDefinitions.ClusterAdminService.snapshot);
 /** Longer than a member waits for its state to be up to date (10 s), on a busy machine. */
-const defaultTimeoutMs = 20_000;
+const DEFAULT_TIMEOUT_MS = 20_000;
 /** A member sends at its own pace, and gives priority to all other work. */
-const defaultSilenceMs = 60_000;
+const DEFAULT_SILENCE_MS = 60_000;
 
 /** Opens the stream on the current member. It is not retried: the next attempt would be another snapshot. */
 export async function openSnapshot(context: OperationContext, options: SnapshotOptions): Promise<SnapshotStream> {
-  const { timeoutMs = defaultTimeoutMs, silenceMs = defaultSilenceMs, signal } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, silenceMs = DEFAULT_SILENCE_MS, signal } = options;
   timeoutField("timeoutMs", timeoutMs);
   timeoutField("silenceMs", silenceMs);
   assertTraceparent(options.traceparent);

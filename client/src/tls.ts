@@ -33,9 +33,9 @@ export interface TlsContents {
 }
 
 /** Each content with the option that names its file. */
-const files = { ca: "caFile", certificate: "certificateFile", key: "keyFile" } as const;
-const contents = ["ca", "certificate", "key"] as const;
-type Content = (typeof contents)[number];
+const FILES = { ca: "caFile", certificate: "certificateFile", key: "keyFile" } as const;
+const CONTENTS = ["ca", "certificate", "key"] as const;
+type Content = (typeof CONTENTS)[number];
 
 const tlsRule = record<TlsOptions>(
   { ca: bytes, caFile: text, certificate: bytes, certificateFile: text, key: bytes, keyFile: text },
@@ -56,16 +56,16 @@ export class Tls {
    */
   constructor(options: TlsOptions) {
     tlsRule(options, "tls");
-    for (const content of contents) {
-      if (options[content] !== undefined && options[files[content]] !== undefined) {
-        throw badField("tls", `must have ${content} or ${files[content]}, not both`);
+    for (const content of CONTENTS) {
+      if (options[content] !== undefined && options[FILES[content]] !== undefined) {
+        throw badField("tls", `must have ${content} or ${FILES[content]}, not both`);
       }
     }
     if (hasOne(options, "certificate") !== hasOne(options, "key")) {
       throw badField("tls", "needs a certificate and its key together");
     }
     this.#options = options;
-    this.#hasFiles = contents.some((content) => options[files[content]] !== undefined);
+    this.#hasFiles = CONTENTS.some((content) => options[FILES[content]] !== undefined);
     this.#last = read(options);
     check(options, this.#last);
   }
@@ -96,12 +96,12 @@ export class Tls {
 }
 
 function hasOne(options: TlsOptions, content: Content): boolean {
-  return options[content] !== undefined || options[files[content]] !== undefined;
+  return options[content] !== undefined || options[FILES[content]] !== undefined;
 }
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if a file cannot be read. */
 function read(options: TlsOptions): TlsContents {
-  const [ca, cert, key] = contents.map((content) => contentOf(options, content));
+  const [ca, cert, key] = CONTENTS.map((content) => contentOf(options, content));
   return {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
@@ -127,7 +127,7 @@ function check(options: TlsOptions, found: TlsContents): void {
 }
 
 function contentOf(options: TlsOptions, content: Content): Buffer | undefined {
-  const file = options[files[content]];
+  const file = options[FILES[content]];
   if (file === undefined) {
     const given = options[content];
     return given === undefined ? undefined : Buffer.from(given);
@@ -141,7 +141,7 @@ function contentOf(options: TlsOptions, content: Content): Buffer | undefined {
 
 /** OpenSSL's messages name the problem, and quote nothing of the key. */
 function unusable(options: TlsOptions, of: readonly Content[], error: unknown): Error {
-  const paths = of.map((content) => options[files[content]]).filter((file) => file !== undefined);
+  const paths = of.map((content) => options[FILES[content]]).filter((file) => file !== undefined);
   const what = paths.length === 0 ? of.join(" and ") : paths.join(" and ");
   return badField("tls", `cannot be used: ${what}: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -7,13 +7,13 @@ import {
   ScriptedHttpMember,
   ScriptedTokenEndpoint,
   type StatusAndBody,
-  testCertificate,
-  testKey,
+  TEST_CERTIFICATE,
+  TEST_KEY,
 } from "../test/index.ts";
 import type { QuoinError } from "./quoin-error.ts";
 import { type AccessToken, type ExchangeRequest, exchangeApiKey, exchangeApiKeyOnce, logIn } from "./token-exchange.ts";
 
-const apiKey = "qk_verysecret";
+const API_KEY = "qk_verysecret";
 
 /** More than the attempts that reach a member. */
 const ROUNDS_ALONE = 6;
@@ -66,7 +66,7 @@ describe("exchangeApiKey", () => {
   }
 
   function exchange(urls: readonly string[], options: Partial<ExchangeRequest> = {}): Promise<AccessToken> {
-    return exchangeApiKey({ apiKey, httpEndpoints: urls, ...options });
+    return exchangeApiKey({ apiKey: API_KEY, httpEndpoints: urls, ...options });
   }
 
   async function secretFailure(work: Promise<unknown>): Promise<QuoinError> {
@@ -77,7 +77,7 @@ describe("exchangeApiKey", () => {
     if (result === undefined) {
       throw new Error("the exchange succeeded");
     }
-    expect(inspect(result, { depth: 10 }), "the key is never repeated").to.not.include(apiKey);
+    expect(inspect(result, { depth: 10 }), "the key is never repeated").to.not.include(API_KEY);
     return result;
   }
 
@@ -85,7 +85,7 @@ describe("exchangeApiKey", () => {
     const endpoint = await start();
     expect(await exchange([endpoint.url])).to.deep.equal({ accessToken: "token-1", expiresInSeconds: 3_600 });
     await exchange([endpoint.url], { expiresInSeconds: 60 });
-    expect(endpoint.bodies).to.deep.equal([{ api_key: apiKey }, { api_key: apiKey, expires_in_secs: 60 }]);
+    expect(endpoint.bodies).to.deep.equal([{ api_key: API_KEY }, { api_key: API_KEY, expires_in_secs: 60 }]);
   });
 
   const refusals = [
@@ -133,7 +133,7 @@ describe("exchangeApiKey", () => {
     ]);
     try {
       const httpEndpoints = ["http://127.0.0.1:1", await member.freeUrl()];
-      expect((await exchangeApiKey({ apiKey, httpEndpoints }, member)).accessToken).to.equal("token");
+      expect((await exchangeApiKey({ apiKey: API_KEY, httpEndpoints }, member)).accessToken).to.equal("token");
       expect(member.pausesMs, "rounds without an answer do not count").to.have.length(ROUNDS_ALONE + 2);
       expect(Math.min(...member.pausesMs)).to.be.greaterThan(0);
     } finally {
@@ -143,7 +143,7 @@ describe("exchangeApiKey", () => {
 
   it("gives up at the end of its time", async () => {
     const runtime = new FakeRuntime();
-    const error = await failure(exchangeApiKey({ apiKey, httpEndpoints: ["http://127.0.0.1:1"] }, runtime));
+    const error = await failure(exchangeApiKey({ apiKey: API_KEY, httpEndpoints: ["http://127.0.0.1:1"] }, runtime));
     expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
     expect(runtime.nowMs - 1_000).to.be.within(4_000, 5_000);
   });
@@ -159,7 +159,7 @@ describe("exchangeApiKey", () => {
 
   it("is made in one round for operations, which retry themselves", async () => {
     const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
-    const request = { apiKey, httpEndpoints: [withoutLeader.url, withoutLeader.url] };
+    const request = { apiKey: API_KEY, httpEndpoints: [withoutLeader.url, withoutLeader.url] };
     expect((await secretFailure(exchangeApiKeyOnce(request))).code).to.equal("UNAVAILABLE");
     expect(withoutLeader.bodies).to.have.length(2);
   });
@@ -200,13 +200,13 @@ describe("exchangeApiKey", () => {
   });
 
   it("speaks TLS with the given authority and certificate, and only with them", async () => {
-    const endpoint = await start(undefined, { certificate: testCertificate, key: testKey });
-    const tls = { ca: testCertificate, certificate: testCertificate, key: testKey };
+    const endpoint = await start(undefined, { certificate: TEST_CERTIFICATE, key: TEST_KEY });
+    const tls = { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_KEY };
     expect((await exchange([endpoint.url], { tls })).accessToken).to.equal("token-1");
     const refused = (others: typeof tls | { readonly ca: string }) =>
-      secretFailure(exchangeApiKeyOnce({ apiKey, httpEndpoints: [endpoint.url], tls: others }));
+      secretFailure(exchangeApiKeyOnce({ apiKey: API_KEY, httpEndpoints: [endpoint.url], tls: others }));
     expect((await refused({ ...tls, ca: undefined } as unknown as typeof tls)).message).to.include("self-signed");
-    expect((await refused({ ca: testCertificate })).code).to.equal("UNAVAILABLE");
+    expect((await refused({ ca: TEST_CERTIFICATE })).code).to.equal("UNAVAILABLE");
     expect(endpoint.bodies).to.have.length(1);
   });
 });

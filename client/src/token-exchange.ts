@@ -6,7 +6,7 @@
  * does no harm, whatever the outcome of the attempt before.
  */
 
-import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
+import { ATTEMPTS_MAX, backoffMs, isUnreached, unreachedPauseMs } from "./backoff.ts";
 import { isToken } from "./bearer-token.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing, parseObject } from "./http-failure.ts";
@@ -67,9 +67,9 @@ interface Exchange {
   readonly body: object;
 }
 
-const statusOk = 200;
+const STATUS_OK = 200;
 /** Members with such an answer could not decide, or have a bug: try the next one. */
-const firstStatusOfServerErrors = 500;
+const FIRST_STATUS_OF_SERVER_ERRORS = 500;
 
 /** Time limits, in milliseconds. */
 interface TimeLimits {
@@ -82,9 +82,9 @@ interface TimeLimits {
 }
 
 /** Two attempts fit into the default deadline of a call. */
-const defaultTimeLimits: TimeLimits = { attemptMs: 2_000, totalMs: 5_000 };
+const DEFAULT_TIME_LIMITS: TimeLimits = { attemptMs: 2_000, totalMs: 5_000 };
 /** A password is hashed before the answer, which is slow by design: this is the maximum of the service. */
-const defaultLoginTimeLimits: TimeLimits = { attemptMs: 10_000, totalMs: 10_000 };
+const DEFAULT_LOGIN_TIME_LIMITS: TimeLimits = { attemptMs: 10_000, totalMs: 10_000 };
 
 const targetRules = { httpEndpoints: listOf(text), tls: unchecked, timeoutMs: timeout };
 const checkExchange = optionsCheck<ExchangeRequest>({ ...targetRules, apiKey: text, expiresInSeconds: whole }, [
@@ -105,7 +105,7 @@ const checkLogin = optionsCheck<LoginRequest>({ ...targetRules, email: text, pas
  */
 export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime = systemRuntime): Promise<AccessToken> {
   checkExchange(request, "exchangeApiKey");
-  return exchange(request, apiKeyExchange(request), timeLimitsOf(request, defaultTimeLimits), runtime, tokenOf);
+  return exchange(request, apiKeyExchange(request), timeLimitsOf(request, DEFAULT_TIME_LIMITS), runtime, tokenOf);
 }
 
 /**
@@ -117,7 +117,7 @@ export async function exchangeApiKeyOnce(
   request: Checked<ExchangeRequest>,
   closing?: AbortSignal,
 ): Promise<AccessToken> {
-  const limits = { ...timeLimitsOf(request, defaultTimeLimits), totalMs: 0, closing };
+  const limits = { ...timeLimitsOf(request, DEFAULT_TIME_LIMITS), totalMs: 0, closing };
   return exchange(request, apiKeyExchange(request), limits, systemRuntime, tokenOf);
 }
 
@@ -131,7 +131,7 @@ export async function logIn(request: LoginRequest, runtime: Runtime = systemRunt
   checkLogin(request, "logIn");
   const { email, password, ...target } = request;
   const asked = { path: "/auth/login", body: { email, password } };
-  return exchange(target, asked, timeLimitsOf(target, defaultLoginTimeLimits), runtime, (answer) => {
+  return exchange(target, asked, timeLimitsOf(target, DEFAULT_LOGIN_TIME_LIMITS), runtime, (answer) => {
     const token = tokenOf(answer);
     const user = answer.get("user");
     return token !== undefined && isUser(user)
@@ -162,7 +162,7 @@ async function exchange<Result>(
   read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
 ): Promise<Result> {
   const { endpoint, answer } = await firstDecision(target, asked, limits, runtime);
-  if (answer.status !== statusOk) {
+  if (answer.status !== STATUS_OK) {
     const refusal = notExecuted(failureOf(answer, endpoint));
     // The exchange looks nothing up, so NOT_FOUND means a wrong path, on a server that is not a member.
     throw refusal.code === "NOT_FOUND" ? refusal.with({ code: "UNIMPLEMENTED" }) : refusal;
@@ -193,14 +193,14 @@ async function firstDecision(
       let reached = false;
       for (const endpoint of httpEndpoints) {
         const leftMs = round === 1 ? attemptMs : Math.min(attemptMs, endMs - runtime.monotonicMs());
-        if (leftMs <= 0 || closing?.aborted === true || (round > 1 && counted >= maxAttempts)) {
+        if (leftMs <= 0 || closing?.aborted === true || (round > 1 && counted >= ATTEMPTS_MAX)) {
           break;
         }
         const timeout = AbortSignal.timeout(Math.ceil(leftMs));
         try {
           const signal = closing === undefined ? timeout : AbortSignal.any([timeout, closing]);
           const answer = await http.answer(endpoint, request, signal);
-          if (answer.status < firstStatusOfServerErrors) {
+          if (answer.status < FIRST_STATUS_OF_SERVER_ERRORS) {
             return { endpoint, answer };
           }
           failure = failureOf(answer, endpoint);
@@ -214,7 +214,7 @@ async function firstDecision(
         }
       }
       const pauseMs = (reached ? backoffMs : unreachedPauseMs)(round, runtime.random());
-      if (!mayPass || counted >= maxAttempts || runtime.monotonicMs() + pauseMs >= endMs) {
+      if (!mayPass || counted >= ATTEMPTS_MAX || runtime.monotonicMs() + pauseMs >= endMs) {
         break;
       }
       await runtime.sleep(pauseMs, undefined);

@@ -22,9 +22,9 @@ import {
 } from "../test/index.ts";
 import { type Client, createAdminClient, createClient, QuoinError } from "./index.ts";
 
-const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-const logId = "0123abcd-0000-7000-8000-00000000000f";
-const found = { value: Buffer.from("v"), revision: 7n };
+const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const LOG_ID = "0123abcd-0000-7000-8000-00000000000f";
+const FOUND = { value: Buffer.from("v"), revision: 7n };
 
 /** The context manager of a usual application: the active context follows asynchronous calls. */
 class AsyncContexts {
@@ -84,15 +84,15 @@ describe("traces of operations", function () {
   }
 
   it("sends no headers without OpenTelemetry", async () => {
-    const member = await startMember({ getKey: () => found });
+    const member = await startMember({ getKey: () => FOUND });
     await connect([member.endpoint]).keyValue.get("n", "k");
     expect(member.calls.map((call) => [call.traceparent, call.tracestate])).to.deep.equal([[[], []]]);
   });
 
   it("sends the header that the caller gives", async () => {
-    const member = await startMember({ getKey: () => found });
-    await connect([member.endpoint]).keyValue.get("n", "k", { traceparent });
-    expect(member.calls[0]?.traceparent).to.deep.equal([traceparent]);
+    const member = await startMember({ getKey: () => FOUND });
+    await connect([member.endpoint]).keyValue.get("n", "k", { traceparent: TRACEPARENT });
+    expect(member.calls[0]?.traceparent).to.deep.equal([TRACEPARENT]);
   });
 
   it("sends that header with each stream too", async () => {
@@ -102,21 +102,21 @@ describe("traces of operations", function () {
     const http = await ScriptedHttpMember.start(answerInTurn([[404, { error: "no log", code: "log_not_found" }]]));
     cleanups.push(() => http.stop());
     const client = connect([member.endpoint], [http.url]);
-    await (await client.watch.keys("n", { traceparent })).return();
+    await (await client.watch.keys("n", { traceparent: TRACEPARENT })).return();
     const admin = createAdminClient({ endpoint: member.endpoint, credentials: { token: "t" } });
     cleanups.push(() => admin.close());
-    (await admin.snapshot({ traceparent })).cancel();
-    expect(member.calls.map((call) => call.traceparent)).to.deep.equal([[traceparent], [traceparent]]);
-    await failure(client.logs.tail(logId, { traceparent }).next());
-    expect(http.requests[0]?.headers.traceparent).to.equal(traceparent);
-    expect(() => client.logs.tail(logId, { traceparent: "1" })).to.throw(QuoinError, /^traceparent /);
+    (await admin.snapshot({ traceparent: TRACEPARENT })).cancel();
+    expect(member.calls.map((call) => call.traceparent)).to.deep.equal([[TRACEPARENT], [TRACEPARENT]]);
+    await failure(client.logs.tail(LOG_ID, { traceparent: TRACEPARENT }).next());
+    expect(http.requests[0]?.headers.traceparent).to.equal(TRACEPARENT);
+    expect(() => client.logs.tail(LOG_ID, { traceparent: "1" })).to.throw(QuoinError, /^traceparent /);
     expect(await failure(client.watch.keys("n", { traceparent: "1" }))).to.include({ reason: "BAD_FIELD" });
   });
 
   it("refuses a header that does not follow the standard, before anything is sent", async () => {
-    const member = await startMember({ getKey: () => found });
+    const member = await startMember({ getKey: () => FOUND });
     const client = connect([member.endpoint]);
-    for (const wrong of ["", "1", traceparent.toUpperCase(), `${traceparent}0`, traceparent.replace("00-", "01-")]) {
+    for (const wrong of ["", "1", TRACEPARENT.toUpperCase(), `${TRACEPARENT}0`, TRACEPARENT.replace("00-", "01-")]) {
       const error = await client.keyValue.get("n", "k", { traceparent: wrong }).catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(QuoinError);
       expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
@@ -152,7 +152,7 @@ describe("traces of operations", function () {
       const member = await startMember({
         getKey: () => {
           const refusal = refusals.shift();
-          return refusal === undefined ? found : refuse(refusal);
+          return refusal === undefined ? FOUND : refuse(refusal);
         },
       });
       const client = connect([member.endpoint]);
@@ -208,15 +208,15 @@ describe("traces of operations", function () {
     });
 
     it("makes no spans for a call with a header of the caller", async () => {
-      const member = await startMember({ getKey: () => found });
-      await connect([member.endpoint]).keyValue.get("n", "k", { traceparent });
+      const member = await startMember({ getKey: () => FOUND });
+      await connect([member.endpoint]).keyValue.get("n", "k", { traceparent: TRACEPARENT });
       expect(spans()).to.deep.equal([]);
     });
 
     it("does the same for requests over HTTP", async () => {
       const member = await ScriptedHttpMember.start(answerInTurn([[200, {}]]));
       cleanups.push(() => member.stop());
-      await connect(["127.0.0.1:1"], [member.url]).logs.delete(logId);
+      await connect(["127.0.0.1:1"], [member.url]).logs.delete(LOG_ID);
       const [attempt] = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
       expect(attempt?.attributes["http.request.method"]).to.equal("DELETE");
       expect(member.requests[0]?.headers.traceparent).to.equal(headerOf(attempt));
@@ -290,7 +290,7 @@ describe("traces of operations", function () {
         );
       });
       cleanups.push(() => member.stop());
-      const tail = connect(["127.0.0.1:1"], [member.url]).logs.tail(logId);
+      const tail = connect(["127.0.0.1:1"], [member.url]).logs.tail(LOG_ID);
       expect(await failure(tail.next())).to.include({ reason: "LOG_NOT_FOUND" });
       const [operation] = named("quoin GET");
       const attempts = spans().filter(({ kind }) => kind === SpanKind.CLIENT);

@@ -43,22 +43,22 @@ export interface AttemptTrace {
 }
 
 /** The mark of a process in which some code has registered a part of OpenTelemetry, as its API sets it. */
-const registration = Symbol.for("opentelemetry.js.api.1");
-const tracerName = "@quoin/client";
+const REGISTRATION = Symbol.for("opentelemetry.js.api.1");
+const TRACER_NAME = "@quoin/client";
 /** W3C Trace Context, section 3.2: version 00. */
-const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+const TRACEPARENT_PATTERN = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const ignore = (): void => undefined;
-const noHeaders: TraceHeaders = {};
-const untracedAttempt: AttemptTrace = { headers: noHeaders, end: ignore };
+const NO_HEADERS: TraceHeaders = {};
+const UNTRACED_ATTEMPT: AttemptTrace = { headers: NO_HEADERS, end: ignore };
 /** The trace of an operation without spans and headers. */
-export const untraced: OperationTrace = { attempt: () => untracedAttempt, end: ignore };
+export const UNTRACED: OperationTrace = { attempt: () => UNTRACED_ATTEMPT, end: ignore };
 
 let api: Api | null = null;
 let loading: Promise<Api | null> | null = null;
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless the text can be a header traceparent. */
 export function assertTraceparent(text: string | undefined): void {
-  if (text === undefined || traceparentPattern.test(text)) {
+  if (text === undefined || TRACEPARENT_PATTERN.test(text)) {
     return;
   }
   throw badField("traceparent", "is not a header of W3C Trace Context, such as 00-<32 digits>-<16 digits>-01");
@@ -91,14 +91,14 @@ export function traceOperation(
   if (api !== null) {
     return new SpanTrace(api, describe());
   }
-  if (!(registration in globalThis)) {
-    return untraced;
+  if (!(REGISTRATION in globalThis)) {
+    return UNTRACED;
   }
   loading ??= import("./open-telemetry-api.ts").then(
     (loaded) => (api = loaded),
     () => null,
   );
-  return loading.then((loaded) => (loaded === null ? untraced : new SpanTrace(loaded, describe())));
+  return loading.then((loaded) => (loaded === null ? UNTRACED : new SpanTrace(loaded, describe())));
 }
 
 class SpanTrace implements OperationTrace {
@@ -113,7 +113,7 @@ class SpanTrace implements OperationTrace {
     const { name, attributes } = operation;
     this.#api = otel;
     this.#operation = operation;
-    this.#tracer = otel.trace.getTracer(tracerName);
+    this.#tracer = otel.trace.getTracer(TRACER_NAME);
     const active = otel.context.active();
     this.#span = this.#tracer.startSpan(`quoin ${name}`, { kind: otel.SpanKind.INTERNAL, attributes }, active);
     this.#context = otel.trace.setSpan(active, this.#span);
@@ -138,7 +138,7 @@ class SpanTrace implements OperationTrace {
   #headersOf(span: OpenTelemetry.Span): TraceHeaders {
     const context = span.spanContext();
     if (!this.#api.isSpanContextValid(context)) {
-      return noHeaders;
+      return NO_HEADERS;
     }
     const { traceId, spanId, traceFlags, traceState } = context;
     const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;

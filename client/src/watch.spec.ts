@@ -27,7 +27,7 @@ import {
   type WatchBatch,
 } from "./index.ts";
 
-const goingAway: Refusal = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", outcome: "not-executed" };
+const GOING_AWAY: Refusal = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", outcome: "not-executed" };
 
 function entry(key: string, revision: bigint) {
   return { key, value: Buffer.from(`${revision}`), createRevision: 1n, modRevision: revision, version: 1n };
@@ -162,7 +162,7 @@ describe("watches", function () {
       streams[0]?.send(put("p1", 12n));
       await nextOf(watch);
       streams[0]?.send({ progress: true, revision: 30n });
-      streams[0]?.fail(goingAway);
+      streams[0]?.fail(GOING_AWAY);
       const batch = nextOf(watch);
       await until("the second stream", () => streams.length === 2);
       expect(requests(other)[0]).to.include({ prefix: "p", startRevision: 31n });
@@ -194,10 +194,10 @@ describe("watches", function () {
         stream.send({ created: true, revision: startRevision - 1n });
         streams.push(stream);
         if (streams.length < 6) {
-          stream.fail(goingAway);
+          stream.fail(GOING_AWAY);
         }
       };
-      streams[0]?.fail(goingAway);
+      streams[0]?.fail(GOING_AWAY);
       const batch = nextOf(watch);
       await until("the last stream", () => streams.length === 6);
       expect(runtime.pausesMs).to.deep.equal([25, 50, 100, 200, 400]);
@@ -260,7 +260,7 @@ describe("watches", function () {
       const compacted: Refusal = { code: "OUT_OF_RANGE", reason: "COMPACTED", details };
       const watch = await client.watch.keys("n");
       member.streams.watchKeys = () => refuse(compacted);
-      streams[0]?.fail(goingAway);
+      streams[0]?.fail(GOING_AWAY);
       const error = await failure(nextOf(watch));
       expect(error).to.be.instanceOf(CompactedError);
       expect(error).to.include({ name: "CompactedError", code: "OUT_OF_RANGE", compactRevision: 400 });
@@ -332,8 +332,8 @@ describe("watches", function () {
 
     it("by return ends a pause before the next stream", async () => {
       const watch = await client.watch.keys("n");
-      member.streams.watchKeys = () => refuse(goingAway);
-      streams[0]?.fail(goingAway);
+      member.streams.watchKeys = () => refuse(GOING_AWAY);
+      streams[0]?.fail(GOING_AWAY);
       const waiting = watch.next();
       await until("attempts", () => member.calls.length > 3);
       await watch.return();

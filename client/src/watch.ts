@@ -9,7 +9,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
+import { ATTEMPTS_MAX, backoffMs, isUnreached, unreachedPauseMs } from "./backoff.ts";
 import { callMetadata } from "./call-metadata.ts";
 import { CompactedError } from "./compacted-error.ts";
 import { connect } from "./connect.ts";
@@ -26,7 +26,7 @@ import {
   type OperationTrace,
   tracedCall,
   traceOperation,
-  untraced,
+  UNTRACED,
 } from "./tracing.ts";
 
 /** Options of every watch. */
@@ -79,19 +79,19 @@ export interface WatchSource<Request, Message extends WatchMessage, Event> {
   readonly events: (message: Message) => Event[];
 }
 
-const defaultProgressIntervalMs = 1_000;
+const DEFAULT_PROGRESS_INTERVAL_MS = 1_000;
 
 /** Intervals without a message after which a stream is abandoned. */
-const silentIntervals = 3;
+const SILENT_INTERVALS = 3;
 
 /**
  * A member without a leader refuses after 3 s: only a member that does not answer at all takes longer to begin a
  * stream.
  */
-const openTimeoutMs = 4_000;
+const OPEN_TIMEOUT_MS = 4_000;
 
 /** Reasons for which another member may still serve the watch. */
-const passingReasons: ReadonlySet<string> = new Set(["TOO_MANY_STREAMS"]);
+const PASSING_REASONS: ReadonlySet<string> = new Set(["TOO_MANY_STREAMS"]);
 
 /** Opens a watch, and returns it when it is established. */
 export async function openWatch<Request, Message extends WatchMessage, Event>(
@@ -147,7 +147,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   /** The target of the stream. */
   #target: Target | undefined;
   /** From the request for the watch to its end. */
-  #trace: OperationTrace = untraced;
+  #trace: OperationTrace = UNTRACED;
   /** From the attempt to open the stream to the end of the stream. */
   #attempt: AttemptTrace | undefined;
   /** The endpoint and the token of the stream request; undefined = it did not get that far. */
@@ -168,7 +168,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     this.#context = context;
     this.#source = source;
     this.#options = options;
-    this.#silenceMs = silentIntervals * (options.progressIntervalMs || defaultProgressIntervalMs);
+    this.#silenceMs = SILENT_INTERVALS * (options.progressIntervalMs || DEFAULT_PROGRESS_INTERVAL_MS);
     this.#ending = ending;
     const signals = [ending, context.pool.closing, options.signal];
     this.#anyEnd = AbortSignal.any(signals.filter((signal) => signal !== undefined));
@@ -183,7 +183,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     const { method, request } = this.#source;
     this.#trace = await traceOperation(this.#options.traceparent, () => tracedCall(method.path, request(0n)));
     try {
-      await this.#message(maxAttempts, untilMs);
+      await this.#message(ATTEMPTS_MAX, untilMs);
     } catch (thrown) {
       this.#end(QuoinError.from(thrown));
       throw thrown;
@@ -246,7 +246,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     this.#target = target;
     const metadata = callMetadata(token, randomUUID(), attempt.headers);
     this.#stream = openMessageStream(target, this.#source.method, request, metadata);
-    return this.#read(Math.min(leftMs, openTimeoutMs));
+    return this.#read(Math.min(leftMs, OPEN_TIMEOUT_MS));
   }
 
   /** Reads the next message, and abandons the stream if none comes in time. */
@@ -349,5 +349,5 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
 
 /** Whether another member, or the same one later, may continue; a connection that ends may cancel its streams. */
 function isPassing({ code, reason }: QuoinError): boolean {
-  return code === "UNAVAILABLE" || code === "CANCELLED" || passingReasons.has(reason);
+  return code === "UNAVAILABLE" || code === "CANCELLED" || PASSING_REASONS.has(reason);
 }

@@ -7,10 +7,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** The launcher that npm installs as `quoinctl`. */
-export const launcher = fileURLToPath(new URL("../bin/quoinctl.js", import.meta.url));
+export const LAUNCHER = fileURLToPath(new URL("../bin/quoinctl.js", import.meta.url));
 
 /** A hanging child is killed after this time: 20 times the usual time on a busy machine. */
-const limitMs = 20_000;
+const LIMIT_MS = 20_000;
 
 /** How to run a child. */
 interface ChildOptions {
@@ -43,7 +43,7 @@ export interface RunningChild {
 
 /** Starts quoinctl. The caller stops it. */
 export function startQuoinctl(parameters: readonly string[], options: ChildOptions): RunningChild {
-  const words = [...(options.nodeArguments ?? []), options.launcher ?? launcher, ...parameters];
+  const words = [...(options.nodeArguments ?? []), options.launcher ?? LAUNCHER, ...parameters];
   return startProgram(process.execPath, words, options);
 }
 
@@ -54,7 +54,7 @@ export function startProgram(program: string, parameters: readonly string[], opt
     env: { PATH: process.env.PATH, HOME: options.directory, ...options.environment },
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
-    timeout: limitMs,
+    timeout: LIMIT_MS,
     killSignal: "SIGKILL",
   });
   const stdout: Buffer[] = [];

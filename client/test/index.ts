@@ -3,7 +3,7 @@
  * children.
  */
 
-export { type ChildResult, launcher, type RunningChild, runQuoinctl, startProgram, startQuoinctl } from "./child.ts";
+export { type ChildResult, LAUNCHER, type RunningChild, runQuoinctl, startProgram, startQuoinctl } from "./child.ts";
 export { ConnectProxy } from "./connect-proxy.ts";
 export { FakeRuntime } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
@@ -18,5 +18,5 @@ export { type ReceivedCall, type Refusal, refuse, ScriptedMember, type ScriptedS
 export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";
 export { canMakeTerminals, TerminalRun } from "./terminal-run.ts";
-export { testCertificate, testKey, untrustedCertificate, untrustedKey } from "./test-certificate.ts";
+export { TEST_CERTIFICATE, TEST_KEY, UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "./test-certificate.ts";
 export { failure, until } from "./until.ts";

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 
 /** A hanging command is killed after this time: 20 times the usual time on a busy machine. */
-const limitMs = 40_000;
+const LIMIT_MS = 40_000;
 
 /** Whether there is a `script` with the options of this file; other systems have other options. */
 export function canMakeTerminals(): boolean {
@@ -27,7 +27,7 @@ export class TerminalRun {
       env: { PATH: process.env.PATH, HOME: options.directory, SHELL: "/bin/sh", TERM: "xterm", ...options.environment },
       stdio: ["pipe", "pipe", "inherit"],
       detached: true,
-      timeout: limitMs,
+      timeout: LIMIT_MS,
       killSignal: "SIGKILL",
     });
     this.#child.stdout?.on("data", (chunk: Buffer) => {

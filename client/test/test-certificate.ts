@@ -4,7 +4,7 @@
  */
 
 /** The certificate, in PEM. */
-export const testCertificate = `-----BEGIN CERTIFICATE-----
+export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBazCCARGgAwIBAgIBATAKBggqhkjOPQQDAjAWMRQwEgYDVQQDDAtxdW9pbiBz
 cGVjczAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowFjEUMBIGA1UE
 AwwLcXVvaW4gc3BlY3MwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARqZOBxN1Ar
@@ -17,7 +17,7 @@ LZ2sr0j+brjd6xca5xheIeTzvm/npqp2mDePVo6CgA==
 `;
 
 /** Its private key, in PEM. */
-export const testKey = `-----BEGIN PRIVATE KEY-----
+export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgUwZOyGvLHdh5lljU
 DY2YQxSFPQJ756AxbYP4Lah/5i6hRANCAARqZOBxN1Arxh/y433uspbicbO3Khnm
 HVwD/wpkRG8a/WoyfzY15/AdKXBX11n2KGl8j9Y+DAt35rMGjGM8+t6p
@@ -25,7 +25,7 @@ HVwD/wpkRG8a/WoyfzY15/AdKXBX11n2KGl8j9Y+DAt35rMGjGM8+t6p
 `;
 
 /** A second certificate of this kind, for 127.0.0.2 and stranger.invalid, where no server is. */
-export const untrustedCertificate = `-----BEGIN CERTIFICATE-----
+export const UNTRUSTED_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBazCCARKgAwIBAgIBATAKBggqhkjOPQQDAjATMREwDwYDVQQDDAhzdHJhbmdl
 cjAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowEzERMA8GA1UEAwwI
 c3RyYW5nZXIwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ8F9AN4ywr5BkeBZRt
@@ -38,7 +38,7 @@ vWVopDxs7dOI8Hpd2jq6XO6gEqbY56xAjL3JCI9k+w==
 `;
 
 /** The private key of the second certificate. */
-export const untrustedKey = `-----BEGIN PRIVATE KEY-----
+export const UNTRUSTED_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgk12uiqew/xwxnXjl
 mCsxXiOJqq6P6/SLbiaalUB1ykOhRANCAAQ8F9AN4ywr5BkeBZRt/ko0UeGRzAqq
 FIGWkDj50Em9gIOAkaNV+VjYd9MGu1BOM5xf56AxzTFYBoxtp0XE8fUY

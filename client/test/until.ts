@@ -2,14 +2,14 @@
 
 import { QuoinError } from "../src/index.ts";
 
-const pollMs = 2;
+const POLL_MS = 2;
 
 /** Many times what any wait here needs, including the start of a process: never a statement about speed. */
-const limitMs = 30_000;
+const LIMIT_MS = 30_000;
 
 /** The result of `attempt` once it is neither undefined nor false; rejects after the limit. */
 export async function until<Result>(what: string, attempt: () => Result | undefined | false): Promise<Result> {
-  const endMs = performance.now() + limitMs;
+  const endMs = performance.now() + LIMIT_MS;
   for (;;) {
     const result = attempt();
     if (result !== undefined && result !== false) {
@@ -18,7 +18,7 @@ export async function until<Result>(what: string, attempt: () => Result | undefi
     if (performance.now() > endMs) {
       throw new Error(`waited in vain for ${what}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 

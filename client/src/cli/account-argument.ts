@@ -7,15 +7,15 @@ import { type ObjectKind, onlyOne } from "./named-object.ts";
 import { isUuid } from "./uuid.ts";
 
 /** The largest page of the service, because listings are read to their end. */
-const pageSize = 1_000;
+const PAGE_SIZE = 1_000;
 
-const users: ObjectKind<UserInfo> = {
+const USERS: ObjectKind<UserInfo> = {
   title: "user",
   notFoundReason: "USER_NOT_FOUND",
   describe: ({ userId, email }) => `${userId} (${email})`,
 };
 
-const apiKeys: ObjectKind<ApiKeyInfo> = {
+const API_KEYS: ObjectKind<ApiKeyInfo> = {
   title: "API key",
   notFoundReason: "KEY_NOT_FOUND",
   describe: ({ apiKeyId, keyPrefix, createdAtMs }) =>
@@ -32,11 +32,11 @@ export async function findUserId(client: Client, text: string): Promise<string> 
     return text;
   }
   const wanted = text.toLowerCase();
-  const found = await allOf(client.users.pages({ pageSize }));
+  const found = await allOf(client.users.pages({ pageSize: PAGE_SIZE }));
   return onlyOne(
     found.filter(({ email }) => email.toLowerCase() === wanted),
     text,
-    users,
+    USERS,
   ).userId;
 }
 
@@ -52,14 +52,14 @@ export async function findApiKeyId(client: Client, text: string): Promise<string
   }
   const named = (keys: readonly ApiKeyInfo[]) =>
     keys.filter(({ name, keyPrefix }) => name === text || keyPrefix === text);
-  const own = named(await allOf(client.keys.pages({ pageSize })));
+  const own = named(await allOf(client.keys.pages({ pageSize: PAGE_SIZE })));
   const found = own.length > 0 ? own : named(await keysOfAllUsers(client));
-  return onlyOne(found, text, apiKeys).apiKeyId;
+  return onlyOne(found, text, API_KEYS).apiKeyId;
 }
 
 async function keysOfAllUsers(client: Client): Promise<readonly ApiKeyInfo[]> {
   try {
-    return await allOf(client.keys.pages({ all: true, pageSize }));
+    return await allOf(client.keys.pages({ all: true, pageSize: PAGE_SIZE }));
   } catch (error) {
     if (isRefusal(error, "PERMISSION_DENIED")) {
       return [];

@@ -17,14 +17,14 @@ import {
 import { run } from "./program.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
-const key = {
+const KEY = {
   api_key_id: ID,
   name: "ci\u001b[2J",
   key: "qk_1",
   created_at: "2030-01-01T00:00:00.000Z",
   expires_at: null,
 };
-const user = {
+const USER = {
   user_id: ID,
   email: "ada@example.com",
   role: "member",
@@ -32,11 +32,11 @@ const user = {
   status: "active",
   created_at: "2030-01-01T00:00:00.000Z",
 };
-const counted = { requests: 7, events_appended: 3, bytes_stored: null, memory_bytes: 9 };
-const usage = {
+const COUNTED = { requests: 7, events_appended: 3, bytes_stored: null, memory_bytes: 9 };
+const USAGE = {
   period: { start: "2030-01-01T00:00:00.000Z", end: "2030-02-01T00:00:00.000Z" },
-  totals: counted,
-  buckets: [{ start: "2030-01-05T00:00:00.000Z", ...counted }],
+  totals: COUNTED,
+  buckets: [{ start: "2030-01-05T00:00:00.000Z", ...COUNTED }],
   by_key: [],
   namespaces: [
     {
@@ -84,29 +84,29 @@ describe("quoinctl and accounts", () => {
   it("sends the request of each command, with the token", async () => {
     const none = { keys: [], users: [], ...NO_PAGE };
     for (const [parameters, answer, expected] of [
-      [["key", "create", "ci"], key, ["POST /keys", { name: "ci" }]],
-      [["key", "create", "ci", "--expires-in-days", "7"], key, ["POST /keys", { name: "ci", expires_in_days: 7 }]],
+      [["key", "create", "ci"], KEY, ["POST /keys", { name: "ci" }]],
+      [["key", "create", "ci", "--expires-in-days", "7"], KEY, ["POST /keys", { name: "ci", expires_in_days: 7 }]],
       [["key", "list"], none, ["GET /keys?limit=1000"]],
       [["key", "list", "--all", "--revoked"], none, ["GET /keys?limit=1000&all=true&include_revoked=true"]],
       [["key", "list", "--user", ID], none, [`GET /keys?limit=1000&user_id=${ID}`]],
-      [["key", "revoke", ID], { api_key_id: ID, revoked_at: user.created_at }, [`DELETE /keys/${ID}`]],
+      [["key", "revoke", ID], { api_key_id: ID, revoked_at: USER.created_at }, [`DELETE /keys/${ID}`]],
       [
         ["user", "create", "a@b", "--namespaces", "x,y"],
-        user,
+        USER,
         ["POST /users", { email: "a@b", role: "member", namespaces: ["x", "y"] }],
       ],
       [["user", "list"], none, ["GET /users?limit=1000"]],
-      [["user", "describe", ID], user, [`GET /users/${ID}`]],
-      [["user", "update", ID, "--role", "viewer"], user, [`PATCH /users/${ID}`, { role: "viewer" }]],
-      [["user", "update", ID, "--status", "disabled"], user, [`PATCH /users/${ID}`, { status: "disabled" }]],
+      [["user", "describe", ID], USER, [`GET /users/${ID}`]],
+      [["user", "update", ID, "--role", "viewer"], USER, [`PATCH /users/${ID}`, { role: "viewer" }]],
+      [["user", "update", ID, "--status", "disabled"], USER, [`PATCH /users/${ID}`, { status: "disabled" }]],
       [["user", "delete", ID], { user_id: ID, deleted: true }, [`DELETE /users/${ID}`]],
-      [["usage"], usage, ["GET /billing/usage?granularity=day"]],
+      [["usage"], USAGE, ["GET /billing/usage?granularity=day"]],
       [
         ["usage", "--from", "2030-01-01", "--to", "2030-01-02", "--by", "hour"],
-        usage,
+        USAGE,
         ["GET /billing/usage?granularity=hour&from=2030-01-01&to=2030-01-02"],
       ],
-      [["usage", "--by", "namespace"], usage, ["GET /billing/usage?granularity=day"]],
+      [["usage", "--by", "namespace"], USAGE, ["GET /billing/usage?granularity=day"]],
     ] as const) {
       expect(await sent(answer, parameters), parameters.join(" ")).to.deep.equal(expected);
     }
@@ -116,7 +116,7 @@ describe("quoinctl and accounts", () => {
   it("says whose credentials these are, and what they allow", async () => {
     const claims = { sub: ID, access: ["read"], namespaces: ["a"], exp: 1_893_456_000, key_id: "k-1" };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
-    answers = [[200, user]];
+    answers = [[200, USER]];
     const environment = { QUOIN_ENDPOINTS: "h:1", QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: token };
     const { out } = await quoinctl(["whoami", "-o", "json"], { environment });
     expect(JSON.parse(out)).to.deep.equal({
@@ -140,7 +140,7 @@ describe("quoinctl and accounts", () => {
       await writeFile(next, "another horse\n");
       await writeFile(current, " correct horse \r\n");
       const parameters = ["user", "update", ID, "--password-file", next, "--current-password-file", current];
-      expect(await sent(user, parameters)).to.deep.equal([
+      expect(await sent(USER, parameters)).to.deep.equal([
         `PATCH /users/${ID}`,
         { password: "another horse", current_password: " correct horse " },
       ]);
@@ -152,7 +152,7 @@ describe("quoinctl and accounts", () => {
       answers = [
         [503, { error: "no leader", code: "unavailable" }],
         [504, { error: "late", code: "timeout" }],
-        [200, user],
+        [200, USER],
       ];
       const before = service.requests.length;
       const unknown = await quoinctl(parameters);
@@ -177,23 +177,23 @@ describe("quoinctl and accounts", () => {
     }));
 
   it("prints the answer, as a table without control characters, or in full", async () => {
-    answers = [[201, key]];
+    answers = [[201, KEY]];
     expect((await quoinctl(["key", "create", "ci"])).out).to.equal(
       `API KEY ID                            NAME         KEY   EXPIRES AT\n${ID}  ci\\u{1b}[2J  qk_1  -\n`,
     );
     expect(JSON.parse((await quoinctl(["key", "create", "ci", "-o", "json"])).out)).to.deep.equal({
       api_key_id: ID,
-      name: key.name,
+      name: KEY.name,
       key: "qk_1",
-      created_at: key.created_at,
+      created_at: KEY.created_at,
       expires_at: null,
     });
-    answers = [[200, user]];
+    answers = [[200, USER]];
     expect((await quoinctl(["user", "describe", ID])).out)
       .to.include("ada@example.com")
       .and.include("a,b")
-      .and.include(user.created_at);
-    answers = [[200, usage]];
+      .and.include(USER.created_at);
+    answers = [[200, USAGE]];
     expect((await quoinctl(["usage"])).out).to.match(
       /^START .* BYTES STORED +MEMORY BYTES\n2030-01-05T00:00:00.000Z +7 +3 .* - +9\n$/,
     );
@@ -202,29 +202,29 @@ describe("quoinctl and accounts", () => {
       /^NAMESPACE +BYTES +KEYS .* EVENT LOGS\nteam-a +0 B of 10 B +1 of 11 .* 6 of 16\n$/,
     );
     expect([totals.events_appended, buckets[0].start]).to.deep.equal([3, "2030-01-05T00:00:00.000Z"]);
-    const { period, by_key, namespaces, limits, as_of } = usage;
+    const { period, by_key, namespaces, limits, as_of } = USAGE;
     expect(rest, "the names and the form of HTTP").to.deep.equal({ period, by_key, namespaces, limits, as_of });
     expect([totals.bytes_stored, buckets[0].bytes_stored]).to.deep.equal([null, null]);
   });
 
   it("reads listings to their end", async () => {
     answers = [
-      [200, { users: [user], next_cursor: "more=" }],
-      [200, { users: [{ ...user, email: "eve@example.com" }], next_cursor: null }],
+      [200, { users: [USER], next_cursor: "more=" }],
+      [200, { users: [{ ...USER, email: "eve@example.com" }], next_cursor: null }],
     ];
     const { out } = await quoinctl(["user", "list", "-o", "json"]);
-    expect(JSON.parse(out).users.map(({ email }: typeof user) => email)).to.deep.equal([
+    expect(JSON.parse(out).users.map(({ email }: typeof USER) => email)).to.deep.equal([
       ...["ada@example.com", "eve@example.com"],
     ]);
     expect(lines()).to.deep.equal(["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"]);
   });
 
   it("finds users by e-mail address, and API keys by name or prefix", async () => {
-    const other = { ...user, user_id: "22222222-2222-4333-8444-555555555555", email: "eve@example.com" };
-    const users = [200, { users: [other, user], ...NO_PAGE }] as const;
+    const other = { ...USER, user_id: "22222222-2222-4333-8444-555555555555", email: "eve@example.com" };
+    const users = [200, { users: [other, USER], ...NO_PAGE }] as const;
     for (const [parameters, answer, expected] of [
-      [["user", "describe", "Ada@example.com"], user, `GET /users/${ID}`],
-      [["user", "update", "ada@example.com", "--role", "viewer"], user, `PATCH /users/${ID}`],
+      [["user", "describe", "Ada@example.com"], USER, `GET /users/${ID}`],
+      [["user", "update", "ada@example.com", "--role", "viewer"], USER, `PATCH /users/${ID}`],
       [["user", "delete", "ada@example.com"], { user_id: ID, deleted: true }, `DELETE /users/${ID}`],
       [["key", "list", "--user", "ada@example.com"], { keys: [], ...NO_PAGE }, `GET /keys?limit=1000&user_id=${ID}`],
     ] as const) {
@@ -239,9 +239,9 @@ describe("quoinctl and accounts", () => {
       'quoinctl: there is no user "nowhere@example.com" (USER_NOT_FOUND)\n',
     ]);
 
-    const named = { ...key, name: "ci", key_prefix: "qk_1" };
+    const named = { ...KEY, name: "ci", key_prefix: "qk_1" };
     const twin = { ...named, api_key_id: other.user_id, key_prefix: "qk_2" };
-    const revoked = [200, { api_key_id: ID, revoked: true, revoked_at: user.created_at }] as const;
+    const revoked = [200, { api_key_id: ID, revoked: true, revoked_at: USER.created_at }] as const;
     for (const text of ["ci", "qk_1"]) {
       answers = [[200, { keys: [named], ...NO_PAGE }], revoked];
       expect((await quoinctl(["key", "revoke", text])).code).to.equal(0);
@@ -264,7 +264,7 @@ describe("quoinctl and accounts", () => {
 
   it("refuses a name that several API keys have, and lists them", async () => {
     const twins = ["qk_1", "qk_2"].map((key_prefix) => ({
-      ...key,
+      ...KEY,
       api_key_id: `id of ${key_prefix}`,
       name: "ci",
       key_prefix,
@@ -274,7 +274,7 @@ describe("quoinctl and accounts", () => {
     expect([code, err]).to.deep.equal([
       2,
       'quoinctl: 2 API keys are called "ci": name one of them\n' +
-        `hint: id of qk_1 (qk_1, created ${key.created_at}), id of qk_2 (qk_2, created ${key.created_at})\n`,
+        `hint: id of qk_1 (qk_1, created ${KEY.created_at}), id of qk_2 (qk_2, created ${KEY.created_at})\n`,
     ]);
     expect(lines(), "nothing is revoked").to.deep.equal(["GET /keys?limit=1000"]);
   });
@@ -295,7 +295,7 @@ describe("quoinctl and accounts", () => {
       expect(code).to.equal(0);
       return err;
     };
-    answers = [[200, user]];
+    answers = [[200, USER]];
     try {
       const created = await errorsOf("create", "a@b", "--namespaces", "a,a-long,*");
       expect(created).to.equal(
@@ -329,7 +329,7 @@ describe("quoinctl and accounts", () => {
   });
 
   describe("login", () => {
-    const answer = { access_token: "secret-token", expires_in: 3_600, token_type: "Bearer", user };
+    const answer = { access_token: "secret-token", expires_in: 3_600, token_type: "Bearer", user: USER };
 
     const passwords = () => service.requests.map(({ body }) => JSON.parse(body.toString()).password);
 

@@ -4,7 +4,7 @@ import { escapeControls } from "./displayed-text.ts";
 import type { Result } from "./output.ts";
 
 /** The names of times, which are Unix times in milliseconds. */
-const timeName = /Ms$/;
+const TIME_NAME = /Ms$/;
 
 /**
  * A result of one or more objects of the SDK, with these fields as columns.
@@ -19,7 +19,7 @@ export function accountResult<Row extends object>(
   return {
     document: Object.fromEntries(Object.entries(document).map(entryOf)),
     shown: {
-      columns: fields.map((field) => snakeCase(field.replace(timeName, "")).replaceAll("_", " ").toUpperCase()),
+      columns: fields.map((field) => snakeCase(field.replace(TIME_NAME, "")).replaceAll("_", " ").toUpperCase()),
       rows: rows.map((row) => fields.map((field) => cellOf(field, row[field]))),
     },
   };
@@ -36,10 +36,10 @@ export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promis
 
 /** As over HTTP: a time is a text, and an absent value is null. */
 function entryOf([name, value]: readonly [string, unknown]): [string, unknown] {
-  if (timeName.test(name) && typeof value === "number") {
-    return [snakeCase(name.replace(timeName, "")), new Date(value).toISOString()];
+  if (TIME_NAME.test(name) && typeof value === "number") {
+    return [snakeCase(name.replace(TIME_NAME, "")), new Date(value).toISOString()];
   }
-  return [snakeCase(value === undefined ? name.replace(timeName, "") : name), plainOf(value)];
+  return [snakeCase(value === undefined ? name.replace(TIME_NAME, "") : name), plainOf(value)];
 }
 
 function plainOf(value: unknown): unknown {
@@ -60,7 +60,7 @@ function cellOf(field: string, value: unknown): string {
   if (value === undefined) {
     return "-";
   }
-  if (typeof value === "number" && timeName.test(field)) {
+  if (typeof value === "number" && TIME_NAME.test(field)) {
     return new Date(value).toISOString();
   }
   return escapeControls(Array.isArray(value) ? value.join(",") : String(value));

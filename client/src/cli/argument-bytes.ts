@@ -10,32 +10,32 @@ import { UsageError } from "./usage-error.ts";
 export type ReadCommandLine = () => Uint8Array | null;
 
 /** What Node puts in the place of bytes that are not UTF-8. */
-const replacement = "\ufffd";
+const REPLACEMENT = "\ufffd";
 /** Enough to find the argument in a command line. */
-const shownBytes = 60;
+const SHOWN_BYTES = 60;
 
 /** @throws UsageError if an argument is not UTF-8, or may not be: without a command line, U+FFFD is refused. */
 export function requireUtf8(parameters: readonly string[], readCommandLine: ReadCommandLine): void {
-  if (!parameters.some((parameter) => parameter.includes(replacement))) {
+  if (!parameters.some((parameter) => parameter.includes(REPLACEMENT))) {
     return;
   }
   const given = splitCommandLine(readCommandLine() ?? new Uint8Array(0)).slice(-parameters.length);
   for (const [index, parameter] of parameters.entries()) {
-    if (!parameter.includes(replacement)) {
+    if (!parameter.includes(REPLACEMENT)) {
       continue;
     }
     const bytes = given[index];
     const where = `argument ${index + 1} of quoinctl`;
     if (bytes === undefined || bytes.toString() !== parameter) {
-      throw new UsageError(`${where} has the character U+FFFD, which may stand for bytes that are not UTF-8`, hint);
+      throw new UsageError(`${where} has the character U+FFFD, which may stand for bytes that are not UTF-8`, HINT);
     }
     if (!isUtf8(bytes)) {
-      throw new UsageError(`${where} is not UTF-8: ${describe(bytes)}`, hint);
+      throw new UsageError(`${where} is not UTF-8: ${describe(bytes)}`, HINT);
     }
   }
 }
 
-const hint = "names and texts are UTF-8; other values come from a file or from the standard input";
+const HINT = "names and texts are UTF-8; other values come from a file or from the standard input";
 
 function splitCommandLine(commandLine: Uint8Array): readonly Buffer[] {
   const all = Buffer.from(commandLine.buffer, commandLine.byteOffset, commandLine.byteLength);
@@ -51,8 +51,8 @@ function splitCommandLine(commandLine: Uint8Array): readonly Buffer[] {
 
 /** Printable ASCII as it is, and other bytes as `\xfe`. */
 function describe(bytes: Uint8Array): string {
-  const shown = [...bytes.subarray(0, shownBytes)].map((byte) =>
+  const shown = [...bytes.subarray(0, SHOWN_BYTES)].map((byte) =>
     byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`,
   );
-  return `${shown.join("")}${bytes.length > shownBytes ? "…" : ""}`;
+  return `${shown.join("")}${bytes.length > SHOWN_BYTES ? "…" : ""}`;
 }

@@ -26,15 +26,15 @@ import {
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
-const clusterId = "11111111-2222-4333-8444-555555555555";
-const startMs = 1_750_000_000_000;
-const rowCount = 3_000;
-const leader = { state: MemberState.RUNNING, role: MemberRole.LEADER, leaderId: "1", name: "q-0" };
-const follower = { state: MemberState.RUNNING, role: MemberRole.FOLLOWER, leaderId: "1", name: "q-1" };
+const CLUSTER_ID = "11111111-2222-4333-8444-555555555555";
+const START_MS = 1_750_000_000_000;
+const ROW_COUNT = 3_000;
+const LEADER = { state: MemberState.RUNNING, role: MemberRole.LEADER, leaderId: "1", name: "q-0" };
+const FOLLOWER = { state: MemberState.RUNNING, role: MemberRole.FOLLOWER, leaderId: "1", name: "q-1" };
 
 function snapshotHeader(index: number): SnapshotHeader {
   return {
-    clusterId,
+    clusterId: CLUSTER_ID,
     clusterName: "demo",
     id: newObjectId(),
     quoinVersion: "0.1.0",
@@ -43,13 +43,13 @@ function snapshotHeader(index: number): SnapshotHeader {
     term: 1,
     revision: index,
     tickMs: 0,
-    wallMs: startMs + index * 1_000,
+    wallMs: START_MS + index * 1_000,
     stateDigest: 7,
   };
 }
 
 function rows() {
-  return Array.from({ length: rowCount }, (_, number) => ({
+  return Array.from({ length: ROW_COUNT }, (_, number) => ({
     key: Buffer.from(`key-${String(number).padStart(6, "0")}`),
     value: randomBytes(200),
   }));
@@ -82,8 +82,8 @@ describe("quoinctl backup", () => {
 
   beforeEach(async () => {
     [first, second] = [await ScriptedMember.start({}), await ScriptedMember.start({})];
-    first.scripts.getStatus = () => ({ status: leader });
-    second.scripts.getStatus = () => ({ status: follower });
+    first.scripts.getStatus = () => ({ status: LEADER });
+    second.scripts.getStatus = () => ({ status: FOLLOWER });
     const stopped = Promise.withResolvers<void>();
     const made = Promise.withResolvers<string>();
     stop = stopped.resolve;
@@ -131,11 +131,11 @@ describe("quoinctl backup", () => {
       expect([code, err]).to.deep.equal([0, ""]);
       expect(JSON.parse(out)).to.deep.include({
         written: at("state"),
-        cluster_id: clusterId,
+        cluster_id: CLUSTER_ID,
         member: "q-1",
         index: 40,
         revision: 40,
-        rows: rowCount,
+        rows: ROW_COUNT,
         size_bytes: statSync(at("state")).size,
         key_id: "first",
         leaderless: false,
@@ -143,7 +143,12 @@ describe("quoinctl backup", () => {
       });
       expect(statSync(at("state")).mode & 0o777).to.equal(0o600);
       const verified = await quoinctl(["verify", "state", "--key-file", at("key"), "-o", "json"]);
-      expect(JSON.parse(verified.out)).to.deep.include({ rows: rowCount, intact: true, rebuilt: false, end_index: 40 });
+      expect(JSON.parse(verified.out)).to.deep.include({
+        rows: ROW_COUNT,
+        intact: true,
+        rebuilt: false,
+        end_index: 40,
+      });
       expect(second.callsOf("snapshot")[0]?.authorization).to.deep.equal(["Bearer admin-token"]);
       expect(first.callsOf("snapshot")).to.deep.equal([]);
     });
@@ -201,7 +206,7 @@ describe("quoinctl backup", () => {
 
     it("tries another member if one already makes a backup, and a member without a leader last", async () => {
       second.streams.snapshot = () => refuse({ code: "FAILED_PRECONDITION", reason: "BACKUP_IN_PROGRESS" });
-      first.scripts.getStatus = () => ({ status: { ...leader, leaderId: "", role: MemberRole.FOLLOWER } });
+      first.scripts.getStatus = () => ({ status: { ...LEADER, leaderId: "", role: MemberRole.FOLLOWER } });
       first.streams.snapshot = (_request, stream) => sendSnapshot(stream, { leaderless: true });
       const { code, err, out } = await quoinctl(["create", "state", "--key-file", at("key"), "-o", "json"]);
       expect([code, JSON.parse(out).leaderless]).to.deep.equal([0, true]);
@@ -280,7 +285,7 @@ describe("quoinctl backup", () => {
       };
       const add = async (firstIndex: number, lastIndex: number) => {
         const header: SegmentHeader = {
-          clusterId,
+          clusterId: CLUSTER_ID,
           clusterName: "demo",
           id: newObjectId(),
           quoinVersion: "0.1.0",
@@ -290,7 +295,7 @@ describe("quoinctl backup", () => {
           firstTerm: 1,
           lastTerm: 1,
           lastRevision: lastIndex,
-          lastWallMs: startMs + lastIndex * 1_000,
+          lastWallMs: START_MS + lastIndex * 1_000,
           previousId: previous.id,
           previousHash: previous.hash,
         };
@@ -315,8 +320,8 @@ describe("quoinctl backup", () => {
       expect(newest.err)
         .to.include("not checked: that the state can be rebuilt")
         .and.to.include(`quoin-node backup verify store --key-file ${at("key")}`);
-      const named = await quoinctl(["verify", "store", ...key(), "--cluster", clusterId]);
-      expect(named.err, "a member has another flag for it").to.include(`verify store --cluster-id ${clusterId} --key`);
+      const named = await quoinctl(["verify", "store", ...key(), "--cluster", CLUSTER_ID]);
+      expect(named.err, "a member has another flag for it").to.include(`verify store --cluster-id ${CLUSTER_ID} --key`);
       const verified = await quoinctl(["verify", "store", ...key(), "--backup", ids[0]!.slice(0, 8), "-o", "json"]);
       expect(JSON.parse(verified.out)).to.deep.include({ index: 10, end_index: 40, objects: 4, entries: 30 });
       const shown = await quoinctl(["verify", "store", ...key()], { isTTY: true });
@@ -326,7 +331,7 @@ describe("quoinctl backup", () => {
     });
 
     it("verify names the damaged object, and how far a restore would reach", async () => {
-      const segments = at(`store/${clusterId}/segments`);
+      const segments = at(`store/${CLUSTER_ID}/segments`);
       const [, damaged = ""] = readdirSync(segments).sort();
       const bytes = readFileSync(path.join(segments, damaged));
       bytes[bytes.length - 1]! ^= 1;
@@ -365,7 +370,7 @@ describe("quoinctl backup", () => {
     });
 
     it("delete keeps the last intact backup", async () => {
-      const snapshots = at(`store/${clusterId}/snapshots`);
+      const snapshots = at(`store/${CLUSTER_ID}/snapshots`);
       const [oldest = ""] = readdirSync(snapshots).sort();
       const bytes = readFileSync(path.join(snapshots, oldest));
       writeFileSync(path.join(snapshots, oldest), bytes.subarray(0, -1));
@@ -377,7 +382,7 @@ describe("quoinctl backup", () => {
     it("requires the name of the cluster if there are several, and reports a location that is not a store", async () => {
       mkdirSync(at("store/99999999-2222-4333-8444-555555555555"));
       expect(await refusal(2, ["list", "store"])).to.include("--cluster ID");
-      expect((await quoinctl(["list", "store", "--cluster", clusterId])).code).to.equal(0);
+      expect((await quoinctl(["list", "store", "--cluster", CLUSTER_ID])).code).to.equal(0);
       expect(await refusal(2, ["list", "store", "--cluster", "X"])).to.include("--cluster must be a UUID");
       mkdirSync(at("empty"));
       expect(await refusal(2, ["list", "empty"])).to.include("is not a backup store");
@@ -460,9 +465,9 @@ describe("quoinctl backup", () => {
       second.scripts.listBackups = () => refuse({ code: "FAILED_PRECONDITION", reason: "NO_BACKUP_STORE" });
       first.scripts.listBackups = () => ({
         store: "/b",
-        clusterId,
+        clusterId: CLUSTER_ID,
         problems: ["one is missing"],
-        clusterIds: [clusterId],
+        clusterIds: [CLUSTER_ID],
         backups: [
           { id: backup.id, index: 8n, revision: 3n, wallMs: 1_000n, sizeBytes: 2_048n, segments: 2n, endIndex: 9n },
         ],

@@ -1,12 +1,12 @@
 /** Turns errors of backups and their stores into errors of the command line, with the option that helps. */
 
 import { BackupError, type BackupErrorCode, StoreFailure } from "@quoin/backup";
-import { type ExitCode, exitCodes } from "./exit-code.ts";
+import { EXIT_CODES, type ExitCode } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Errors of the caller's arguments, and what to give instead. */
-const usageHints: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
+const USAGE_HINTS: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
   ["bad-argument", undefined],
   ["bad-key", "--key-file takes 32 bytes, or a line id:base64 for each key; make one with: openssl rand -base64 32"],
   ["key-missing", "name the file with that key: --key-file FILE"],
@@ -35,9 +35,9 @@ export function isOfKeys(code: BackupErrorCode): boolean {
 
 function explained(error: unknown): unknown {
   if (error instanceof BackupError) {
-    return usageHints.has(error.code)
-      ? new UsageError(error.message, usageHints.get(error.code))
-      : new CommandError(error.message, exitCodes.refused, hintFor(error.code), { cause: error });
+    return USAGE_HINTS.has(error.code)
+      ? new UsageError(error.message, USAGE_HINTS.get(error.code))
+      : new CommandError(error.message, EXIT_CODES.refused, hintFor(error.code), { cause: error });
   }
   if (error instanceof StoreFailure) {
     return new CommandError(error.message, exitCodeOf(error), storeHint(error), { cause: error });
@@ -58,7 +58,7 @@ function hintFor(code: BackupErrorCode): string | undefined {
 }
 
 function exitCodeOf({ kind }: StoreFailure): ExitCode {
-  return kind === "unreachable" || kind === "throttled" ? exitCodes.unavailable : exitCodes.refused;
+  return kind === "unreachable" || kind === "throttled" ? EXIT_CODES.unavailable : EXIT_CODES.refused;
 }
 
 function storeHint({ kind, store, message }: StoreFailure): string | undefined {

@@ -38,9 +38,9 @@ interface Listing {
 }
 
 /** More than the bytes at the beginning of an object that name its key. */
-const headBytes = 1_024;
+const HEAD_BYTES = 1_024;
 /** How many objects are checked at the same time. */
-const headsAtATime = 8;
+const HEADS_AT_A_TIME = 8;
 
 /** Lists a given store, or that of the members. */
 export async function listBackups(session: Session, text: string | undefined, options: ListOptions): Promise<void> {
@@ -73,9 +73,9 @@ function ofMember({ endRevision, endWallMs, ...entry }: BackupEntry): Listed {
 async function listOfStore(store: BackupStore, clusterId: string): Promise<Listing> {
   const { chains, problems } = await readCatalog(store, clusterId);
   const backups: Listed[] = [];
-  for (let start = 0; start < chains.length; start += headsAtATime) {
+  for (let start = 0; start < chains.length; start += HEADS_AT_A_TIME) {
     backups.push(
-      ...(await Promise.all(chains.slice(start, start + headsAtATime).map((chain) => ofStore(store, chain)))),
+      ...(await Promise.all(chains.slice(start, start + HEADS_AT_A_TIME).map((chain) => ofStore(store, chain)))),
     );
   }
   return { store: store.describe(), clusterId, backups, problems: problems.map(({ message }) => message) };
@@ -95,7 +95,7 @@ async function ofStore(store: BackupStore, { snapshot, segments, end }: Chain): 
     endIndex: end.index,
     endRevision: end.revision,
     endWallMs: end.wallMs,
-    keyId: (await encryptionKeyId(await store.get(name, { start: 0, end: headBytes }))) ?? null,
+    keyId: (await encryptionKeyId(await store.get(name, { start: 0, end: HEAD_BYTES }))) ?? null,
   };
 }
 

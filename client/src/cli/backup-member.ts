@@ -5,16 +5,16 @@
 
 import { type AdminClient, createAdminClient, type MemberStatus, QuoinError } from "../index.ts";
 import type { AdminConnection } from "./connection.ts";
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
-import { whereMemberProgramIs } from "./member-program.ts";
+import { WHERE_MEMBER_PROGRAM_IS } from "./member-program.ts";
 import type { Session } from "./session.ts";
 
 /** How long a member may take to report its status: a hanging member must not delay the others. */
-const statusTimeoutMs = 2_000;
+const STATUS_TIMEOUT_MS = 2_000;
 
 /** Refusals after which another member may still succeed. */
-const passingReasons: ReadonlySet<string> = new Set(["BACKUP_IN_PROGRESS", "NO_BACKUP_STORE"]);
+const PASSING_REASONS: ReadonlySet<string> = new Set(["BACKUP_IN_PROGRESS", "NO_BACKUP_STORE"]);
 
 /** The member that was chosen. */
 export interface QueriedMember {
@@ -55,7 +55,7 @@ export async function atBestMember<Value>(
   const connection = await session.findAdminConnection();
   const { credentials, tls } = connection;
   const failures: QuoinError[] = [];
-  for (const { endpoint, name } of await rankMembers(connection, session.timeoutMs ?? statusTimeoutMs)) {
+  for (const { endpoint, name } of await rankMembers(connection, session.timeoutMs ?? STATUS_TIMEOUT_MS)) {
     const admin = createAdminClient({ endpoint, credentials, tls, timeoutMs: session.timeoutMs });
     try {
       return await work(admin, { endpoint, name });
@@ -87,8 +87,8 @@ async function rankMembers(connection: AdminConnection, timeoutMs: number): Prom
   const states = answered.map(({ name, status }) => `${name} is ${[status.state, ...status.alarms].join(": ")}`);
   throw new CommandError(
     `no member serves data: ${states.join("; ")}`,
-    exitCodes.unavailable,
-    `export the data of a stopped member with: quoin-node export --data-dir DIRECTORY FILE; ${whereMemberProgramIs}`,
+    EXIT_CODES.unavailable,
+    `export the data of a stopped member with: quoin-node export --data-dir DIRECTORY FILE; ${WHERE_MEMBER_PROGRAM_IS}`,
   );
 }
 
@@ -110,12 +110,12 @@ export function adminFailure(error: unknown): unknown {
   }
   return new CommandError(
     `${error.message} (${error.reason})`,
-    exitCodes.refused,
+    EXIT_CODES.refused,
     "admin ports take an admin token: --endpoints host:7403 --token-file FILE",
     { cause: error },
   );
 }
 
 function isPassing(error: unknown): error is QuoinError {
-  return error instanceof QuoinError && (error.code === "UNAVAILABLE" || passingReasons.has(error.reason));
+  return error instanceof QuoinError && (error.code === "UNAVAILABLE" || PASSING_REASONS.has(error.reason));
 }

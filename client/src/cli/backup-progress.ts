@@ -6,7 +6,7 @@ import type { Terminal } from "./terminal.ts";
 import { bar } from "./transfer-progress.ts";
 
 /** Short enough for a line of 80 characters. */
-const barCharacters = 16;
+const BAR_CHARACTERS = 16;
 
 /** A line with the progress of a stream of bytes. */
 export class BackupProgress {
@@ -33,7 +33,7 @@ export class BackupProgress {
     this.#line.showOften(() => {
       const seconds = (this.#runtime.monotonicMs() - this.#startMs) / 1_000;
       const rate = seconds > 0 ? `, ${formatSize(Math.round(doneBytes / seconds))}/s` : "";
-      const part = totalBytes ? `${bar(Math.min(1, doneBytes / totalBytes), barCharacters)} ` : "";
+      const part = totalBytes ? `${bar(Math.min(1, doneBytes / totalBytes), BAR_CHARACTERS)} ` : "";
       return `${this.#verb} ${part}${formatSize(doneBytes)}${rate}, ${records}`;
     });
   }

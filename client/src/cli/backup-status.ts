@@ -5,7 +5,7 @@ import { adminFailure, atBestMember, atEachPort, type QueriedMember } from "./ba
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { formatMilliseconds } from "./duration.ts";
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import type { TableContent } from "./output.ts";
 import { ProgressLine } from "./progress-line.ts";
@@ -25,11 +25,11 @@ interface Reported {
 }
 
 /** Hanging members must not hide the others for long. */
-const statusTimeoutMs = 2_000;
+const STATUS_TIMEOUT_MS = 2_000;
 /** The pause between two status requests, in milliseconds. */
-const pollPauseMs = 500;
+const POLL_PAUSE_MS = 500;
 
-const columns = [
+const COLUMNS = [
   "ENDPOINT",
   "STORE",
   "ENCRYPTED",
@@ -46,7 +46,7 @@ const columns = [
 /** Shows all members, or those that know the backup. */
 export async function showBackupStatus(session: Session, id: string | undefined): Promise<void> {
   const connection = await session.findAdminConnection();
-  const answers = await atEachPort(connection, session.timeoutMs ?? statusTimeoutMs, (admin) =>
+  const answers = await atEachPort(connection, session.timeoutMs ?? STATUS_TIMEOUT_MS, (admin) =>
     admin.getBackupStatus(id ?? ""),
   );
   const all = connection.endpoints.map((endpoint, at): Reported => ({ endpoint, answer: answers[at]! }));
@@ -62,7 +62,7 @@ export async function showBackupStatus(session: Session, id: string | undefined)
   }
   await session.print({
     document: { members: reported.map(toDocument) },
-    shown: { columns, rows: reported.map(toRow) },
+    shown: { columns: COLUMNS, rows: reported.map(toRow) },
   });
   for (const { endpoint, answer } of reported) {
     if (answer instanceof QuoinError) {
@@ -103,7 +103,7 @@ function explainLeaderless(error: unknown): never {
   }
   throw new CommandError(
     `${error.message} (NO_LEADER)`,
-    exitCodes.unavailable,
+    EXIT_CODES.unavailable,
     "to make it anyway, pass --allow-leaderless",
     { cause: error },
   );
@@ -117,7 +117,7 @@ async function untilEnded(session: Session, admin: AdminClient, id: string): Pro
       if (run === undefined) {
         throw new CommandError(
           `the member no longer knows backup ${id}: it was restarted in the meantime`,
-          exitCodes.refused,
+          EXIT_CODES.refused,
           "check the store with: quoinctl backup list",
         );
       }
@@ -125,7 +125,7 @@ async function untilEnded(session: Session, admin: AdminClient, id: string): Pro
         return run;
       }
       line.show(`${phaseOf(run)}: ${run.rows} rows, ${formatSize(run.bytes)}`);
-      await session.terminal.runtime.sleep(pollPauseMs, undefined);
+      await session.terminal.runtime.sleep(POLL_PAUSE_MS, undefined);
     }
   } finally {
     line.clear();
@@ -134,7 +134,7 @@ async function untilEnded(session: Session, admin: AdminClient, id: string): Pro
 
 async function printRun(session: Session, member: QueriedMember, run: BackupRun): Promise<void> {
   if (run.phase !== "BACKUP_SUCCEEDED") {
-    throw new CommandError(`the backup of ${member.name} failed: ${run.error}`, exitCodes.refused);
+    throw new CommandError(`the backup of ${member.name} failed: ${run.error}`, EXIT_CODES.refused);
   }
   const { id, object, index, revision, rows, bytes, leaderless } = run;
   await session.print({
@@ -213,7 +213,7 @@ function runDocument(run: BackupRun): object {
 
 function toRow({ endpoint, answer }: Reported): TableContent["rows"][number] {
   if (answer instanceof QuoinError) {
-    return [endpoint, answer.reason || answer.code, ...columns.slice(2).map(() => "-")];
+    return [endpoint, answer.reason || answer.code, ...COLUMNS.slice(2).map(() => "-")];
   }
   const { store, encrypted, run, archive } = answer;
   const ofRun =

@@ -32,12 +32,12 @@ export type BackupTarget =
   | { readonly kind: "store"; readonly location: StoreLocation }
   | { readonly kind: "file"; readonly file: string; readonly exists: boolean };
 
-const scheme = /^[a-z][a-z0-9+.-]*:\/\//i;
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** The meaning of the text: a URL is a store, and so is a directory; everything else is a file. */
 export async function findTarget(session: Session, text: string, options: BackupTargetOptions): Promise<BackupTarget> {
   const { credentialsFile } = options;
-  const location = parseLocation(scheme.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
+  const location = parseLocation(SCHEME.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
   if (location.kind === "s3") {
     return { kind: "store", location: credentialsFile === undefined ? location : { ...location, credentialsFile } };
   }
@@ -52,7 +52,7 @@ export async function findTarget(session: Session, text: string, options: Backup
   if (found !== undefined) {
     return { kind: "file", file: directory, exists: true };
   }
-  if (text.endsWith("/") || scheme.test(text)) {
+  if (text.endsWith("/") || SCHEME.test(text)) {
     throw new UsageError(`there is no directory ${directory}`, `create it with: mkdir -m 700 ${directory}`);
   }
   return { kind: "file", file: directory, exists: false };

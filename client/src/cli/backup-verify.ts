@@ -24,10 +24,10 @@ import {
 import { explainingBackups, isOfKeys } from "./backup-failure.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
 import { type BackupReadOptions, chooseCluster, findTarget, readDecryptOptions, withStore } from "./backup-target.ts";
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { interruptible } from "./interruption.ts";
-import { whereMemberProgramIs } from "./member-program.ts";
+import { WHERE_MEMBER_PROGRAM_IS } from "./member-program.ts";
 import type { Session } from "./session.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
 
@@ -142,7 +142,7 @@ function damaged(message: string, lastIndex: number | undefined): CommandError {
     lastIndex === undefined ? "Nothing of it can be restored" : `It can be restored up to index ${lastIndex}`;
   return new CommandError(
     `${message}. ${left}`,
-    exitCodes.refused,
+    EXIT_CODES.refused,
     "verify an older one with --backup ID, and make a new one: quoinctl backup start",
   );
 }
@@ -182,7 +182,7 @@ async function print(session: Session, verified: Verified, rebuildCommand: strin
   }
   session.note(`checked: every byte; formats, encryption, hashes, counts, and that each object follows the one before
 not checked: that the state can be rebuilt with the digest of the cluster. To check that, run: ${rebuildCommand}
-${whereMemberProgramIs}`);
+${WHERE_MEMBER_PROGRAM_IS}`);
 }
 
 /** The command that rebuilds the state from the same backup. */

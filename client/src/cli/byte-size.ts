@@ -2,9 +2,9 @@
 
 import { InvalidArgumentError } from "commander";
 
-const sizeUnits = ["B", "KiB", "MiB", "GiB", "TiB"];
+const SIZE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-const sizePattern = /^([0-9]+)(B|KiB|MiB|GiB|TiB)?$/;
+const SIZE_PATTERN = /^([0-9]+)(B|KiB|MiB|GiB|TiB)?$/;
 
 /**
  * Reads a size such as `4096`, `64KiB` or `16MiB`; without a unit it is in bytes.
@@ -13,8 +13,8 @@ const sizePattern = /^([0-9]+)(B|KiB|MiB|GiB|TiB)?$/;
  * @throws InvalidArgumentError of commander, which names the option or argument.
  */
 export function parseSize(text: string): number {
-  const [, digits, unit = "B"] = sizePattern.exec(text) ?? [];
-  const bytes = Number(digits) * 1_024 ** sizeUnits.indexOf(unit);
+  const [, digits, unit = "B"] = SIZE_PATTERN.exec(text) ?? [];
+  const bytes = Number(digits) * 1_024 ** SIZE_UNITS.indexOf(unit);
   if (!Number.isSafeInteger(bytes) || bytes < 1) {
     throw new InvalidArgumentError("Give a size such as 4096 or 16MiB.");
   }
@@ -25,9 +25,9 @@ export function parseSize(text: string): number {
 export function formatSize(bytes: number): string {
   let size = bytes;
   let unit = 0;
-  while (size >= 1_024 && unit < sizeUnits.length - 1) {
+  while (size >= 1_024 && unit < SIZE_UNITS.length - 1) {
     size /= 1_024;
     unit += 1;
   }
-  return unit === 0 ? `${size} B` : `${size.toFixed(1)} ${sizeUnits[unit]}`;
+  return unit === 0 ? `${size} B` : `${size.toFixed(1)} ${SIZE_UNITS[unit]}`;
 }

@@ -15,7 +15,7 @@ export interface CommandGroup {
 }
 
 /** All commands of the first level, in the order of the help. */
-export const commandGroups: readonly CommandGroup[] = [
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     name: "namespace",
     description: "manage namespaces",

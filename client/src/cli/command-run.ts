@@ -24,21 +24,21 @@ export interface CommandRun {
 }
 
 /** Signals that end a command with all that it has started. A terminal itself sends the first two to all of them. */
-const terminalSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
-const endingSignals: readonly NodeJS.Signals[] = [...terminalSignals, "SIGTERM", "SIGHUP"];
+const TERMINAL_SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
+const ENDING_SIGNALS: readonly NodeJS.Signals[] = [...TERMINAL_SIGNALS, "SIGTERM", "SIGHUP"];
 /** Signals with a meaning of their own, for the command alone: most programs would end. */
-const ownSignals: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
+const OWN_SIGNALS: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
 
 /** Time between two looks at the processes that must end, in milliseconds. */
-const pollMs = 50;
+const POLL_MS = 50;
 /** Killed processes are gone at once, unless the system keeps them. Maximum wait for them, in milliseconds. */
-const killedMsMax = 2_000;
+const KILLED_MS_MAX = 2_000;
 
 /** The exit codes of shells for a command that cannot be found, or cannot be run. */
-const notFoundCode = 127;
-const notRunnableCode = 126;
+const NOT_FOUND_CODE = 127;
+const NOT_RUNNABLE_CODE = 126;
 /** Shells add this to the number of the signal that ended a command. */
-const signalCodeBase = 128;
+const SIGNAL_CODE_BASE = 128;
 
 /** How a command ended. */
 interface End {
@@ -63,11 +63,11 @@ export async function runCommand(
   // listeners are not called.
   const stopEnding = onEndingSignals(terminal, (signal) => {
     received.add(signal);
-    if (!isAtTerminal || !terminalSignals.includes(signal)) {
+    if (!isAtTerminal || !TERMINAL_SIGNALS.includes(signal)) {
       processes.signal(signal);
     }
   });
-  const stopOwn = onSignals(terminal, ownSignals, (signal) => child.kill(signal));
+  const stopOwn = onSignals(terminal, OWN_SIGNALS, (signal) => child.kill(signal));
   let stopWatching = (): void => undefined;
   let child: ChildProcess;
   let processes: CommandProcesses;
@@ -120,12 +120,12 @@ export function onEndingSignals(
   terminal: Pick<Terminal, "signals">,
   listener: (signal: NodeJS.Signals) => void,
 ): () => void {
-  return onSignals(terminal, endingSignals, listener);
+  return onSignals(terminal, ENDING_SIGNALS, listener);
 }
 
 /** The exit code of shells for a program that a signal has ended. */
 export function signalCode(signal: NodeJS.Signals): number {
-  return signalCodeBase + constants.signals[signal];
+  return SIGNAL_CODE_BASE + constants.signals[signal];
 }
 
 function onSignals(
@@ -185,10 +185,10 @@ class Termination {
     if (this.#stopKilling === null) {
       return;
     }
-    for (let killedMs = 0; killedMs < killedMsMax && this.#processes.areRunning(); ) {
-      await this.#terminal.runtime.sleep(pollMs, undefined);
+    for (let killedMs = 0; killedMs < KILLED_MS_MAX && this.#processes.areRunning(); ) {
+      await this.#terminal.runtime.sleep(POLL_MS, undefined);
       if (this.#isKilled) {
-        killedMs += pollMs;
+        killedMs += POLL_MS;
       }
     }
     this.#stopKilling();
@@ -197,15 +197,15 @@ class Termination {
 
 /** Whether the exit code is that of a program that Ctrl-C or the like has ended. */
 export function isEndByTerminal(exitCode: number): boolean {
-  return terminalSignals.some((signal) => exitCode === signalCode(signal));
+  return TERMINAL_SIGNALS.some((signal) => exitCode === signalCode(signal));
 }
 
 /** Whether these signals mean the end of the work. Many programs go on after Ctrl-C, and end later for other reasons. */
 function isEndFor(received: ReadonlySet<NodeJS.Signals>, exitCode: number): boolean {
-  return [...received].some((signal) => !terminalSignals.includes(signal) || exitCode !== 0);
+  return [...received].some((signal) => !TERMINAL_SIGNALS.includes(signal) || exitCode !== 0);
 }
 
 function explainFailedStart(terminal: Terminal, program: string, error: Error): number {
   terminal.stderr.write(`quoinctl: ${escapeControls(program)} cannot be run: ${escapeControls(error.message)}\n`);
-  return "code" in error && error.code === "ENOENT" ? notFoundCode : notRunnableCode;
+  return "code" in error && error.code === "ENOENT" ? NOT_FOUND_CODE : NOT_RUNNABLE_CODE;
 }

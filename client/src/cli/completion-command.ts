@@ -5,11 +5,11 @@ import { Argument, type Command, CommanderError } from "commander";
 import { type Candidate, type Completion, complete, listCommands } from "./completion.ts";
 import { escapeForBash, splitLine } from "./completion-line.ts";
 import { listNames } from "./completion-names.ts";
-import { completionScripts } from "./completion-scripts.ts";
+import { COMPLETION_SCRIPTS } from "./completion-scripts.ts";
 import { parseDurationMs } from "./duration.ts";
 import type { Session } from "./session.ts";
 
-const afterHelp = `
+const AFTER_HELP = `
 bash: add to ~/.bashrc:                   source <(quoinctl completion bash)
 zsh:  add to ~/.zshrc, after compinit:    source <(quoinctl completion zsh)
 fish: quoinctl completion fish > ~/.config/fish/completions/quoinctl.fish
@@ -19,18 +19,18 @@ users and API keys, as far as you may list them. If they take longer than QUOIN_
 it offers none.`;
 
 /** How long names may take to arrive, in milliseconds: a person waits for them with a finger on the key. */
-const defaultPatienceMs = 1_500;
+const DEFAULT_PATIENCE_MS = 1_500;
 
 /** Characters that would break a line of the answer, or the terminal. */
-const unprintable = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /** Completes the command. */
 export function addCompletionCommand(completion: Command, session: Session): void {
   completion
-    .addArgument(new Argument("<SHELL>").choices([...completionScripts.keys()]))
-    .addHelpText("after", afterHelp)
+    .addArgument(new Argument("<SHELL>").choices([...COMPLETION_SCRIPTS.keys()]))
+    .addHelpText("after", AFTER_HELP)
     .action((shell: string) => {
-      session.terminal.stdout.write(completionScripts.get(shell) ?? "");
+      session.terminal.stdout.write(COMPLETION_SCRIPTS.get(shell) ?? "");
     });
 }
 
@@ -68,7 +68,7 @@ export async function answerShell(
   const { candidates, files }: Completion = await complete(program, words, names);
   stopTimer();
   const lines = candidates
-    .filter(({ value }) => !unprintable.test(value))
+    .filter(({ value }) => !UNPRINTABLE.test(value))
     .map((candidate) => (bash === undefined ? described(candidate) : bash.insertable(candidate.value)));
   if (candidates.some(({ value }) => value.endsWith("/"))) {
     lines.push(":nospace");
@@ -87,10 +87,10 @@ export function printCommands(program: Command, { terminal }: Session): void {
 
 function patienceOf(text: string | undefined): number {
   try {
-    return text === undefined ? defaultPatienceMs : parseDurationMs(text);
+    return text === undefined ? DEFAULT_PATIENCE_MS : parseDurationMs(text);
   } catch (error) {
     if (error instanceof CommanderError) {
-      return defaultPatienceMs;
+      return DEFAULT_PATIENCE_MS;
     }
     throw error;
   }

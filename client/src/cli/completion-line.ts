@@ -9,10 +9,10 @@ export interface SplitLine {
 }
 
 /** The characters that separate words. */
-const blanks = " \t\n";
+const BLANKS = " \t\n";
 
 /** What a word may contain without quotes or escapes. */
-const plainCharacters = /[\w@%+=:,./-]/u;
+const PLAIN_CHARACTERS = /[\w@%+=:,./-]/u;
 
 /** Splits a line like bash does: at blanks, with quotation marks and backslashes; nothing is expanded. */
 export function splitLine(line: string): SplitLine {
@@ -31,7 +31,7 @@ export function splitLine(line: string): SplitLine {
     } else if (quote === "" && (character === "'" || character === '"')) {
       quote = character;
       word ??= "";
-    } else if (quote === "" && blanks.includes(character)) {
+    } else if (quote === "" && BLANKS.includes(character)) {
       if (word !== undefined) {
         words.push(word);
       }
@@ -45,5 +45,5 @@ export function splitLine(line: string): SplitLine {
 
 /** Writes a text so that bash reads it as a part of one word, outside of quotation marks. */
 export function escapeForBash(text: string): string {
-  return Array.from(text, (character) => (plainCharacters.test(character) ? character : `\\${character}`)).join("");
+  return Array.from(text, (character) => (PLAIN_CHARACTERS.test(character) ? character : `\\${character}`)).join("");
 }

@@ -6,12 +6,12 @@ import { readConfiguration } from "./configuration.ts";
 import type { Session } from "./session.ts";
 
 /** More names than a person reads. */
-const namesMax = 1_000;
+const NAMES_MAX = 1_000;
 
 type List = (client: Client, place: ValuePlace) => Promise<readonly Candidate[]>;
 
 /** The names in a cluster, by the form of the value in the help. */
-const lists: ReadonlyMap<string, List> = new Map([
+const LISTS: ReadonlyMap<string, List> = new Map([
   ["NAMESPACE", listNamespaces],
   ["NAMESPACE/KEY", inNamespace(listKeys)],
   ["NAMESPACE/NAME", inNamespace(listLocks)],
@@ -32,7 +32,7 @@ export function listNames(session: Session, place: ValuePlace): Promise<readonly
   if (place.form === "CONTEXT") {
     return listContexts(session);
   }
-  const list = lists.get(place.form);
+  const list = LISTS.get(place.form);
   return list === undefined ? undefined : session.withClient((client) => list(client, place));
 }
 
@@ -58,13 +58,13 @@ function inNamespace(
 }
 
 async function listNamespaces({ keyValue }: Client, { typed: prefix }: ValuePlace): Promise<readonly Candidate[]> {
-  const { namespaces } = await keyValue.listNamespaces({ prefix, namesOnly: true, pageSize: namesMax });
+  const { namespaces } = await keyValue.listNamespaces({ prefix, namesOnly: true, pageSize: NAMES_MAX });
   return namespaces.map(({ name }) => ({ value: name }));
 }
 
 /** Keys level by level, like folders: a key, or the beginning of several up to the next slash. */
 async function listKeys(client: Client, namespace: string, prefix: string): Promise<readonly Candidate[]> {
-  const page = await firstOf(client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize: namesMax }));
+  const page = await firstOf(client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize: NAMES_MAX }));
   const values = page?.items.map(({ key }) => {
     const next = key.indexOf("/", prefix.length);
     return next < 0 ? key : key.slice(0, next + 1);
@@ -79,18 +79,18 @@ async function listLocks(
   namePrefix: string,
   { path }: ValuePlace,
 ): Promise<readonly Candidate[]> {
-  const { locks } = await client.locks.listNames(namespace, { namePrefix, pageSize: namesMax });
+  const { locks } = await client.locks.listNames(namespace, { namePrefix, pageSize: NAMES_MAX });
   const isFor = (rw: boolean) => path.startsWith("watch ") || path.startsWith("rwlock ") === rw;
   return [...new Set(locks.filter(({ rw }) => isFor(rw)).map(({ name }) => name))].map((value) => ({ value }));
 }
 
 async function listRegions(client: Client, namespace: string): Promise<readonly Candidate[]> {
-  const page = await firstOf(client.memory.pages(namespace, { pageSize: namesMax }));
+  const page = await firstOf(client.memory.pages(namespace, { pageSize: NAMES_MAX }));
   return page?.regions.map(({ regionId, label }) => ({ value: regionId, description: label })) ?? [];
 }
 
 async function listLogs(client: Client): Promise<readonly Candidate[]> {
-  const logs = (await firstOf(client.logs.pages({ pageSize: namesMax }))) ?? [];
+  const logs = (await firstOf(client.logs.pages({ pageSize: NAMES_MAX }))) ?? [];
   return logs.map(({ namespace, name }) => ({ value: `${namespace}/${name}` }));
 }
 
@@ -100,12 +100,12 @@ async function listMembers(client: Client): Promise<readonly Candidate[]> {
 }
 
 async function listUsers(client: Client): Promise<readonly Candidate[]> {
-  const users = (await firstOf(client.users.pages({ pageSize: namesMax }))) ?? [];
+  const users = (await firstOf(client.users.pages({ pageSize: NAMES_MAX }))) ?? [];
   return users.map(({ email, role }) => ({ value: email, description: role }));
 }
 
 async function listApiKeys(client: Client): Promise<readonly Candidate[]> {
-  const keys = (await firstOf(client.keys.pages({ pageSize: namesMax }))) ?? [];
+  const keys = (await firstOf(client.keys.pages({ pageSize: NAMES_MAX }))) ?? [];
   return keys.map(({ name, keyPrefix }) => ({ value: name, description: keyPrefix }));
 }
 

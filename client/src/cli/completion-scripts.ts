@@ -4,7 +4,7 @@
  */
 
 /** The scripts, by shell. */
-export const completionScripts: ReadonlyMap<string, string> = new Map([
+export const COMPLETION_SCRIPTS: ReadonlyMap<string, string> = new Map([
   [
     "bash",
     `# Completion of quoinctl for bash.

@@ -16,10 +16,10 @@ import {
 import { escapeForBash, splitLine } from "./completion-line.ts";
 import { run } from "./program.ts";
 
-const launcher = fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url));
+const LAUNCHER = fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url));
 
 /** Answers of the HTTP interface, by the path without its query. */
-const answers: Readonly<Record<string, object>> = {
+const ANSWERS: Readonly<Record<string, object>> = {
   "/logs": { logs: [{ log_id: "i", name: "orders", namespace: "default", settings: {} }], next_cursor: null },
   "/users": { users: [{ user_id: "u", email: "ada@example.com", role: "admin", namespaces: [] }], next_cursor: null },
   "/keys": { keys: [{ api_key_id: "k", name: "ci", key_prefix: "qk_1", expires_at: null }], next_cursor: null },
@@ -44,7 +44,7 @@ describe("completion", () => {
       getCluster: () => ({ members: [{ name: "q-0" }, { name: "q-1", leader: true }] }),
     });
     http = await ScriptedHttpMember.start((response, { path: asked }) => {
-      response.end(JSON.stringify(answers[asked.split("?")[0] ?? ""] ?? {}));
+      response.end(JSON.stringify(ANSWERS[asked.split("?")[0] ?? ""] ?? {}));
     });
   });
 
@@ -175,7 +175,7 @@ describe("completion", () => {
         await writeFile(file, "contexts: { staging: {}, production: {} }\n");
         await chmod(file, 0o600);
         await mkdir(path.join(directory, "bin"));
-        await symlink(launcher, path.join(directory, "bin/quoinctl"));
+        await symlink(LAUNCHER, path.join(directory, "bin/quoinctl"));
         await work(directory);
       });
     }

@@ -47,10 +47,10 @@ export interface ValuePlace {
 export type ListNames = (place: ValuePlace) => Promise<readonly Candidate[]> | undefined;
 
 /** Forms of values that are files, or places that may be files. */
-const fileForms = /FILE|LOCATION|COMMAND/;
+const FILE_FORMS = /FILE|LOCATION|COMMAND/;
 
 /** The options of the program that take no part in a command. */
-const onlyOfProgram = "--version";
+const ONLY_OF_PROGRAM = "--version";
 
 /**
  * Completes the last of some words.
@@ -134,7 +134,7 @@ function optionsOf(program: Command, command: Command): readonly Option[] {
   if (command === program) {
     return own;
   }
-  return [...own, ...program.options.filter(({ long, hidden }) => long !== onlyOfProgram && !hidden)];
+  return [...own, ...program.options.filter(({ long, hidden }) => long !== ONLY_OF_PROGRAM && !hidden)];
 }
 
 /** Completes an option, or the value after its equals sign. */
@@ -185,7 +185,7 @@ async function valuesOf(
   if (names !== undefined) {
     return startingWith(typed, await names);
   }
-  return { candidates: [], files: fileForms.test(form) };
+  return { candidates: [], files: FILE_FORMS.test(form) };
 }
 
 function startingWith(typed: string, candidates: readonly Candidate[]): Completion {

@@ -33,7 +33,7 @@ export interface Configuration {
 }
 
 /** Only the owner may use the folder that is made for the file. */
-const privateDirectoryMode = 0o700;
+const PRIVATE_DIRECTORY_MODE = 0o700;
 
 /**
  * Reads the file; without one there are no contexts.
@@ -67,7 +67,7 @@ export async function changeConfiguration(
 ): Promise<void> {
   const named = configurationFile({ environment, homeDirectory });
   try {
-    await mkdir(path.dirname(named), { recursive: true, mode: privateDirectoryMode });
+    await mkdir(path.dirname(named), { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
     // The file may be a link, as users make it who keep their settings elsewhere.
     const file = await realpath(named).catch(() => named);
     await withFileLock(`${file}.lock`, runtime, async (isHeld) => {

@@ -1,12 +1,12 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
-import { testCertificate, testKey, withTemporaryDirectory } from "../../test/index.ts";
+import { TEST_CERTIFICATE, TEST_KEY, withTemporaryDirectory } from "../../test/index.ts";
 import { type AdminConnection, type Connection, findAdminConnection, findConnection } from "./connection.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { UsageError } from "./usage-error.ts";
 
-const localEndpoints = {
+const LOCAL_ENDPOINTS = {
   grpc: ["127.0.0.1:7400", "127.0.0.1:7410"],
   http: ["http://127.0.0.1:7401"],
   admin: ["127.0.0.1:7403"],
@@ -15,7 +15,7 @@ const localEndpoints = {
   apiKey: "qk_local",
 };
 
-const context = `
+const CONTEXT = `
 current: staging
 contexts:
   staging:
@@ -83,13 +83,13 @@ describe("findConnection", () => {
 
   it("finds the local cluster of the directory or of one above", () =>
     withPlace(async ({ find, write, directory }) => {
-      await write(".quoin/endpoints.json", localEndpoints);
+      await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
       await mkdir(path.join(directory, "a", "b"), { recursive: true });
       for (const below of [".", "a", "a/b"]) {
         expect(await find({}, {}, below)).to.deep.equal({
-          endpoints: localEndpoints.grpc,
-          httpEndpoints: localEndpoints.http,
-          credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
+          endpoints: LOCAL_ENDPOINTS.grpc,
+          httpEndpoints: LOCAL_ENDPOINTS.http,
+          credentials: { apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http },
           tls: undefined,
         });
       }
@@ -97,17 +97,17 @@ describe("findConnection", () => {
 
   it("takes the API key of the local cluster by its name, and by the deprecated one of older launchers", () =>
     withPlace(async ({ find, write }) => {
-      const { api_key, apiKey, ...addresses } = localEndpoints;
+      const { api_key, apiKey, ...addresses } = LOCAL_ENDPOINTS;
       for (const key of [{ api_key }, { apiKey }, { api_key, apiKey: "qk_old" }]) {
         await write(".quoin/endpoints.json", { ...addresses, ...key });
-        expect((await find()).credentials).to.deep.equal({ apiKey: "qk_local", httpEndpoints: localEndpoints.http });
+        expect((await find()).credentials).to.deep.equal({ apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http });
       }
     }));
 
   it("takes each part from the first place that names it: options, environment, context", () =>
     withPlace(async ({ find, write }) => {
       const tokenFile = await write("token", "option-token");
-      await write(".quoin/endpoints.json", localEndpoints);
+      await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
       const environment = { QUOIN_ENDPOINTS: "env-1:7400, env-2:7400", QUOIN_TOKEN: "env-token" };
       expect(await find({ endpoints: ["option:7400"], tokenFile }, environment)).to.deep.include({
         endpoints: ["option:7400"],
@@ -117,7 +117,7 @@ describe("findConnection", () => {
         endpoints: ["env-1:7400", "env-2:7400"],
         credentials: { token: "env-token" },
       });
-      await write(".config/quoin/config.yaml", context);
+      await write(".config/quoin/config.yaml", CONTEXT);
       expect(await find()).to.deep.equal({
         endpoints: ["staging:7400"],
         httpEndpoints: ["https://staging:8443"],
@@ -150,28 +150,28 @@ describe("findConnection", () => {
       expect((await find({}, environment)).credentials).to.deep.include({
         httpEndpoints: ["http://h:7401", "http://i:7411"],
       });
-      const secure = await find({}, { ...environment, QUOIN_CA_PEM: testCertificate });
+      const secure = await find({}, { ...environment, QUOIN_CA_PEM: TEST_CERTIFICATE });
       expect(secure.credentials).to.deep.include({ httpEndpoints: ["https://h:7401", "https://i:7411"] });
-      expect(secure.tls?.ca).to.equal(testCertificate.trim());
+      expect(secure.tls?.ca).to.equal(TEST_CERTIFICATE.trim());
       const byFile = await find({}, { ...environment, QUOIN_CA_FILE: "ca.crt" });
       expect(byFile.credentials).to.deep.equal(secure.credentials);
       expect(byFile.tls).to.deep.equal({ ca: undefined, caFile: "ca.crt" });
-      const both = { ...environment, QUOIN_CA_FILE: "ca.crt", QUOIN_CA_PEM: testCertificate };
+      const both = { ...environment, QUOIN_CA_FILE: "ca.crt", QUOIN_CA_PEM: TEST_CERTIFICATE };
       expect((await usageError(find({}, both))).message).to.equal("give QUOIN_CA_PEM or QUOIN_CA_FILE, not both");
     }));
 
   it("prefers the local cluster of QUOIN_ENDPOINTS_FILE to a context that is not named, and endpoints to both", () =>
     withPlace(async ({ find, write }) => {
-      const file = await write("elsewhere/endpoints.json", localEndpoints);
-      await write(".config/quoin/config.yaml", context);
+      const file = await write("elsewhere/endpoints.json", LOCAL_ENDPOINTS);
+      await write(".config/quoin/config.yaml", CONTEXT);
       for (const environment of [
         { QUOIN_ENDPOINTS_FILE: file },
         { QUOIN_ENDPOINTS_FILE: "elsewhere/endpoints.json" },
       ]) {
         expect(await find({}, environment)).to.deep.equal({
-          endpoints: localEndpoints.grpc,
-          httpEndpoints: localEndpoints.http,
-          credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
+          endpoints: LOCAL_ENDPOINTS.grpc,
+          httpEndpoints: LOCAL_ENDPOINTS.http,
+          credentials: { apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http },
           tls: undefined,
         });
         expect((await find({ context: "production" }, environment)).endpoints).to.deep.equal(["production:7400"]);
@@ -184,7 +184,7 @@ describe("findConnection", () => {
 
   it("never gives the key of the local cluster to another cluster", () =>
     withPlace(async ({ find, write }) => {
-      await write(".quoin/endpoints.json", localEndpoints);
+      await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
       const error = await usageError(find({ endpoints: ["other:7400"] }));
       expect(error.message).to.equal("there is no token or API key for other:7400");
       await usageError(find({}, { QUOIN_ENDPOINTS: "other:7400" }));
@@ -192,15 +192,15 @@ describe("findConnection", () => {
 
   it("finds the key and the other ports of the local cluster by any of its endpoints", () =>
     withPlace(async ({ find, findAdmin, write, directory }) => {
-      await write(".quoin/endpoints.json", localEndpoints);
-      await write(".config/quoin/config.yaml", context);
-      const credentials = { apiKey: "qk_local", httpEndpoints: localEndpoints.http };
-      for (const endpoints of [["127.0.0.1:7410"], ["localhost:7410"], localEndpoints.grpc]) {
-        const found = { endpoints, httpEndpoints: localEndpoints.http, credentials, tls: undefined };
+      await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
+      await write(".config/quoin/config.yaml", CONTEXT);
+      const credentials = { apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http };
+      for (const endpoints of [["127.0.0.1:7410"], ["localhost:7410"], LOCAL_ENDPOINTS.grpc]) {
+        const found = { endpoints, httpEndpoints: LOCAL_ENDPOINTS.http, credentials, tls: undefined };
         expect(await find({ endpoints }), endpoints.join()).to.deep.equal(found);
         expect(await find({}, { QUOIN_ENDPOINTS: endpoints.join() })).to.deep.equal(found);
       }
-      const elsewhere = { ...localEndpoints, grpc: ["127.0.0.1:9400"], api_key: "qk_elsewhere" };
+      const elsewhere = { ...LOCAL_ENDPOINTS, grpc: ["127.0.0.1:9400"], api_key: "qk_elsewhere" };
       const QUOIN_ENDPOINTS_FILE = await write("elsewhere/endpoints.json", elsewhere);
       expect((await find({ endpoints: ["127.0.0.1:9400"] }, { QUOIN_ENDPOINTS_FILE })).credentials).to.include({
         apiKey: "qk_elsewhere",
@@ -222,7 +222,7 @@ describe("findConnection", () => {
 
   it("takes a context of --context before the environment, with its own HTTP endpoints", () =>
     withPlace(async ({ find, write }) => {
-      await write(".config/quoin/config.yaml", context);
+      await write(".config/quoin/config.yaml", CONTEXT);
       const environment = {
         QUOIN_ENDPOINTS: "env:7400",
         QUOIN_TOKEN: "env-token",
@@ -243,7 +243,7 @@ describe("findConnection", () => {
 
   it("never exchanges a key at an HTTP endpoint of another cluster", () =>
     withPlace(async ({ find, write }) => {
-      await write(".config/quoin/config.yaml", context);
+      await write(".config/quoin/config.yaml", CONTEXT);
       expect((await find({ endpoints: ["other:7400"] }, { QUOIN_API_KEY: "qk_env" })).credentials).to.deep.equal({
         apiKey: "qk_env",
         httpEndpoints: ["https://other:7401"],
@@ -253,12 +253,12 @@ describe("findConnection", () => {
   it("refuses files with secrets that other users may use", () =>
     withPlace(async ({ find, write }) => {
       for (const mode of [0o640, 0o604, 0o620, 0o602, 0o644]) {
-        const file = await write(".quoin/endpoints.json", localEndpoints, mode);
+        const file = await write(".quoin/endpoints.json", LOCAL_ENDPOINTS, mode);
         const error = await usageError(find());
         expect(error.message).to.equal(`${file} holds secrets, and other users may use it`);
         expect(error.hint).to.equal(`chmod 600 ${file}`);
       }
-      const configuration = await write(".config/quoin/config.yaml", context, 0o644);
+      const configuration = await write(".config/quoin/config.yaml", CONTEXT, 0o644);
       expect((await usageError(find())).message).to.equal(`${configuration} holds secrets, and other users may use it`);
       // Every user may read a context without a secret.
       const tokenFile = await write("token", "t");
@@ -272,7 +272,7 @@ describe("findConnection", () => {
 
   it("uses the named context, even with a name such as __proto__ (S19)", () =>
     withPlace(async ({ find, write }) => {
-      await write(".config/quoin/config.yaml", context);
+      await write(".config/quoin/config.yaml", CONTEXT);
       expect((await find({ context: "production" })).endpoints).to.deep.equal(["production:7400"]);
       expect((await find({ context: "__proto__" })).endpoints).to.deep.equal(["proto:7400"]);
       for (const name of ["absent", "constructor", "toString"]) {
@@ -282,7 +282,7 @@ describe("findConnection", () => {
 
   it("looks for contexts in XDG_CONFIG_HOME, and says where it looked", () =>
     withPlace(async ({ find, write, directory }) => {
-      await write("xdg/quoin/config.yaml", context);
+      await write("xdg/quoin/config.yaml", CONTEXT);
       const environment = { XDG_CONFIG_HOME: path.join(directory, "xdg") };
       expect((await find({}, environment)).endpoints).to.deep.equal(["staging:7400"]);
       const error = await usageError(find({ context: "staging" }, { XDG_CONFIG_HOME: "relative/ignored" }));
@@ -291,11 +291,11 @@ describe("findConnection", () => {
 
   it("finds the files of a context relative to it", () =>
     withPlace(async ({ find, write, directory }) => {
-      await write(".config/quoin/config.yaml", context);
+      await write(".config/quoin/config.yaml", CONTEXT);
       await write(".config/quoin/key.txt", "qk_file\n");
-      await write(".config/quoin/ca.pem", testCertificate);
-      await write(".config/quoin/cert.pem", testCertificate);
-      await write(".config/quoin/key.pem", testKey);
+      await write(".config/quoin/ca.pem", TEST_CERTIFICATE);
+      await write(".config/quoin/cert.pem", TEST_CERTIFICATE);
+      await write(".config/quoin/key.pem", TEST_KEY);
       const { credentials, tls } = await find({ context: "files" });
       expect(credentials).to.deep.equal({ apiKey: "qk_file", httpEndpoints: ["https://files:7401"] });
       const at = (name: string): string => path.join(directory, ".config", "quoin", name);
@@ -304,8 +304,8 @@ describe("findConnection", () => {
 
   it("takes certificates of options, and refuses half a pair, a missing file and two secrets", () =>
     withPlace(async ({ find, write, directory }) => {
-      const file = await write("pem", testCertificate);
-      const key = await write("key", testKey);
+      const file = await write("pem", TEST_CERTIFICATE);
+      const key = await write("key", TEST_KEY);
       const secret = await write("secret", "s");
       const base = { endpoints: ["h:7400"], tokenFile: secret };
       const tls = { caFile: file, certificateFile: file, keyFile: key };
@@ -365,7 +365,7 @@ describe("findConnection", () => {
 
   it("finds the admin ports of the same source, with its admin token and never with an API key", () =>
     withPlace(async ({ findAdmin, write, directory }) => {
-      await write(".quoin/endpoints.json", localEndpoints);
+      await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
       const tokenFile = path.join(directory, ".quoin/admin-token");
       expect(await findAdmin()).to.deep.equal({
         endpoints: ["127.0.0.1:7403"],
@@ -377,7 +377,7 @@ describe("findConnection", () => {
         endpoints: ["a:7403", "b:7403"],
         credentials: { token: "t" },
       });
-      const admin = `${context}  administered:
+      const admin = `${CONTEXT}  administered:
     endpoints: [c:7400]
     admin_endpoints: [c:7403]
     admin_token_file: token
@@ -399,7 +399,7 @@ describe("findConnection", () => {
   it("names the missing part for administration, and uses no port of another cluster instead", () =>
     withPlace(async ({ findAdmin, write }) => {
       expect((await usageError(findAdmin())).message).to.equal("no cluster is known here");
-      await write(".quoin/endpoints.json", localEndpoints);
+      await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
       const elsewhere = await usageError(findAdmin({}, { QUOIN_ENDPOINTS: "h:7400", QUOIN_TOKEN: "t" }));
       expect(elsewhere.message).to.equal("the admin ports of h:7400 are not known");
       expect(elsewhere.hint)

@@ -41,7 +41,7 @@ export interface AdminConnection {
   readonly tls: TlsOptions | undefined;
 }
 
-const adminHint = "name the admin ports: --endpoints host:7403 --token-file FILE";
+const ADMIN_HINT = "name the admin ports: --endpoints host:7403 --token-file FILE";
 
 type SourceContext = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
 
@@ -101,7 +101,7 @@ export async function findAdminConnection(
   if (endpoints === undefined) {
     throw new UsageError(
       `the admin ports of ${place.endpoints?.join(", ")} are not known`,
-      `${adminHint}; or set QUOIN_ADMIN_ENDPOINTS and QUOIN_ADMIN_TOKEN`,
+      `${ADMIN_HINT}; or set QUOIN_ADMIN_ENDPOINTS and QUOIN_ADMIN_TOKEN`,
     );
   }
   await assertEndpoints(endpoints);

@@ -6,7 +6,7 @@ import { systemRuntime } from "../index.ts";
 import { changeConfiguration } from "./configuration.ts";
 import { run } from "./program.ts";
 
-const edited = `# My clusters
+const EDITED = `# My clusters
 current: staging # for now
 contexts:
   staging:
@@ -27,7 +27,7 @@ describe("quoinctl context", () => {
     content(): Promise<string>;
   }
 
-  function withPlace(work: (place: Place) => Promise<void>, initial: string | undefined = edited): Promise<void> {
+  function withPlace(work: (place: Place) => Promise<void>, initial: string | undefined = EDITED): Promise<void> {
     return withTemporaryDirectory(async (directory) => {
       const file = path.join(directory, "quoin/config.yaml");
       if (initial !== undefined) {
@@ -79,7 +79,7 @@ describe("quoinctl context", () => {
         out: "the current context is production\n",
         err: "",
       });
-      expect(await content()).to.equal(edited.replace("current: staging", "current: production"));
+      expect(await content()).to.equal(EDITED.replace("current: staging", "current: production"));
       expect((await stat(file)).mode & 0o777).to.equal(0o600);
       expect(await readdir(path.dirname(file)), "nothing else is left").to.deep.equal(["config.yaml"]);
     }));
@@ -126,7 +126,7 @@ describe("quoinctl context", () => {
       expect((await quoinctl(["kv", "get", "n/k"], { QUOIN_CONTEXT: "absent" })).err).to.include(
         "has no context absent",
       );
-      expect(await content()).to.equal(edited);
+      expect(await content()).to.equal(EDITED);
     }));
 
   it("sets a context from the options of every command, with absolute paths, and the first one is the current one", () =>
@@ -185,7 +185,7 @@ describe("quoinctl context", () => {
         expect(code, parameters.join(" ")).to.equal(2);
         expect(err).to.include(message);
       }
-      expect(await content()).to.equal(edited);
+      expect(await content()).to.equal(EDITED);
     }));
 
   it("deletes a context, and then there is no current one if it was that", () =>
@@ -251,7 +251,7 @@ describe("quoinctl context", () => {
     it("writes through a link, as users make it who keep the file elsewhere", () =>
       withPlace(async ({ quoinctl, file }) => {
         const real = path.join(path.dirname(file), "real.yaml");
-        await writeFile(real, edited, { mode: 0o600 });
+        await writeFile(real, EDITED, { mode: 0o600 });
         await rm(file);
         await symlink(real, file);
         expect((await quoinctl(["context", "use", "production"])).code).to.equal(0);

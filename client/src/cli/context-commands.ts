@@ -12,7 +12,7 @@ import type { ConnectionOptions } from "./option-source.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
-const setHelp = `
+const SET_HELP = `
 Options of every command give the rest: --endpoints, --token-file or --api-key-file, --ca, --cert and --key. The file of
 a key or token is read again by each command. What is not given stays as it is. Examples:
 
@@ -97,7 +97,7 @@ function addSet(context: Command, session: Session): void {
     .option("--admin-token-file <FILE>", "file with the admin token for them")
     .option("--tls", "encrypt the connection, and trust the certificate authorities of the system")
     .option("--no-tls", "do not encrypt the connection")
-    .addHelpText("after", setHelp)
+    .addHelpText("after", SET_HELP)
     .action(async (name: string, options: SetOptions) => {
       assertName(name);
       const fields = fieldsToSet(session.connectionOptions, options, session.terminal.workingDirectory);

@@ -3,27 +3,27 @@
 import { type Document, isCollection } from "yaml";
 
 /** The fields that `login` writes. */
-const loginFields = ["token", "api_key", "api_key_id", "email", "expires_at"];
+const LOGIN_FIELDS = ["token", "api_key", "api_key_id", "email", "expires_at"];
 
 /** The fields that a new value of another field replaces: a context has one kind of credentials. */
-const replacedFields: ReadonlyMap<string, readonly string[]> = new Map([
-  ["token_file", ["api_key_file", ...loginFields]],
-  ["api_key_file", ["token_file", ...loginFields]],
+const REPLACED_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["token_file", ["api_key_file", ...LOGIN_FIELDS]],
+  ["api_key_file", ["token_file", ...LOGIN_FIELDS]],
   ["token", ["token_file", "api_key_file", "api_key", "api_key_id"]],
   ["api_key", ["token_file", "api_key_file", "token"]],
   ["admin_token_file", ["admin_token"]],
 ]);
 
 /** The files of a connection that is encrypted. */
-const tlsFields = ["ca", "cert", "key"];
+const TLS_FIELDS = ["ca", "cert", "key"];
 
 /** Writes fields into a context, creates it if necessary, and removes the fields that they replace. */
 export function setFields(document: Document, name: string, fields: ReadonlyMap<string, unknown>): void {
   for (const field of fields.keys()) {
-    removeFields(document, name, replacedFields.get(field) ?? []);
+    removeFields(document, name, REPLACED_FIELDS.get(field) ?? []);
   }
   if (fields.get("tls") === false) {
-    removeFields(document, name, tlsFields);
+    removeFields(document, name, TLS_FIELDS);
   }
   for (const [field, value] of fields) {
     document.setIn(["contexts", name, field], document.createNode(value));
@@ -39,7 +39,7 @@ function removeFields(document: Document, name: string, fields: readonly string[
 
 /** Removes what `login` wrote. */
 export function removeLogin(document: Document, name: string): void {
-  removeFields(document, name, loginFields);
+  removeFields(document, name, LOGIN_FIELDS);
 }
 
 /** Makes a context the current one, if there is none. */

@@ -26,7 +26,7 @@ import { checkTlsFiles } from "./tls-files.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The fields that are secrets themselves. */
-const secretFields = ["api_key", "token", "admin_token"] as const;
+const SECRET_FIELDS = ["api_key", "token", "admin_token"] as const;
 
 /** The context that a command uses, and what selected it. */
 export interface SelectedContext {
@@ -69,7 +69,7 @@ export async function readContextSource(
     return undefined;
   }
   const fields = contextFields(configuration, selected.name);
-  const hasSecret = secretFields.some((name) => fields.text(name) !== undefined);
+  const hasSecret = SECRET_FIELDS.some((name) => fields.text(name) !== undefined);
   if (!configuration.isPrivate && hasSecret) {
     throw notPrivate(configuration.file);
   }

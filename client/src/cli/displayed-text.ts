@@ -3,11 +3,11 @@
  * users, and a terminal obeys control characters.
  */
 
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-const shortEscapes: ReadonlyMap<string, string> = new Map([
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],
   ["\r", "\\r"],
   ["\t", "\\t"],
@@ -16,8 +16,8 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 /** Writes control, formatting and line-separating characters as escapes such as `\n` and `\u{1b}`. */
 export function escapeControls(text: string): string {
   return text.replaceAll(
-    unprintable,
-    (character) => shortEscapes.get(character) ?? `\\u{${character.codePointAt(0)!.toString(16)}}`,
+    UNPRINTABLE,
+    (character) => SHORT_ESCAPES.get(character) ?? `\\u{${character.codePointAt(0)!.toString(16)}}`,
   );
 }
 

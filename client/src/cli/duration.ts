@@ -2,9 +2,9 @@
 
 import { InvalidArgumentError } from "commander";
 
-const durationPattern = /^([0-9]+)(ms|s|m|h)?$/;
+const DURATION_PATTERN = /^([0-9]+)(ms|s|m|h)?$/;
 
-const unitsMs: ReadonlyMap<string, number> = new Map([
+const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ["ms", 1],
   ["s", 1_000],
   ["m", 60_000],
@@ -18,8 +18,8 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
  * @throws InvalidArgumentError of commander, which names the option.
  */
 export function parseDurationMs(text: string): number {
-  const [, digits, unit = "s"] = durationPattern.exec(text) ?? [];
-  const durationMs = Number(digits) * (unitsMs.get(unit) ?? Number.NaN);
+  const [, digits, unit = "s"] = DURATION_PATTERN.exec(text) ?? [];
+  const durationMs = Number(digits) * (UNITS_MS.get(unit) ?? Number.NaN);
   if (!Number.isSafeInteger(durationMs) || durationMs < 1) {
     throw new InvalidArgumentError("Give a duration such as 90s, 5m or 1h.");
   }

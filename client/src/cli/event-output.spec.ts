@@ -9,7 +9,7 @@ import { expect } from "chai";
 import {
   canMakeTerminals,
   FakeRuntime,
-  launcher,
+  LAUNCHER,
   type ProgramInput,
   type ProgramRun,
   runProgram,
@@ -27,7 +27,7 @@ function put(key: string, modRevision: bigint, value = "v") {
 }
 
 /** Writes what it was given, one line for each event, into the file `told`. */
-const tell = 'echo "$QUOIN_EVENT $QUOIN_EVENT_NAMESPACE/$QUOIN_EVENT_KEY $QUOIN_EVENT_REVISION $(cat)" >> told';
+const TELL = 'echo "$QUOIN_EVENT $QUOIN_EVENT_NAMESPACE/$QUOIN_EVENT_KEY $QUOIN_EVENT_REVISION $(cat)" >> told';
 
 describe("quoinctl watch, with a command", function () {
   // Processes: a limit for a busy machine.
@@ -69,7 +69,7 @@ describe("quoinctl watch, with a command", function () {
   it("runs it for each change in order, with the change in its environment and the value as its input", () =>
     inDirectory(async (directory, told) => {
       // A later command would overtake the first one.
-      const program = `[ $QUOIN_EVENT_REVISION != 11 ] || sleep 0.3; ${tell}`;
+      const program = `[ $QUOIN_EVENT_REVISION != 11 ] || sleep 0.3; ${TELL}`;
       expect(await watch(["keys", "n/p/*", "--limit", "3", "--", "sh", "-c", program], { directory })).to.include({
         code: 0,
         out: "",
@@ -101,7 +101,7 @@ describe("quoinctl watch, with a command", function () {
 
   it("reports a command that fails, and goes on", () =>
     inDirectory(async (directory, told) => {
-      const words = ["keys", "n", "--limit", "3", "--", "sh", "-c", `${tell}; exit $((QUOIN_EVENT_REVISION - 11))`];
+      const words = ["keys", "n", "--limit", "3", "--", "sh", "-c", `${TELL}; exit $((QUOIN_EVENT_REVISION - 11))`];
       const { code, err } = await watch(words, { directory });
       expect(code).to.equal(0);
       expect(err.split("\n").slice(1)).to.deep.equal([
@@ -114,7 +114,7 @@ describe("quoinctl watch, with a command", function () {
 
   it("ends with the exit code of the first command that fails, with --exit-on-failure", () =>
     inDirectory(async (directory, told) => {
-      const program = `${tell}; exit $((QUOIN_EVENT_REVISION - 11))`;
+      const program = `${TELL}; exit $((QUOIN_EVENT_REVISION - 11))`;
       const { code } = await watch(["keys", "n", "--exit-on-failure", "--", "sh", "-c", program], { directory });
       expect(code).to.equal(1);
       expect(told()).to.equal("PUT n/p/a 11 one\nPUT n/p/b 12 \n");
@@ -123,7 +123,7 @@ describe("quoinctl watch, with a command", function () {
   it("goes on after a command that does not read its input, or cannot be run for an event", () =>
     inDirectory(async (directory, told) => {
       sends(put("p/large", 11n, "x".repeat(1_000_000)), put("p/nul\0", 12n), put("p/c", 13n, "three"));
-      const program = `[ $QUOIN_EVENT_KEY = p/large ] || ${tell}`;
+      const program = `[ $QUOIN_EVENT_KEY = p/large ] || ${TELL}`;
       const { code, err } = await watch(["keys", "n", "--limit", "3", "--", "sh", "-c", program], { directory });
       expect(code).to.equal(0);
       expect(err)
@@ -146,7 +146,7 @@ describe("quoinctl watch, with a command", function () {
   it("ends at a signal while no command runs", () =>
     inDirectory(async (directory, told) => {
       const signals = new EventEmitter();
-      const ended = watch(["keys", "n", "--", "sh", "-c", tell], { directory, signals });
+      const ended = watch(["keys", "n", "--", "sh", "-c", TELL], { directory, signals });
       await until("the last command", () => told().includes("EXPIRE"));
       signals.emit("SIGHUP", "SIGHUP");
       expect((await ended).code).to.equal(128 + 1);
@@ -175,7 +175,7 @@ describe("quoinctl watch, with a command", function () {
     }
     return inDirectory(async (directory, told) => {
       writeFileSync(path.join(directory, "program"), "echo $$ >> told; sleep 30 & wait");
-      const command = `"${process.execPath}" "${launcher}" watch keys n -- sh program`;
+      const command = `"${process.execPath}" "${LAUNCHER}" watch keys n -- sh program`;
       const terminal = new TerminalRun(command, { directory, environment: environment() });
       try {
         await until("the command", () => told() !== "");

@@ -41,7 +41,7 @@ export interface EventOptions {
 }
 
 /** How long the processes that a command has left may take after a signal to end, in milliseconds. */
-const killAfterMs = 10_000;
+const KILL_AFTER_MS = 10_000;
 
 /** Adds the options, and what the help says of them. */
 export function addEventOptions(command: Command, usage: string, help: string): Command {
@@ -148,7 +148,7 @@ async function running<Event>(
     const given = Object.entries(variables(event)).map(([name, content]) => [`QUOIN_EVENT${name}`, String(content)]);
     return runCommand(terminal, {
       words,
-      killAfterMs,
+      killAfterMs: KILL_AFTER_MS,
       variables: { QUOIN_EVENT_RUNNER: runner, ...Object.fromEntries(given) },
       input: text === undefined ? value(event) : Buffer.from(text),
     });

@@ -1,6 +1,6 @@
 /** The exit codes of quoinctl, for scripts. */
 
-export const exitCodes = {
+export const EXIT_CODES = {
   /** Success. */
   done: 0,
   /** The service refused, or an unexpected error occurred. */
@@ -16,4 +16,4 @@ export const exitCodes = {
 } as const;
 
 /** One of the exit codes. */
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];

@@ -3,10 +3,10 @@ import { QuoinError, type QuoinErrorCode } from "../index.ts";
 import { describeFailure, NotAsExpectedError } from "./failure.ts";
 import { UsageError } from "./usage-error.ts";
 
-const requestId = "00000000-0000-4000-8000-000000000000";
+const REQUEST_ID = "00000000-0000-4000-8000-000000000000";
 
 function exitCode(code: QuoinErrorCode, reason = ""): number {
-  return describeFailure(new QuoinError({ code, reason, message: "m", requestId })).exitCode;
+  return describeFailure(new QuoinError({ code, reason, message: "m", requestId: REQUEST_ID })).exitCode;
 }
 
 describe("describeFailure", () => {
@@ -36,7 +36,7 @@ describe("describeFailure", () => {
       code: "NOT_FOUND",
       reason: "KEY_NOT_FOUND",
       message: "no key \u001b[31m\nx",
-      requestId,
+      requestId: REQUEST_ID,
     });
     expect(describeFailure(error).message).to.equal("no key \\u{1b}[31m\\nx (KEY_NOT_FOUND)");
     expect(describeFailure(new QuoinError({ code: "UNKNOWN", message: "m" })).message).to.equal("m (UNKNOWN)");
@@ -45,7 +45,7 @@ describe("describeFailure", () => {
 
   it("adds a hint where one helps", () => {
     const hint = (code: QuoinErrorCode, reason: string, outcome: "unknown" | "not-executed") =>
-      describeFailure(new QuoinError({ code, reason, outcome, message: "m", requestId })).hint;
+      describeFailure(new QuoinError({ code, reason, outcome, message: "m", requestId: REQUEST_ID })).hint;
     expect(hint("NOT_FOUND", "NAMESPACE_NOT_FOUND", "not-executed")).to.include("quoinctl namespace create");
     expect(hint("NOT_FOUND", "LOCK_NOT_FOUND", "not-executed")).to.include("quoinctl lock create");
     expect(hint("UNAVAILABLE", "", "not-executed")).to.include("--endpoints");

@@ -2,7 +2,7 @@
 
 import type { QuoinError, QuoinErrorCode } from "../index.ts";
 import { escapeControls } from "./displayed-text.ts";
-import { type ExitCode, exitCodes } from "./exit-code.ts";
+import { EXIT_CODES, type ExitCode } from "./exit-code.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Raised by a command that has printed its answer, if the answer is not the expected one. */
@@ -40,7 +40,7 @@ export function hasReason(error: unknown, reason: string): boolean {
 }
 
 /** Reasons of refusals that only report that a value is not the expected one. */
-const expectationReasons: ReadonlySet<string> = new Set([
+const EXPECTATION_REASONS: ReadonlySet<string> = new Set([
   "REVISION_MISMATCH",
   "VERSION_MISMATCH",
   "CONFIG_CHANGED",
@@ -60,7 +60,7 @@ export interface Failure {
 /** Describes an error. An unexpected error gets its stack, because it is a bug to report. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof UsageError) {
-    return { message: escapeControls(error.message), hint: error.hint, exitCode: exitCodes.usage };
+    return { message: escapeControls(error.message), hint: error.hint, exitCode: EXIT_CODES.usage };
   }
   if (error instanceof CommandError) {
     return { message: escapeControls(error.message), hint: error.hint, exitCode: error.exitCode };
@@ -68,12 +68,12 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof NotFoundError) {
     return {
       message: `${escapeControls(error.message)} (${error.reason})`,
-      hint: hints.get(error.reason),
-      exitCode: exitCodes.refused,
+      hint: HINTS.get(error.reason),
+      exitCode: EXIT_CODES.refused,
     };
   }
   if (error instanceof NotAsExpectedError) {
-    return { message: escapeControls(error.message), hint: undefined, exitCode: exitCodes.notAsExpected };
+    return { message: escapeControls(error.message), hint: undefined, exitCode: EXIT_CODES.notAsExpected };
   }
   if (isQuoinError(error)) {
     return {
@@ -83,7 +83,7 @@ export function describeFailure(error: unknown): Failure {
     };
   }
   const stack = error instanceof Error ? error.stack : undefined;
-  return { message: `unexpected error: ${stack ?? String(error)}`, hint: undefined, exitCode: exitCodes.refused };
+  return { message: `unexpected error: ${stack ?? String(error)}`, hint: undefined, exitCode: EXIT_CODES.refused };
 }
 
 /** Whether the service refused with this code. */
@@ -98,20 +98,20 @@ function isQuoinError(error: unknown): error is QuoinError {
 
 function exitCodeOf(error: QuoinError): ExitCode {
   if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") {
-    return exitCodes.unavailable;
+    return EXIT_CODES.unavailable;
   }
-  if (expectationReasons.has(error.reason)) {
-    return exitCodes.notAsExpected;
+  if (EXPECTATION_REASONS.has(error.reason)) {
+    return EXIT_CODES.notAsExpected;
   }
   if (error.reason === "NO_TOKEN") {
-    return exitCodes.usage;
+    return EXIT_CODES.usage;
   }
   // Without a request id, the SDK itself refused an argument.
-  return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
+  return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? EXIT_CODES.usage : EXIT_CODES.refused;
 }
 
 /** What to do about a refusal, by its reason. */
-const hints: ReadonlyMap<string, string> = new Map([
+const HINTS: ReadonlyMap<string, string> = new Map([
   ["NAMESPACE_NOT_FOUND", "create it with: quoinctl namespace create NAME"],
   ["LOCK_NOT_FOUND", "create it with: quoinctl lock create NAMESPACE/NAME, or rwlock create for a read-write lock"],
   ["LOCK_LOST", "see who holds it now with: quoinctl lock describe, or rwlock describe"],
@@ -135,7 +135,7 @@ const hints: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What to do without a connection, by the problem that the SDK names. */
-const connectionHints: ReadonlyMap<string, string> = new Map([
+const CONNECTION_HINTS: ReadonlyMap<string, string> = new Map([
   ["refused", "is the cluster running? See --endpoints for another address"],
   ["unknown-name", "check the spelling, and whether this machine can look the name up. See --endpoints"],
   ["timeout", "is the machine up, and does every firewall let this port through? See --endpoints"],
@@ -152,10 +152,10 @@ const connectionHints: ReadonlyMap<string, string> = new Map([
   ["client-certificate", "pass the client certificate and its key: --cert FILE --key FILE"],
 ]);
 
-const proxyHint = "to reach the members directly, name them in the variable no_proxy";
+const PROXY_HINT = "to reach the members directly, name them in the variable no_proxy";
 
 function hintFor(error: QuoinError): string | undefined {
-  const hint = hints.get(error.reason);
+  const hint = HINTS.get(error.reason);
   if (hint !== undefined) {
     return hint;
   }
@@ -163,7 +163,7 @@ function hintFor(error: QuoinError): string | undefined {
     return "the token or API key is not valid here; log in with: quoinctl login, or see --token-file, --api-key-file";
   }
   const problem = error.details.get("connection") ?? "";
-  const connection = error.details.has("proxy") ? proxyHint : connectionHints.get(problem);
+  const connection = error.details.has("proxy") ? PROXY_HINT : CONNECTION_HINTS.get(problem);
   // What speaks another protocol is no member.
   if (connection !== undefined && (error.outcome !== "unknown" || problem === "other-protocol")) {
     return connection;

@@ -10,12 +10,12 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** A command holds the lock for milliseconds; an older file is left from a command that was killed. */
-const abandonedMs = 10_000;
+const ABANDONED_MS = 10_000;
 
 /** How long to wait for the lock. */
-const patienceMs = 20_000;
+const PATIENCE_MS = 20_000;
 
-const pauseMs = 20;
+const PAUSE_MS = 20;
 
 /**
  * Runs work while this process holds the lock.
@@ -29,14 +29,14 @@ export async function withFileLock<Result>(
   runtime: Pick<Terminal["runtime"], "monotonicMs" | "sleep">,
   work: (isHeld: () => Promise<boolean>) => Promise<Result>,
 ): Promise<Result> {
-  const untilMs = runtime.monotonicMs() + patienceMs;
+  const untilMs = runtime.monotonicMs() + PATIENCE_MS;
   let identity = await create(file);
   while (identity === undefined) {
     if (runtime.monotonicMs() >= untilMs) {
       throw new UsageError(`another command holds ${file}`, "remove this file if there is no such command");
     }
     await removeAbandoned(file);
-    await runtime.sleep(pauseMs, undefined);
+    await runtime.sleep(PAUSE_MS, undefined);
     identity = await create(file);
   }
   const isHeld = async () => (await statusOf(file))?.ino === identity;
@@ -66,7 +66,7 @@ async function removeAbandoned(file: string): Promise<void> {
 
 async function isAbandoned(file: string): Promise<boolean> {
   const status = await statusOf(file);
-  return status !== undefined && Date.now() - status.mtimeMs > abandonedMs;
+  return status !== undefined && Date.now() - status.mtimeMs > ABANDONED_MS;
 }
 
 /** Undefined = there is no such file. */

@@ -9,9 +9,9 @@ import { randomBytes } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 
 /** Together with the rest, less than the 256 bytes of a label. */
-const userCharactersMax = 64;
-const hostCharactersMax = 128;
-const randomByteCount = 6;
+const USER_CHARACTERS_MAX = 64;
+const HOST_CHARACTERS_MAX = 128;
+const RANDOM_BYTE_COUNT = 6;
 
 /** A part that is printable in every terminal, one byte for each character. */
 function plain(text: string, charactersMax: number): string {
@@ -20,8 +20,8 @@ function plain(text: string, charactersMax: number): string {
 
 /** A new label, which no other process and no other call has. */
 export function holderLabel(user = userName(), host = hostname(), pid = process.pid): string {
-  const random = randomBytes(randomByteCount).toString("hex");
-  return `${plain(user, userCharactersMax)}@${plain(host, hostCharactersMax)}:${pid}-${random}`;
+  const random = randomBytes(RANDOM_BYTE_COUNT).toString("hex");
+  return `${plain(user, USER_CHARACTERS_MAX)}@${plain(host, HOST_CHARACTERS_MAX)}:${pid}-${random}`;
 }
 
 /** The name of the user, else the number: a container may run with a number that has no name. */

@@ -3,7 +3,7 @@
 import { InterruptedError } from "./interrupted-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-const signals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * Runs work that ends when its signal aborts.
@@ -16,7 +16,7 @@ export async function interruptible<Value>(
 ): Promise<Value> {
   const controller = new AbortController();
   const interrupt = () => controller.abort(new InterruptedError("the command was interrupted"));
-  for (const signal of signals) {
+  for (const signal of SIGNALS) {
     terminal.signals.on(signal, interrupt);
   }
   try {
@@ -25,7 +25,7 @@ export async function interruptible<Value>(
     controller.signal.throwIfAborted();
     throw error;
   } finally {
-    for (const signal of signals) {
+    for (const signal of SIGNALS) {
       terminal.signals.off(signal, interrupt);
     }
   }

@@ -13,8 +13,8 @@ interface ListOptions {
 }
 
 /** The largest page of the service, because listings are read to their end. */
-const pageSize = 1_000;
-const shownFields = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtMs", "lastUsedAtMs"] as const;
+const PAGE_SIZE = 1_000;
+const SHOWN_FIELDS = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtMs", "lastUsedAtMs"] as const;
 
 /** Adds the commands to their group. */
 export function addKeyCommands(key: Command, session: Session): void {
@@ -38,10 +38,10 @@ export function addKeyCommands(key: Command, session: Session): void {
     .action(async ({ all, user, revoked: includeRevoked = false }: ListOptions) => {
       const keys = await session.withClient(async (client) => {
         const userId = user === undefined ? undefined : await findUserId(client, user);
-        return allOf(client.keys.pages({ all, userId, includeRevoked, pageSize }));
+        return allOf(client.keys.pages({ all, userId, includeRevoked, pageSize: PAGE_SIZE }));
       });
       await session.print(
-        accountResult({ keys }, keys, includeRevoked ? [...shownFields, "revokedAtMs"] : shownFields),
+        accountResult({ keys }, keys, includeRevoked ? [...SHOWN_FIELDS, "revokedAtMs"] : SHOWN_FIELDS),
       );
     });
   key

@@ -19,9 +19,9 @@ import { UsageError } from "./usage-error.ts";
 import { readFileValue, readValue, textOption } from "./value-argument.ts";
 
 /** Characters of a value that a table shows: with the other columns, they fit a usual terminal. */
-const shownCharacters = 60;
+const SHOWN_CHARACTERS = 60;
 
-const afterHelp = `
+const AFTER_HELP = `
 Examples:
 
   quoinctl kv put default/greeting hello --ttl 5m
@@ -33,7 +33,7 @@ Examples:
 
 /** Adds the commands to their group. */
 export function addKeyValueCommands(kv: Command, session: Session): void {
-  kv.addHelpText("after", afterHelp);
+  kv.addHelpText("after", AFTER_HELP);
   addPut(kv, session);
   addGet(kv, session);
   addDelete(kv, session);
@@ -263,7 +263,7 @@ function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent 
   }
   return {
     columns: ["KEY", ...columns, "VALUE"],
-    rows: items.map((item) => [escapeControls(item.key), ...history(item), displayValue(item.value, shownCharacters)]),
+    rows: items.map((item) => [escapeControls(item.key), ...history(item), displayValue(item.value, SHOWN_CHARACTERS)]),
   };
 }
 
@@ -361,5 +361,5 @@ function withPrevious(
 
 /** A value in a table; undefined = the service no longer keeps it. */
 function shownValue(value: Uint8Array | undefined): string {
-  return value === undefined ? "(not kept)" : displayValue(value, shownCharacters);
+  return value === undefined ? "(not kept)" : displayValue(value, SHOWN_CHARACTERS);
 }

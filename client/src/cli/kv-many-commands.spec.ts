@@ -14,10 +14,10 @@ import {
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
-const history = { createRevision: 1n, modRevision: 2n, version: 3n };
+const HISTORY = { createRevision: 1n, modRevision: 2n, version: 3n };
 
 function entry(key: string, value: string | Uint8Array, expiresInMs = 0n) {
-  return { key, value: Buffer.from(value), ...history, expiresInMs };
+  return { key, value: Buffer.from(value), ...HISTORY, expiresInMs };
 }
 
 describe("quoinctl kv, many keys", () => {

@@ -17,19 +17,19 @@ import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Characters of a value that a table shows. */
-const shownCharacters = 60;
-const lineEnd = 0x0a;
+const SHOWN_CHARACTERS = 60;
+const LINE_END = 0x0a;
 /** The most that a page can have. */
-const pageSize = 1_000;
+const PAGE_SIZE = 1_000;
 
-const exportHelp = `
+const EXPORT_HELP = `
 A line is an object of JSON with the key, its value in base64 and, if it is UTF-8, as text, its revisions, and the
 milliseconds until it expires; 0 = never. The pages of a large listing may have different revisions. Examples:
 
   quoinctl kv export default > default.jsonl
   quoinctl kv export 'default/config/*' | quoinctl kv import staging`;
 
-const importHelp = `
+const IMPORT_HELP = `
 Each line is an object of JSON as kv export prints it: the key, and the value in base64 (value) or as text (value_text).
 A key with expires_in_ms gets that life again, counted from now. Other fields are ignored. Some keys are written at a
 time: if one is refused, others remain. Examples:
@@ -83,7 +83,7 @@ function versionDocument({ type, kv, ageMs }: KeyVersion, keysOnly: boolean): ob
 
 function versionRow({ type, kv, ageMs }: KeyVersion): readonly string[] {
   const age = ageMs === undefined ? "-" : `${Math.floor(ageMs / 1_000)}s`;
-  const value = type === "PUT" && kv !== undefined ? displayValue(kv.value, shownCharacters) : "-";
+  const value = type === "PUT" && kv !== undefined ? displayValue(kv.value, SHOWN_CHARACTERS) : "-";
   return [String(kv?.modRevision ?? "-"), type, age, value];
 }
 
@@ -95,7 +95,11 @@ function addCount(kv: Command, session: Session): void {
       let count = 0;
       await withProgressLine(session, (line) =>
         session.withClient(async (client) => {
-          for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true, pageSize })) {
+          for await (const { items } of client.keyValue.pages(namespace, {
+            prefix,
+            keysOnly: true,
+            pageSize: PAGE_SIZE,
+          })) {
             count += items.length;
             line.showOften(() => `${count} keys counted`);
           }
@@ -111,14 +115,14 @@ function addCount(kv: Command, session: Session): void {
 function addExport(kv: Command, session: Session): void {
   kv.command("export <NAMESPACE[/PREFIX]>")
     .description("print the keys that start with a prefix and their values, one per line, for kv import")
-    .addHelpText("after", exportHelp)
+    .addHelpText("after", EXPORT_HELP)
     .action(async (target: string) => {
       const { namespace, prefix } = parsePrefixArgument(target);
       const { stdout } = session.terminal;
       let exported = 0;
       await withProgressLine(session, (line) =>
         session.withClient(async (client) => {
-          for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize })) {
+          for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize: PAGE_SIZE })) {
             for (const item of items) {
               if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) {
                 await once(stdout, "drain");
@@ -146,7 +150,7 @@ interface ImportedKey {
 function addImport(kv: Command, session: Session): void {
   kv.command("import <NAMESPACE> [FILE]")
     .description("write the keys that kv export has printed; without FILE, or with -, from the standard input")
-    .addHelpText("after", importHelp)
+    .addHelpText("after", IMPORT_HELP)
     .option("--if-absent", "leave keys that exist as they are")
     .action(async (namespace: string, file: string | undefined, { ifAbsent }: { readonly ifAbsent?: boolean }) => {
       const { terminal } = session;
@@ -221,7 +225,7 @@ async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
   let pieces: Uint8Array[] = [];
   for await (const chunk of source) {
     let from = 0;
-    for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, from)) {
+    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
       yield Buffer.concat([...pieces, chunk.subarray(from, end)]);
       pieces = [];
       from = end + 1;

@@ -9,10 +9,10 @@ import { FieldReader } from "./document.ts";
 import { notPrivate, readPossiblyPrivateFile } from "./private-file.ts";
 import { UsageError } from "./usage-error.ts";
 
-const relativeFile = path.join(".quoin", "endpoints.json");
+const RELATIVE_FILE = path.join(".quoin", "endpoints.json");
 
 /** Beside that file. The launcher writes a new token at each start. */
-const adminTokenFile = "admin-token";
+const ADMIN_TOKEN_FILE = "admin-token";
 
 /**
  * Reads the nearest file at or above a directory.
@@ -23,7 +23,7 @@ const adminTokenFile = "admin-token";
 export async function readLocalClusterSource(workingDirectory: string): Promise<ConnectionSource | undefined> {
   let directory = path.resolve(workingDirectory);
   for (;;) {
-    const source = await readFileSource(path.join(directory, relativeFile));
+    const source = await readFileSource(path.join(directory, RELATIVE_FILE));
     if (source !== undefined) {
       return source;
     }
@@ -72,7 +72,7 @@ function toSource(file: string, fields: FieldReader): ConnectionSource {
     httpEndpoints: fields.texts("http"),
     credentials: apiKey === undefined ? undefined : { apiKey },
     adminEndpoints: fields.texts("admin"),
-    adminCredentials: { tokenFile: path.join(path.dirname(file), adminTokenFile) },
+    adminCredentials: { tokenFile: path.join(path.dirname(file), ADMIN_TOKEN_FILE) },
   };
 }
 

@@ -16,9 +16,9 @@ import {
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
-const holder = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 0n, expiresInMs: 12_500n };
-const holderDocument = { owner: "me", subject: "user", fencing_token: 7, acquired_at_ms: 0, expires_in_ms: 12_500 };
-const granted = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
+const HOLDER = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 0n, expiresInMs: 12_500n };
+const HOLDER_DOCUMENT = { owner: "me", subject: "user", fencing_token: 7, acquired_at_ms: 0, expires_in_ms: 12_500 };
+const GRANTED = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
 
 describe("quoinctl lock and rwlock", function () {
   // The commands are processes: a limit for a busy machine.
@@ -30,8 +30,8 @@ describe("quoinctl lock and rwlock", function () {
   beforeEach(async () => {
     runtime = new FakeRuntime();
     member = await ScriptedMember.start({
-      acquireLock: () => ({ ...granted, holder }),
-      acquireRwLock: ({ mode }) => ({ ...granted, mode, holders: [{ ...holder, mode }] }),
+      acquireLock: () => ({ ...GRANTED, holder: HOLDER }),
+      acquireRwLock: ({ mode }) => ({ ...GRANTED, mode, holders: [{ ...HOLDER, mode }] }),
       releaseLock: () => ({ released: true, revision: 9n }),
       releaseRwLock: () => ({ released: true, revision: 9n }),
     });
@@ -80,12 +80,18 @@ describe("quoinctl lock and rwlock", function () {
   });
 
   it("describe", async () => {
-    member.scripts.describeLock = () => ({ name: "l", state: LockState.HELD, holder, waiters: 2, ttlSeconds: 30n });
+    member.scripts.describeLock = () => ({
+      name: "l",
+      state: LockState.HELD,
+      holder: HOLDER,
+      waiters: 2,
+      ttlSeconds: 30n,
+    });
     expect((await quoinctl(["lock", "describe", "n/l"])).out).to.equal(
       "LOCK  STATE  OWNER  SUBJECT  TOKEN  EXPIRES IN  WAITING\nn/l   HELD   me     user     7      12.5s       2\n",
     );
     const { out } = await quoinctl(["lock", "describe", "n/l", "-o", "json"]);
-    expect(JSON.parse(out)).to.deep.include({ state: "HELD", holder: holderDocument, waiters: 2, ttl_seconds: 30 });
+    expect(JSON.parse(out)).to.deep.include({ state: "HELD", holder: HOLDER_DOCUMENT, waiters: 2, ttl_seconds: 30 });
     member.scripts.describeRwLock = () => ({ name: "l", state: LockState.FREE, waitingWriters: 1 });
     expect((await quoinctl(["rwlock", "describe", "n/l"])).out).to.match(/\nn\/l +FREE +- +- +- +- +1\n$/);
     member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "no lock l" });
@@ -95,7 +101,7 @@ describe("quoinctl lock and rwlock", function () {
   });
 
   it("list the locks of one kind, with their holders and how many wait, from all pages", async () => {
-    const held = { name: "a", state: LockState.HELD, holders: [holder], holderCount: 1, waitingWriters: 2 };
+    const held = { name: "a", state: LockState.HELD, holders: [HOLDER], holderCount: 1, waitingWriters: 2 };
     const shared = { name: "s", rw: true, state: LockState.READ_HELD, waitingReaders: 1, waitingWriters: 1 };
     member.scripts.listLocks = ({ pageToken }) =>
       pageToken === ""
@@ -103,7 +109,7 @@ describe("quoinctl lock and rwlock", function () {
         : {
             locks: [
               { name: "b", state: LockState.FREE },
-              { ...shared, holders: [{ ...holder, mode: RWMode.READ }], holderCount: 12 },
+              { ...shared, holders: [{ ...HOLDER, mode: RWMode.READ }], holderCount: 12 },
             ],
           };
     expect(await quoinctl(["lock", "list", "n"])).to.include({
@@ -128,7 +134,7 @@ describe("quoinctl lock and rwlock", function () {
     expect(rest).to.deep.equal({ namespace: "n", prefix: "" });
     expect(locks).to.have.length(1);
     expect(locks[0]).to.deep.include({ name: "a", rw: false, state: "HELD", waiting_writers: 2, holder_count: 1 });
-    expect(locks[0].holders).to.deep.equal([holderDocument]);
+    expect(locks[0].holders).to.deep.equal([HOLDER_DOCUMENT]);
     expect((await quoinctl(["rwlock", "list", "n", "-o", "yaml"])).out).to.match(
       /locks:\n {2}- name: s\n(.*\n)* +mode: READ/,
     );
@@ -152,10 +158,10 @@ describe("quoinctl lock and rwlock", function () {
     });
     await quoinctl(["lock", "acquire", "n/l", "--token", "7"]);
     expect(request()).to.deep.include({ fencingToken: 7n, waitMs: 0n, owner: "" });
-    member.scripts.acquireLock = () => ({ acquired: false, holder, state: LockState.HELD });
+    member.scripts.acquireLock = () => ({ acquired: false, holder: HOLDER, state: LockState.HELD });
     const failed = await quoinctl(["lock", "acquire", "n/l", "-o", "json"]);
     expect(failed).to.include({ code: 4, err: "quoinctl: n/l was not acquired: me holds it\n" });
-    expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holder: holderDocument });
+    expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holder: HOLDER_DOCUMENT });
   });
 
   it("acquire shows on a terminal who holds the lock, the place in the queue and the time left, and clears the line", async () => {
@@ -164,7 +170,7 @@ describe("quoinctl lock and rwlock", function () {
       { place: 2, owner: "me", endsInMs: 100_000n },
       { place: 3, owner: "me", endsInMs: 9_000n },
     ];
-    member.scripts.describeLock = () => ({ state: LockState.HELD, holder: { ...holder, owner: "ada\u001b" } });
+    member.scripts.describeLock = () => ({ state: LockState.HELD, holder: { ...HOLDER, owner: "ada\u001b" } });
     for (const [listLockWaits, shown] of [
       [() => ({ waits }), "waiting 9s for n/l, place 3 of 3: ada\\u{1b} holds it (12.5s unless renewed)"],
       [() => refuse({ code: "UNIMPLEMENTED" }), "waiting 9s for n/l: ada\\u{1b} holds it (12.5s unless renewed)"],
@@ -186,7 +192,7 @@ describe("quoinctl lock and rwlock", function () {
       };
       member.scripts.acquireLock = async () => {
         await seen;
-        return { acquired: true, fencingToken: 7n, holder, state: LockState.HELD };
+        return { acquired: true, fencingToken: 7n, holder: HOLDER, state: LockState.HELD };
       };
       const parameters = ["lock", "acquire", "n/l", "--wait", "10s", "--owner", "me"];
       const { code, err } = await quoinctl(parameters, { isTTY: true });
@@ -215,7 +221,7 @@ describe("quoinctl lock and rwlock", function () {
     expect(request()).to.deep.equal({ namespace: "n", name: "l", owner: "", fencingToken: 7n });
     await quoinctl(["rwlock", "release", "n/l", "--mode", "read", "--token", "7"]);
     expect(request()).to.include({ mode: RWMode.READ });
-    member.scripts.forceReleaseLock = ({ rw }) => (rw ? {} : { released: true, previous: holder });
+    member.scripts.forceReleaseLock = ({ rw }) => (rw ? {} : { released: true, previous: HOLDER });
     expect((await quoinctl(["lock", "force-release", "n/l", "--token", "7", "--reason", "stuck"])).out).to.equal(
       "LOCK  RELEASED  OWNER  TOKEN\nn/l   true      me     7\n",
     );
@@ -244,7 +250,7 @@ describe("quoinctl lock and rwlock", function () {
     const own = { QUOIN_NAMESPACE: "n", QUOIN_LOCK: "l", QUOIN_FENCING_TOKEN: "7", QUOIN_LOCK_OWNER: "me" };
     expect((await quoinctl(["lock", "release", "n/l"], { environment: { ...known, ...own } })).code).to.equal(0);
     expect(request()).to.include({ fencingToken: 7n, owner: "me" });
-    member.scripts.forceReleaseLock = () => ({ released: true, previous: holder });
+    member.scripts.forceReleaseLock = () => ({ released: true, previous: HOLDER });
     expect((await quoinctl(["lock", "release", "n/l", "--force"])).out).to.include("n/l   true      me     7");
     expect((await quoinctl(["lock", "release", "n/l", "--force", "--token", "7"])).code).to.equal(2);
   });
@@ -294,7 +300,7 @@ describe("quoinctl lock and rwlock", function () {
 
     it("runs nothing, with exit code 4, when the lock is not acquired", () =>
       withTemporaryDirectory(async (directory) => {
-        member.scripts.acquireLock = () => ({ acquired: false, holder, state: LockState.HELD });
+        member.scripts.acquireLock = () => ({ acquired: false, holder: HOLDER, state: LockState.HELD });
         const words = ["sh", "-c", "touch ran"];
         const { code, err } = await quoinctl(["lock", "run", "n/l", "--wait", "0", "--", ...words], { directory });
         expect(code).to.equal(4);
@@ -329,7 +335,7 @@ describe("quoinctl lock and rwlock", function () {
       withTemporaryDirectory(async (directory) => {
         member.scripts.acquireLock = ({ fencingToken }) =>
           fencingToken === 0n
-            ? { ...granted, ttlSeconds: 1n, expiresInMs: 1_000n }
+            ? { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n }
             : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
         const program = 'trap "touch ended; exit 0" TERM; while :; do sleep 0.02; done';
         const { code, err } = await quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory });
@@ -344,7 +350,7 @@ describe("quoinctl lock and rwlock", function () {
       withTemporaryDirectory(async (directory) => {
         member.scripts.acquireLock = ({ fencingToken }) =>
           fencingToken === 0n
-            ? { ...granted, ttlSeconds: 1n, expiresInMs: 1_000n }
+            ? { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n }
             : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
         const program = 'trap "" TERM; exec sleep 600';
         const words = ["--kill-after", "3s", "--", "sh", "-c", program];

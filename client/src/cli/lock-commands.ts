@@ -7,7 +7,13 @@ import { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs 
 import { hasReason, NotAsExpectedError } from "./failure.ts";
 import { holderLabel } from "./holder-label.ts";
 import { parseNameArgument } from "./key-argument.ts";
-import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks, type ShownAcquisition } from "./lock-kinds.ts";
+import {
+  EXCLUSIVE_LOCKS,
+  type LockKind,
+  type LockTarget,
+  READ_WRITE_LOCKS,
+  type ShownAcquisition,
+} from "./lock-kinds.ts";
 import { addListCommand } from "./lock-listing.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
 import { showWait } from "./lock-wait.ts";
@@ -16,19 +22,19 @@ import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
-const longestWaitMs = 3_590_000;
+const LONGEST_WAIT_MS = 3_590_000;
 
 /** How long processes that must end may take, in milliseconds. */
-const defaultKillAfterMs = 10_000;
+const DEFAULT_KILL_AFTER_MS = 10_000;
 
 /** Adds the commands of exclusive locks to their group. */
 export function addLockCommands(lock: Command, session: Session): void {
-  addCommands(lock, session, exclusiveLocks);
+  addCommands(lock, session, EXCLUSIVE_LOCKS);
 }
 
 /** Adds the commands of read-write locks to their group. */
 export function addReadWriteLockCommands(rwlock: Command, session: Session): void {
-  addCommands(rwlock, session, readWriteLocks);
+  addCommands(rwlock, session, READ_WRITE_LOCKS);
 }
 
 function addCommands(lock: Command, session: Session, kind: LockKind): void {
@@ -232,14 +238,14 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
     .addOption(
       new Option("--wait <DURATION>", "how long to wait for the lock, 0 = not at all")
         .argParser(parseWaitMs)
-        .default(longestWaitMs, "as long as the service allows, 59m50s"),
+        .default(LONGEST_WAIT_MS, "as long as the service allows, 59m50s"),
     )
     .addOption(
       new Option("--kill-after <DURATION>", "for processes that must end: from SIGTERM to SIGKILL")
         .argParser(parseDurationMs)
-        .default(defaultKillAfterMs, "10s"),
+        .default(DEFAULT_KILL_AFTER_MS, "10s"),
     )
-    .addHelpText("after", runHelp);
+    .addHelpText("after", RUN_HELP);
   addMode(command, kind, "how to hold it (default: write)");
   command.action(
     async (
@@ -266,7 +272,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
   );
 }
 
-const runHelp = `
+const RUN_HELP = `
 The command has QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_TOKEN in its environment. Writes can be
 guarded with them: quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" … (for a read-write lock: --rw-guard).
 When the lock is lost, the command and the processes that it has started are terminated, and the exit code is 1. After

@@ -92,10 +92,10 @@ export interface LockKind {
 }
 
 /** The mode of a request without one. Its hold excludes all others. */
-const defaultMode: LockMode = "WRITE";
+const DEFAULT_MODE: LockMode = "WRITE";
 
 /** Exclusive locks. */
-export const exclusiveLocks: LockKind = {
+export const EXCLUSIVE_LOCKS: LockKind = {
   command: "lock",
   title: "exclusive lock",
   hasModes: false,
@@ -118,7 +118,7 @@ export const exclusiveLocks: LockKind = {
 };
 
 /** Read-write locks. */
-export const readWriteLocks: LockKind = {
+export const READ_WRITE_LOCKS: LockKind = {
   command: "rwlock",
   title: "read-write lock",
   hasModes: true,
@@ -128,13 +128,13 @@ export const readWriteLocks: LockKind = {
     return { ...rest, waiting: { waiting_readers: waitingReaders, waiting_writers: waitingWriters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name, { rw: true }),
-  acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = defaultMode, token, { waitMs, ...options }) =>
+  acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = DEFAULT_MODE, token, { waitMs, ...options }) =>
     token === undefined
       ? locks.acquire(namespace, name, mode, { ...options, waitMs })
       : locks.renew(namespace, name, mode, token, options),
   release: (client, { namespace, name }, mode, options) =>
     client.readWriteLocks.release(namespace, name, { ...options, mode }),
   forceRelease: (client, { namespace, name }, options) => client.readWriteLocks.forceRelease(namespace, name, options),
-  withLock: (client, { namespace, name }, mode = defaultMode, work, options) =>
+  withLock: (client, { namespace, name }, mode = DEFAULT_MODE, work, options) =>
     client.readWriteLocks.withLock(namespace, name, mode, work, options),
 };

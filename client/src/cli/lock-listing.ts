@@ -12,7 +12,7 @@ import type { TableContent } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The largest page of the service, because the listing is read to its end. */
-const pageSize = 1_000;
+const PAGE_SIZE = 1_000;
 
 interface ListOptions {
   readonly inUse?: boolean;
@@ -47,7 +47,7 @@ async function readList(
   const found: ListedLock[] = [];
   let pageToken: string | undefined;
   do {
-    const page: LockPage = await locks.list(namespace, { ...options, pageSize, pageToken });
+    const page: LockPage = await locks.list(namespace, { ...options, pageSize: PAGE_SIZE, pageToken });
     found.push(...page.locks.filter((lock) => lock.rw === rw));
     pageToken = page.nextPageToken;
     // Exclusive locks come first.

@@ -15,10 +15,10 @@ export interface WaitingRequest {
 }
 
 /** Pause between two looks at the lock. */
-const pauseMs = 1_000;
+const PAUSE_MS = 1_000;
 
 /** How far the end of a wait may be from the expected one, to count as the wait of this process. */
-const toleranceMs = 5_000;
+const TOLERANCE_MS = 5_000;
 
 /**
  * Shows the wait until the returned function is called. It never fails: what it cannot find out is left out.
@@ -35,7 +35,7 @@ export function showWait(place: ProgressPlace, client: Client, request: WaitingR
   const untilMs = runtime.monotonicMs() + request.waitMs;
   const watch = async () => {
     while (!ended.signal.aborted) {
-      await runtime.sleep(pauseMs, ended.signal);
+      await runtime.sleep(PAUSE_MS, ended.signal);
       const leftMs = Math.max(0, untilMs - runtime.monotonicMs());
       const [lock, waits] = await Promise.all([
         request.kind.describe(client, request.target),
@@ -80,5 +80,5 @@ function ownWait(waits: readonly LockWait[], owner: string | undefined, leftMs: 
   const [nearest] = waits
     .filter((wait) => owner === undefined || wait.owner === owner)
     .sort((one, other) => distance(one) - distance(other));
-  return nearest !== undefined && distance(nearest) <= toleranceMs ? nearest : undefined;
+  return nearest !== undefined && distance(nearest) <= TOLERANCE_MS ? nearest : undefined;
 }

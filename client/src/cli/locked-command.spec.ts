@@ -7,7 +7,7 @@ import { LockState } from "@quoin/proto";
 import { expect } from "chai";
 import {
   canMakeTerminals,
-  launcher,
+  LAUNCHER,
   type RunningChild,
   refuse,
   ScriptedMember,
@@ -17,19 +17,19 @@ import {
   withTemporaryDirectory,
 } from "../../test/index.ts";
 
-const granted = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
+const GRANTED = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
 /** The lock is lost at the first renewal, which is due after a third of a second. */
-const lostSoon = { ...granted, ttlSeconds: 1n, expiresInMs: 1_000n };
-const ctrlC = "\u0003";
+const LOST_SOON = { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n };
+const CTRL_C = "\u0003";
 
 /** Writes its id into the file `worker`, and works until a signal ends it. */
-const worker = "echo $$ > worker.new; mv worker.new worker; while :; do sleep 0.05; done";
-const stubbornWorker = `trap "" TERM INT; ${worker}`;
+const WORKER = "echo $$ > worker.new; mv worker.new worker; while :; do sleep 0.05; done";
+const STUBBORN_WORKER = `trap "" TERM INT; ${WORKER}`;
 /** A shell that waits for its worker, which no signal to the shell alone would end. */
 const starting = (text: string) => ["sh", "-c", 'sh -c "$1" & wait', "sh", text];
 
 /** Options of Node with which quoinctl stands still for a second when it has started its command. */
-const slowStart = [
+const SLOW_START = [
   "--import",
   `data:text/javascript,${encodeURIComponent(`
     import processes from "node:child_process";
@@ -65,7 +65,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
     runningAtRelease = [];
     stops = [];
     member = await ScriptedMember.start({
-      acquireLock: () => granted,
+      acquireLock: () => GRANTED,
       releaseLock: () => {
         runningAtRelease.push(isRunning(workerId()));
         return { released: true };
@@ -130,7 +130,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
     it(`ends all of them at ${signal}, and releases the lock then`, () =>
       inFolder(async () => {
         // A shell makes the processes that it starts in the background ignore SIGINT.
-        const child = await start("--", ...starting(worker));
+        const child = await start("--", ...starting(WORKER));
         child.process.kill(signal);
         expect((await child.ended).code).to.be.greaterThan(128);
         expect(isRunning(workerId())).to.equal(false);
@@ -140,7 +140,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
 
   it("kills what is left of them after --kill-after, and releases the lock only then", () =>
     inFolder(async () => {
-      const child = await start("--kill-after", "300ms", "--", ...starting(stubbornWorker));
+      const child = await start("--kill-after", "300ms", "--", ...starting(STUBBORN_WORKER));
       child.process.kill("SIGTERM");
       const { code, stderr } = await child.ended;
       expect(code).to.equal(128 + 15);
@@ -150,15 +150,15 @@ describe("quoinctl lock run, with a command that starts processes", function () 
 
   it("ends all of them at a signal that comes while the command starts", () =>
     inFolder(async () => {
-      const child = await start("--kill-after", "300ms", "--", ...starting(stubbornWorker));
+      const child = await start("--kill-after", "300ms", "--", ...starting(STUBBORN_WORKER));
       child.process.kill("SIGTERM");
       expect((await child.ended).code).to.equal(128 + 15);
       expect(runningAtRelease).to.deep.equal([false]);
-    }, slowStart));
+    }, SLOW_START));
 
   it("waits as long as the command itself needs to end", () =>
     inFolder(async () => {
-      const words = ["sh", "-c", `trap "sleep 1; exit 5" TERM; ${worker}`];
+      const words = ["sh", "-c", `trap "sleep 1; exit 5" TERM; ${WORKER}`];
       const child = await start("--kill-after", "100ms", "--", ...words);
       child.process.kill("SIGTERM");
       const { code, stderr } = await child.ended;
@@ -168,13 +168,13 @@ describe("quoinctl lock run, with a command that starts processes", function () 
     }));
 
   for (const [what, text] of [
-    ["ends", worker],
-    ["kills", stubbornWorker],
+    ["ends", WORKER],
+    ["kills", STUBBORN_WORKER],
   ] as const) {
     it(`${what} all of them when the lock is lost`, () =>
       inFolder(async () => {
         member.scripts.acquireLock = ({ fencingToken }) =>
-          fencingToken === 0n ? lostSoon : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+          fencingToken === 0n ? LOST_SOON : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
         const child = await start("--kill-after", "300ms", "--", ...starting(text));
         const { code, stderr } = await child.ended;
         expect(code).to.equal(1);
@@ -186,7 +186,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
 
   it("goes on with its own lock inside of a lock run that is killed by SIGKILL, which ends nothing", () =>
     inFolder(async () => {
-      const inner = [process.execPath, launcher, "lock", "run", "n/inner", "--", "sh", "-c", worker];
+      const inner = [process.execPath, LAUNCHER, "lock", "run", "n/inner", "--", "sh", "-c", WORKER];
       const child = await start("--", ...inner);
       child.process.kill("SIGKILL");
       // The streams of the killed process end only with those of its command.
@@ -203,7 +203,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
   it("leaves alone what a command has started that ends by itself", () =>
     inFolder(async () => {
       const words = ["sh", "-c", 'sh -c "$1" < /dev/null > /dev/null 2>&1 & until [ -e worker ]; do sleep 0.05; done'];
-      const child = await start("--", ...words, "sh", worker);
+      const child = await start("--", ...words, "sh", WORKER);
       expect(await child.ended).to.include({ code: 0, stderr: "" });
       expect(runningAtRelease).to.deep.equal([true]);
     }));
@@ -211,7 +211,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
   it("passes SIGUSR1 and SIGUSR2 to the command alone, and opens no debugger", () =>
     inFolder(async () => {
       const program = 'trap "echo one" USR1; trap "echo two; exit 6" USR2; sh -c "$1" & while :; do sleep 0.05; done';
-      const child = await start("--", "sh", "-c", program, "sh", worker);
+      const child = await start("--", "sh", "-c", program, "sh", WORKER);
       let told = "";
       child.process.stdout?.on("data", (chunk: Buffer) => {
         told += chunk.toString();
@@ -239,8 +239,8 @@ describe("quoinctl lock run, with a command that starts processes", function () 
     /** Starts `lock run` on a terminal, with a file as its program. */
     function startOnTerminal(program: string, options = ""): TerminalRun {
       writeFileSync(path.join(folder, "program"), program);
-      writeFileSync(path.join(folder, "work"), program.includes("stubborn") ? stubbornWorker : worker);
-      const command = `"${process.execPath}" "${launcher}" lock run n/l ${options} -- sh program`;
+      writeFileSync(path.join(folder, "work"), program.includes("stubborn") ? STUBBORN_WORKER : WORKER);
+      const command = `"${process.execPath}" "${LAUNCHER}" lock run n/l ${options} -- sh program`;
       const run = new TerminalRun(command, { directory: folder, environment: environment() });
       stops.push(() => run.stop());
       return run;
@@ -263,7 +263,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
         inFolder(async () => {
           const run = startOnTerminal(`sh work & wait # ${kind}`, "--kill-after 300ms");
           await until("the worker", () => readWorker() !== "");
-          run.type(ctrlC);
+          run.type(CTRL_C);
           expect(await run.ended, run.shown).to.equal(128 + 2);
           expect(isRunning(workerId())).to.equal(false);
           expect(runningAtRelease).to.deep.equal([false]);
@@ -272,7 +272,7 @@ describe("quoinctl lock run, with a command that starts processes", function () 
       it(`ends all ${kind} processes when the lock is lost, and nothing else of the terminal`, () =>
         inFolder(async () => {
           member.scripts.acquireLock = ({ fencingToken }) =>
-            fencingToken === 0n ? lostSoon : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+            fencingToken === 0n ? LOST_SOON : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
           const run = startOnTerminal(`sh work & wait # ${kind}`, "--kill-after 300ms");
           await until("the worker", () => readWorker() !== "");
           // The shell of the terminal is in the same process group, and must see the exit code.

@@ -10,8 +10,8 @@ import { readValue, textOption } from "./value-argument.ts";
 /** The id of a log, given by its id or its name. */
 type FindLogId = (client: Client, text: string) => Promise<string>;
 
-const maxBatchBytes = 10 * 1_024 * 1_024;
-const newline = "\n";
+const BATCH_BYTES_MAX = 10 * 1_024 * 1_024;
+const NEWLINE = "\n";
 
 interface AppendCommandOptions extends LogGuardOptions {
   readonly idempotencyKey?: string;
@@ -62,9 +62,9 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
       argument: string | undefined,
       options: AppendCommandOptions & { readonly delimiter?: string },
     ) => {
-      const { text: given, file, delimiter = newline } = options;
+      const { text: given, file, delimiter = NEWLINE } = options;
       const payloads = split(
-        await readValue(session.terminal, { argument, text: given, file }, maxBatchBytes),
+        await readValue(session.terminal, { argument, text: given, file }, BATCH_BYTES_MAX),
         delimiter,
       );
       const { sequences, lastSequence, replayed } = await session.withClient(async (client) =>

@@ -14,9 +14,9 @@ import type { Session } from "./session.ts";
 import { isUuid } from "./uuid.ts";
 
 /** Removes a setting. */
-const notSet = "none";
+const NOT_SET = "none";
 
-const afterHelp = `
+const AFTER_HELP = `
 Examples:
 
   quoinctl log create orders --max-age 168h
@@ -26,7 +26,7 @@ Examples:
 
 /** Adds the commands to their group. */
 export function addLogCommands(log: Command, session: Session): void {
-  log.addHelpText("after", afterHelp);
+  log.addHelpText("after", AFTER_HELP);
   addCreate(log, session);
   addList(log, session);
   addDescribe(log, session);
@@ -36,7 +36,7 @@ export function addLogCommands(log: Command, session: Session): void {
   addReadCommands(log, session, findLogId);
 }
 
-const logs: ObjectKind<LogInfo> = {
+const LOGS: ObjectKind<LogInfo> = {
   title: "event log",
   notFoundReason: "LOG_NOT_FOUND",
   describe: ({ namespace, name }) => `${namespace}/${name}`,
@@ -57,10 +57,10 @@ async function findLogId(client: Client, text: string): Promise<string> {
     slash < 0
       ? await allOf(client.logs.pages({ name: text }))
       : await client.logs.find(text.slice(slash + 1), { namespace: text.slice(0, slash) });
-  return onlyOne([found ?? []].flat(), text, logs).logId;
+  return onlyOne([found ?? []].flat(), text, LOGS).logId;
 }
 
-type Setting = number | typeof notSet;
+type Setting = number | typeof NOT_SET;
 
 interface SettingOptions {
   readonly duplicateWindow?: Setting;
@@ -163,7 +163,7 @@ function settingOptions(): readonly Option[] {
   const orNone =
     (parse: (text: string) => number) =>
     (text: string): Setting =>
-      text === notSet ? notSet : parse(text);
+      text === NOT_SET ? NOT_SET : parse(text);
   return [
     new Option(
       "--duplicate-window <DURATION>",
@@ -179,7 +179,7 @@ function settingOptions(): readonly Option[] {
 }
 
 function settingsOf({ duplicateWindow, maxAge, maxBytes }: SettingOptions): LogSettings {
-  const given = (setting: Setting | undefined) => (setting === notSet ? null : setting);
+  const given = (setting: Setting | undefined) => (setting === NOT_SET ? null : setting);
   return {
     duplicateWindowSeconds: given(duplicateWindow),
     retentionMaxAgeSeconds: given(maxAge),

@@ -13,8 +13,8 @@ import type { Session } from "./session.ts";
 type FindLogId = (client: Client, text: string) => Promise<string>;
 
 /** Characters of a payload that a line shows. */
-const shownCharacters = 60;
-const msPerSecond = 1_000;
+const SHOWN_CHARACTERS = 60;
+const MS_PER_SECOND = 1_000;
 
 /** Adds the commands to `quoinctl log`. */
 export function addReadCommands(log: Command, session: Session, findLogId: FindLogId): void {
@@ -40,7 +40,7 @@ function addRead(log: Command, session: Session, findLogId: FindLogId): void {
           wait,
         }: { readonly from?: number; readonly limit?: number; readonly wait?: number },
       ) => {
-        const waitSeconds = wait === undefined ? undefined : Math.ceil(wait / msPerSecond);
+        const waitSeconds = wait === undefined ? undefined : Math.ceil(wait / MS_PER_SECOND);
         const { timeoutMs } = session;
         const { events, lastSequence } = await session.withClient(async (client) =>
           client.logs.read(await findLogId(client, text), { fromSequence, limit, waitSeconds, timeoutMs }),
@@ -58,7 +58,7 @@ function addTail(log: Command, session: Session, findLogId: FindLogId): void {
     .command("tail <LOG> [COMMAND...]")
     .description("print events as they come, one per line, until interrupted, or run a command for each")
     .addOption(fromOption("(default: the next one)"));
-  addEventOptions(command, "<LOG>", tailHelp).action(
+  addEventOptions(command, "<LOG>", TAIL_HELP).action(
     async (text: string, words: readonly string[], options: EventOptions & { readonly from?: number }) => {
       const command = wordsBehind(session, words);
       await session.withClient(async (client) => {
@@ -72,7 +72,7 @@ function addTail(log: Command, session: Session, findLogId: FindLogId): void {
   );
 }
 
-const tailHelp = `
+const TAIL_HELP = `
 The command runs once for each event, one after the other. Its environment has QUOIN_EVENT (APPEND), QUOIN_EVENT_LOG
 (the id of the log), QUOIN_EVENT_SEQUENCE, QUOIN_EVENT_TIMESTAMP and QUOIN_EVENT_IDEMPOTENCY_KEY. Its standard input is
 the payload, or the document that -o json or -o yaml would print:
@@ -101,7 +101,7 @@ function fromOption(fallback: string): Option {
 
 function cellsOf({ sequence, timestampMs, key, payload }: LogEvent): readonly string[] {
   const time = new Date(timestampMs).toISOString();
-  return [String(sequence), time, escapeControls(key ?? ""), displayValue(payload, shownCharacters)];
+  return [String(sequence), time, escapeControls(key ?? ""), displayValue(payload, SHOWN_CHARACTERS)];
 }
 
 function eventDocument({ sequence, timestampMs, key, payload }: LogEvent): object {

@@ -8,13 +8,13 @@ import {
   runProgram,
   ScriptedHttpMember,
   type StatusAndBody,
-  testCertificate,
+  TEST_CERTIFICATE,
   withTemporaryDirectory,
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
-const expiresAt = "2031-01-31T00:00:00.000Z";
-const user = { user_id: "u", email: "ada@example.com", role: "member", namespaces: ["a"] };
+const EXPIRES_AT = "2031-01-31T00:00:00.000Z";
+const USER = { user_id: "u", email: "ada@example.com", role: "member", namespaces: ["a"] };
 
 describe("quoinctl login and logout", () => {
   let service: ScriptedHttpMember;
@@ -35,7 +35,7 @@ describe("quoinctl login and logout", () => {
 
   function usual({ method, path: asked }: ReceivedRequest): StatusAndBody {
     if (asked === "/auth/login") {
-      return [200, { access_token: "login-token", expires_in: 3_600, user }];
+      return [200, { access_token: "login-token", expires_in: 3_600, user: USER }];
     }
     if (asked === "/auth/token") {
       return [200, { access_token: "key-token", expires_in: 3_600 }];
@@ -44,11 +44,17 @@ describe("quoinctl login and logout", () => {
       keys += 1;
       return [
         201,
-        { api_key_id: `id-${keys}`, name: "x", key: `qk_secret${keys}`, created_at: expiresAt, expires_at: expiresAt },
+        {
+          api_key_id: `id-${keys}`,
+          name: "x",
+          key: `qk_secret${keys}`,
+          created_at: EXPIRES_AT,
+          expires_at: EXPIRES_AT,
+        },
       ];
     }
     if (method === "DELETE") {
-      return [200, { api_key_id: "id", revoked: true, revoked_at: expiresAt }];
+      return [200, { api_key_id: "id", revoked: true, revoked_at: EXPIRES_AT }];
     }
     return [200, { keys: [], next_cursor: null }];
   }
@@ -80,7 +86,7 @@ describe("quoinctl login and logout", () => {
     withHome(async (quoinctl, file) => {
       expect(await quoinctl(login)).to.include({
         code: 0,
-        out: `logged in as ada@example.com (member); the context default has the access, until ${expiresAt}\n`,
+        out: `logged in as ada@example.com (member); the context default has the access, until ${EXPIRES_AT}\n`,
         err: "",
       });
       expect(lines()).to.deep.equal(["POST /auth/login", "POST /keys"]);
@@ -99,7 +105,7 @@ describe("quoinctl login and logout", () => {
           "    email: ada@example.com",
           "    api_key: qk_secret1",
           "    api_key_id: id-1",
-          `    expires_at: ${expiresAt}`,
+          `    expires_at: ${EXPIRES_AT}`,
           "current: default\n",
         ].join("\n"),
       );
@@ -114,7 +120,7 @@ describe("quoinctl login and logout", () => {
       await quoinctl(login);
       const again = await quoinctl(["login", "--expires-in-days", "7", "-o", "json"]);
       expect(again).to.include({ code: 0, err: "" });
-      expect(JSON.parse(again.out)).to.deep.equal({ user, context: "default", expires_at: expiresAt });
+      expect(JSON.parse(again.out)).to.deep.equal({ user: USER, context: "default", expires_at: EXPIRES_AT });
       expect(lines().slice(2)).to.deep.equal(["POST /auth/login", "POST /keys", "DELETE /keys/id-1"]);
       expect(JSON.parse(String(service.requests[3]?.body)).expires_in_days).to.equal(7);
       const content = await readFile(file, "utf8");
@@ -206,7 +212,7 @@ describe("quoinctl login and logout", () => {
     withHome(async (quoinctl) => {
       expect((await quoinctl(["login", "--endpoints", "h:1"])).err).to.include("name the user: quoinctl login EMAIL");
       expect((await quoinctl([...login, "--save", "f", "--print-token"])).code).to.equal(2);
-      for (const environment of [{ QUOIN_CA_PEM: testCertificate }, { QUOIN_CA_FILE: "ca.crt" }]) {
+      for (const environment of [{ QUOIN_CA_PEM: TEST_CERTIFICATE }, { QUOIN_CA_FILE: "ca.crt" }]) {
         expect((await quoinctl(login, environment)).err).to.include("use --ca FILE instead");
       }
       expect(service.requests).to.have.length(0);

@@ -38,17 +38,17 @@ interface Target {
 }
 
 /** How long a login lasts by default. */
-const defaultDays = 30;
+const DEFAULT_DAYS = 30;
 
 /** The name of the first context, if the user gives none. */
-const firstContext = "default";
+const FIRST_CONTEXT = "default";
 
 /** The longest name of an API key that the service takes. */
-const keyNameCharacters = 128;
+const KEY_NAME_CHARACTERS = 128;
 
-const msPerSecond = 1_000;
+const MS_PER_SECOND = 1_000;
 
-const afterHelp = `
+const AFTER_HELP = `
 The access is saved in the context of --context, else of QUOIN_CONTEXT, else in the current one. A context that does not
 exist yet is created for the cluster of --endpoints, or for the local cluster. Examples:
 
@@ -64,11 +64,11 @@ export function addLoginCommand(login: Command, session: Session): void {
     .addOption(
       new Option("--expires-in-days <DAYS>", "days that the login lasts, up to 3,650")
         .argParser(parsePositiveCount)
-        .default(defaultDays),
+        .default(DEFAULT_DAYS),
     )
     .addOption(new Option("--print-token", "print an access token, and save nothing").conflicts("save"))
     .option("--save <FILE>", "write an access token to a file for --token-file, which only you can read")
-    .addHelpText("after", afterHelp)
+    .addHelpText("after", AFTER_HELP)
     .action(async (given: string | undefined, options: LoginOptions) => {
       const { passwordFile, save, printToken } = options;
       const target = await findTarget(session);
@@ -105,7 +105,7 @@ async function findTarget(session: Session): Promise<Target> {
   const configuration = await readConfiguration(session.terminal);
   const name = selectContext(session.terminal, session.connectionOptions.context, configuration)?.name;
   if (name === undefined || !configuration.contexts.has(name)) {
-    return { name: name ?? firstContext, isNew: true };
+    return { name: name ?? FIRST_CONTEXT, isNew: true };
   }
   const fields = contextFields(configuration, name);
   return {
@@ -144,7 +144,7 @@ async function saveAccess(
   const client = createClient({ ...place, credentials: { token: accessToken }, timeoutMs: session.timeoutMs });
   try {
     const created = await createKey(client, days);
-    const expiresAt = new Date(created?.expiresAtMs ?? Date.now() + expiresInSeconds * msPerSecond).toISOString();
+    const expiresAt = new Date(created?.expiresAtMs ?? Date.now() + expiresInSeconds * MS_PER_SECOND).toISOString();
     const fields = new Map<string, unknown>(target.isNew ? await clusterFields(session, place) : []);
     fields.set("email", user.email);
     if (created === undefined) {
@@ -183,7 +183,7 @@ async function saveAccess(
 
 /** Undefined = the user may not create API keys. */
 async function createKey(client: Client, expiresInDays: number): Promise<CreatedApiKey | undefined> {
-  const name = Array.from(`quoinctl on ${hostname()}`).slice(0, keyNameCharacters).join("");
+  const name = Array.from(`quoinctl on ${hostname()}`).slice(0, KEY_NAME_CHARACTERS).join("");
   try {
     return await client.keys.create(name, { expiresInDays });
   } catch (error) {

@@ -8,7 +8,7 @@ import { isRefusal } from "./failure.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
-const afterHelp = `
+const AFTER_HELP = `
 It revokes the API key, with all of its tokens, and removes it from the context. The context itself stays. If the
 cluster is gone, --local only removes the access; an API key then stays valid until it ends.`;
 
@@ -16,7 +16,7 @@ cluster is gone, --local only removes the access; an API key then stays valid un
 export function addLogoutCommand(logout: Command, session: Session): void {
   logout
     .option("--local", "revoke nothing: only remove the access from the context")
-    .addHelpText("after", afterHelp)
+    .addHelpText("after", AFTER_HELP)
     .action(async ({ local }: { readonly local?: boolean }) => {
       const { terminal } = session;
       const configuration = await readConfiguration(terminal);

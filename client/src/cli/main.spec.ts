@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { BlackHole } from "../../../testing/index.ts";
 import {
   type ChildResult,
-  launcher,
+  LAUNCHER,
   type RunningChild,
   refuse,
   runQuoinctl,
@@ -19,15 +19,15 @@ import {
   withTemporaryDirectory,
 } from "../../test/index.ts";
 
-const apiKey = "qk_localkey";
+const API_KEY = "qk_localkey";
 /** It has its own address, which nothing else uses. */
-const blackHolePort = 7400;
+const BLACK_HOLE_PORT = 7400;
 
 /** Loaded before the launcher, this makes Node say that it is version 20, which cannot run TypeScript. */
-const oldNode = `data:text/javascript,${encodeURIComponent(
+const OLD_NODE = `data:text/javascript,${encodeURIComponent(
   'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });',
 )}`;
-const asOldNode = ["--import", oldNode];
+const AS_OLD_NODE = ["--import", OLD_NODE];
 
 describe("quoinctl, the process", function () {
   // A child takes about half a second: a limit for a busy machine.
@@ -67,7 +67,7 @@ describe("quoinctl, the process", function () {
     return withTemporaryDirectory(async (directory) => {
       const file = path.join(directory, ".quoin", "endpoints.json");
       await mkdir(path.dirname(file));
-      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: [tokens.url], apiKey }));
+      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: [tokens.url], apiKey: API_KEY }));
       await chmod(file, 0o600);
       await work(directory);
     });
@@ -83,7 +83,7 @@ describe("quoinctl, the process", function () {
   function startShell(command: string, directory: string): RunningChild {
     const child = startProgram("sh", ["-c", command], {
       directory,
-      environment: { NODE: process.execPath, QUOINCTL: launcher },
+      environment: { NODE: process.execPath, QUOINCTL: LAUNCHER },
     });
     children.push(child);
     return child;
@@ -132,7 +132,7 @@ describe("quoinctl, the process", function () {
         "Bearer token-2",
         "Bearer token-3",
       ]);
-      expect(tokens.bodies).to.deep.equal(Array.from({ length: 3 }, () => ({ api_key: apiKey })));
+      expect(tokens.bodies).to.deep.equal(Array.from({ length: 3 }, () => ({ api_key: API_KEY })));
     }));
 
   it("refuses an argument that is not UTF-8, by its number, and takes U+FFFD that is", () =>
@@ -160,7 +160,7 @@ describe("quoinctl, the process", function () {
       const replaced = "\\357\\277\\275";
       assertSucceeded(await given(`kv put "$(printf 'default/x${replaced}')" "$(printf '${replaced}')"`));
       expect(Buffer.from(stored.get("default/x\ufffd")!.value).toString()).to.equal("\ufffd");
-      const old = await given(`kv put default/old "$(printf '\\376')"`, asOldNode);
+      const old = await given(`kv put default/old "$(printf '\\376')"`, AS_OLD_NODE);
       expect(old.code).to.equal(2);
       expect(old.stderr).to.include("must not have the character U+FFFD");
       expect(stored.size).to.equal(1);
@@ -221,11 +221,11 @@ describe("quoinctl, the process", function () {
       this.skip();
     }
     return withTemporaryDirectory(async (directory) => {
-      const hole = await BlackHole.open("127.86.0.2", blackHolePort);
+      const hole = await BlackHole.open("127.86.0.2", BLACK_HOLE_PORT);
       try {
         const result = await runQuoinctl(["kv", "get", "n/k", "--timeout", "1s"], {
           directory,
-          environment: { QUOIN_ENDPOINTS: `127.86.0.2:${blackHolePort}`, QUOIN_TOKEN: "t" },
+          environment: { QUOIN_ENDPOINTS: `127.86.0.2:${BLACK_HOLE_PORT}`, QUOIN_TOKEN: "t" },
         });
         expect(result).to.include({ code: 3, signal: null });
         expect(result.stderr).to.match(
@@ -307,7 +307,7 @@ describe("quoinctl, the process", function () {
   describe("started by an old Node", () => {
     it("restarts with the Node of npm, with arguments, standard streams and exit code", () =>
       withLocalCluster(async (directory) => {
-        const options = { directory, nodeArguments: asOldNode };
+        const options = { directory, nodeArguments: AS_OLD_NODE };
         const value = "two words, $HOME and 'quotes'";
         assertSucceeded(await runQuoinctl(["kv", "put", "n/k", value], options));
         assertSucceeded(await runQuoinctl(["kv", "put", "n/stdin"], { ...options, input: "piped" }));
@@ -340,7 +340,7 @@ describe("quoinctl, the process", function () {
             });
           });
         };
-        const child = start(["kv", "get", "n/k", "--timeout", "1m"], { directory, nodeArguments: asOldNode });
+        const child = start(["kv", "get", "n/k", "--timeout", "1m"], { directory, nodeArguments: AS_OLD_NODE });
         await asked;
         child.process.kill("SIGTERM");
         expect(await child.ended).to.include({ code: null, signal: "SIGTERM", stderr: "" });
@@ -352,7 +352,7 @@ describe("quoinctl, the process", function () {
         const lonely = path.join(directory, "quoinctl.js");
         await copyFile(fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url)), lonely);
         await writeFile(path.join(directory, "package.json"), '{"type":"module"}');
-        const result = await runQuoinctl(["status"], { directory, nodeArguments: asOldNode, launcher: lonely });
+        const result = await runQuoinctl(["status"], { directory, nodeArguments: AS_OLD_NODE, launcher: lonely });
         expect(result.code).to.equal(1);
         expect(result.stderr).to.match(
           /^quoinctl: Node 24 or newer is needed, and this is Node 20\.1\.0\nhint: .*npm ci.*\n$/,

@@ -1,7 +1,7 @@
 /** Work on many things, a few at a time. */
 
 /** As many requests as keep a member busy without filling its limits for one user. */
-const inFlight = 16;
+const IN_FLIGHT = 16;
 
 /**
  * Does the work for each item, in their order, up to 16 at a time. After a failure it begins nothing more.
@@ -20,7 +20,7 @@ export async function forEachOf<Item>(
         .catch((error: unknown) => void failures.push(error))
         .finally(() => running.delete(task));
       running.add(task);
-      if (running.size >= inFlight) {
+      if (running.size >= IN_FLIGHT) {
         await Promise.race(running);
       }
       if (failures.length > 0) {

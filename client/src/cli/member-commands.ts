@@ -11,12 +11,12 @@ import { ProgressLine } from "./progress-line.ts";
 import type { Session } from "./session.ts";
 
 /** How long `member promote` waits by default: longer than a learner needs that is only slightly behind. */
-const defaultWaitMs = 60_000;
+const DEFAULT_WAIT_MS = 60_000;
 
 /** Pause before a promotion of members that are not ready is retried. */
-const retryPauseMs = 500;
+const RETRY_PAUSE_MS = 500;
 
-const listColumns = ["ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "LAG", "CONTACT", "PROMOTABLE"];
+const LIST_COLUMNS = ["ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "LAG", "CONTACT", "PROMOTABLE"];
 
 /** Adds the commands to their group. */
 export function addMemberCommands(member: Command, session: Session): void {
@@ -47,7 +47,7 @@ function addList(member: Command, session: Session): void {
           leader_id: leaderId === "" ? null : leaderId,
           members: members.map((slot) => slotDocument(slot, membership)),
         },
-        shown: { columns: listColumns, rows: members.map((slot) => listRow(slot, membership)) },
+        shown: { columns: LIST_COLUMNS, rows: members.map((slot) => listRow(slot, membership)) },
       });
       if (changing) {
         session.note("a change of the membership is under way");
@@ -78,7 +78,7 @@ function addPromote(member: Command, session: Session): void {
     .addOption(
       new Option("--wait <DURATION>", "how long to wait for them, such as 90s or 5m; 0 = not at all")
         .argParser(parseWaitMs)
-        .default(defaultWaitMs, "60s"),
+        .default(DEFAULT_WAIT_MS, "60s"),
     )
     .addOption(ifConfigIndexOption())
     .action(async (wanted: readonly string[], options: ChangeOptions & { readonly wait: number }) => {
@@ -121,11 +121,11 @@ async function promoteWhenReady(
         return await admin.promoteMembers(idsOf(members), { ifConfigIndex });
       } catch (error) {
         const leftMs = untilMs - runtime.monotonicMs();
-        if (!(error instanceof QuoinError) || error.reason !== "LEARNER_NOT_READY" || leftMs < retryPauseMs) {
+        if (!(error instanceof QuoinError) || error.reason !== "LEARNER_NOT_READY" || leftMs < RETRY_PAUSE_MS) {
           throw error;
         }
         line.show(`waiting, ${Math.ceil(leftMs / 1_000)}s left: ${error.message}`);
-        await runtime.sleep(retryPauseMs, undefined);
+        await runtime.sleep(RETRY_PAUSE_MS, undefined);
       }
     }
   } finally {

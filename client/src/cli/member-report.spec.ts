@@ -4,10 +4,10 @@ import { QuoinError } from "../index.ts";
 import { type ClusterReport, reportMembers } from "./member-report.ts";
 
 /** Nothing listens here: the port of an obsolete service. */
-const closedEndpoint = "127.0.0.1:1";
+const CLOSED_ENDPOINT = "127.0.0.1:1";
 
-const denied = { code: "PERMISSION_DENIED", reason: "ACCESS_DENIED", message: "admin is needed" } as const;
-const withoutLeader = {
+const DENIED = { code: "PERMISSION_DENIED", reason: "ACCESS_DENIED", message: "admin is needed" } as const;
+const WITHOUT_LEADER = {
   code: "UNAVAILABLE",
   reason: "NO_LEADER",
   message: "no leader",
@@ -111,10 +111,10 @@ describe("reportMembers", () => {
   });
 
   it("uses the answer of the ClusterService if the caller has no more rights", async () => {
-    const member = await start({ getStatus: () => refuse(denied) });
+    const member = await start({ getStatus: () => refuse(DENIED) });
     member.scripts.getCluster = () => ({
       clusterId: "c",
-      members: [listed("1", member.endpoint, true), listed("2", closedEndpoint), listed("3", "", false, true)],
+      members: [listed("1", member.endpoint, true), listed("2", CLOSED_ENDPOINT), listed("3", "", false, true)],
     });
     const { members: found } = await report(member.endpoint);
     expect(found.map(({ id, state, role, term }) => [id, state, role, term])).to.deep.equal([
@@ -133,7 +133,7 @@ describe("reportMembers", () => {
         await start(),
         await start({ getStatus: () => refuse({ code, reason, message: "no" }) }),
       ];
-      const members = [listed("1", leader.endpoint, true), listed("2", other.endpoint), listed("3", closedEndpoint)];
+      const members = [listed("1", leader.endpoint, true), listed("2", other.endpoint), listed("3", CLOSED_ENDPOINT)];
       leader.scripts = {
         getCluster: () => ({ clusterId: "c", members }),
         getStatus: () => ({ status: { id: "1", name: "m-1", state: 3, role: 1, clusterId: "c" } }),
@@ -149,13 +149,13 @@ describe("reportMembers", () => {
 
   it("reports each member's own status and the members that it knows, if there is no leader", async () => {
     const member = await start({
-      getCluster: () => refuse(withoutLeader),
+      getCluster: () => refuse(WITHOUT_LEADER),
       getStatus: () => ({
         status: { id: "1", name: "m-1", state: 3, role: 3, clusterId: "c" },
         known: {
           members: [
             { id: "1", voter: true },
-            { id: "2", name: "m-2", grpcEndpoint: closedEndpoint, voter: true },
+            { id: "2", name: "m-2", grpcEndpoint: CLOSED_ENDPOINT, voter: true },
           ],
         },
       }),
@@ -170,14 +170,14 @@ describe("reportMembers", () => {
 
   it("lists a member with two endpoints once, and an endpoint without a member if there is no answer", async () => {
     const member = await start({
-      getCluster: () => refuse(withoutLeader),
+      getCluster: () => refuse(WITHOUT_LEADER),
       getStatus: () => ({ status: { id: "1", state: 3 } }),
     });
     const other = `localhost:${member.endpoint.split(":")[1]}`;
-    const { members: found } = await report(member.endpoint, other, closedEndpoint);
+    const { members: found } = await report(member.endpoint, other, CLOSED_ENDPOINT);
     expect(found.map(({ id, state, endpoint }) => [id, state, endpoint])).to.deep.equal([
       ["1", "RUNNING", member.endpoint],
-      ["", "UNREACHABLE", closedEndpoint],
+      ["", "UNREACHABLE", CLOSED_ENDPOINT],
     ]);
   });
 
@@ -192,17 +192,17 @@ describe("reportMembers", () => {
   });
 
   it("distinguishes a member that serves nothing from one that does not answer", async () => {
-    const silent = await start({ getStatus: () => refuse(withoutLeader) });
-    const unknown = await start({ getStatus: () => refuse(withoutLeader) });
+    const silent = await start({ getStatus: () => refuse(WITHOUT_LEADER) });
+    const unknown = await start({ getStatus: () => refuse(WITHOUT_LEADER) });
     const member = await start({ getStatus: () => ({ status: { id: "1", state: 3 } }) });
-    member.scripts.getCluster = () => ({ members: [listed("2", silent.endpoint), listed("3", closedEndpoint)] });
+    member.scripts.getCluster = () => ({ members: [listed("2", silent.endpoint), listed("3", CLOSED_ENDPOINT)] });
     silent.scripts.getCluster = member.scripts.getCluster;
     unknown.scripts.getCluster = member.scripts.getCluster;
     const { members: found } = await report(member.endpoint, unknown.endpoint);
     expect(found.map(({ id, state, endpoint }) => [id, state, endpoint])).to.deep.equal([
       ["1", "RUNNING", member.endpoint],
       ["2", "NOT_SERVING", silent.endpoint],
-      ["3", "UNREACHABLE", closedEndpoint],
+      ["3", "UNREACHABLE", CLOSED_ENDPOINT],
       ["", "NOT_SERVING", unknown.endpoint],
     ]);
   });
@@ -212,7 +212,7 @@ describe("reportMembers", () => {
     const late = await start({ getStatus: () => ({ status: { id: "2", state: 3, clockMs: clockMs(-20_000) } }) });
     const old = await start({ getStatus: () => ({ status: { id: "3", state: 3 } }) });
     const early = await start({ getStatus: () => ({ status: { id: "1", state: 3, clockMs: clockMs(40_000) } }) });
-    early.scripts.getCluster = () => refuse(withoutLeader);
+    early.scripts.getCluster = () => refuse(WITHOUT_LEADER);
     const askedAtMs = Date.now();
     const { members: found, clocksDifferMs } = await report(early.endpoint, late.endpoint, old.endpoint);
     const tookMs = Date.now() - askedAtMs;
@@ -224,8 +224,8 @@ describe("reportMembers", () => {
   });
 
   it("fails if no member answers", async () => {
-    const silent = await start({ getStatus: () => refuse(denied), getCluster: () => refuse(withoutLeader) });
-    for (const endpoints of [[closedEndpoint], [silent.endpoint]]) {
+    const silent = await start({ getStatus: () => refuse(DENIED), getCluster: () => refuse(WITHOUT_LEADER) });
+    for (const endpoints of [[CLOSED_ENDPOINT], [silent.endpoint]]) {
       const failure = await report(...endpoints).catch((error: unknown) => error);
       expect(failure).to.be.instanceOf(QuoinError).and.to.include({ code: "UNAVAILABLE" });
     }

@@ -14,22 +14,22 @@ import {
 import { run } from "./program.ts";
 
 /** Most bytes of one call, by the contract. */
-const callBytes = 4 * 1_024 * 1_024 - 64 * 1_024;
+const CALL_BYTES = 4 * 1_024 * 1_024 - 64 * 1_024;
 
-const region = { regionId: "r", namespace: "n", sizeBytes: 65_536n, version: 3n, updatedAtMs: 0n, label: "a\tlabel" };
+const REGION = { regionId: "r", namespace: "n", sizeBytes: 65_536n, version: 3n, updatedAtMs: 0n, label: "a\tlabel" };
 
 describe("quoinctl memory", () => {
   let member: ScriptedMember;
   let bytes: Uint8Array;
 
   beforeEach(async () => {
-    bytes = new Uint8Array(callBytes + 10);
+    bytes = new Uint8Array(CALL_BYTES + 10);
     member = await ScriptedMember.start({
       allocateMemory: ({ sizeBytes }) => ({ regionId: "r", sizeBytes, version: 1n, revision: 5n }),
-      describeMemory: () => ({ region: { ...region, sizeBytes: BigInt(bytes.length) }, revision: 5n }),
+      describeMemory: () => ({ region: { ...REGION, sizeBytes: BigInt(bytes.length) }, revision: 5n }),
       resizeMemory: ({ sizeBytes }) => ({ sizeBytes, previousSizeBytes: 1n, version: 4n, revision: 5n }),
       freeMemory: () => ({ freed: true, revision: 5n }),
-      listMemoryRegions: ({ pageToken }) => ({ regions: [region], nextPageToken: pageToken === "" ? "2" : "" }),
+      listMemoryRegions: ({ pageToken }) => ({ regions: [REGION], nextPageToken: pageToken === "" ? "2" : "" }),
       writeMemory: ({ offset, data }: WriteMemoryRequest) => {
         bytes.set(data, Number(offset));
         return { bytesWritten: BigInt(data.length), version: 4n };
@@ -135,9 +135,9 @@ describe("quoinctl memory", () => {
   it("finds a region by its label, and lists the candidates if several have it", async () => {
     member.scripts.listMemoryRegions = () => ({
       regions: [
-        { ...region, regionId: "r1", label: "one" },
-        { ...region, regionId: "r2", label: "both" },
-        { ...region, regionId: "r3", label: "both" },
+        { ...REGION, regionId: "r1", label: "one" },
+        { ...REGION, regionId: "r2", label: "both" },
+        { ...REGION, regionId: "r3", label: "both" },
       ],
     });
     for (const parameters of [["describe"], ["resize"], ["free"], ["write"], ["read"]]) {

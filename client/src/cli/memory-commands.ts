@@ -18,10 +18,10 @@ import { isUuid } from "./uuid.ts";
 import { readValue, textOption } from "./value-argument.ts";
 
 /** The largest page of the service. */
-const pageSize = 1_000;
+const PAGE_SIZE = 1_000;
 
 /** The largest region that any service allows: the default quota of a namespace. */
-const maxRegionBytes = 1_024 ** 3;
+const REGION_BYTES_MAX = 1_024 ** 3;
 
 /** Adds the commands to their group. */
 export function addMemoryCommands(memory: Command, session: Session): void {
@@ -142,7 +142,7 @@ function addWrite(memory: Command, session: Session): void {
       ) => {
         const { namespace, name } = parseRegion(text);
         const { offset, text: given, file } = options;
-        const data = await readValue(session.terminal, { argument, text: given, file }, maxRegionBytes);
+        const data = await readValue(session.terminal, { argument, text: given, file }, REGION_BYTES_MAX);
         const { regionId, version } = await session.withClient(async (client) => {
           const id = await findRegionId(client, namespace, name);
           const written = await withTransferProgress(session, "writing", (onProgress) =>
@@ -253,7 +253,7 @@ function addList(memory: Command, session: Session): void {
     });
 }
 
-const regions: ObjectKind<MemoryRegionInfo> = {
+const REGIONS: ObjectKind<MemoryRegionInfo> = {
   title: "memory region",
   notFoundReason: "REGION_NOT_FOUND",
   describe: ({ namespace, regionId, label }) => `${namespace}/${regionId}${label === "" ? "" : ` (${label})`}`,
@@ -269,14 +269,14 @@ async function findRegionId({ memory }: Client, namespace: string, text: string)
     return text;
   }
   const found = new Map<string, MemoryRegionInfo>();
-  for await (const page of memory.pages(namespace, { pageSize })) {
+  for await (const page of memory.pages(namespace, { pageSize: PAGE_SIZE })) {
     for (const region of page.regions) {
       if (region.label === text || region.regionId === text) {
         found.set(region.regionId, region);
       }
     }
   }
-  return onlyOne([...found.values()], text, regions).regionId;
+  return onlyOne([...found.values()], text, REGIONS).regionId;
 }
 
 function parseRegion(text: string): { readonly namespace: string; readonly name: string } {

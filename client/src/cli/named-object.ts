@@ -4,7 +4,7 @@ import { NotFoundError } from "./failure.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** More candidates than this are not listed. */
-const candidatesMax = 10;
+const CANDIDATES_MAX = 10;
 
 /** How to speak of the objects. */
 export interface ObjectKind<Found> {
@@ -29,9 +29,9 @@ export function onlyOne<Found>(found: readonly Found[], name: string, kind: Obje
   if (other === undefined) {
     return first;
   }
-  const more = found.length > candidatesMax ? ", …" : "";
+  const more = found.length > CANDIDATES_MAX ? ", …" : "";
   throw new UsageError(
     `${found.length} ${kind.title}s are called ${JSON.stringify(name)}: name one of them`,
-    `${found.slice(0, candidatesMax).map(kind.describe).join(", ")}${more}`,
+    `${found.slice(0, CANDIDATES_MAX).map(kind.describe).join(", ")}${more}`,
   );
 }

@@ -7,10 +7,10 @@ import type { Session } from "./session.ts";
 type ListedNamespace = NamespacePage["namespaces"][number];
 
 /** The largest page of the service, because the listing is read to its end. */
-const pageSize = 1_000;
+const PAGE_SIZE = 1_000;
 
 /** The quotas that the table shows, each as `3 of 10`; all are in JSON and YAML. */
-const shownQuotas = ["keys", "bytes", "locks", "event_logs"];
+const SHOWN_QUOTAS = ["keys", "bytes", "locks", "event_logs"];
 
 /** Adds the commands to their group. */
 export function addNamespaceCommands(namespace: Command, session: Session): void {
@@ -43,7 +43,7 @@ function addList(namespace: Command, session: Session): void {
       await session.print({
         document: { namespaces: namespaces.map(namespaceDocument) },
         shown: {
-          columns: ["NAMESPACE", "CREATED", ...shownQuotas.map((quota) => quota.replace("_", " ").toUpperCase())],
+          columns: ["NAMESPACE", "CREATED", ...SHOWN_QUOTAS.map((quota) => quota.replace("_", " ").toUpperCase())],
           rows: namespaces.map(namespaceRow),
         },
       });
@@ -54,7 +54,7 @@ async function readAll(client: Client, prefix: string | undefined): Promise<read
   const found: ListedNamespace[] = [];
   let pageToken: string | undefined;
   do {
-    const page: NamespacePage = await client.keyValue.listNamespaces({ prefix, pageSize, pageToken });
+    const page: NamespacePage = await client.keyValue.listNamespaces({ prefix, pageSize: PAGE_SIZE, pageToken });
     found.push(...page.namespaces);
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
@@ -66,7 +66,7 @@ function namespaceDocument({ name, createdAtMs, createRevision, quotas }: Listed
 }
 
 function namespaceRow({ name, createdAtMs, quotas }: ListedNamespace): string[] {
-  const uses = shownQuotas.map((shown) => {
+  const uses = SHOWN_QUOTAS.map((shown) => {
     const quota = quotas.find((one) => one.name === shown);
     return quota === undefined ? "-" : `${quota.used} of ${quota.limit}`;
   });

@@ -7,16 +7,16 @@ import { createWriteStream } from "node:fs";
 import { link, open, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { isOfFileSystem } from "./file-error.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Only the owner may read it. */
-const privateMode = 0o600;
+const PRIVATE_MODE = 0o600;
 
 /** The errors of file systems without hard links. */
-const noLinkCodes: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+const NO_LINK_CODES: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /** @throws UsageError if something exists under this name, or if its directory does not exist. */
 export async function assertNewFile(file: string): Promise<void> {
@@ -39,7 +39,7 @@ export async function writeNewFile(file: string, bytes: AsyncIterable<Uint8Array
   // The name shows that it is incomplete, in case this process is killed.
   const draft = `${file}.${process.pid}.unfinished`;
   try {
-    await pipeline(bytes, createWriteStream(draft, { flags: "wx", mode: privateMode, flush: true }));
+    await pipeline(bytes, createWriteStream(draft, { flags: "wx", mode: PRIVATE_MODE, flush: true }));
     await placeDraft(draft, file);
     await syncDirectory(path.dirname(file));
   } catch (error) {
@@ -60,7 +60,7 @@ async function placeDraft(draft: string, file: string): Promise<void> {
     if (error.code === "EEXIST" || (await exists(file))) {
       throw alreadyExists(file);
     }
-    if (!noLinkCodes.has(error.code)) {
+    if (!NO_LINK_CODES.has(error.code)) {
       throw error;
     }
     await rename(draft, file);
@@ -91,5 +91,5 @@ function alreadyExists(file: string): UsageError {
 function cannotWrite(file: string, error: NodeJS.ErrnoException): CommandError {
   const isFull = error.code === "ENOSPC" || error.code === "EDQUOT" || error.code === "EFBIG";
   const hint = isFull ? "free space there, or name another place" : "name another place, or see who may write there";
-  return new CommandError(`${file} cannot be written: ${error.message}`, exitCodes.refused, hint, { cause: error });
+  return new CommandError(`${file} cannot be written: ${error.message}`, EXIT_CODES.refused, hint, { cause: error });
 }

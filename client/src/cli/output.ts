@@ -1,15 +1,15 @@
 /** Prints results on the standard output, as a table for people, or as JSON or YAML for programs. */
 
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 import { isTerminalText } from "./terminal-text.ts";
 
 /** The formats of `-o`. */
-export const outputFormats = ["table", "json", "yaml"] as const;
+export const OUTPUT_FORMATS = ["table", "json", "yaml"] as const;
 
 /** A format of `-o`. */
-export type OutputFormat = (typeof outputFormats)[number];
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** Columns and rows of texts, all of the same length. */
 export interface TableContent {
@@ -43,7 +43,7 @@ export async function printResult(
   } else if (shown instanceof Uint8Array) {
     if (stdout.isTTY === true && !isTerminalText(shown)) {
       const hint = "write it to a file or a pipe, or pass --raw; -o json prints it in base64";
-      throw new CommandError("the value is binary, and is not written to a terminal", exitCodes.refused, hint);
+      throw new CommandError("the value is binary, and is not written to a terminal", EXIT_CODES.refused, hint);
     }
     stdout.write(shown);
   } else {

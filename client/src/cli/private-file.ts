@@ -7,13 +7,13 @@ import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { UsageError } from "./usage-error.ts";
 
 /** Bits of a file mode that give the group or others any access. */
-const othersMask = 0o077;
+const OTHERS_MASK = 0o077;
 
 /** Only the owner may read the file. */
-const privateFileMode = 0o600;
+const PRIVATE_FILE_MODE = 0o600;
 
 /** Far more than any such file has. */
-const maxBytes = 1_024 * 1_024;
+const BYTES_MAX = 1_024 * 1_024;
 
 /** A file, and whether only its owner can use it. */
 export interface PossiblyPrivateFile {
@@ -32,12 +32,12 @@ export async function readPossiblyPrivateFile(file: string): Promise<PossiblyPri
   try {
     await using handle = await open(file, "r");
     const { mode, size } = await handle.stat();
-    if (size > maxBytes) {
+    if (size > BYTES_MAX) {
       throw new UsageError(`${file} is too large`);
     }
     return {
       content: await handle.readFile("utf8"),
-      isPrivate: process.platform === "win32" || (mode & othersMask) === 0,
+      isPrivate: process.platform === "win32" || (mode & OTHERS_MASK) === 0,
     };
   } catch (error) {
     if (error instanceof UsageError) {
@@ -66,7 +66,7 @@ export async function replacePrivateFile(
   try {
     // From a killed process that had the same number.
     await rm(draft, { force: true });
-    const handle = await open(draft, "wx", privateFileMode);
+    const handle = await open(draft, "wx", PRIVATE_FILE_MODE);
     try {
       await handle.writeFile(content);
       await handle.sync();

@@ -15,7 +15,7 @@ import {
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
-const entry = {
+const ENTRY = {
   key: "k",
   value: Buffer.from("old"),
   createRevision: 1n,
@@ -23,7 +23,7 @@ const entry = {
   version: 3n,
   expiresInMs: 4_500n,
 };
-const history = { create_revision: 1, mod_revision: 2, version: 3, expires_in_ms: 4_500 };
+const HISTORY = { create_revision: 1, mod_revision: 2, version: 3, expires_in_ms: 4_500 };
 
 describe("quoinctl, the program", () => {
   let member: ScriptedMember;
@@ -80,7 +80,7 @@ describe("quoinctl, the program", () => {
         modRevision: 8n,
         created: !returnPrevious,
         revision: 8n,
-        previous: returnPrevious ? entry : undefined,
+        previous: returnPrevious ? ENTRY : undefined,
       });
     });
 
@@ -130,7 +130,7 @@ describe("quoinctl, the program", () => {
         created: false,
         mod_revision: 8,
         revision: 8,
-        previous: { key: "k", value: "b2xk", value_text: "old", ...history },
+        previous: { key: "k", value: "b2xk", value_text: "old", ...HISTORY },
       });
       member.scripts.putKey = () => ({ created: true });
       expect(JSON.parse((await quoinctl(["kv", "put", "n/k", "v", "--prev", "-o", "json"])).out)).to.include({
@@ -165,8 +165,8 @@ describe("quoinctl, the program", () => {
     });
 
     it("prints revisions in JSON and YAML, and bytes in base64 as HTTP does, with their text if they have one", async () => {
-      member.scripts.getKey = () => ({ ...entry, revision: 9n });
-      const document = { namespace: "n", key: "k", value: "b2xk", value_text: "old", ...history, revision: 9 };
+      member.scripts.getKey = () => ({ ...ENTRY, revision: 9n });
+      const document = { namespace: "n", key: "k", value: "b2xk", value_text: "old", ...HISTORY, revision: 9 };
       expect(JSON.parse((await quoinctl(["kv", "get", "n/k", "-o", "json"])).out)).to.deep.equal(document);
       expect(parse((await quoinctl(["kv", "get", "n/k", "-o", "yaml"])).out)).to.deep.equal(document);
       member.scripts.getKey = () => ({ value: Uint8Array.of(0xff) });
@@ -204,7 +204,7 @@ describe("quoinctl, the program", () => {
 
   describe("kv delete", () => {
     it("prints the removed value", async () => {
-      member.scripts.deleteKey = () => ({ deleted: true, previous: entry, revision: 6n });
+      member.scripts.deleteKey = () => ({ deleted: true, previous: ENTRY, revision: 6n });
       const { code, out } = await quoinctl(["kv", "delete", "n/k", "--if-revision", "2", "--prev"]);
       expect(code).to.equal(0);
       expect(out).to.equal("KEY  DELETED  REVISION  PREVIOUS\nn/k  true     6         old\n");
@@ -218,7 +218,7 @@ describe("quoinctl, the program", () => {
     beforeEach(() => {
       member.scripts.listKeys = ({ prefix, pageToken }: ListKeysRequest) =>
         pageToken === ""
-          ? { items: [{ ...entry, key: `${prefix}1` }], nextPageToken: "2", revision: 5n }
+          ? { items: [{ ...ENTRY, key: `${prefix}1` }], nextPageToken: "2", revision: 5n }
           : {
               items: [{ key: `${prefix}2\u001b[2J`, value: Uint8Array.of(0xff), modRevision: 7n, version: 1n }],
               revision: 9n,
@@ -259,7 +259,7 @@ describe("quoinctl, the program", () => {
       expect(JSON.parse(out)).to.deep.equal({
         namespace: "n",
         prefix: "",
-        items: [{ key: "1", value: "b2xk", value_text: "old", ...history }],
+        items: [{ key: "1", value: "b2xk", value_text: "old", ...HISTORY }],
         revision: 5,
       });
       expect(member.calls).to.have.length(1);
@@ -269,7 +269,7 @@ describe("quoinctl, the program", () => {
       const { out } = await quoinctl(["kv", "list", "n", "-o", "yaml", "--keys-only"]);
       const document = parse(out);
       expect(document.revision).to.equal(5);
-      expect(document.items[0]).to.deep.equal({ key: "1", ...history });
+      expect(document.items[0]).to.deep.equal({ key: "1", ...HISTORY });
     });
 
     it("prints the head of the table when there are no keys", async () => {

@@ -3,18 +3,18 @@
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
 import { requireUtf8 } from "./argument-bytes.ts";
-import { commandGroups } from "./command-groups.ts";
+import { COMMAND_GROUPS } from "./command-groups.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { parseDurationMs } from "./duration.ts";
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
 import { InterruptedError } from "./interrupted-error.ts";
 import { parseList } from "./list.ts";
-import { outputFormats } from "./output.ts";
+import { OUTPUT_FORMATS } from "./output.ts";
 import { type GlobalOptions, Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
-const afterHelp = `
+const AFTER_HELP = `
 The cluster: --endpoints, else the context of --context, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else
 the context of QUOIN_CONTEXT or the current one, else .quoin/endpoints.json in this directory or above. Credentials:
 --token-file or --api-key-file, else those of the first of these places that has some; in the environment they are
@@ -30,13 +30,13 @@ Examples:
   quoinctl status --context production`;
 
 /** After the help of each command. */
-const seeGlobalOptions = "\nOptions of every command, such as -o json and --context, are in: quoinctl --help";
+const SEE_GLOBAL_OPTIONS = "\nOptions of every command, such as -o json and --context, are in: quoinctl --help";
 
 /** What the scripts of the shells run; it is not in the help. */
-const completionCommand = "__complete";
+const COMPLETION_COMMAND = "__complete";
 
 /** What the checks of the manual run; it is not in the help either. */
-const listingCommand = "__commands";
+const LISTING_COMMAND = "__commands";
 
 /**
  * Runs one command.
@@ -50,20 +50,20 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   try {
     requireUtf8(parameters, terminal.readCommandLine);
     addGlobalOptions(program, session);
-    if (parameters[0] === completionCommand) {
+    if (parameters[0] === COMPLETION_COMMAND) {
       const { answerShell } = await import("./completion-command.ts");
       await answerShell(program, session, parameters.slice(1), (words) => addCommands(program, session, words));
-      return exitCodes.done;
+      return EXIT_CODES.done;
     }
-    if (parameters[0] === listingCommand) {
+    if (parameters[0] === LISTING_COMMAND) {
       const { printCommands } = await import("./completion-command.ts");
       await addCommands(
         program,
         session,
-        commandGroups.map(({ name }) => name),
+        COMMAND_GROUPS.map(({ name }) => name),
       );
       printCommands(program, session);
-      return exitCodes.done;
+      return EXIT_CODES.done;
     }
     await addCommands(program, session, parameters);
     await program.parseAsync(parameters, { from: "user" });
@@ -71,11 +71,11 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   } catch (error) {
     // Commander has already printed its message, or the help.
     if (error instanceof CommanderError) {
-      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+      return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
     }
     // The user who interrupted the command needs no message.
     if (error instanceof InterruptedError) {
-      return exitCodes.interrupted;
+      return EXIT_CODES.interrupted;
     }
     const { message, hint, exitCode } = describeFailure(error);
     terminal.stderr.write(`quoinctl: ${message}\n`);
@@ -99,14 +99,14 @@ function addGlobalOptions(program: Command, { terminal }: Session): void {
     .option("--ca <FILE>", "use TLS and trust these certificate authorities (PEM)")
     .option("--cert <FILE>", "use TLS with this client certificate (PEM)")
     .option("--key <FILE>", "private key of the certificate (PEM)")
-    .addOption(new Option("-o, --output <FORMAT>", "how to print results").choices(outputFormats).default("table"))
+    .addOption(new Option("-o, --output <FORMAT>", "how to print results").choices(OUTPUT_FORMATS).default("table"))
     .addOption(
       new Option("--timeout <DURATION>", "give up after this time, such as 10, 500ms or 1m (default: 5s)").argParser(
         parseDurationMs,
       ),
     )
-    .addHelpText("after", afterHelp)
-    .addHelpText("afterAll", ({ command }) => (command === program ? "" : seeGlobalOptions))
+    .addHelpText("after", AFTER_HELP)
+    .addHelpText("afterAll", ({ command }) => (command === program ? "" : SEE_GLOBAL_OPTIONS))
     .showHelpAfterError("hint: add --help to see the usage")
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
@@ -125,7 +125,7 @@ function addGlobalOptions(program: Command, { terminal }: Session): void {
 
 /** Adds all commands, and completes those that the words name. */
 async function addCommands(program: Command, session: Session, words: readonly string[]): Promise<void> {
-  for (const { name, description, complete } of commandGroups) {
+  for (const { name, description, complete } of COMMAND_GROUPS) {
     const command = program.command(name).description(description);
     if (words.includes(name)) {
       await complete(command, session);

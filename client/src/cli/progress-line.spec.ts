@@ -4,7 +4,7 @@ import { FakeRuntime } from "../../test/index.ts";
 import type { OutputFormat } from "./output.ts";
 import { ProgressLine } from "./progress-line.ts";
 
-const erase = "\r\u001b[K";
+const ERASE = "\r\u001b[K";
 
 function lineOn(shown: { readonly isTTY?: boolean; readonly columns?: number }, outputFormat: OutputFormat = "table") {
   const chunks: string[] = [];
@@ -26,7 +26,7 @@ describe("a progress line", () => {
     line.show("two\n\u001b[2J");
     line.clear();
     line.clear();
-    expect(chunks).to.deep.equal([`${erase}one`, `${erase}two\\n\\u{1b}[2J`, erase]);
+    expect(chunks).to.deep.equal([`${ERASE}one`, `${ERASE}two\\n\\u{1b}[2J`, ERASE]);
   });
 
   it("is shown at most ten times a second where it changes often, and then its text is not made either", () => {
@@ -36,7 +36,7 @@ describe("a progress line", () => {
       line.showOften(() => `${++made} of ${atMs}`);
       runtime.advance(10);
     }
-    expect(chunks).to.deep.equal([`${erase}1 of 0`, `${erase}2 of 100`, `${erase}3 of 200`]);
+    expect(chunks).to.deep.equal([`${ERASE}1 of 0`, `${ERASE}2 of 100`, `${ERASE}3 of 200`]);
     expect(made).to.equal(3);
   });
 
@@ -44,7 +44,7 @@ describe("a progress line", () => {
     const { chunks, line } = lineOn({ isTTY: true, columns: 6 });
     line.show("12345");
     line.show("123456");
-    expect(chunks).to.deep.equal([`${erase}12345`, `${erase}1234…`]);
+    expect(chunks).to.deep.equal([`${ERASE}12345`, `${ERASE}1234…`]);
   });
 
   it("is empty if the output is not a terminal, or is for programs", () => {

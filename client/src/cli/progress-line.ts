@@ -8,13 +8,13 @@ import type { OutputFormat } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The width if the terminal does not report it. */
-const usualColumns = 80;
+const USUAL_COLUMNS = 80;
 
 /** Moves to the first column and erases the rest of the line (ECMA-48: CR, EL). */
-const eraseLine = "\r\u001b[K";
+const ERASE_LINE = "\r\u001b[K";
 
 /** Update at most this often: a terminal shows no more, and each update costs time. */
-const updateMs = 100;
+const UPDATE_MS = 100;
 
 /** Where progress is shown: a part of the session. */
 export interface ProgressPlace {
@@ -46,10 +46,10 @@ export class ProgressLine {
     if (!this.#isVisible) {
       return;
     }
-    const width = (this.#stderr.columns ?? usualColumns) - 1;
+    const width = (this.#stderr.columns ?? USUAL_COLUMNS) - 1;
     const characters = Array.from(escapeControls(text));
     const shown = characters.length <= width ? characters : [...characters.slice(0, width - 1), "…"];
-    this.#stderr.write(`${eraseLine}${shown.join("")}`);
+    this.#stderr.write(`${ERASE_LINE}${shown.join("")}`);
     this.#isShown = true;
   }
 
@@ -59,7 +59,7 @@ export class ProgressLine {
       return;
     }
     const nowMs = this.#runtime.monotonicMs();
-    if (nowMs - this.#shownMs < updateMs) {
+    if (nowMs - this.#shownMs < UPDATE_MS) {
       return;
     }
     this.#shownMs = nowMs;
@@ -69,7 +69,7 @@ export class ProgressLine {
   /** Removes the line. */
   clear(): void {
     if (this.#isShown) {
-      this.#stderr.write(eraseLine);
+      this.#stderr.write(ERASE_LINE);
     }
     this.#isShown = false;
   }

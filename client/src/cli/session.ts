@@ -3,7 +3,7 @@
 import type { AdminClient, Client, QuoinError } from "../index.ts";
 import type { AdminConnection, Connection, HttpConnection } from "./connection.ts";
 import { escapeControls } from "./displayed-text.ts";
-import { exitCodes } from "./exit-code.ts";
+import { EXIT_CODES } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -21,7 +21,7 @@ export class Session {
   /** The arguments of quoinctl, as given. */
   readonly parameters: readonly string[];
   /** Exit code of a command without an error; for `lock run` and others, that of the program that it ran. */
-  exitCode: number = exitCodes.done;
+  exitCode: number = EXIT_CODES.done;
   readonly #readOptions: () => GlobalOptions;
 
   /** @param readOptions returns the global options; called after the command line was parsed. */

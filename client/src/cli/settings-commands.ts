@@ -5,7 +5,7 @@ import { parseCount } from "./count.ts";
 import type { Session } from "./session.ts";
 
 /** Resets a setting to its default. */
-const byDefault = "default";
+const BY_DEFAULT = "default";
 
 interface PutOptions {
   readonly ifSettingsRevision?: number;
@@ -65,5 +65,5 @@ function collectSetting(text: string, given: ReadonlyMap<string, number | null> 
     throw new InvalidArgumentError("Give each setting once.");
   }
   const value = text.slice(split + 1);
-  return new Map([...(given ?? []), [name, value === byDefault ? null : parseCount(value)] as const]);
+  return new Map([...(given ?? []), [name, value === BY_DEFAULT ? null : parseCount(value)] as const]);
 }

@@ -4,16 +4,16 @@ import type { Catalog, Chain } from "@quoin/backup";
 import { UsageError } from "./usage-error.ts";
 
 /** Fewer digits are hardly meant as an id. */
-const digitsMin = 4;
+const DIGITS_MIN = 4;
 
 /** The snapshot and the points that it can restore; raises UsageError unless exactly one matches. */
 export function selectSnapshot({ chains, clusterId }: Catalog, wanted: string): Chain {
-  const found = wanted.length < digitsMin ? [] : chains.filter(({ snapshot }) => snapshot.id.startsWith(wanted));
+  const found = wanted.length < DIGITS_MIN ? [] : chains.filter(({ snapshot }) => snapshot.id.startsWith(wanted));
   const [first, ...others] = found;
   if (first === undefined) {
     throw new UsageError(
       `there is no backup ${wanted} of cluster ${clusterId}`,
-      `give the id as backup list shows it, or at least ${digitsMin} first digits of it`,
+      `give the id as backup list shows it, or at least ${DIGITS_MIN} first digits of it`,
     );
   }
   if (others.length > 0) {

@@ -6,23 +6,23 @@ import { escapeControls } from "./displayed-text.ts";
 import type { ReportedMember } from "./member-report.ts";
 import type { Session } from "./session.ts";
 
-const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
+const COLUMNS = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
 
 /** How long each member may take without --timeout: a hanging member must not hide the others for long. */
-const defaultTimeoutMs = 2_000;
+const DEFAULT_TIMEOUT_MS = 2_000;
 /** From 30 s on, members refuse tokens of each other. */
-const clocksDifferMsMax = 5_000;
+const CLOCKS_DIFFER_MS_MAX = 5_000;
 
 /** Completes the command. */
 export function addStatusCommand(status: Command, session: Session): void {
   status.action(async () => {
     const { reportMembers } = await import("./member-report.ts");
-    const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? defaultTimeoutMs);
+    const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     await session.print({
       document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
-      shown: { columns, rows: report.members.map(memberRow) },
+      shown: { columns: COLUMNS, rows: report.members.map(memberRow) },
     });
-    if (report.clocksDifferMs > clocksDifferMsMax) {
+    if (report.clocksDifferMs > CLOCKS_DIFFER_MS_MAX) {
       const seconds = Math.floor(report.clocksDifferMs / 1_000);
       session.warn(`the clocks of members differ by at least ${seconds} s: synchronize them, for example by NTP`);
     }

@@ -4,13 +4,13 @@ import Table from "cli-table3";
 import type { TableContent } from "./output.ts";
 
 /** Bold and normal intensity (ECMA-48: SGR). */
-const bold = "\u001b[1m";
-const notBold = "\u001b[22m";
+const BOLD = "\u001b[1m";
+const NOT_BOLD = "\u001b[22m";
 
 /** Rows in one slice of a table: few enough that the time for a long table grows only with its length. */
-const rowsAtATime = 25;
+const ROWS_AT_A_TIME = 25;
 
-const noLines = {
+const NO_LINES = {
   top: "",
   "top-mid": "",
   "top-left": "",
@@ -33,8 +33,8 @@ const noLines = {
  * the same widths, because the time of the library grows with the square of the number of rows.
  */
 export function renderTable({ columns, rows }: TableContent, inColour: boolean): string {
-  const slices = Array.from({ length: Math.max(1, Math.ceil(rows.length / rowsAtATime)) }, (_, index) =>
-    rows.slice(index * rowsAtATime, (index + 1) * rowsAtATime),
+  const slices = Array.from({ length: Math.max(1, Math.ceil(rows.length / ROWS_AT_A_TIME)) }, (_, index) =>
+    rows.slice(index * ROWS_AT_A_TIME, (index + 1) * ROWS_AT_A_TIME),
   );
   const widths = columns.map(() => 0);
   for (const slice of slices) {
@@ -58,9 +58,9 @@ function createTable(
 ): Table.Table {
   const table = new Table({
     // The table library would use the environment of the process to decide about colours, which is already decided.
-    head: head.map((name) => (inColour ? `${bold}${name}${notBold}` : name)),
+    head: head.map((name) => (inColour ? `${BOLD}${name}${NOT_BOLD}` : name)),
     colWidths: [...widths],
-    chars: noLines,
+    chars: NO_LINES,
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
   });
   for (const row of rows) {

@@ -3,7 +3,7 @@
 import { formatSize } from "./byte-size.ts";
 import { type ProgressPlace, withProgressLine } from "./progress-line.ts";
 
-const barCharacters = 30;
+const BAR_CHARACTERS = 30;
 
 /**
  * Runs a transfer, and shows its progress.
@@ -26,7 +26,7 @@ export async function withTransferProgress<Result>(
 }
 
 /** A bar with the percentage, for a part from 0 to 1. */
-export function bar(part: number, characters: number = barCharacters): string {
+export function bar(part: number, characters: number = BAR_CHARACTERS): string {
   const full = Math.floor(part * characters);
   const percent = `${Math.floor(part * 100)}%`.padStart(4);
   return `[${"#".repeat(full)}${"-".repeat(characters - full)}] ${percent}`;

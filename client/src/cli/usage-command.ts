@@ -10,14 +10,14 @@ interface UsageCommandOptions extends Pick<UsageOptions, "from" | "to"> {
   readonly by: NonNullable<UsageOptions["granularity"]> | "namespace";
 }
 
-const fields = [
+const FIELDS = [
   ...(["startMs", "requests", "eventsAppended", "bytesAppended", "kvOperations", "lockOperations"] as const),
   ...(["memoryOperations", "bytesStored", "memoryBytes"] as const),
 ];
 
-const quotas = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
+const QUOTAS = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
 
-const inBytes: ReadonlySet<(typeof quotas)[number]> = new Set(["bytes", "memoryBytes", "eventBytes"]);
+const IN_BYTES: ReadonlySet<(typeof QUOTAS)[number]> = new Set(["bytes", "memoryBytes", "eventBytes"]);
 
 /** Completes the command. */
 export function addUsageCommand(command: Command, session: Session): void {
@@ -31,8 +31,8 @@ export function addUsageCommand(command: Command, session: Session): void {
       const document = wireForm(usage);
       await session.print(
         by === "namespace"
-          ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...quotas])
-          : accountResult(document, usage.buckets, fields),
+          ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...QUOTAS])
+          : accountResult(document, usage.buckets, FIELDS),
       );
     });
 }
@@ -51,9 +51,9 @@ function wireForm({ startMs, endMs, totals, buckets, byKey, namespaces, requests
 }
 
 /** The current usage of a namespace, each value as `3 of 10`, or `1.5 KiB of 8.0 GiB`. */
-function shownUse(use: NamespaceUse): Readonly<Record<"namespace" | (typeof quotas)[number], string>> {
-  const shown = quotas.map((quota) => {
-    const form = inBytes.has(quota) ? formatSize : String;
+function shownUse(use: NamespaceUse): Readonly<Record<"namespace" | (typeof QUOTAS)[number], string>> {
+  const shown = QUOTAS.map((quota) => {
+    const form = IN_BYTES.has(quota) ? formatSize : String;
     return [quota, `${form(use[quota].used)} of ${form(use[quota].limit)}`];
   });
   return { namespace: use.namespace, ...Object.fromEntries(shown) };

@@ -8,12 +8,12 @@ import { parseList } from "./list.ts";
 import { readPasswordFile } from "./password.ts";
 import type { Session } from "./session.ts";
 
-const roles = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
-const allNamespaces = "*";
-const statuses = ["active", "disabled"];
+const ROLES = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
+const ALL_NAMESPACES = "*";
+const STATUSES = ["active", "disabled"];
 /** The largest page of the service, because listings are read to their end. */
-const pageSize = 1_000;
-const shownFields = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
+const PAGE_SIZE = 1_000;
+const SHOWN_FIELDS = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
 
 interface CreateOptions {
   readonly role: UserRole;
@@ -26,7 +26,7 @@ interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"
   readonly currentPasswordFile?: string;
 }
 
-const afterHelp = `
+const AFTER_HELP = `
 Examples:
 
   quoinctl user create eve@example.com --namespaces default,team-a --role viewer
@@ -34,7 +34,7 @@ Examples:
 
 /** Adds the commands to their group. */
 export function addUserCommands(user: Command, session: Session): void {
-  user.addHelpText("after", afterHelp);
+  user.addHelpText("after", AFTER_HELP);
   addCreate(user, session);
   addList(user, session);
   addDescribe(user, session);
@@ -46,7 +46,7 @@ function addCreate(user: Command, session: Session): void {
   user
     .command("create <EMAIL>")
     .description("create a user, who gets a mail to verify the address, and to set a password if none is given")
-    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(roles).default("member"))
+    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(ROLES).default("member"))
     .addOption(namespacesOption().makeOptionMandatory())
     .addOption(passwordOption())
     .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
@@ -63,8 +63,8 @@ function addList(user: Command, session: Session): void {
     .command("list")
     .description("list the users whose role and namespaces you have")
     .action(async () => {
-      const users = await session.withClient((client) => allOf(client.users.pages({ pageSize })));
-      await session.print(accountResult({ users }, users, shownFields));
+      const users = await session.withClient((client) => allOf(client.users.pages({ pageSize: PAGE_SIZE })));
+      await session.print(accountResult({ users }, users, SHOWN_FIELDS));
     });
 }
 
@@ -84,9 +84,9 @@ function addUpdate(user: Command, session: Session): void {
   user
     .command("update <USER>")
     .description("change a user, given by e-mail address or id, or your own password; other fields stay")
-    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(roles))
+    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(ROLES))
     .addOption(namespacesOption())
-    .addOption(new Option("--status <STATUS>", "whether the user has any access").choices(statuses))
+    .addOption(new Option("--status <STATUS>", "whether the user has any access").choices(STATUSES))
     .addOption(passwordOption())
     .option("--current-password-file <FILE>", "file with your current password, to change your own")
     .action(async (text: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
@@ -111,7 +111,7 @@ async function warnOfMissing(session: Session, client: Client, names: readonly s
       ({ namespaces }) => namespaces[0]?.name === name,
       () => true,
     );
-  const found = await Promise.all(names.map((name) => name === allNamespaces || exist(name)));
+  const found = await Promise.all(names.map((name) => name === ALL_NAMESPACES || exist(name)));
   for (const [at, name] of names.entries()) {
     if (found[at] !== true) {
       session.warn(`namespace ${name} does not exist yet; create it with: quoinctl namespace create ${name}`);
@@ -135,7 +135,7 @@ function addDelete(user: Command, session: Session): void {
 }
 
 async function print(session: Session, user: UserInfo): Promise<void> {
-  await session.print(accountResult(user, [user], shownFields));
+  await session.print(accountResult(user, [user], SHOWN_FIELDS));
 }
 
 async function readPassword(file: string | undefined): Promise<string | undefined> {

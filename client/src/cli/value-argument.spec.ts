@@ -7,7 +7,7 @@ import type { Input } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 import { readFileValue, readValue, type ValueArgument } from "./value-argument.ts";
 
-const mostBytes = 1_024 * 1_024;
+const MOST_BYTES = 1_024 * 1_024;
 
 function input(bytes: Uint8Array, isTTY = false): Input {
   return Object.assign(Readable.from([Buffer.from(bytes)]), { isTTY });
@@ -67,8 +67,8 @@ describe("readValue", () => {
   });
 
   it("takes 1 MiB and not a byte more", async () => {
-    expect(await readValue({ stdin: input(new Uint8Array(mostBytes)) }, given)).to.have.length(mostBytes);
-    const stdin = input(new Uint8Array(mostBytes + 1));
+    expect(await readValue({ stdin: input(new Uint8Array(MOST_BYTES)) }, given)).to.have.length(MOST_BYTES);
+    const stdin = input(new Uint8Array(MOST_BYTES + 1));
     await assertUsageError(readValue({ stdin }, given), /larger than a value may be: 1048576 bytes/);
     expect(stdin.destroyed, "an endless input is not read further").to.equal(true);
   });

@@ -7,7 +7,7 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The largest value of a key; a larger input is not read to its end. */
-const maxValueBytes = 1_024 * 1_024;
+const VALUE_BYTES_MAX = 1_024 * 1_024;
 
 /** The source of a value, as given. */
 export interface ValueArgument {
@@ -33,7 +33,7 @@ export function textOption(what: string): Option {
 export async function readValue(
   terminal: Pick<Terminal, "stdin">,
   value: ValueArgument,
-  maxBytes = maxValueBytes,
+  maxBytes = VALUE_BYTES_MAX,
 ): Promise<Uint8Array> {
   const { argument, text, file } = value;
   if ([argument, text, file].filter((given) => given !== undefined).length > 1) {
@@ -61,7 +61,7 @@ export async function readValue(
  * @param maxBytes like readValue.
  * @throws UsageError if it is too large or cannot be read.
  */
-export async function readFileValue(file: string, maxBytes = maxValueBytes): Promise<Uint8Array> {
+export async function readFileValue(file: string, maxBytes = VALUE_BYTES_MAX): Promise<Uint8Array> {
   return readAll(createReadStream(file), file, maxBytes);
 }
 

@@ -17,12 +17,12 @@ import { entryDocument, historyDocument } from "./key-document.ts";
 import type { Session } from "./session.ts";
 
 /** Characters of a value that a line shows. */
-const shownCharacters = 60;
+const SHOWN_CHARACTERS = 60;
 
 /** The width of the longest word in this column, so that the next column is aligned. */
-const typeCharacters = 8;
+const TYPE_CHARACTERS = 8;
 
-const keysHelp = `
+const KEYS_HELP = `
 Quote the asterisk, because a shell may replace it; at the end of a key, \\* is an asterisk. Examples:
 
   quoinctl watch keys default/greeting
@@ -34,7 +34,7 @@ The command runs once for each change, one after the other. Its environment has 
 QUOIN_EVENT_NAMESPACE, QUOIN_EVENT_KEY and QUOIN_EVENT_REVISION. Its standard input is the value, or the document that
 -o json or -o yaml would print.`;
 
-const locksHelp = `
+const LOCKS_HELP = `
 Quote the asterisk, because a shell may replace it; at the end of a name, \\* is an asterisk. Examples:
 
   quoinctl watch locks default/nightly
@@ -61,7 +61,7 @@ function addKeys(watch: Command, session: Session): void {
     "keys",
     "<NAMESPACE[/KEY]>",
     "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, or run a command for each",
-    keysHelp,
+    KEYS_HELP,
   )
     .option("--prev", "also print the previous value")
     .option("--keys-only", "leave out the values")
@@ -92,7 +92,7 @@ function addLocks(watch: Command, session: Session): void {
     "locks",
     "<NAMESPACE[/LOCK]>",
     "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, or run a command",
-    locksHelp,
+    LOCKS_HELP,
   ).action(async (text: string, words: readonly string[], options: WatchOptions) => {
     const command = wordsBehind(session, words);
     const pattern = parsePatternArgument(text);
@@ -183,12 +183,12 @@ function keyDocument(namespace: string, { type, kv, previous }: KeyEvent, showsV
 }
 
 function keyLine({ type, kv, previous }: KeyEvent, showsValues: boolean): string {
-  const cells = [String(kv.modRevision), type.padEnd(typeCharacters), escapeControls(kv.key)];
+  const cells = [String(kv.modRevision), type.padEnd(TYPE_CHARACTERS), escapeControls(kv.key)];
   if (showsValues && type === "PUT") {
-    cells.push(displayValue(kv.value, shownCharacters));
+    cells.push(displayValue(kv.value, SHOWN_CHARACTERS));
   }
   if (previous !== undefined) {
-    cells.push(`(before: ${showsValues ? displayValue(previous.value, shownCharacters) : previous.modRevision})`);
+    cells.push(`(before: ${showsValues ? displayValue(previous.value, SHOWN_CHARACTERS) : previous.modRevision})`);
   }
   return cells.join("  ");
 }
@@ -211,7 +211,7 @@ function lockDocument(namespace: string, event: LockEvent): object {
 function lockLine({ lockKey, action, owner, reason, mode, fencingToken, revision }: LockEvent): string {
   const cells = [
     String(revision),
-    action.padEnd(typeCharacters),
+    action.padEnd(TYPE_CHARACTERS),
     escapeControls(lockKey),
     `token ${fencingToken}`,
     escapeControls(owner),

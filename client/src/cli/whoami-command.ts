@@ -15,8 +15,8 @@ interface Claims {
   readonly key_id?: string;
 }
 
-const millisecondsPerSecond = 1_000;
-const shownFields = ["email", "role", "access", "namespaces", "apiKeyId", "expiresAtMs"] as const;
+const MILLISECONDS_PER_SECOND = 1_000;
+const SHOWN_FIELDS = ["email", "role", "access", "namespaces", "apiKeyId", "expiresAtMs"] as const;
 
 /** Completes the command. */
 export function addWhoamiCommand(command: Command, session: Session): void {
@@ -34,10 +34,10 @@ export function addWhoamiCommand(command: Command, session: Session): void {
       access,
       namespaces,
       apiKeyId,
-      expiresAtMs: exp * millisecondsPerSecond,
+      expiresAtMs: exp * MILLISECONDS_PER_SECOND,
       endpoints,
     };
-    await session.print(accountResult(shown, [shown], shownFields));
+    await session.print(accountResult(shown, [shown], SHOWN_FIELDS));
   });
 }
 

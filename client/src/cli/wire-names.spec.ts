@@ -7,7 +7,7 @@ import { FakeRuntime, runProgram, ScriptedHttpMember, ScriptedMember } from "../
 import { run } from "./program.ts";
 
 /** Names that only the command line has: what it has found out itself, or that the request has on the wire. */
-const ownNames = new Set([
+const OWN_NAMES = new Set([
   "namespaces",
   "endpoint",
   "role",
@@ -54,10 +54,10 @@ function namesOf(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, content]) => [name, ...namesOf(content)]);
 }
 
-const value = Buffer.from("v");
-const entry = { key: "k", value };
-const hold = { owner: "o", subject: "s", fencingToken: 7n };
-const log = {
+const VALUE = Buffer.from("v");
+const ENTRY = { key: "k", value: VALUE };
+const HOLD = { owner: "o", subject: "s", fencingToken: 7n };
+const LOG = {
   log_id: "11111111-2222-4333-8444-555555555555",
   name: "l",
   namespace: "n",
@@ -70,26 +70,26 @@ describe("JSON of quoinctl", () => {
     const member = await ScriptedMember.start({
       createNamespace: () => ({}),
       listNamespaces: () => ({ namespaces: [{ name: "n", quotas: [{ name: "keys", used: 1n, limit: 2n }] }] }),
-      putKey: () => ({ previous: entry }),
-      getKey: () => ({ value }),
-      deleteKey: () => ({ previous: entry, previousValueOmitted: true }),
-      listKeys: () => ({ items: [entry] }),
-      compareAndSwap: () => ({ success: true, currentExists: true, currentValue: value, currentValueOmitted: true }),
+      putKey: () => ({ previous: ENTRY }),
+      getKey: () => ({ value: VALUE }),
+      deleteKey: () => ({ previous: ENTRY, previousValueOmitted: true }),
+      listKeys: () => ({ items: [ENTRY] }),
+      compareAndSwap: () => ({ success: true, currentExists: true, currentValue: VALUE, currentValueOmitted: true }),
       createLock: () => ({}),
-      describeLock: () => ({ holder: hold }),
-      acquireLock: () => ({ acquired: true, holder: hold }),
-      listLocks: () => ({ locks: [{ name: "l", holders: [hold] }] }),
+      describeLock: () => ({ holder: HOLD }),
+      acquireLock: () => ({ acquired: true, holder: HOLD }),
+      listLocks: () => ({ locks: [{ name: "l", holders: [HOLD] }] }),
       releaseLock: () => ({}),
-      forceReleaseLock: () => ({ previous: hold }),
-      describeRwLock: () => ({ holders: [{ ...hold, mode: 1 }] }),
-      acquireRwLock: () => ({ acquired: true, holders: [{ ...hold, mode: 1 }] }),
+      forceReleaseLock: () => ({ previous: HOLD }),
+      describeRwLock: () => ({ holders: [{ ...HOLD, mode: 1 }] }),
+      acquireRwLock: () => ({ acquired: true, holders: [{ ...HOLD, mode: 1 }] }),
       allocateMemory: () => ({ regionId: "r" }),
       describeMemory: () => ({ region: { regionId: "r", sizeBytes: 1n } }),
       resizeMemory: () => ({}),
       freeMemory: () => ({}),
       listMemoryRegions: () => ({ regions: [{ regionId: "r" }] }),
       writeMemory: () => ({ bytesWritten: 1n }),
-      readMemory: () => ({ data: value }),
+      readMemory: () => ({ data: VALUE }),
       getCluster: () => ({ leaderId: "1", members: [{ id: "1", name: "q-0" }] }),
       getStatus: () => ({ status: { id: "1", name: "q-0" } }),
       listMembers: () => ({ members: [{ id: "1", name: "q-0", incarnation: "x" }] }),
@@ -101,23 +101,23 @@ describe("JSON of quoinctl", () => {
     });
     member.streams.watchKeys = (_request, stream) => {
       stream.send({ created: true });
-      stream.send({ events: [{ type: 1, kv: entry, previous: entry }], revision: 1n });
+      stream.send({ events: [{ type: 1, kv: ENTRY, previous: ENTRY }], revision: 1n });
     };
     member.streams.watchLocks = (_request, stream) => {
       stream.send({ created: true });
       stream.send({ events: [{ lockKey: "l", mode: 1 }], revision: 1n });
     };
     const http = await ScriptedHttpMember.start((response, { method, path }) => {
-      const events = { events: [{ sequence: 1, timestamp: log.created_at, payload: "dg==", idempotency_key: null }] };
+      const events = { events: [{ sequence: 1, timestamp: LOG.created_at, payload: "dg==", idempotency_key: null }] };
       const answer = path.includes("/events")
         ? events
         : method === "GET" && path.startsWith("/logs?")
-          ? { logs: [log] }
-          : log;
+          ? { logs: [LOG] }
+          : LOG;
       response.end(JSON.stringify({ ...answer, sequence: 1, sequences: [1], last_sequence: 1, next_cursor: null }));
     });
     try {
-      const known = new Set([...namesOfContract(), ...namesOfHttp(), ...ownNames]);
+      const known = new Set([...namesOfContract(), ...namesOfHttp(), ...OWN_NAMES]);
       const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_HTTP_ENDPOINTS: http.url, QUOIN_TOKEN: "t" };
       for (const line of [
         ...[
@@ -133,8 +133,8 @@ describe("JSON of quoinctl", () => {
         ...["memory allocate n 1", "memory describe n/r", "memory resize n/r 1", "memory free n/r", "memory list n"],
         ...["memory write n/r v", "memory read n/r", "watch keys n --limit 1", "watch locks n --limit 1"],
         ...["leader", "leader transfer", "status", "member list", "member add q-1", "member promote 1"],
-        ...["member remove 1", "settings put a=1", "log create l", "log list", `log describe ${log.log_id}`],
-        ...[`log append ${log.log_id} v`, `log append-batch ${log.log_id} v`, `log read ${log.log_id}`],
+        ...["member remove 1", "settings put a=1", "log create l", "log list", `log describe ${LOG.log_id}`],
+        ...[`log append ${LOG.log_id} v`, `log append-batch ${LOG.log_id} v`, `log read ${LOG.log_id}`],
       ]) {
         const parameters = [...line.split(" "), "-o", "json"];
         const { code, out, err } = await runProgram(run, new FakeRuntime(), parameters, { environment });

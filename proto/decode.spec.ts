@@ -17,12 +17,12 @@ import {
   RWMode,
 } from "./index.ts";
 
-const safe = BigInt(Number.MAX_SAFE_INTEGER);
+const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Any text that UTF-8 can carry: without lone surrogates, with planes beyond the first. */
 const text = anyText;
 const bytes = () => fc.uint8Array({ maxLength: 64 });
-const int64 = () => fc.bigInt({ min: -safe, max: safe });
+const int64 = () => fc.bigInt({ min: -SAFE, max: SAFE });
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const guard = () => optional(fc.record({ lockName: text(), fencingToken: int64(), rw: fc.boolean() }));
 const rwMode = () => fc.constantFrom(RWMode.RW_MODE_UNSPECIFIED, RWMode.READ, RWMode.WRITE);
@@ -259,9 +259,9 @@ describe("decodeRequest: refusals", () => {
 
   it("reads int64 up to ±(2^53 − 1) and refuses the next, naming the field (S17)", () => {
     for (const sign of [1n, -1n]) {
-      const inside = PutKeyRequest.create({ ttlSeconds: sign * safe });
-      expect(decodeRequest(PutKeyRequest, encode(PutKeyRequest, inside)).ttlSeconds).to.equal(sign * safe);
-      for (const outside of [safe + 1n, safe + 2n, 2n ** 60n, 2n ** 63n - 1n]) {
+      const inside = PutKeyRequest.create({ ttlSeconds: sign * SAFE });
+      expect(decodeRequest(PutKeyRequest, encode(PutKeyRequest, inside)).ttlSeconds).to.equal(sign * SAFE);
+      for (const outside of [SAFE + 1n, SAFE + 2n, 2n ** 60n, 2n ** 63n - 1n]) {
         const error = refusal(
           PutKeyRequest,
           encode(PutKeyRequest, PutKeyRequest.create({ ttlSeconds: sign * outside })),
@@ -275,7 +275,7 @@ describe("decodeRequest: refusals", () => {
   });
 
   it("refuses int64 out of range in optional fields, messages within and repeated messages (S17)", () => {
-    const tooLarge = safe + 1n;
+    const tooLarge = SAFE + 1n;
     const optionalField = PutKeyRequest.create({ expectedModRevision: tooLarge });
     expect(refusal(PutKeyRequest, encode(PutKeyRequest, optionalField))).to.include({
       problem: "int64-range",
@@ -297,13 +297,13 @@ describe("decodeRequest: refusals", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
         const encoded = encode(PutKeyRequest, PutKeyRequest.create({ ttlSeconds: value }));
-        if (value >= -safe && value <= safe) {
+        if (value >= -SAFE && value <= SAFE) {
           expect(decodeRequest(PutKeyRequest, encoded).ttlSeconds).to.equal(value);
         } else {
           expect(refusal(PutKeyRequest, encoded).problem).to.equal("int64-range");
         }
       }),
-      { examples: [[-safe], [-safe - 1n], [safe], [safe + 1n]] },
+      { examples: [[-SAFE], [-SAFE - 1n], [SAFE], [SAFE + 1n]] },
     );
   });
 
@@ -312,7 +312,7 @@ describe("decodeRequest: refusals", () => {
       namespace: "namespace",
       key: "key",
       value: new Uint8Array(200),
-      ttlSeconds: safe,
+      ttlSeconds: SAFE,
       expectedModRevision: -1n,
       returnPrevious: true,
       guard: { lockName: "lock", fencingToken: 300n, rw: true },

@@ -46,12 +46,12 @@ export { nearestName } from "./nearest-name.ts";
 export type { RawServiceDefinition } from "./raw-methods.ts";
 export { rawMethods } from "./raw-methods.ts";
 export type { ServiceName } from "./services.ts";
-export { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "./services.ts";
+export { qualifiedServiceName, SERVICE_NAMES, SERVICE_PACKAGE, serviceDefinitions } from "./services.ts";
 export type { EncodedDetail, ErrorFacts, StatusDetails } from "./status-details.ts";
 export {
   decodeStatusDetails,
+  ERROR_DOMAIN,
   encodedDetails,
   encodeStatusDetails,
-  errorDomain,
-  statusDetailsTrailer,
+  STATUS_DETAILS_TRAILER,
 } from "./status-details.ts";

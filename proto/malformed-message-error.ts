@@ -11,7 +11,7 @@
  */
 export type MalformedMessageProblem = "wire" | "utf8" | "int64-range" | "fields";
 
-const descriptions: Readonly<Record<MalformedMessageProblem, string>> = {
+const DESCRIPTIONS: Readonly<Record<MalformedMessageProblem, string>> = {
   wire: "is cut off or malformed",
   utf8: "is not valid UTF-8",
   "int64-range": "is outside ±(2^53 - 1)",
@@ -28,7 +28,7 @@ export class MalformedMessageError extends Error {
   readonly field: string | undefined;
 
   constructor(typeName: string, problem: MalformedMessageProblem, field: string | undefined) {
-    super(field === undefined ? `the message ${descriptions[problem]}` : `field ${field} ${descriptions[problem]}`);
+    super(field === undefined ? `the message ${DESCRIPTIONS[problem]}` : `field ${field} ${DESCRIPTIONS[problem]}`);
     this.typeName = typeName;
     this.problem = problem;
     this.field = field;

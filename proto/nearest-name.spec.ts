@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { nearestName } from "./nearest-name.ts";
 
-const known = ["ttlSeconds", "timeoutMs", "signal", "guard", "expectedModRevision", "waitMs"];
+const KNOWN = ["ttlSeconds", "timeoutMs", "signal", "guard", "expectedModRevision", "waitMs"];
 
 describe("nearestName", () => {
   it("finds the name behind a slip of the keyboard, another spelling, or its beginning", () => {
@@ -17,13 +17,13 @@ describe("nearestName", () => {
       ["expected", "expectedModRevision"],
       ["waitS", "waitMs"],
     ] as const) {
-      expect(nearestName(written, known), written).to.equal(meant);
+      expect(nearestName(written, KNOWN), written).to.equal(meant);
     }
   });
 
   it("finds nothing for a name that is far from all of them", () => {
     for (const written of ["", "x", "tt", "prefix", "constructor", "__proto__", "requestIdentifier"]) {
-      expect(nearestName(written, known), written).to.equal(undefined);
+      expect(nearestName(written, KNOWN), written).to.equal(undefined);
     }
     expect(nearestName("ttl", [])).to.equal(undefined);
   });

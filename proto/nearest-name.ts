@@ -1,18 +1,18 @@
 /** Finds the known name that a mistyped one most likely means. */
 
 /** The most single changes, of letters, between a mistyped name and the intended one. */
-const maxDistance = 2;
+const DISTANCE_MAX = 2;
 /** The length from which the beginning of a name stands for it. */
-const minBeginning = 3;
+const BEGINNING_MIN = 3;
 
 /** The known name nearest to an unknown one, whatever the case and the separators; undefined = none is near. */
 export function nearestName(unknown: string, known: Iterable<string>): string | undefined {
   const written = lettersOf(unknown);
   let nearest: string | undefined;
-  let nearestDistance = maxDistance + 1;
+  let nearestDistance = DISTANCE_MAX + 1;
   for (const name of known) {
     const letters = lettersOf(name);
-    const isBeginning = written.length >= minBeginning && letters.startsWith(written);
+    const isBeginning = written.length >= BEGINNING_MIN && letters.startsWith(written);
     const distance = isBeginning ? 1 : distanceOf(written, letters);
     // Of a short name, two changes leave too little.
     if (distance < nearestDistance && distance < Math.max(2, written.length)) {
@@ -29,8 +29,8 @@ function lettersOf(name: string): string {
 
 /** The number of inserted, removed, replaced or swapped letters; more than the maximum counts as one more than it. */
 function distanceOf(one: string, other: string): number {
-  if (Math.abs(one.length - other.length) > maxDistance) {
-    return maxDistance + 1;
+  if (Math.abs(one.length - other.length) > DISTANCE_MAX) {
+    return DISTANCE_MAX + 1;
   }
   let before: number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_, column) => column);

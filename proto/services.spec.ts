@@ -10,7 +10,7 @@ import {
 } from "./index.ts";
 
 /** Every method of the contract; a star marks the methods that answer with a stream. */
-const contract: Readonly<Record<ServiceName, string>> = {
+const CONTRACT: Readonly<Record<ServiceName, string>> = {
   KeyValueService: "CreateNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap ListKeyVersions",
   LockService:
     "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
@@ -27,18 +27,18 @@ const contract: Readonly<Record<ServiceName, string>> = {
     "PutSettings RotateKeys ResetOwner Snapshot* StartBackup GetBackupStatus ListBackups Compact",
 };
 
-const names = Object.keys(contract) as ServiceName[];
+const NAMES = Object.keys(CONTRACT) as ServiceName[];
 
 describe("serviceDefinitions", () => {
   it("have every service and method of the contract, unary or answering with a stream", () => {
-    expect(Object.keys(serviceDefinitions)).to.have.members(names);
-    for (const name of names) {
+    expect(Object.keys(serviceDefinitions)).to.have.members(NAMES);
+    for (const name of NAMES) {
       const methods = Object.values(serviceDefinitions[name]).map((method) => {
         expect(method.requestStream).to.equal(false);
         expect(method.path).to.match(new RegExp(`^/${qualifiedServiceName(name)}/`));
         return method.path.replace(/.*\//, "") + (method.responseStream ? "*" : "");
       });
-      expect(methods.join(" ")).to.equal(contract[name]);
+      expect(methods.join(" ")).to.equal(CONTRACT[name]);
     }
   });
 
@@ -49,7 +49,7 @@ describe("serviceDefinitions", () => {
       file.service.map((service) => ({ package: file.package, service })),
     );
     expect(services.map((each) => `${each.package}.${each.service.name}`)).to.have.members(
-      names.map(qualifiedServiceName),
+      NAMES.map(qualifiedServiceName),
     );
     for (const method of services.flatMap((each) => each.service.method)) {
       expect(method.inputType).to.equal(`.coordination.v1.${method.name}Request`);
@@ -100,7 +100,7 @@ describe("readDescriptorSet", () => {
   it("has the cluster revision as field 15 in every answer of the client services that is about the state", () => {
     // Tokens are about a caller, and a tail is about sequences.
     const others = ["ExchangeToken", "Login", "TailEvents*"];
-    const unary = names.filter((name) => name !== "ClusterAdminService").flatMap((name) => contract[name].split(" "));
+    const unary = NAMES.filter((name) => name !== "ClusterAdminService").flatMap((name) => CONTRACT[name].split(" "));
     const messages = new Map(files.flatMap((file) => file.messageType.map((message) => [message.name, message])));
     for (const method of unary.filter((name) => !others.includes(name))) {
       const response = messages.get(`${method.replace("*", "")}Response`);

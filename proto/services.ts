@@ -46,12 +46,12 @@ export const serviceDefinitions = {
 export type ServiceName = keyof typeof serviceDefinitions;
 
 /** Names of all services. */
-export const serviceNames = Object.keys(serviceDefinitions) as readonly ServiceName[];
+export const SERVICE_NAMES = Object.keys(serviceDefinitions) as readonly ServiceName[];
 
 /** The package of all services. */
-export const servicePackage = "coordination.v1";
+export const SERVICE_PACKAGE = "coordination.v1";
 
 /** Full name of a service, as in gRPC paths, reflection and health checks: `coordination.v1.KeyValueService`. */
 export function qualifiedServiceName(service: ServiceName): string {
-  return `${servicePackage}.${service}`;
+  return `${SERVICE_PACKAGE}.${service}`;
 }

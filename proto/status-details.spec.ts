@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { anyText } from "../testing/random/index.ts";
-import { decodeStatusDetails, encodeStatusDetails, errorDomain, MalformedMessageError } from "./index.ts";
+import { decodeStatusDetails, ERROR_DOMAIN, encodeStatusDetails, MalformedMessageError } from "./index.ts";
 
 const text = anyText;
 
@@ -38,7 +38,7 @@ describe("status details", () => {
     const details = { code: 5, message: "no such key", reason: "KEY_NOT_FOUND" };
     expect(decodeStatusDetails(encodeStatusDetails(details))).to.deep.equal({
       ...details,
-      domain: errorDomain,
+      domain: ERROR_DOMAIN,
       metadata: new Map(),
       retryDelayMs: undefined,
     });

@@ -8,10 +8,10 @@ import { ErrorInfo, RetryInfo } from "./generated/google/rpc/error_details.ts";
 import { Status } from "./generated/google/rpc/status.ts";
 
 /** Key of the trailer that carries the details. */
-export const statusDetailsTrailer = "grpc-status-details-bin";
+export const STATUS_DETAILS_TRAILER = "grpc-status-details-bin";
 
 /** The domain of all reasons of this service. */
-export const errorDomain = "quoin.dev";
+export const ERROR_DOMAIN = "quoin.dev";
 
 /** The details of one error. */
 export interface StatusDetails {
@@ -29,7 +29,7 @@ export interface StatusDetails {
   readonly retryDelayMs?: number | undefined;
 }
 
-const typeUrlPrefix = "type.googleapis.com/";
+const TYPE_URL_PREFIX = "type.googleapis.com/";
 
 /** What an error says besides its code and its message. The domain is `quoin.dev` unless given. */
 export interface ErrorFacts extends Omit<StatusDetails, "code" | "message" | "domain" | "metadata"> {
@@ -52,13 +52,13 @@ export interface EncodedDetail {
  * @param details retryDelayMs is at least 0.
  */
 export function encodeStatusDetails(details: Pick<StatusDetails, "code" | "message"> & ErrorFacts): Buffer {
-  const packed = encodedDetails(details).map(({ type, value }) => ({ typeUrl: typeUrlPrefix + type, value }));
+  const packed = encodedDetails(details).map(({ type, value }) => ({ typeUrl: TYPE_URL_PREFIX + type, value }));
   const status: Status = { code: details.code, message: details.message, details: packed };
   return Buffer.from(Status.encode(status).finish());
 }
 
 /** Encodes the same details one by one, for a protocol that sends them without a google.rpc.Status. */
-export function encodedDetails({ reason, domain = errorDomain, metadata, retryDelayMs }: ErrorFacts): EncodedDetail[] {
+export function encodedDetails({ reason, domain = ERROR_DOMAIN, metadata, retryDelayMs }: ErrorFacts): EncodedDetail[] {
   const info = { reason, domain, metadata: new Map(metadata) };
   const json = { reason, domain, metadata: Object.fromEntries(info.metadata) };
   const details = [{ type: ErrorInfo.$type, value: ErrorInfo.encode(info).finish(), json }];
@@ -111,6 +111,6 @@ function toMilliseconds(duration: Duration): number {
 }
 
 function unpack<Message>(codec: MessageCodec<Message>, status: Status): Message | undefined {
-  const detail = status.details.find(({ typeUrl }) => typeUrl === typeUrlPrefix + codec.$type);
+  const detail = status.details.find(({ typeUrl }) => typeUrl === TYPE_URL_PREFIX + codec.$type);
   return detail === undefined ? undefined : decodeRequest(codec, detail.value);
 }

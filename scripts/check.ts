@@ -22,7 +22,7 @@ interface Step {
   readonly run: () => Promise<string[]>;
 }
 
-const steps: readonly Step[] = [
+const STEPS: readonly Step[] = [
   // The longest, so it starts first.
   {
     name: "tests of the tools",
@@ -88,7 +88,7 @@ async function report({ name, run }: Step): Promise<Outcome> {
 }
 
 stopOnSignals(() => undefined);
-const outcomes = await mapWithLimit(steps, STEPS_AT_A_TIME, report);
+const outcomes = await mapWithLimit(STEPS, STEPS_AT_A_TIME, report);
 const countOf = (outcome: Outcome): number => outcomes.filter((one) => one === outcome).length;
 const skipped = countOf("skipped");
 process.stdout.write(

@@ -13,9 +13,9 @@ import { repositoryRoot } from "./command.ts";
 
 const TEST_LIMIT_MS = 60_000; // npm alone takes a second or two, on cores that other tests keep busy.
 
-const manifest = { name: "a", version: "1.0.0", private: true, workspaces: ["b"] };
-const workspaceManifest = { name: "b", version: "1.0.0" };
-const lockfile = {
+const MANIFEST = { name: "a", version: "1.0.0", private: true, workspaces: ["b"] };
+const WORKSPACE_MANIFEST = { name: "b", version: "1.0.0" };
+const LOCKFILE = {
   name: "a",
   version: "1.0.0",
   lockfileVersion: 3,
@@ -35,9 +35,9 @@ describe("setup", function () {
     root = mkdtempSync(path.join(tmpdir(), "quoin-test-setup-"));
     mkdirSync(path.join(root, "b"));
     await cp(path.join(repositoryRoot, "scripts/setup.mjs"), path.join(root, "scripts/setup.mjs"));
-    write("package.json", manifest);
-    write("b/package.json", workspaceManifest);
-    write("package-lock.json", lockfile);
+    write("package.json", MANIFEST);
+    write("b/package.json", WORKSPACE_MANIFEST);
+    write("package-lock.json", LOCKFILE);
     writeFileSync(path.join(root, ".npmrc"), `audit=false\ncache=${path.join(root, "cache")}\n`);
   });
 
@@ -103,14 +103,14 @@ describe("setup", function () {
     expect(run()).to.deep.equal(installed);
     rmSync(path.join(root, "node_modules"), { recursive: true });
     expect(run()).to.deep.equal(installed);
-    write("b/package.json", { ...workspaceManifest, version: "1.0.1" });
-    write("package-lock.json", { ...lockfile, packages: { ...lockfile.packages, b: { version: "1.0.1" } } });
+    write("b/package.json", { ...WORKSPACE_MANIFEST, version: "1.0.1" });
+    write("package-lock.json", { ...LOCKFILE, packages: { ...LOCKFILE.packages, b: { version: "1.0.1" } } });
     expect(run()).to.deep.equal(installed);
   });
 
   it("does not install again when only the scripts of package.json have changed", () => {
     expect(run()).to.deep.equal(installed);
-    write("package.json", { ...manifest, scripts: { a: "b" } });
+    write("package.json", { ...MANIFEST, scripts: { a: "b" } });
     expect(run()).to.deep.equal(nothingToDo);
   });
 
@@ -131,7 +131,7 @@ describe("setup", function () {
   });
 
   it("shows the output of npm when it fails, also below a silent npm, and leaves no sign of success", () => {
-    write("package.json", { ...manifest, dependencies: { c: "1.0.0" } });
+    write("package.json", { ...MANIFEST, dependencies: { c: "1.0.0" } });
     const { status, stderr } = run({ ...process.env, npm_config_loglevel: "silent" });
     expect(status).to.equal(1);
     expect(stderr)

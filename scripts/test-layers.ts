@@ -30,7 +30,7 @@ export interface Surroundings {
  * line, with a locale in which the lower case of I is not i. The second is a time zone half an hour off, with a locale
  * that has its own digits.
  */
-export const surroundings: readonly [Surroundings, Surroundings] = [
+export const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
   { TZ: "Pacific/Chatham", LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8" },
   { TZ: "America/St_Johns", LANG: "ar_EG.UTF-8", LC_ALL: "ar_EG.UTF-8" },
 ];

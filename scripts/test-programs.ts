@@ -6,7 +6,7 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { repositoryRoot } from "./command.ts";
-import { bundlePrograms, member } from "./packages/index.ts";
+import { bundlePrograms, MEMBER } from "./packages/index.ts";
 
 /** Programs besides the member. */
 const OTHERS: readonly string[] = [
@@ -59,7 +59,7 @@ export async function bundleTestPrograms(directory: string): Promise<string> {
   cheapenHashes(folder);
   // Where a member, and the other programs, read their version.
   cpSync(path.join(repositoryRoot, "package.json"), path.join(directory, "package.json"));
-  const programs = Object.entries({ ...member, ...others }).map(([name, source]) => {
+  const programs = Object.entries({ ...MEMBER, ...others }).map(([name, source]) => {
     return [path.join(repositoryRoot, source), path.join(folder, `${name}.js`)] as const;
   });
   const list = path.join(directory, "programs.json");

@@ -16,19 +16,19 @@ import { repositoryRoot } from "./command.ts";
 const TEST_LIMIT_MS = 60_000; // Each test starts several processes, on cores that other tests keep busy.
 
 /** A spec file with one test that passes. */
-const good = `it("passes", () => {});\n`;
+const GOOD = `it("passes", () => {});\n`;
 
 /** Most tests concern no other layer. */
 const TWO_LAYERS = ["--layer", "specs", "--layer", "process"];
 
 /** A layer without files is a failure, so each layer that a test does not concern needs a file. */
 const elsewhere = {
-  "node/test/cluster/good.spec.ts": good,
-  "node/test/crash/good.spec.ts": good,
-  "node/verify/sim/mutants/good.spec.ts": good,
-  "node/verify/sim/sim.spec.ts": good,
-  "node/verify/conformance/good.spec.ts": good,
-  "node/test/fuzz/good.spec.ts": good,
+  "node/test/cluster/good.spec.ts": GOOD,
+  "node/test/crash/good.spec.ts": GOOD,
+  "node/verify/sim/mutants/good.spec.ts": GOOD,
+  "node/verify/sim/sim.spec.ts": GOOD,
+  "node/verify/conformance/good.spec.ts": GOOD,
+  "node/test/fuzz/good.spec.ts": GOOD,
 };
 /** The number of tests in them. */
 const ELSEWHERE = Object.keys(elsewhere).length;
@@ -132,14 +132,14 @@ describe("the test runner", function () {
 
   /** Two layers: one that passes, and the one of the test. */
   function beside(spec: string): Record<string, string> {
-    return { "node/test/a.spec.ts": spec, "node/src/b.spec.ts": good };
+    return { "node/test/a.spec.ts": spec, "node/src/b.spec.ts": GOOD };
   }
 
   it("runs many files in one process without a trace of one in the next", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `node/src/${index}.spec.ts`);
     const { output, lastLine } = await run({
-      ...Object.fromEntries(names.map((name) => [name, good])),
-      "node/test/a.spec.ts": good,
+      ...Object.fromEntries(names.map((name) => [name, GOOD])),
+      "node/test/a.spec.ts": GOOD,
     });
     expect(lastLine).to.equal("31 passed, 0 failed");
     expect(output).to.not.contain("Warning");
@@ -157,10 +157,10 @@ describe("the test runner", function () {
 
   it("adds up the passed tests of all layers", async () => {
     const files = {
-      "node/test/a.spec.ts": good,
-      "node/src/b.spec.ts": good,
-      "node/src/c/c.spec.ts": good,
-      "proto/d.spec.ts": good,
+      "node/test/a.spec.ts": GOOD,
+      "node/src/b.spec.ts": GOOD,
+      "node/src/c/c.spec.ts": GOOD,
+      "proto/d.spec.ts": GOOD,
     };
     const { lastLine, exitCode } = await run(files, ["--all"]);
     expect({ lastLine, exitCode }).to.deep.equal({ lastLine: `${ELSEWHERE + 4} passed, 0 failed`, exitCode: 0 });
@@ -186,7 +186,7 @@ describe("the test runner", function () {
     const complete = await run(beside(skips), TWO_LAYERS, { QUOIN_TOOLS: "all" });
     expect(complete.lastLine).to.equal("1 passed, 1 failed, 1 skipped");
     expect(complete.output).to.contain("FAILED node/test/a.spec.ts: ran no test");
-    const some = await run(beside(skips + good), TWO_LAYERS, { QUOIN_TOOLS: "all" });
+    const some = await run(beside(skips + GOOD), TWO_LAYERS, { QUOIN_TOOLS: "all" });
     expect(some.lastLine).to.equal("2 passed, 0 failed, 1 skipped");
   });
 
@@ -236,8 +236,8 @@ describe("the test runner", function () {
       `it("leaves", () => void mkdtempSync(tmpdir() + "/quoin-test-left-"));\n`;
     const { output, lastLine } = await run({
       ...beside(spec),
-      "node/test/b.spec.ts": good,
-      "node/test/c.spec.ts": good,
+      "node/test/b.spec.ts": GOOD,
+      "node/test/c.spec.ts": GOOD,
     });
     expect(lastLine).to.equal("4 passed, 1 failed");
     expect(output).to.contain("FAILED node/test/a.spec.ts: left files").and.to.contain("quoin-test-left-");
@@ -308,9 +308,9 @@ describe("the test runner", function () {
         otherLayers: { cluster: ["node/test/cluster/good.spec.ts"] },
       }),
       "node/src/fast.spec.ts": `it("one", () => {});\nit("two", () => {});\n`,
-      "node/src/slow.spec.ts": good,
-      "node/test/process/good.spec.ts": good,
-      "scripts/tool.spec.ts": good,
+      "node/src/slow.spec.ts": GOOD,
+      "node/test/process/good.spec.ts": GOOD,
+      "scripts/tool.spec.ts": GOOD,
     };
     expect((await run(files, [])).lastLine).to.equal("3 passed, 0 failed");
     expect((await run(files, ["--rest"])).lastLine).to.equal(`${ELSEWHERE + 1} passed, 0 failed`);
@@ -342,7 +342,7 @@ describe("the test runner", function () {
     const failing = `it("fails", () => {\n  throw new Error("a reason\\nwith details");\n});\n`;
     const { output } = await run({
       ...Object.fromEntries(names.map((name) => [name, failing])),
-      "node/test/a.spec.ts": good,
+      "node/test/a.spec.ts": GOOD,
     });
     const last = output.trimEnd().split("\n").slice(-40);
     expect(last.filter((line) => /^slow: \d+\.\d s \S+$/.test(line))).to.have.length(10);
@@ -359,7 +359,7 @@ describe("the test runner", function () {
     const { output } = await run({
       "node/test/a.spec.ts": spec,
       "node/test/b.spec.ts": spec,
-      "node/src/c.spec.ts": good,
+      "node/src/c.spec.ts": GOOD,
     });
     expect(output).to.contain("place Pacific/Chatham Pacific/Chatham tr-TR");
     expect(output).to.contain("place America/St_Johns America/St_Johns ar-EG");

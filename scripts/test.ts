@@ -25,7 +25,7 @@ import { repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
 import { describeProcess, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
 import { type Failure, readReport } from "./test-events.ts";
 import { divide } from "./test-fast.ts";
-import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
+import { findLayers, SURROUNDINGS, type Surroundings, type TestLayer } from "./test-layers.ts";
 import { buildTestTools } from "./test-tools.ts";
 
 const BATCHES_AT_A_TIME = 3; // By default. The suite is measured on two cores, where four take as long.
@@ -65,7 +65,7 @@ interface Selection {
   readonly atATime: number;
 }
 
-const options = {
+const OPTIONS = {
   all: { type: "boolean" },
   rest: { type: "boolean" },
   grep: { type: "string" },
@@ -77,12 +77,12 @@ const options = {
 /** @returns the parsed arguments; undefined, after an error message, if an option is unknown */
 function readArguments() {
   try {
-    return parseArgs({ allowPositionals: true, options });
+    return parseArgs({ allowPositionals: true, options: OPTIONS });
   } catch (error) {
     if (!(error instanceof TypeError)) {
       throw error;
     }
-    const known = Object.keys(options).map((name) => `--${name}`);
+    const known = Object.keys(OPTIONS).map((name) => `--${name}`);
     process.stderr.write(`${error.message.split(". ")[0]}. The options are ${known.join(", ")}.\n`);
     return undefined;
   }
@@ -206,8 +206,8 @@ interface Batch {
 /** All files of the layers, in the order in which they start. */
 function batchesOf(layers: readonly TestLayer[], folder: string): Batch[] {
   return layers.flatMap((layer) =>
-    surroundings.flatMap((place, index) => {
-      const files = layer.files.filter((_, position) => position % surroundings.length === index);
+    SURROUNDINGS.flatMap((place, index) => {
+      const files = layer.files.filter((_, position) => position % SURROUNDINGS.length === index);
       const isSlow = layer.startsMembers || layer.hasSlowFiles === true;
       const groups = chunk(files, isSlow ? SLOW_FILES_PER_BATCH : FILES_PER_BATCH);
       // A layer without files is reported as well.

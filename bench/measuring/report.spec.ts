@@ -3,7 +3,7 @@ import type { Run } from "./measure.ts";
 import { describeRun, doubtsAboutAll, pointTable, ratioTable, rawRun } from "./report.ts";
 import { compare, summarize } from "./summary.ts";
 
-const run: Run = {
+const RUN: Run = {
   system: "etcd",
   concurrency: 64,
   operations: 4,
@@ -21,8 +21,8 @@ const run: Run = {
 };
 
 /** A run with two kinds of times, with attempts, of a system that has event loops. */
-const full: Run = {
-  ...run,
+const FULL: Run = {
+  ...RUN,
   durationMs: 500,
   timings: [
     { name: "from sending", valuesMs: Float64Array.of(2, 3) },
@@ -45,7 +45,7 @@ function cellsOf(table: string): string[][] {
 
 describe("report of a benchmark", () => {
   it("puts figures into the columns of their names", () => {
-    const table = pointTable([summarize([run]), { ...summarize([run]), memoryMiBMax: null }], "in flight");
+    const table = pointTable([summarize([RUN]), { ...summarize([RUN]), memoryMiBMax: null }], "in flight");
     const [head, known, unknown] = cellsOf(table);
     expect(head).to.deep.equal(
       "in flight,system,operations,per s,p50 ms,p99 ms,max ms,CPU s/1000,generator,busy,MiB,loops ms,elections".split(
@@ -55,12 +55,12 @@ describe("report of a benchmark", () => {
     const figures = ["64", "etcd", "4", "2", "2.00", "40.00", "40.0", "3.000", "0.500", "0 %", "2", "-", "0"];
     expect(known).to.deep.equal(figures);
     expect(unknown?.at(-3)).to.equal("?");
-    const ratio = compare(summarize([run]), { ...summarize([{ ...run, memberCpuMs: null }]), perSecond: 4 });
+    const ratio = compare(summarize([RUN]), { ...summarize([{ ...RUN, memberCpuMs: null }]), perSecond: 4 });
     expect(cellsOf(ratioTable([ratio], "in flight")).at(-1)).to.deep.equal(["64", "0.50", "1.00", "1.00", "?", "1.00"]);
   });
 
   it("has columns for each kind of times, for attempts, and for the event loops of all members", () => {
-    const point = summarize([full]);
+    const point = summarize([FULL]);
     const table = pointTable([point], "watchers");
     for (const head of ["watchers", "from sending", "from answer", "attempts"]) {
       expect(table).to.contain(head);
@@ -72,25 +72,25 @@ describe("report of a benchmark", () => {
   });
 
   it("describes a run in one line", () => {
-    expect(describeRun(run, "in flight")).to.equal(
+    expect(describeRun(RUN, "in flight")).to.equal(
       "64 in flight, etcd: 4 in 2.0 s, 2/s, latency p50 2.00 ms, p99 40.00 ms",
     );
-    expect(describeRun(full, "watchers")).to.equal(
+    expect(describeRun(FULL, "watchers")).to.equal(
       "64 watchers, etcd: 4 in 2.0 s, 8/s, from sending p50 2.00 ms, p99 3.00 ms, from answer p50 -1.00 ms, " +
         "p99 1.00 ms, 2.50 attempts each, event loops up to 12/250/0 ms late",
     );
   });
 
   it("reports an election, or busy other processes, because such a run is unreliable", () => {
-    expect(describeRun({ ...run, elections: 2 }, "")).to.contain("DISTURBED: elections: 2");
-    expect(describeRun({ ...run, otherCpuMs: 402 }, "")).to.contain("20 % of a CPU");
-    expect(describeRun({ ...run, otherCpuMs: null }, "")).to.equal(describeRun(run, ""));
-    expect(doubtsAboutAll([run, run])).to.equal("");
-    expect(doubtsAboutAll([run, { ...run, otherCpuMs: 402, elections: 1 }])).to.match(/^1 of 2 runs /);
+    expect(describeRun({ ...RUN, elections: 2 }, "")).to.contain("DISTURBED: elections: 2");
+    expect(describeRun({ ...RUN, otherCpuMs: 402 }, "")).to.contain("20 % of a CPU");
+    expect(describeRun({ ...RUN, otherCpuMs: null }, "")).to.equal(describeRun(RUN, ""));
+    expect(doubtsAboutAll([RUN, RUN])).to.equal("");
+    expect(doubtsAboutAll([RUN, { ...RUN, otherCpuMs: 402, elections: 1 }])).to.match(/^1 of 2 runs /);
   });
 
   it("keeps the percentiles of a run, not each of its times", () => {
-    const raw = JSON.parse(JSON.stringify(rawRun(run)));
+    const raw = JSON.parse(JSON.stringify(rawRun(RUN)));
     expect(raw).to.not.have.property("timings");
     expect(raw.timingsMs).to.have.length(1);
     expect(raw.timingsMs[0]).to.include({ name: "latency", p0: 1, p50: 2, "p99.9": 40, p100: 40 });

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import {
   bundleJavaScript,
-  oldestNode,
+  OLDEST_NODE,
   packFolder,
   writeConnectServices,
   writeDeclarations,
@@ -96,7 +96,7 @@ function writeManifest(folder: string): void {
     keywords,
     license,
     type: "commonjs",
-    engines: { node: `>=${oldestNode}` },
+    engines: { node: `>=${OLDEST_NODE}` },
     sideEffects: false,
     main: "./dist/index.js",
     types: "./dist/index.d.ts",

@@ -1,5 +1,5 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { encodeStatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from "@quoin/proto";
 import { expect } from "chai";
 import { QuoinError, type QuoinErrorCode } from "./quoin-error.ts";
 
@@ -40,7 +40,7 @@ describe("QuoinError.from", () => {
       retryDelayMs: 250,
     });
     const cause = serviceError(status.UNAVAILABLE, "no leader", {
-      [statusDetailsTrailer]: details,
+      [STATUS_DETAILS_TRAILER]: details,
       "error-reason": "NO_LEADER",
       outcome: "not-executed",
       "leader-endpoint": "10.0.0.1:7400",
@@ -61,14 +61,14 @@ describe("QuoinError.from", () => {
 
   it("takes the reason from the details when a proxy has dropped the text trailers", () => {
     const details = encodeStatusDetails({ code: status.ABORTED, message: "x", reason: "FENCED" });
-    const error = QuoinError.from(serviceError(status.ABORTED, "x", { [statusDetailsTrailer]: details }));
+    const error = QuoinError.from(serviceError(status.ABORTED, "x", { [STATUS_DETAILS_TRAILER]: details }));
     expect(error.reason).to.equal("FENCED");
   });
 
   it("keeps the fields of the text trailers if the details are broken", () => {
     const error = QuoinError.from(
       serviceError(status.NOT_FOUND, "no such key", {
-        [statusDetailsTrailer]: Buffer.from([0xff, 0xff]),
+        [STATUS_DETAILS_TRAILER]: Buffer.from([0xff, 0xff]),
         "error-reason": "KEY_NOT_FOUND",
       }),
     );

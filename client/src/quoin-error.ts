@@ -4,7 +4,7 @@
  */
 
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { decodeStatusDetails, MalformedMessageError, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { decodeStatusDetails, MalformedMessageError, STATUS_DETAILS_TRAILER, type StatusDetails } from "@quoin/proto";
 import type { FormerReason, QuoinReason } from "./reasons.ts";
 
 /** Name of a gRPC status code other than OK, such as `NOT_FOUND`. */
@@ -220,7 +220,7 @@ function text(metadata: Metadata, key: string): string | undefined {
 }
 
 function statusDetails(metadata: Metadata): StatusDetails | undefined {
-  const value = metadata.get(statusDetailsTrailer)[0];
+  const value = metadata.get(STATUS_DETAILS_TRAILER)[0];
   if (!(value instanceof Uint8Array)) {
     return undefined;
   }

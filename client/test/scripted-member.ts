@@ -9,8 +9,8 @@ import {
   encodeStatusDetails,
   type MessageCodec,
   rawMethods,
+  STATUS_DETAILS_TRAILER,
   serviceDefinitions,
-  statusDetailsTrailer,
 } from "@quoin/proto";
 
 /** A refusal from a script, with the trailers of the service. */
@@ -262,7 +262,7 @@ function toStatus(error: unknown): Partial<grpc.StatusObject> {
     const { reason, details = new Map(), retryDelayMs } = refusal;
     const code = grpc.status[refusal.code];
     metadata.set(
-      statusDetailsTrailer,
+      STATUS_DETAILS_TRAILER,
       encodeStatusDetails({
         code,
         message,
@@ -273,7 +273,7 @@ function toStatus(error: unknown): Partial<grpc.StatusObject> {
     );
   }
   if (refusal.rawDetails !== undefined) {
-    metadata.set(statusDetailsTrailer, refusal.rawDetails);
+    metadata.set(STATUS_DETAILS_TRAILER, refusal.rawDetails);
   }
   if (refusal.outcome !== undefined) {
     metadata.set("outcome", refusal.outcome);

@@ -17,7 +17,7 @@ import { submit } from "./submit.ts";
 const NAMESPACE = "default";
 
 /** Runs in the page. */
-const replaceKeptToken = `(token) => {
+const REPLACE_KEPT_TOKEN = `(token) => {
   const [name] = Object.keys(sessionStorage);
   sessionStorage.setItem(name, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(name)), token }));
 }`;
@@ -88,7 +88,7 @@ describe("the main path of the console", () => {
     await page.reload();
     await page.getByText("owner@quoin.test").waitFor();
     expect(await stored(), "after a reload").to.equal(1);
-    await page.evaluate(`(${replaceKeptToken})("not.a.token")`);
+    await page.evaluate(`(${REPLACE_KEPT_TOKEN})("not.a.token")`);
     await page.reload();
     await page.getByRole("button", { name: "API key" }).waitFor();
     expect(await stored(), "after something that is no token").to.equal(0);
@@ -101,7 +101,7 @@ describe("the main path of the console", () => {
       await signInByKey(page, cluster.secrets.apiKey);
       await page.getByText("owner@quoin.test").waitFor();
       const payload = Buffer.from(JSON.stringify({ ...claims, exp })).toString("base64url");
-      await page.evaluate(`(${replaceKeptToken})("e30.${payload}.e30")`);
+      await page.evaluate(`(${REPLACE_KEPT_TOKEN})("e30.${payload}.e30")`);
       await page.reload();
       await page.getByRole("button", { name: "API key" }).waitFor();
       expect(await page.getByRole("dialog").count(), name).to.equal(name === "refused" ? 1 : 0);

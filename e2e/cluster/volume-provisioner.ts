@@ -30,7 +30,7 @@ if (access === null) {
 const client = new ApiClient(access);
 
 /** The present objects of a collection, by UID. */
-const collections = new Map<string, Map<string, KubeObject>>([
+const COLLECTIONS = new Map<string, Map<string, KubeObject>>([
   [CLAIMS, new Map()],
   [VOLUMES, new Map()],
 ]);
@@ -46,7 +46,7 @@ async function follow(path: string): Promise<void> {
       for (const item of list.items) {
         objects.set(item.metadata.uid, item);
       }
-      collections.set(path, objects);
+      COLLECTIONS.set(path, objects);
       work();
       const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${list.metadata.resourceVersion}`;
       await client.watch(`${path}?${query}`, (type, object) => {
@@ -78,7 +78,7 @@ function work(): void {
 async function executeSteps(): Promise<void> {
   while (isWanted) {
     isWanted = false;
-    const [claims, volumes] = [CLAIMS, VOLUMES].map((path) => [...(collections.get(path)?.values() ?? [])]);
+    const [claims, volumes] = [CLAIMS, VOLUMES].map((path) => [...(COLLECTIONS.get(path)?.values() ?? [])]);
     for (const step of planVolumes(claims ?? [], volumes ?? [], site.path("volumes"))) {
       try {
         await executeStep(step);

@@ -18,7 +18,7 @@ const EXIT_USAGE = 2;
 /** As the user called it: below npx, the printed commands begin with `npx` as well. */
 const self = process.env.npm_command === "exec" ? "npx quoin" : "quoin";
 
-const help = `Usage: ${self} <command> [options]
+const HELP = `Usage: ${self} <command> [options]
 
 Quoin, a distributed coordination service
 
@@ -57,10 +57,10 @@ async function run(command: string | undefined, args: readonly string[]): Promis
     case "help":
     case "--help":
     case "-h":
-      process.stdout.write(help);
+      process.stdout.write(HELP);
       return;
     default:
-      process.stderr.write(command === undefined ? help : `quoin: there is no command ${command}\n\n${help}`);
+      process.stderr.write(command === undefined ? HELP : `quoin: there is no command ${command}\n\n${HELP}`);
       process.exitCode = EXIT_USAGE;
   }
 }

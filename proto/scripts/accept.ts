@@ -5,13 +5,13 @@
 
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { acceptContract, baselineName, compareWithBaseline, contractDirectory, DefinitionError } from "./contract.ts";
+import { acceptContract, BASELINE_NAME, CONTRACT_DIRECTORY, compareWithBaseline, DefinitionError } from "./contract.ts";
 
 async function accept(): Promise<void> {
-  const known = existsSync(path.join(contractDirectory, baselineName));
-  const breaking = known ? await compareWithBaseline(contractDirectory) : undefined;
-  const changed = await acceptContract(contractDirectory);
-  const wrote = `Wrote proto/${baselineName}.`;
+  const known = existsSync(path.join(CONTRACT_DIRECTORY, BASELINE_NAME));
+  const breaking = known ? await compareWithBaseline(CONTRACT_DIRECTORY) : undefined;
+  const changed = await acceptContract(CONTRACT_DIRECTORY);
+  const wrote = `Wrote proto/${BASELINE_NAME}.`;
   if (breaking === undefined) {
     console.log(`There was no accepted contract. ${wrote}`);
   } else if (!changed) {

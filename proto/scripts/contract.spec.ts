@@ -5,15 +5,15 @@ import path from "node:path";
 import { expect } from "chai";
 import {
   acceptContract,
+  CONTRACT_DIRECTORY,
   checkContract,
   compareWithBaseline,
-  contractDirectory,
   deriveFiles,
   runBuf,
   writeDerivedFiles,
 } from "./contract.ts";
 
-const parts = ["coordination", "google", "grpc", "generated", "buf.yaml", "buf.gen.yaml", "baseline.binpb"];
+const PARTS = ["coordination", "google", "grpc", "generated", "buf.yaml", "buf.gen.yaml", "baseline.binpb"];
 
 describe("contract", function () {
   // Each check compiles all definitions several times.
@@ -23,8 +23,8 @@ describe("contract", function () {
 
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), "quoin-test-contract-"));
-    for (const part of parts) {
-      await cp(path.join(contractDirectory, part), path.join(directory, part), { recursive: true });
+    for (const part of PARTS) {
+      await cp(path.join(CONTRACT_DIRECTORY, part), path.join(directory, part), { recursive: true });
     }
   });
 
@@ -41,7 +41,7 @@ describe("contract", function () {
 
   /** Runs one of the scripts as a developer does, from another folder. */
   async function runScript(script: string, ...parameters: string[]): Promise<{ code: number | null; output: string }> {
-    const file = path.join(contractDirectory, "scripts", script);
+    const file = path.join(CONTRACT_DIRECTORY, "scripts", script);
     const child = spawn(process.execPath, [file, ...parameters], { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => {

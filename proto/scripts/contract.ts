@@ -25,13 +25,13 @@ import {
 } from "@bufbuild/protobuf/wkt";
 
 /** The folder of the contract: the one above this file. */
-export const contractDirectory = fileURLToPath(new URL("..", import.meta.url));
+export const CONTRACT_DIRECTORY = fileURLToPath(new URL("..", import.meta.url));
 
 /** The contract that clients rely on, as a buf image. */
-export const baselineName = "baseline.binpb";
+export const BASELINE_NAME = "baseline.binpb";
 
 /** Programs that npm has installed: buf, the plugin that buf starts by name, and the node that runs both. */
-const programDirectory = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
+const PROGRAM_DIRECTORY = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
 /**
  * The definitions do not compile, or contain something that the contract does not allow. The message says what and
@@ -55,11 +55,11 @@ export interface BufResult {
  */
 export async function runBuf(directory: string, ...parameters: readonly string[]): Promise<BufResult> {
   return withTemporaryDirectory(async (cache) => {
-    const child = spawn(path.join(programDirectory, "buf"), parameters, {
+    const child = spawn(path.join(PROGRAM_DIRECTORY, "buf"), parameters, {
       cwd: directory,
       env: {
         ...process.env,
-        PATH: `${programDirectory}${path.delimiter}${process.env.PATH ?? ""}`,
+        PATH: `${PROGRAM_DIRECTORY}${path.delimiter}${process.env.PATH ?? ""}`,
         BUF_CACHE_DIR: cache,
       },
       stdio: ["ignore", "pipe", "pipe"],
@@ -194,7 +194,7 @@ export async function checkContract(directory: string): Promise<ContractProblem[
 
 /** Compares the definitions with the accepted contract; the output lists what would break clients. */
 export async function compareWithBaseline(directory: string): Promise<BufResult> {
-  return runBuf(directory, "breaking", "--against", baselineName);
+  return runBuf(directory, "breaking", "--against", BASELINE_NAME);
 }
 
 /**
@@ -203,9 +203,9 @@ export async function compareWithBaseline(directory: string): Promise<BufResult>
  * @throws DefinitionError
  */
 export async function acceptContract(directory: string): Promise<boolean> {
-  const baseline = path.join(directory, baselineName);
+  const baseline = path.join(directory, BASELINE_NAME);
   const before = await readIfPresent(baseline);
-  await buildOrThrow(directory, "build", "--exclude-source-info", "--output", baselineName);
+  await buildOrThrow(directory, "build", "--exclude-source-info", "--output", BASELINE_NAME);
   return before === undefined || !before.equals(await readFile(baseline));
 }
 
@@ -248,7 +248,7 @@ async function readTree(root: string): Promise<Map<string, Buffer>> {
 }
 
 /** The field types that the strict check of incoming bytes knows. */
-const checkedTypes: ReadonlyMap<FieldType, string> = new Map([
+const CHECKED_TYPES: ReadonlyMap<FieldType, string> = new Map([
   [FieldType.STRING, "string"],
   [FieldType.BYTES, "bytes"],
   [FieldType.INT64, "int64"],
@@ -287,23 +287,23 @@ function fieldTable(files: readonly FileDescriptorProto[]): string {
 }
 
 /** The package whose services have generated code; a library implements the health service. */
-const contractPackage = "coordination.v1";
+const CONTRACT_PACKAGE = "coordination.v1";
 
 /** Makes the table of the codecs of all methods of the contract, by the full names of the methods. */
 function codecTable(files: readonly FileDescriptorProto[]): string {
   const imports: string[] = [];
   const lines: string[] = [];
-  for (const file of files.filter(({ service, ...each }) => each.package === contractPackage && service.length > 0)) {
+  for (const file of files.filter(({ service, ...each }) => each.package === CONTRACT_PACKAGE && service.length > 0)) {
     const names = new Set<string>();
     const codec = (typeName: string): string => {
-      const name = typeName.slice(`.${contractPackage}.`.length);
+      const name = typeName.slice(`.${CONTRACT_PACKAGE}.`.length);
       names.add(name);
       return `${name} as typeof ${name}`;
     };
     for (const service of file.service) {
       for (const { name, inputType, outputType } of service.method) {
         lines.push(
-          `  "/${contractPackage}.${service.name}/${name}": {`,
+          `  "/${CONTRACT_PACKAGE}.${service.name}/${name}": {`,
           `    requestCodec: ${codec(inputType)},`,
           `    responseCodec: ${codec(outputType)},`,
           "  },",
@@ -330,7 +330,7 @@ function fieldType(field: FieldDescriptorProto, typeName: string): string {
   if (field.type === FieldType.MESSAGE) {
     return field.typeName.replace(/^\./, "");
   }
-  const name = checkedTypes.get(field.type);
+  const name = CHECKED_TYPES.get(field.type);
   // Repeated numbers are packed into one field of bytes, and the check does not look inside it.
   const packed = field.label === FieldLabel.REPEATED && name !== "string" && name !== "bytes";
   if (name === undefined || packed) {

@@ -4,10 +4,10 @@
  * fails, and with 2 on wrong usage.
  */
 
-import { checkContract, contractDirectory, DefinitionError, writeDerivedFiles } from "./contract.ts";
+import { CONTRACT_DIRECTORY, checkContract, DefinitionError, writeDerivedFiles } from "./contract.ts";
 
 async function generate(): Promise<void> {
-  const changed = await writeDerivedFiles(contractDirectory);
+  const changed = await writeDerivedFiles(CONTRACT_DIRECTORY);
   for (const file of changed) {
     console.log(`${file.reason === "superfluous" ? "removed" : "wrote"} proto/${file.path}`);
   }
@@ -17,7 +17,7 @@ async function generate(): Promise<void> {
 }
 
 async function check(): Promise<void> {
-  const problems = await checkContract(contractDirectory);
+  const problems = await checkContract(CONTRACT_DIRECTORY);
   for (const problem of problems) {
     console.error(`${problem.title}:\n${problem.details.trimEnd()}\n${problem.remedy}\n`);
   }

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { repositoryRoot } from "./repository.ts";
 
-const template = {
+const TEMPLATE = {
   version: "v2",
   plugins: [{ local: "protoc-gen-es", out: ".", opt: ["target=js+dts", "import_extension=js"] }],
   // The health service has its own packages.
@@ -25,7 +25,7 @@ export function writeConnectServices(directory: string): void {
   mkdirSync(directory, { recursive: true });
   const cache = mkdtempSync(path.join(tmpdir(), "quoin-buf-"));
   try {
-    const args = ["generate", "--template", JSON.stringify(template), "--output", directory];
+    const args = ["generate", "--template", JSON.stringify(TEMPLATE), "--output", directory];
     const { status, stderr, error } = spawnSync("buf", args, {
       cwd: path.join(repositoryRoot, "proto"),
       encoding: "utf8",

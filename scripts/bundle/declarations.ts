@@ -26,7 +26,7 @@ export interface DeclarationOptions {
 }
 
 /** The functions that ECMAScript had when the oldest supported Node appeared. */
-const libraries = ["es2023", "es2024.string", "esnext.disposable"];
+const LIBRARIES = ["es2023", "es2024.string", "esnext.disposable"];
 
 /**
  * Writes the declarations.
@@ -54,7 +54,7 @@ function compile(temporary: string, { entries, checked = [], packages }: Declara
     JSON.stringify({
       extends: inRepository("tsconfig.json"),
       compilerOptions: {
-        lib: libraries,
+        lib: LIBRARIES,
         noEmit: false,
         declaration: true,
         emitDeclarationOnly: true,
@@ -85,7 +85,7 @@ function copyReachable(compiled: string, { entries, directory, packages, extensi
   for (let source = pending.pop(); source !== undefined; source = pending.pop()) {
     const folder = path.dirname(source);
     const declaration = readFileSync(path.join(compiled, withExtension(source, ".d.ts")), "utf8");
-    const rewritten = declaration.replace(specifiers, (_whole, before: string, specifier: string, after: string) => {
+    const rewritten = declaration.replace(SPECIFIERS, (_whole, before: string, specifier: string, after: string) => {
       const imported = specifier.startsWith(".") ? path.join(folder, specifier) : packages[specifier];
       if (imported === undefined) {
         return before + specifier + after;
@@ -107,7 +107,7 @@ function copyReachable(compiled: string, { entries, directory, packages, extensi
 }
 
 /** Module specifiers in declarations as the compiler writes them: `from "…"`, `import("…")` and `import "…"`. */
-const specifiers = /(\bfrom "|\bimport\("|^import ")([^"]+)(")/gm;
+const SPECIFIERS = /(\bfrom "|\bimport\("|^import ")([^"]+)(")/gm;
 
 function withExtension(source: string, extension: string): string {
   return source.replace(/\.ts$/, extension);

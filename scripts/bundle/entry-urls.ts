@@ -11,7 +11,7 @@ import type { Plugin } from "esbuild";
 import { filesWith } from "./files-with.ts";
 import { repositoryRoot } from "./repository.ts";
 
-const sourceUrl = /new URL\("(\.[^"]+\.ts)", import\.meta\.url\)/g;
+const SOURCE_URL = /new URL\("(\.[^"]+\.ts)", import\.meta\.url\)/g;
 
 /**
  * @param entries name and source of each entry
@@ -25,13 +25,13 @@ export function withEntryUrls(entries: Readonly<Record<string, string>>, extensi
   return {
     name: "entry-urls",
     setup({ onLoad }) {
-      const naming = filesWith(sourceUrl, ["node/**/*.ts", "client/**/*.ts", "operator/**/*.ts"]);
+      const naming = filesWith(SOURCE_URL, ["node/**/*.ts", "client/**/*.ts", "operator/**/*.ts"]);
       if (naming === null) {
         return;
       }
       onLoad({ filter: naming }, async ({ path: file }) => {
         const source = await readFile(file, "utf8");
-        const contents = source.replaceAll(sourceUrl, (_whole, relative: string) => {
+        const contents = source.replaceAll(SOURCE_URL, (_whole, relative: string) => {
           const named = files.get(path.join(path.dirname(file), relative));
           if (named === undefined) {
             throw new Error(`${file} names ${relative}, which is no entry of the bundle`);

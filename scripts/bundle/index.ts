@@ -11,4 +11,4 @@ export { writeLicences } from "./licences.ts";
 export type { OwnFiles } from "./own-files.ts";
 export { packFolder } from "./pack.ts";
 export { repositoryRoot } from "./repository.ts";
-export { oldestNode } from "./runtimes.ts";
+export { OLDEST_NODE } from "./runtimes.ts";

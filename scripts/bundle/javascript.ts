@@ -9,9 +9,9 @@ import type { Metafile } from "esbuild";
 import { withBundler } from "./bundler.ts";
 import { withEntryUrls } from "./entry-urls.ts";
 import { lazyBuiltins } from "./lazy-builtins.ts";
-import { folderDeclaration, type OwnFiles, withOwnFiles } from "./own-files.ts";
+import { FOLDER_DECLARATION, type OwnFiles, withOwnFiles } from "./own-files.ts";
 import { repositoryRoot } from "./repository.ts";
-import { oldestNode } from "./runtimes.ts";
+import { OLDEST_NODE } from "./runtimes.ts";
 
 export interface BundleOptions {
   /** The source of each written file: the name in `directory`, without its extension, and the path of the source. */
@@ -84,7 +84,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
   const banner = [
     options.firstLine,
     format === "esm" && platform === "node" ? requireInModule : undefined,
-    ownFiles.length > 0 ? folderDeclaration : undefined,
+    ownFiles.length > 0 ? FOLDER_DECLARATION : undefined,
   ];
   const { metafile } = await withBundler((build) =>
     build({
@@ -94,7 +94,7 @@ export async function bundleJavaScript(options: BundleOptions): Promise<Bundle> 
       outExtension: { ".js": extension },
       format,
       platform,
-      target: platform === "node" ? `node${oldestNode}` : "es2022",
+      target: platform === "node" ? `node${OLDEST_NODE}` : "es2022",
       external: [...external],
       bundle: true,
       splitting,

@@ -4,14 +4,14 @@
  */
 import type { Plugin } from "esbuild";
 
-const namespace = "lazy-builtin";
+const NAMESPACE = "lazy-builtin";
 
 export const lazyBuiltins: Plugin = {
   name: "lazy-builtins",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace } : undefined,
+      kind === "import-statement" ? { path, namespace: NAMESPACE } : undefined,
     );
-    onLoad({ filter: /^/, namespace }, ({ path }) => ({ contents: `module.exports = require("${path}");` }));
+    onLoad({ filter: /^/, namespace: NAMESPACE }, ({ path }) => ({ contents: `module.exports = require("${path}");` }));
   },
 };

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { BundledPackage } from "./javascript.ts";
 
-const licenceFile = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
+const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
 /** Packages whose licence is only in their description for people, which is named Readme. */
-const inReadme: ReadonlyMap<string, string> = new Map([["pause 0.0.1", "MIT"]]);
+const IN_README: ReadonlyMap<string, string> = new Map([["pause 0.0.1", "MIT"]]);
 const ruler = "-".repeat(80);
 
 /**
@@ -28,11 +28,11 @@ export function writeLicences(file: string, packages: readonly BundledPackage[])
 
 function noticeOf({ name, version, folder }: BundledPackage): { readonly title: string; readonly text: string } {
   const manifest = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
-  const license = licenceOf(manifest) ?? inReadme.get(`${name} ${version}`);
+  const license = licenceOf(manifest) ?? IN_README.get(`${name} ${version}`);
   if (license === undefined) {
     throw new Error(`${folder} names no licence`);
   }
-  const files = readdirSync(folder).filter((entry) => licenceFile.test(entry));
+  const files = readdirSync(folder).filter((entry) => LICENCE_FILE.test(entry));
   const texts = files.map((entry) => readFileSync(path.join(folder, entry), "utf8").trim());
   // The licence is known by its name then, and the author holds the rights.
   if (texts.length === 0) {

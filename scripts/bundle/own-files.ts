@@ -18,10 +18,10 @@ export interface OwnFiles {
 }
 
 /** A variable that ESM gives to the CommonJS modules in it, whose own `import.meta` is empty. */
-const folderOfBundle = "folderOfBundle";
+const FOLDER_OF_BUNDLE = "folderOfBundle";
 
 /** The text that declares the variable, for the beginning of each written file. */
-export const folderDeclaration = `const ${folderOfBundle} = import.meta.dirname;`;
+export const FOLDER_DECLARATION = `const ${FOLDER_OF_BUNDLE} = import.meta.dirname;`;
 
 /** Copies the files into the directory of the bundle, and lets the modules find them there. */
 export function withOwnFiles(packages: readonly OwnFiles[], directory: string): Plugin {
@@ -41,7 +41,7 @@ export function withOwnFiles(packages: readonly OwnFiles[], directory: string): 
         const { name, module } = modules.get(file)!;
         const place = JSON.stringify(`/own/${path.posix.join(name, path.posix.dirname(module))}`);
         const source = readFileSync(file, "utf8").replace(/^"use strict";/, "");
-        return { contents: `"use strict"; const __dirname = ${folderOfBundle} + ${place};\n${source}`, loader: "js" };
+        return { contents: `"use strict"; const __dirname = ${FOLDER_OF_BUNDLE} + ${place};\n${source}`, loader: "js" };
       });
       onEnd(() => {
         for (const { name, folder } of packages) {

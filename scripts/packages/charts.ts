@@ -12,9 +12,9 @@ import { parse, stringify } from "yaml";
 import { repositoryRoot } from "../bundle/index.ts";
 
 const charts = path.join(repositoryRoot, "charts");
-const layoutFolder = "oci";
-const layoutVersion = "1.0.0";
-const mediaTypes = {
+const LAYOUT_FOLDER = "oci";
+const LAYOUT_VERSION = "1.0.0";
+const MEDIA_TYPES = {
   manifest: "application/vnd.oci.image.manifest.v1+json",
   index: "application/vnd.oci.image.index.v1+json",
   config: "application/vnd.cncf.helm.config.v1+json",
@@ -49,7 +49,7 @@ export async function packCharts(destination: string): Promise<readonly string[]
     writeFileSync(path.join(destination, file), archive);
   }
   writeIndex(destination, packed);
-  writeLayout(path.join(destination, layoutFolder), packed);
+  writeLayout(path.join(destination, LAYOUT_FOLDER), packed);
   return packed.map(({ file }) => path.join(destination, file));
 }
 
@@ -109,22 +109,22 @@ function writeLayout(directory: string, packed: readonly PackedChart[]): void {
     const { name, version } = description;
     const manifest = {
       schemaVersion: 2,
-      mediaType: mediaTypes.manifest,
-      config: add(mediaTypes.config, toJson(description)),
-      layers: [add(mediaTypes.chart, archive)],
+      mediaType: MEDIA_TYPES.manifest,
+      config: add(MEDIA_TYPES.config, toJson(description)),
+      layers: [add(MEDIA_TYPES.chart, archive)],
       annotations: {
         "org.opencontainers.image.title": name,
         "org.opencontainers.image.version": version,
         "org.opencontainers.image.description": description.description,
       },
     };
-    return add(mediaTypes.manifest, toJson(manifest), {
+    return add(MEDIA_TYPES.manifest, toJson(manifest), {
       "org.opencontainers.image.ref.name": `${name}:${version}`,
     });
   });
-  const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests };
+  const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests };
   writeFileSync(path.join(directory, "index.json"), toJson(index));
-  writeFileSync(path.join(directory, "oci-layout"), toJson({ imageLayoutVersion: layoutVersion }));
+  writeFileSync(path.join(directory, "oci-layout"), toJson({ imageLayoutVersion: LAYOUT_VERSION }));
 }
 
 function toJson(value: object): Buffer {

@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { bundleJavaScript } from "../bundle/index.ts";
-import { programs } from "./programs.ts";
+import { PROGRAMS } from "./programs.ts";
 
 /** Writes the executable into the destination. Returns its path. It takes the Node that runs this program. */
 export async function buildExecutable(destination: string): Promise<string> {
@@ -17,7 +17,7 @@ export async function buildExecutable(destination: string): Promise<string> {
   try {
     const name = "quoinctl";
     await bundleJavaScript({
-      entries: { [name]: programs[name] },
+      entries: { [name]: PROGRAMS[name] },
       directory: folder,
       format: "esm",
       extension: ".mjs",

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { CONSOLE_PACKAGES } from "../../console/scripts/index.ts";
 import { repositoryRoot, writeLicences } from "../bundle/index.ts";
-import { bundlePrograms, programs } from "./programs.ts";
+import { bundlePrograms, PROGRAMS } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
 
 const [directory] = process.argv.slice(2);
@@ -15,7 +15,7 @@ if (directory === undefined) {
   throw new Error("the directory is missing");
 }
 mkdirSync(directory, { recursive: true });
-const { quoinctl, "quoin-found": found, "quoin-operator": operator } = programs;
+const { quoinctl, "quoin-found": found, "quoin-operator": operator } = PROGRAMS;
 const { packages } = await bundlePrograms(path.resolve(directory, "dist"), {
   others: { quoinctl, "quoin-found": found, "quoin-operator": operator },
   withAddon: true,

@@ -2,6 +2,6 @@
 
 export { packCharts } from "./charts.ts";
 export { buildExecutable } from "./executable.ts";
-export { addon, bundlePrograms, member, programs } from "./programs.ts";
-export { sbomFile, writeSbom } from "./sbom.ts";
+export { ADDON, bundlePrograms, MEMBER, PROGRAMS } from "./programs.ts";
+export { SBOM_FILE, writeSbom } from "./sbom.ts";
 export { packServer } from "./server-package.ts";

@@ -10,13 +10,13 @@ import { type Bundle, bundleJavaScript, type OwnFiles, repositoryRoot } from "..
 import { refuseMissingFiles } from "./missing-files.ts";
 
 /** The package that npm installs with a server: its addon is a file of its own for each platform. */
-export const addon = "rocksdb";
+export const ADDON = "rocksdb";
 
 /** A package that others only use if it is there. No dependency of a program names it. */
-const unused = ["supports-color"];
+const UNUSED = ["supports-color"];
 
 /** The source of the member and of each of its threads. */
-export const member = {
+export const MEMBER = {
   "quoin-node": "node/src/main.ts",
   "log-thread": "node/src/storage/log-thread.ts",
   "state-thread": "node/src/storage/state-thread.ts",
@@ -25,7 +25,7 @@ export const member = {
 } as const;
 
 /** The source of each program besides the member. */
-export const programs = {
+export const PROGRAMS = {
   quoinctl: "client/scripts/quoinctl.ts",
   "quoin-found": "client/scripts/quoin-found.ts",
   "quoin-operator": "operator/src/main.ts",
@@ -34,16 +34,16 @@ export const programs = {
 } as const;
 
 /** What a member reads beside its own files, and where that is in the repository. */
-const data = {
+const DATA = {
   "generated/descriptors.binpb": "proto/generated/descriptors.binpb",
   "reference.json": "node/src/api/http/reference.json",
 };
 
 /** The folder of the web console, beside the file of the member. `console/index.ts` names it. */
-const consoleFolder = "built";
+const CONSOLE_FOLDER = "built";
 
 /** Definitions of services, which these packages read when a member starts. */
-const definitions: readonly OwnFiles[] = [
+const DEFINITIONS: readonly OwnFiles[] = [
   {
     name: "@grpc/reflection",
     modules: ["build/src/implementations/reflection-v1.js", "build/src/implementations/reflection-v1alpha.js"],
@@ -52,8 +52,8 @@ const definitions: readonly OwnFiles[] = [
 ];
 
 /** The addon itself, as it comes for this platform. */
-const ownAddon: OwnFiles = {
-  name: addon,
+const OWN_ADDON: OwnFiles = {
+  name: ADDON,
   modules: ["binding.js"],
   folder: `prebuilds/${process.platform}-${process.arch}`,
 };
@@ -75,7 +75,7 @@ export interface ProgramOptions {
 export async function bundlePrograms(directory: string, options: ProgramOptions): Promise<Bundle> {
   const { others, withAddon, minify } = options;
   const bundle = await bundleJavaScript({
-    entries: { ...member, ...others },
+    entries: { ...MEMBER, ...others },
     directory,
     format: "esm",
     extension: ".js",
@@ -83,11 +83,11 @@ export async function bundlePrograms(directory: string, options: ProgramOptions)
     flat: true,
     minify,
     firstLine: "#!/usr/bin/env node",
-    external: [...(withAddon ? [] : [addon]), ...unused],
-    ownFiles: withAddon ? [...definitions, ownAddon] : definitions,
+    external: [...(withAddon ? [] : [ADDON]), ...UNUSED],
+    ownFiles: withAddon ? [...DEFINITIONS, OWN_ADDON] : DEFINITIONS,
   });
-  await writeConsole(path.join(directory, consoleFolder));
-  for (const [name, source] of Object.entries(data)) {
+  await writeConsole(path.join(directory, CONSOLE_FOLDER));
+  for (const [name, source] of Object.entries(DATA)) {
     cpSync(path.join(repositoryRoot, source), path.join(directory, name), { recursive: true });
   }
   refuseMissingFiles(directory);

@@ -6,7 +6,7 @@ import path from "node:path";
 import { repositoryRoot } from "../bundle/index.ts";
 
 /** The name of the list in packages and in the image. */
-export const sbomFile = "sbom.cdx.json";
+export const SBOM_FILE = "sbom.cdx.json";
 
 /**
  * Writes the list for these packages of the repository, without those that only developers need.
@@ -39,10 +39,10 @@ export function writeSbom(
   const list = withoutDevelopment(JSON.parse(stdout), built);
   // Npm calls it like the folder of the repository.
   list.metadata.component.name = artefact;
-  writeFileSync(path.join(folder, sbomFile), `${JSON.stringify(list, undefined, 2)}\n`);
+  writeFileSync(path.join(folder, SBOM_FILE), `${JSON.stringify(list, undefined, 2)}\n`);
 }
 
-const developmentMark = "cdx:npm:package:development";
+const DEVELOPMENT_MARK = "cdx:npm:package:development";
 
 interface Component {
   readonly "bom-ref": string;
@@ -70,7 +70,7 @@ interface List {
  */
 function withoutDevelopment(list: List, built: readonly string[]): List {
   const components = list.components.filter(
-    ({ name, properties }) => built.includes(name) || !properties.some((one) => one.name === developmentMark),
+    ({ name, properties }) => built.includes(name) || !properties.some((one) => one.name === DEVELOPMENT_MARK),
   );
   const missing = built.find((name) => !components.some((component) => component.name === name));
   if (missing !== undefined) {

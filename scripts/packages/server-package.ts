@@ -7,8 +7,8 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { CONSOLE_PACKAGES } from "../../console/scripts/index.ts";
-import { oldestNode, packFolder, repositoryRoot, writeLicences } from "../bundle/index.ts";
-import { addon, bundlePrograms, programs } from "./programs.ts";
+import { OLDEST_NODE, packFolder, repositoryRoot, writeLicences } from "../bundle/index.ts";
+import { ADDON, bundlePrograms, PROGRAMS } from "./programs.ts";
 import { writeSbom } from "./sbom.ts";
 
 /** Writes the tarball into the destination. Returns its path. */
@@ -16,7 +16,7 @@ export async function packServer(destination: string): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-package-"));
   try {
     const dist = path.join(folder, "dist");
-    const { quoin, "quoin-found": found, "quoin-start": start } = programs;
+    const { quoin, "quoin-found": found, "quoin-start": start } = PROGRAMS;
     const { packages } = await bundlePrograms(dist, {
       others: { quoin, "quoin-found": found, "quoin-start": start },
       withAddon: false,
@@ -43,11 +43,11 @@ function manifest(): object {
     keywords: ["coordination", "distributed-lock", "key-value", "raft", "leader-election", "fencing"],
     license,
     type: "module",
-    engines: { node: `>=${oldestNode}` },
+    engines: { node: `>=${OLDEST_NODE}` },
     os: ["linux", "darwin"],
     bin: { quoin: "dist/quoin.js" },
     exports: { "./package.json": "./package.json" },
-    dependencies: { [addon]: readManifest("node/package.json").dependencies[addon] },
+    dependencies: { [ADDON]: readManifest("node/package.json").dependencies[ADDON] },
   };
 }
 

@@ -1,7 +1,7 @@
 /** Rules about single files that need no understanding of the code: forbidden content. */
 import { type Finding, isGenerated, type SourceFile } from "./source-tree.ts";
 
-const rules: readonly { readonly pattern: RegExp; readonly message: string }[] = [
+const RULES: readonly { readonly pattern: RegExp; readonly message: string }[] = [
   // Notes for later belong in the issue tracker, where others find them.
   { pattern: /\b(?:TO[D]O|FIX[M]E)\b/, message: "unfinished work" },
   // The home of a person or a build machine, which exists nowhere else.
@@ -16,8 +16,9 @@ export function checkTexts(files: readonly SourceFile[]): Finding[] {
 function checkText(file: SourceFile): Finding[] {
   const lines = file.text.split("\n");
   return lines.flatMap((line, index) =>
-    rules
-      .filter(({ pattern }) => pattern.test(line))
-      .map(({ message }) => ({ path: file.path, message: `line ${index + 1}: ${message}` })),
+    RULES.filter(({ pattern }) => pattern.test(line)).map(({ message }) => ({
+      path: file.path,
+      message: `line ${index + 1}: ${message}`,
+    })),
   );
 }

@@ -22,9 +22,9 @@ const {
 } = zlib;
 
 /** The parameter for the largest window, as the library numbers it. */
-const windowLogMaxParameter = 100;
+const WINDOW_LOG_MAX_PARAMETER = 100;
 /** Enough for every frame that we write; a larger window would let a forged frame reserve memory. */
-const windowLogMax = 25;
+const WINDOW_LOG_MAX = 25;
 
 /** Compresses bytes. */
 export const compress: (bytes: Uint8Array) => Promise<Buffer> = (() => {
@@ -41,7 +41,7 @@ export const decompress: (bytes: Uint8Array, bytesMax: number) => Promise<Buffer
     return unsupported;
   }
   const run = promisify(zstdDecompress);
-  const params = { [windowLogMaxParameter]: windowLogMax };
+  const params = { [WINDOW_LOG_MAX_PARAMETER]: WINDOW_LOG_MAX };
   return (bytes, bytesMax) => run(bytes, { maxOutputLength: bytesMax, params });
 })();
 

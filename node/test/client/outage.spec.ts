@@ -9,7 +9,7 @@ import { createClient, QuoinError, type Runtime, systemRuntime } from "@quoin/cl
 import { expect } from "chai";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
 
-const namespace = "default";
+const NAMESPACE = "default";
 
 /** Forwards connections to a port. Connections that go dark stay open, but carry nothing any more. */
 class Relay {
@@ -130,14 +130,14 @@ describe("clients of a cluster that cannot be reached for a while", function () 
       runtime,
     });
     try {
-      await known.keyValue.put(namespace, "known", "1");
+      await known.keyValue.put(NAMESPACE, "known", "1");
       const { logId } = await known.logs.create("outage");
       await member.stop();
       const works = [
-        fresh.keyValue.put(namespace, "fresh", "1"),
-        known.keyValue.put(namespace, "known", "2"),
+        fresh.keyValue.put(NAMESPACE, "fresh", "1"),
+        known.keyValue.put(NAMESPACE, "known", "2"),
         known.logs.describe(logId),
-        known.watch.keys(namespace, { prefix: "known" }),
+        known.watch.keys(NAMESPACE, { prefix: "known" }),
       ];
       await until("far more than four attempts of each", () => pauses > 40);
       member.start();
@@ -152,7 +152,7 @@ describe("clients of a cluster that cannot be reached for a while", function () 
     const endpoints = ["127.0.0.1:1"];
     const client = createClient({ endpoints, credentials: cluster.tokens, timeoutMs: 3_000, runtime });
     try {
-      const error = await client.keyValue.put(namespace, "none", "1").catch((thrown: unknown) => thrown);
+      const error = await client.keyValue.put(NAMESPACE, "none", "1").catch((thrown: unknown) => thrown);
       expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
       expect(pauses, "more than those of four attempts").to.be.above(3);
     } finally {
@@ -163,17 +163,17 @@ describe("clients of a cluster that cannot be reached for a while", function () 
   it("leave a connection whose other side disappeared, after the first failed call", async () => {
     const relay = await relayed();
     const client = cluster.client([`127.0.0.1:${relay.port}`]);
-    await client.keyValue.put(namespace, "dark", "1");
+    await client.keyValue.put(NAMESPACE, "dark", "1");
     relay.goDark();
-    expect(await codeOf(client.keyValue.get(namespace, "dark", { timeoutMs: 1_000 }))).to.equal("DEADLINE_EXCEEDED");
-    expect(await codeOf(client.keyValue.get(namespace, "dark", { timeoutMs: 5_000 }))).to.equal("OK");
+    expect(await codeOf(client.keyValue.get(NAMESPACE, "dark", { timeoutMs: 1_000 }))).to.equal("DEADLINE_EXCEEDED");
+    expect(await codeOf(client.keyValue.get(NAMESPACE, "dark", { timeoutMs: 5_000 }))).to.equal("OK");
   });
 
   it("do not wait for a connection that hangs: the next attempt makes another", async () => {
     const relay = await relayed();
     relay.isHanging = true;
     const client = cluster.client([`127.0.0.1:${relay.port}`]);
-    const work = codeOf(client.keyValue.put(namespace, "hung", "1", { timeoutMs: 20_000 }));
+    const work = codeOf(client.keyValue.put(NAMESPACE, "hung", "1", { timeoutMs: 20_000 }));
     await until("another connection", () => relay.hung > 1);
     relay.isHanging = false;
     expect(await work).to.equal("OK");

@@ -11,7 +11,7 @@ import { expect } from "chai";
 import { ClusterUnderTest, GrpcCaller, ok, until } from "../harness/index.ts";
 
 const service = serviceDefinitions.MemoryService;
-const namespace = "default";
+const NAMESPACE = "default";
 const MIB = 1024 * 1024;
 /** Bytes of the largest write and read. */
 const CHUNK = 4 * MIB - 64 * 1024;
@@ -52,20 +52,29 @@ describe("memory regions on three members", () => {
   }
 
   async function allocate(at: number, sizeBytes: number): Promise<string> {
-    const request = AllocateMemoryRequest.fromPartial({ namespace, sizeBytes: BigInt(sizeBytes) });
+    const request = AllocateMemoryRequest.fromPartial({ namespace: NAMESPACE, sizeBytes: BigInt(sizeBytes) });
     return ok(await caller(at).call(service.allocateMemory, request)).regionId;
   }
 
   async function write(at: number, regionId: string, offset: number, data: Uint8Array, expectedVersion?: bigint) {
     const version = expectedVersion === undefined ? {} : { expectedVersion };
-    const request = WriteMemoryRequest.fromPartial({ namespace, regionId, offset: BigInt(offset), data, ...version });
+    const request = WriteMemoryRequest.fromPartial({
+      namespace: NAMESPACE,
+      regionId,
+      offset: BigInt(offset),
+      data,
+      ...version,
+    });
     return caller(at).call(service.writeMemory, request);
   }
 
   async function read(at: number, regionId: string, offset: number, length: number) {
     const bounds = { offset: BigInt(offset), length: BigInt(length) };
     return ok(
-      await caller(at).call(service.readMemory, ReadMemoryRequest.fromPartial({ namespace, regionId, ...bounds })),
+      await caller(at).call(
+        service.readMemory,
+        ReadMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId, ...bounds }),
+      ),
     );
   }
 
@@ -84,11 +93,11 @@ describe("memory regions on three members", () => {
         expect(Buffer.compare(answer.data, bytes)).to.equal(0);
       }
     }
-    const resize = ResizeMemoryRequest.fromPartial({ namespace, regionId, sizeBytes: 100n });
+    const resize = ResizeMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId, sizeBytes: 100n });
     expect(ok(await caller(1).call(service.resizeMemory, resize)).previousSizeBytes).to.equal(BigInt(SHARED_BYTES));
     expect((await read(2, regionId, 0, 100)).sizeBytes).to.equal(100n);
-    ok(await caller(2).call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace, regionId })));
-    const list = ListMemoryRegionsRequest.fromPartial({ namespace });
+    ok(await caller(2).call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId })));
+    const list = ListMemoryRegionsRequest.fromPartial({ namespace: NAMESPACE });
     for (const at of callers.keys()) {
       expect(ok(await caller(at).call(service.listMemoryRegions, list)).regions).to.deep.equal([]);
     }
@@ -130,7 +139,7 @@ describe("memory regions on three members", () => {
       expect(here.version).to.equal(6n);
     }
     expect(Buffer.from((await read(index, regionId, 32 * MIB - 5, 10)).data).toString()).to.equal("0123456789");
-    ok(await caller(index).call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace, regionId })));
+    ok(await caller(index).call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId })));
     const hashes = await until("all members to have come equally far", async () => {
       const statuses = await Promise.all(cluster.members.map((member) => member.status()));
       const isEqual = new Set(statuses.map((status) => status?.stateHashIndex)).size === 1;

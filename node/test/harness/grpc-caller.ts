@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { Client, credentials, Metadata, type MethodDefinition, status } from "@grpc/grpc-js";
-import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { decodeStatusDetails, STATUS_DETAILS_TRAILER, type StatusDetails } from "@quoin/proto";
 import { GrpcStream } from "./grpc-stream.ts";
 
 export interface Answer<Response> {
@@ -129,7 +129,7 @@ function answerOf<Response>(
   headers: Metadata,
   trailers: Metadata,
 ): Answer<Response> {
-  const [encoded] = trailers.get(statusDetailsTrailer);
+  const [encoded] = trailers.get(STATUS_DETAILS_TRAILER);
   return {
     response,
     code: status[code],

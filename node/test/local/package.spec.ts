@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { CONSOLE_PACKAGES } from "../../../console/scripts/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
-import { buildExecutable, packServer, sbomFile } from "../../../scripts/packages/index.ts";
+import { buildExecutable, packServer, SBOM_FILE } from "../../../scripts/packages/index.ts";
 import { run as execute } from "../../../testing/index.ts";
 import { claimedBasePort, exists, TemporaryDirectories, TestProcess, TraceCollector, until } from "../harness/index.ts";
 
@@ -161,7 +161,7 @@ describe("the package quoin", function () {
       ([, name, version]) => `${name}@${version}`,
     );
     expect(contained.length).to.be.greaterThan(100);
-    const { bomFormat, components } = JSON.parse(readFileSync(join(folder, sbomFile), "utf8"));
+    const { bomFormat, components } = JSON.parse(readFileSync(join(folder, SBOM_FILE), "utf8"));
     expect(bomFormat).to.equal("CycloneDX");
     const listed = components.map(({ purl }: { purl: string }) => decodeURIComponent(purl.replace("pkg:npm/", "")));
     expect(listed).to.include.members(contained);

@@ -32,29 +32,29 @@ interface Place {
   readonly reached: readonly string[];
 }
 
-const addIpv4 = `ip address add ${IPV4}/32 dev lo`;
-const addIpv6 = `ip address add ${IPV6}/128 dev lo nodad`;
-const places: readonly Place[] = [
+const ADD_IPV4 = `ip address add ${IPV4}/32 dev lo`;
+const ADD_IPV6 = `ip address add ${IPV6}/128 dev lo nodad`;
+const PLACES: readonly Place[] = [
   {
     title: "in a network of IPv6 alone",
-    setup: [addIpv6, "ip address delete 127.0.0.1/8 dev lo"],
+    setup: [ADD_IPV6, "ip address delete 127.0.0.1/8 dev lo"],
     through: [],
     reached: [IPV6],
   },
   {
     title: "in a network with IPv6 and IPv4",
     // Members do not depend on the system's default for IPv6 sockets.
-    setup: [addIpv4, addIpv6, "echo 1 > /proc/sys/net/ipv6/bindv6only"],
+    setup: [ADD_IPV4, ADD_IPV6, "echo 1 > /proc/sys/net/ipv6/bindv6only"],
     through: [],
     reached: [IPV4, IPV6],
   },
   {
     title: "in a network whose IPv6 is disabled",
-    setup: [addIpv4, "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"],
+    setup: [ADD_IPV4, "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"],
     through: [],
     reached: [IPV4],
   },
-  { title: "on a kernel without IPv6", setup: [addIpv4], through: ["python3", WITHOUT_IPV6], reached: [IPV4] },
+  { title: "on a kernel without IPv6", setup: [ADD_IPV4], through: ["python3", WITHOUT_IPV6], reached: [IPV4] },
 ];
 
 describe("a member that listens on every address", function () {
@@ -112,7 +112,7 @@ describe("a member that listens on every address", function () {
     expect(member.stdout).to.match(/"grpc":"both.example:[1-9][0-9]*"/);
   });
 
-  for (const place of places) {
+  for (const place of PLACES) {
     it(`is reached at each port ${place.title}`, async function () {
       requirePossible(this, wayInto(place));
       const directory = directories.make();

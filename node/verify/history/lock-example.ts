@@ -14,22 +14,22 @@ export function locksOf(...lines: readonly LockLine[]): LockRecord[] {
   });
 }
 
-const lock = "l";
+const LOCK = "l";
 /** TTL of all holds. */
 export const TTL_MS = 1_000;
 
 export function acquire(owner: string, mode: LockMode = "exclusive", waitMs = 0): LockOperation {
-  return { kind: "acquire", lock, owner, mode, ttlMs: TTL_MS, waitMs };
+  return { kind: "acquire", lock: LOCK, owner, mode, ttlMs: TTL_MS, waitMs };
 }
 
 export function change(token: number, mode: LockMode = "exclusive", ttlMs = TTL_MS): LockOperation {
-  return { kind: "change", lock, token, mode, ttlMs };
+  return { kind: "change", lock: LOCK, token, mode, ttlMs };
 }
 
-export const release = (token: number): LockOperation => ({ kind: "release", lock, token });
-export const force = (token: number): LockOperation => ({ kind: "force-release", lock, token });
-export const guarded = (token: number): LockOperation => ({ kind: "guarded-write", lock, token, what: "a key" });
-export const describeIt: LockOperation = { kind: "describe", lock };
+export const release = (token: number): LockOperation => ({ kind: "release", lock: LOCK, token });
+export const force = (token: number): LockOperation => ({ kind: "force-release", lock: LOCK, token });
+export const guarded = (token: number): LockOperation => ({ kind: "guarded-write", lock: LOCK, token, what: "a key" });
+export const describeIt: LockOperation = { kind: "describe", lock: LOCK };
 
 /** The owner and the token of a hold, with its mode if it is not exclusive. */
 export type HoldLine = readonly [owner: string, token: number, mode?: LockMode];

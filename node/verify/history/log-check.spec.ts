@@ -18,7 +18,7 @@ function judgedAll(lines: readonly Line[]): string {
   return logCheck(records).join("\n");
 }
 
-const log = "l";
+const LOG = "l";
 /** `k=a` is the payload a with the key k. */
 function asked(text: string): AskedEvent {
   const [key, payload] = text.includes("=") ? (text.split("=") as [string, string]) : [null, text];
@@ -26,9 +26,9 @@ function asked(text: string): AskedEvent {
 }
 const append = (texts: string, expectedSequence?: string): EventLogOperation => {
   const events = texts.split(" ").map(asked);
-  return { kind: "append", log, events, ...(expectedSequence === undefined ? {} : { expectedSequence }) };
+  return { kind: "append", log: LOG, events, ...(expectedSequence === undefined ? {} : { expectedSequence }) };
 };
-const read = (fromSequence = 1): EventLogOperation => ({ kind: "read", log, fromSequence });
+const read = (fromSequence = 1): EventLogOperation => ({ kind: "read", log: LOG, fromSequence });
 const told = (...sequences: readonly number[]): EventLogAnswer => ({ kind: "appended", sequences, replayed: false });
 const again = (...sequences: readonly number[]): EventLogAnswer => ({ kind: "appended", sequences, replayed: true });
 const conflict = (lastSequence: number): EventLogAnswer => ({ kind: "conflict", lastSequence });

@@ -14,13 +14,13 @@ function judged(...lines: readonly Line[]): string {
   return regionCheck(records).join("\n");
 }
 
-const region = "r";
+const REGION = "r";
 const write = (offset: number, data: string, expectedVersion?: number): RegionOperation => {
-  return { kind: "write", region, offset, data, ...(expectedVersion === undefined ? {} : { expectedVersion }) };
+  return { kind: "write", region: REGION, offset, data, ...(expectedVersion === undefined ? {} : { expectedVersion }) };
 };
-const resize = (sizeBytes: number): RegionOperation => ({ kind: "resize", region, sizeBytes });
-const read = (offset: number, length: number): RegionOperation => ({ kind: "read", region, offset, length });
-const free: RegionOperation = { kind: "free", region };
+const resize = (sizeBytes: number): RegionOperation => ({ kind: "resize", region: REGION, sizeBytes });
+const read = (offset: number, length: number): RegionOperation => ({ kind: "read", region: REGION, offset, length });
+const free: RegionOperation = { kind: "free", region: REGION };
 const written = (version: number, revision: number): RegionAnswer => ({ kind: "written", version, revision });
 const shown = (data: string, version: number, sizeBytes: number, revision: number): RegionAnswer => {
   return { kind: "read", data, version, sizeBytes, revision };
@@ -32,7 +32,12 @@ const OUT: RegionAnswer = { kind: "out-of-bounds" };
 const ABSENT: RegionAnswer = { kind: "absent" };
 
 /** A region of four bytes at revision 2. */
-const MADE: Line = [{ kind: "allocate", region, sizeBytes: 4 }, 0, 10, { kind: "allocated", version: 1, revision: 2 }];
+const MADE: Line = [
+  { kind: "allocate", region: REGION, sizeBytes: 4 },
+  0,
+  10,
+  { kind: "allocated", version: 1, revision: 2 },
+];
 const WRITTEN: Line = [write(1, "aabb"), 20, 30, written(2, 3)];
 
 const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: readonly Line[], said: string])[] = [

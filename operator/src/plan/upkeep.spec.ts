@@ -13,7 +13,7 @@ function drifting(scene: Scene, ...kinds: string[]): Scene {
   return scene;
 }
 
-const claim = { uid: "claim-1", resourceVersion: "claim-1", ordinal: 1 };
+const CLAIM = { uid: "claim-1", resourceVersion: "claim-1", ordinal: 1 };
 const pod = (ordinal: number) => ({ uid: `pod-${ordinal}`, resourceVersion: "pod-1", ordinal });
 
 describe("upkeep", () => {
@@ -88,14 +88,14 @@ describe("upkeep", () => {
   describe("of claims", () => {
     it("writes down whose data they have", () => {
       const none = new Scene(3).claim(1, { clusterId: null, memberId: null });
-      const id = { kind: "annotate-claim", clusterId: CLUSTER_ID, memberId: 11, ...claim };
+      const id = { kind: "annotate-claim", clusterId: CLUSTER_ID, memberId: 11, ...CLAIM };
       expect(upkeepOf(none)).to.deep.equal([id]);
       expect(upkeepOf(new Scene(3).claim(1, { memberId: "none" }))).to.deep.equal([id]);
     });
     it("writes down that there is nothing yet, and never forgets an id", () => {
       const empty = new Scene(3, 1).scale(2).emptyMember(1);
       expect(upkeepOf(empty.claim(1, { clusterId: null, memberId: null }))).to.deep.equal([
-        { kind: "annotate-claim", clusterId: CLUSTER_ID, memberId: "none", ...claim },
+        { kind: "annotate-claim", clusterId: CLUSTER_ID, memberId: "none", ...CLAIM },
       ]);
       expect(upkeepOf(empty.claim(1, { clusterId: CLUSTER_ID, memberId: 11 }))).to.deep.equal([]);
     });

@@ -24,7 +24,7 @@ const SETTINGS = { operatorNamespace: "quoin-system", clusterDomain: "cluster.lo
 const PLACEMENT: Placement = { replicas: 3, minAvailable: 2 };
 const GOLDEN = path.join(import.meta.dirname, "golden");
 
-const production: Partial<ClusterSpec> = {
+const PRODUCTION: Partial<ClusterSpec> = {
   replicas: 5,
   image: { repository: "registry.example/quoin", pullPolicy: "IfNotPresent", pullSecrets: [{ name: "registry" }] },
   storage: { size: "50Gi", storageClassName: "fast", whenDeleted: "Retain", whenScaled: "Delete" },
@@ -48,9 +48,9 @@ const production: Partial<ClusterSpec> = {
   networkPolicy: { enabled: true, clients: [{ namespaceSelector: {} }] },
   monitoring: { podMonitor: { enabled: true, interval: "15s" }, rules: { enabled: true } },
 };
-const corpus: ReadonlyMap<string, CoordinationCluster> = new Map([
+const CORPUS: ReadonlyMap<string, CoordinationCluster> = new Map([
   ["smallest", clusterOf()],
-  ["production", clusterOf(production, "prod")],
+  ["production", clusterOf(PRODUCTION, "prod")],
   [
     "plain",
     clusterOf({
@@ -72,7 +72,7 @@ function withPod(spec: Record<string, unknown>): CoordinationCluster {
 }
 
 describe("render", () => {
-  for (const [name, cluster] of corpus) {
+  for (const [name, cluster] of CORPUS) {
     it(`gives the objects of golden/${name}.yaml`, () => {
       const file = path.join(GOLDEN, `${name}.yaml`);
       const text = render(cluster, PLACEMENT, SETTINGS)
@@ -105,7 +105,7 @@ describe("render", () => {
     const documented = readFileSync(path.join(import.meta.dirname, "../../../docs/metrics.md"), "utf8");
     const names = new Set([...documented.matchAll(/^\| `(quoin_[a-z0-9_]+)`/gm)].map(([, name]) => name));
     const backup = { storeName: "store", archive: true, interval: "24h" };
-    const cluster = clusterOf({ ...production, backup }, "prod");
+    const cluster = clusterOf({ ...PRODUCTION, backup }, "prod");
     const rules = find(render(cluster, PLACEMENT, SETTINGS), "PrometheusRule", "prod");
     const asked = new Set(JSON.stringify(rules).match(/\bquoin_[a-z0-9_]+(?=\{)/g));
     expect(asked.size).to.be.greaterThan(5);
@@ -177,7 +177,7 @@ describe("render", () => {
   });
 
   it("owns every object, so that deletion needs no operator", () => {
-    for (const cluster of corpus.values()) {
+    for (const cluster of CORPUS.values()) {
       for (const { kind, metadata } of render(cluster, PLACEMENT, SETTINGS)) {
         expect(metadata?.ownerReferences, kind).to.deep.equal([
           {

@@ -6,7 +6,7 @@
  * its message was not written for callers.
  */
 
-import { encodeStatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from "@quoin/proto";
 import { retryAfterMs } from "../../access/index.ts";
 import { CoordinationError, type ErrorOutcome, type Replayed } from "../../state/index.ts";
 import { type StatusCode, status } from "./grpc-status.ts";
@@ -110,7 +110,7 @@ class FailedStatus implements CallStatus {
   get trailers(): readonly string[] {
     const { code, message, reason } = this;
     const encoded = encodeStatusDetails({ code, message, reason, ...this.details });
-    return [...this.fields, statusDetailsTrailer, Buffer.from(encoded).toString("base64")];
+    return [...this.fields, STATUS_DETAILS_TRAILER, Buffer.from(encoded).toString("base64")];
   }
 }
 

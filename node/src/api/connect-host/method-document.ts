@@ -1,6 +1,6 @@
 /** The methods of the services in the OpenAPI document: unary calls in JSON. */
 
-import { servicePackage } from "@quoin/proto";
+import { SERVICE_PACKAGE } from "@quoin/proto";
 import { type JsonSchema, readReference, type ServiceDocument } from "../http/index.ts";
 import { contractRegistry, encodeJson, fromJsonObject } from "../json/index.ts";
 import { MessageSchemas } from "./message-schemas.ts";
@@ -13,7 +13,7 @@ export interface DescribedMethod {
   readonly checks: string;
 }
 
-const ERROR = `${servicePackage}.Error`;
+const ERROR = `${SERVICE_PACKAGE}.Error`;
 const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -82,7 +82,7 @@ const ERROR_HEADERS = {
     schema: { type: "string", enum: ["not-executed", "unknown"] },
   },
 };
-const PACKAGE = `${servicePackage}.`;
+const PACKAGE = `${SERVICE_PACKAGE}.`;
 const ERROR_REFERENCES = Object.fromEntries(
   ERRORS.map(([status]) => [status, { $ref: `#/components/responses/${errorName(status)}` }]),
 );

@@ -7,7 +7,7 @@
  * calls.
  */
 
-import { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "@quoin/proto";
+import { qualifiedServiceName, SERVICE_NAMES, SERVICE_PACKAGE, serviceDefinitions } from "@quoin/proto";
 import type { Access, Caller, RateLimiters } from "../../access/index.ts";
 import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
@@ -131,7 +131,7 @@ export class PublicServer {
       log: logger,
       clients: httpClients,
       leaderEndpoint: leaderEndpointOf(member, "httpEndpoint"),
-      pathPrefix: `/${servicePackage}.`,
+      pathPrefix: `/${SERVICE_PACKAGE}.`,
     });
     const { inspection, backups, logs, accounts } = options;
     inspection.addStreams(this.#watches);
@@ -153,7 +153,7 @@ export class PublicServer {
       host.addMethods(methods);
       this.#connectHost.addMethods(methods);
     }
-    const names = serviceNames.map(qualifiedServiceName);
+    const names = SERVICE_NAMES.map(qualifiedServiceName);
     this.#health = new HealthService(names);
     host.addMethods(this.#health.methods);
     addReflection(host, names);

@@ -1,7 +1,7 @@
 /** A connection by gRPC. */
 
 import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { decodeStatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { decodeStatusDetails, STATUS_DETAILS_TRAILER } from "@quoin/proto";
 import { type Answer, bytesOf, type CallOptions, Connection, type Pending, type Sent } from "./connection.ts";
 import type { Operation } from "./operations.ts";
 import { Stream } from "./stream.ts";
@@ -99,7 +99,7 @@ function answerOf<Response>(
   headers: Metadata,
   trailers: Metadata,
 ): Answer<Response> {
-  const [encoded] = trailers.get(statusDetailsTrailer);
+  const [encoded] = trailers.get(STATUS_DETAILS_TRAILER);
   return {
     response,
     code: status[code],

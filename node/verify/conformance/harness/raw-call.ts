@@ -11,7 +11,7 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import { status } from "@grpc/grpc-js";
-import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { decodeStatusDetails, STATUS_DETAILS_TRAILER, type StatusDetails } from "@quoin/proto";
 
 /** Allows repeated headers that HTTP allows only once. */
 const SESSION_OPTIONS: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = {
@@ -91,7 +91,7 @@ function headersOf(path: string, headers: Readonly<Record<string, string | strin
 }
 
 function answerOf(headers: IncomingHttpHeaders, body: Buffer): RawAnswer {
-  const encoded = headers[statusDetailsTrailer];
+  const encoded = headers[STATUS_DETAILS_TRAILER];
   return {
     code: status[Number(headers["grpc-status"])] ?? `HTTP ${headers[":status"]}`,
     message: decodeURIComponent(String(headers["grpc-message"] ?? "")),

@@ -10,7 +10,7 @@ import { staleness } from "./mutant-checker.ts";
 import { MARKED_PITFALLS } from "./pitfalls.ts";
 import { readRecord } from "./record.ts";
 
-const mutants = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
+const BY_NAME = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
 const record = readRecord();
 
 /** Reads named modules as JSON, parses each, and prints the engine's errors. */
@@ -94,7 +94,7 @@ function isJoined(text: string, { fixed, patterns }: Titles): boolean {
 
 describe("mutants", () => {
   it("have names of their own", () => {
-    expect(mutants.size).to.equal(MUTANTS.length);
+    expect(BY_NAME.size).to.equal(MUTANTS.length);
   });
 
   it("are not stale: what they replace stands once in its file, and what they make of it is TypeScript", () => {
@@ -120,7 +120,7 @@ describe("mutants", () => {
   });
 
   it("have a killer in the record, which knows of no others", () => {
-    expect([...record.keys()]).to.have.members([...mutants.keys()]);
+    expect([...record.keys()]).to.have.members([...BY_NAME.keys()]);
     expect([...record].filter(([, { killer }]) => killer === null).map(([name]) => name)).to.deep.equal([]);
   });
 

@@ -25,7 +25,7 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { type ChannelOptions, openChannel } from "./channel.ts";
-import { clientRules, DEFAULT_TIMEOUT_MS } from "./client.ts";
+import { clientRules, DEFAULT_TIMEOUT_MS } from "./client-rules.ts";
 import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";

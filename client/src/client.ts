@@ -1,7 +1,8 @@
 /** The client of a cluster: an application creates one and shares it. */
 
 import { ApiKeyClient } from "./api-keys.ts";
-import { type ChannelOptions, channelRule, openChannel } from "./channel.ts";
+import { type ChannelOptions, openChannel } from "./channel.ts";
+import { clientRules, DEFAULT_TIMEOUT_MS } from "./client-rules.ts";
 import { ClusterClient } from "./cluster.ts";
 import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { Election } from "./election.ts";
@@ -13,7 +14,7 @@ import { LockClient } from "./locks.ts";
 import { LogClient } from "./logs.ts";
 import { MemberDiscovery } from "./member-discovery.ts";
 import { MemoryClient } from "./memory.ts";
-import { listOf, optionsCheck, text, timeout, unchecked } from "./options-check.ts";
+import { listOf, optionsCheck, text } from "./options-check.ts";
 import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { Tls, type TlsOptions } from "./tls.ts";
@@ -65,22 +66,11 @@ export interface Client {
   close(): void;
 }
 
-/** The rules for the options of every client. Credentials and TLS options are checked where they are used. */
-export const clientRules = {
-  credentials: unchecked,
-  tls: unchecked,
-  timeoutMs: timeout,
-  channel: channelRule,
-  runtime: unchecked,
-};
 const checkOptions = optionsCheck<ClientOptions>({
   ...clientRules,
   endpoints: listOf(text),
   httpEndpoints: listOf(text),
 });
-
-/** Deadline of operations without their own, in milliseconds: that of the service. */
-export const DEFAULT_TIMEOUT_MS = 5_000;
 
 /**
  * Creates a client.

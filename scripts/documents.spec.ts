@@ -155,7 +155,7 @@ describe("the documents", () => {
       }
     }
     const constants = cited.flatMap(({ constants: found }) => found);
-    const ofCommands = allOf(sourcesOf("client/src/cli/*.ts"), /"([A-Z]+)"/g);
+    const ofCommands = allOf(sourcesOf("client/src/cli/**/*.ts"), /"([A-Z]+)"/g);
     const known = new Set([...strings, ...constants, ...contract.words, ...ofCommands, ...WORDS_OF_OTHERS]);
     for (const { path, span } of matching(/^[A-Z]+(_[A-Z]+)*$/).filter(({ span }) => !VARIABLE.test(span))) {
       expect(known.has(span), `${path}: ${span}`).to.equal(true);
@@ -441,7 +441,7 @@ describe("the documents", () => {
   });
 
   it("name routes of the HTTP interface", () => {
-    const routes = allOf(sourcesOf("node/src/api/http/*.ts"), /"(\/[\w.{}/-]+)"/g);
+    const routes = allOf(sourcesOf("node/src/api/http/**/*.ts"), /"(\/[\w.{}/-]+)"/g);
     for (const { path, span } of matching(/^(GET|POST|PATCH|DELETE) \//)) {
       expect(routes, `${path}: ${span}`).to.include(span.replace(/^\w+ /, "").replace(/\?.*$/, ""));
     }

@@ -166,7 +166,11 @@ describe("the documents", () => {
     const sources: readonly (readonly [row: string, file: string, pattern: RegExp])[] = [
       ["cluster version", "node/src/state/core/cluster.ts", /^export const CLUSTER_VERSION = (\d+);/m],
       ["format of a directory", "node/src/storage/identity.ts", /^const FORMAT = (\d+);/m],
-      ["format of snapshots", "node/src/replica/outgoing-snapshots.ts", /^export const SNAPSHOT_FORMAT = (\d+);/m],
+      [
+        "format of snapshots",
+        "node/src/replica/snapshots/outgoing-snapshots.ts",
+        /^export const SNAPSHOT_FORMAT = (\d+);/m,
+      ],
       ["format of backups", "backup/src/format/layout.ts", /^export const FORMAT_VERSION = (\d+);/m],
       ["peer protocol", "node/src/peers/hello.ts", /^const PROTOCOL_VERSION = (\d+);/m],
     ];

@@ -1,24 +1,33 @@
-export type { ApplyObserver } from "./apply-loop.ts";
-export type { Clock, Scheduler } from "./clock.ts";
-export type { FoundingBackup } from "./founding-backup.ts";
+export type { ApplyObserver } from "./apply/index.ts";
+export {
+  type Clock,
+  type IncomingSnapshot,
+  type OutgoingSnapshot,
+  type ProposalDone,
+  RefusedGuards,
+  type ReplicaLimits,
+  type ReplicaOptions,
+  type ReplicaStatus,
+  type Scheduler,
+  seededRandom,
+  systemClock,
+  systemScheduler,
+  type Transport,
+} from "./context/index.ts";
+export { MemberCalls, type Readiness, Replica } from "./driver/index.ts";
+export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./leader/index.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
-export { Member } from "./member.ts";
-export { MemberCalls } from "./member-calls.ts";
-export type { MemberEnd, MemberOptions, MemberPeering, MemberState } from "./member-options.ts";
-export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
-export { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
-export { claimedMembers, type MemberList, PeerDirectory } from "./peer-directory.ts";
-export type { ReadDone } from "./pending-reads.ts";
-export type { ProposalDone } from "./proposal.ts";
-export { RAFT_METRICS } from "./raft-metrics.ts";
-export { seededRandom } from "./random.ts";
-export { RefusedGuards } from "./refused-guards.ts";
-export { Replica } from "./replica.ts";
-export type { ReplicaLimits } from "./replica-limits.ts";
-export type { ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
-export type { Readiness } from "./replica-report.ts";
-export { type StateExport, StateExportEnded } from "./state-exports.ts";
-export { STATE_METRICS } from "./state-metrics.ts";
-export { STORAGE_METRICS } from "./storage-metrics.ts";
-export { systemClock, systemScheduler } from "./system-clock.ts";
-export type { IncomingSnapshot, OutgoingSnapshot, Transport } from "./transport.ts";
+export {
+  claimedMembers,
+  type FoundingBackup,
+  Member,
+  type MemberEnd,
+  type MemberList,
+  type MemberOptions,
+  type MemberPeering,
+  type MemberState,
+  PeerDirectory,
+} from "./member/index.ts";
+export { RAFT_METRICS, STATE_METRICS, STORAGE_METRICS } from "./metrics/index.ts";
+export type { ReadDone } from "./proposals/index.ts";
+export { SNAPSHOT_FORMAT, type StateExport, StateExportEnded } from "./snapshots/index.ts";

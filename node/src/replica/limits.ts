@@ -2,10 +2,8 @@
 
 import { DEFAULT_CORE_LIMITS } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS } from "../state/index.ts";
-import { DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
-import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
-import { DEFAULT_SNAPSHOT_LIMITS } from "./outgoing-snapshots.ts";
-import type { ReplicaLimits } from "./replica-limits.ts";
+import { DEFAULT_COMPACTION_LIMITS, DEFAULT_MAINTENANCE_LIMITS, type ReplicaLimits } from "./context/index.ts";
+import { DEFAULT_SNAPSHOT_LIMITS } from "./snapshots/index.ts";
 
 export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
   core: DEFAULT_CORE_LIMITS,

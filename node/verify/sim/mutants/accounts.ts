@@ -134,7 +134,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: "revoked-caller-is-told-what-a-snapshot-stores",
     pitfall: "S13",
-    file: "replica/proposals.ts",
+    file: "replica/proposals/proposals.ts",
     find: '      return this.#mayKnow(proposal) ? { outcome } : "unknown";',
     replace: "      return { outcome };",
   },

@@ -75,7 +75,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "cancel-not-proposed",
     pitfall: "S25",
-    file: "replica/proposals.ts",
+    file: "replica/proposals/proposals.ts",
     find: `    propose();
   }
 
@@ -90,7 +90,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-attempt-forgotten",
     pitfall: "S25",
-    file: "replica/proposals.ts",
+    file: "replica/proposals/proposals.ts",
     find: `      // The caller does not know the outcome, so it must be undone.
       this.#cancel(waiter);`,
     replace: `      // The caller does not know the outcome, so it must be undone.
@@ -124,7 +124,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "settled-waits-not-answered-after-a-snapshot",
     pitfall: "S24",
-    file: "replica/proposals.ts",
+    file: "replica/proposals/proposals.ts",
     find: "    if (proposal.acquisition !== undefined) {\n      return this",
     replace: '    if (proposal.acquisition !== undefined) {\n      return waiter.state === "queued" ? "wait" : this',
   },
@@ -195,7 +195,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "timers-of-locks-not-looked-at",
     pitfall: "S22",
-    file: "replica/maintenance.ts",
+    file: "replica/context/maintenance.ts",
     find: "  if (progress.lockTimers > 0) {",
     replace: "  if (progress.lockTimers > 1_000_000) {",
   },

@@ -197,7 +197,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "deleted-logs-not-erased",
     pitfall: "S44",
-    file: "replica/maintenance.ts",
+    file: "replica/context/maintenance.ts",
     find: "  return logErasures > 0 ?",
     replace: "  return logErasures > 1_000_000 ?",
   },
@@ -218,7 +218,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "keys-of-events-never-forgotten",
     pitfall: "S21",
-    file: "replica/maintenance.ts",
+    file: "replica/context/maintenance.ts",
     find: "  if (logTimers > 0 && dueMs > 0 && hasDueEventKeys(state, dueMs)) {",
     replace: "  if (logTimers > 1_000_000 && dueMs > 0 && hasDueEventKeys(state, dueMs)) {",
   },

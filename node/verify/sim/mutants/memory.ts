@@ -48,14 +48,14 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   {
     name: "erasing-never-ends",
     pitfall: "S44",
-    file: "replica/maintenance.ts",
+    file: "replica/context/maintenance.ts",
     find: "    if (hasErasures(this.#state)) {",
     replace: "    if (hasErasures(this.#state) && progress.tickMs < 0) {",
   },
   {
     name: "erasures-looked-for-once-only",
     pitfall: "S44",
-    file: "replica/maintenance.ts",
+    file: "replica/context/maintenance.ts",
     find: "    if (progress.appliedIndex === this.#erasedIndex) {",
     replace: "    if (this.#erasedIndex > 0) {",
   },

@@ -69,7 +69,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-told-with-the-next-heartbeat",
     pitfall: "P56",
-    file: "replica/apply-loop.ts",
+    file: "replica/apply/apply-loop.ts",
     find: "core.awaitAt(attempt.memberId, entryIndex(row));",
     replace: "",
   },

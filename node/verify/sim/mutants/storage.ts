@@ -222,7 +222,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "state-made-durable-while-it-is-held-back",
     pitfall: "P27",
-    file: "replica/apply-loop.ts",
+    file: "replica/apply/apply-loop.ts",
     find: "if (!isDue || isHeld || !this.#context.state.flush()) {",
     replace: "if (!isDue || isHeld) {",
   },

@@ -1,0 +1,3 @@
+export { MemberCalls } from "./member-calls.ts";
+export { Replica } from "./replica.ts";
+export type { PeerReport, Readiness } from "./replica-report.ts";

@@ -1,0 +1,3 @@
+export { PendingReads, type ReadDone } from "./pending-reads.ts";
+export { Proposals } from "./proposals.ts";
+export { deadlineError, leaderWaitUntil } from "./waiters.ts";

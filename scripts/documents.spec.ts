@@ -84,7 +84,7 @@ function readContract(): { readonly codes: ReadonlyMap<string, string>; readonly
   const rows = read("node/src/state/core/coordination-error.ts").matchAll(/^ {2}([A-Z_]+): "([A-Z_]+)",$/gm);
   const codes = new Map([...rows].map(([, reason = "", code = ""]) => [reason, code]));
   const values = allOf(sourcesOf("proto/coordination/v1/*.proto"), /^ +([A-Z_]+) = \d+;/gm);
-  const reasons = allOf(read("client/src/reasons.ts"), /^ {2}"([A-Z_]+)",$/gm);
+  const reasons = allOf(read("client/src/errors/reasons.ts"), /^ {2}"([A-Z_]+)",$/gm);
   return { codes, words: [...reasons, ...codes.keys(), ...codes.values(), ...values] };
 }
 

@@ -1,27 +1,36 @@
 /** The client of a cluster: an application creates one and shares it. */
 
-import { ApiKeyClient } from "./api-keys.ts";
-import { type ChannelOptions, openChannel } from "./channel.ts";
-import { clientRules, DEFAULT_TIMEOUT_MS } from "./client-rules.ts";
-import { ClusterClient } from "./cluster.ts";
-import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
-import { Election } from "./election.ts";
-import { assertEndpoints, conventionalHttpEndpoint } from "./endpoint.ts";
-import { EndpointPool } from "./endpoint-pool.ts";
-import { HttpMembers } from "./http-members.ts";
-import { KeyValueClient } from "./key-value.ts";
-import { LockClient } from "./locks.ts";
-import { LogClient } from "./logs.ts";
-import { MemberDiscovery } from "./member-discovery.ts";
-import { MemoryClient } from "./memory.ts";
-import { listOf, optionsCheck, text } from "./options-check.ts";
-import { ReadWriteLockClient } from "./read-write-locks.ts";
-import { type Runtime, systemRuntime } from "./runtime.ts";
-import { Tls, type TlsOptions } from "./tls.ts";
-import type { TokenSource } from "./token-source.ts";
-import { UsageClient } from "./usage.ts";
-import { UserClient } from "./users.ts";
-import { WatchClient } from "./watch-client.ts";
+import {
+  ApiKeyClient,
+  type Credentials,
+  createTokenSource,
+  isTokenSource,
+  UsageClient,
+  UserClient,
+} from "./accounts/index.ts";
+import { HttpMembers } from "./calls/index.ts";
+import { ClusterClient, MemberDiscovery } from "./cluster/index.ts";
+import { Election } from "./election/index.ts";
+import { KeyValueClient } from "./kv/index.ts";
+import { LockClient, ReadWriteLockClient } from "./locks/index.ts";
+import { LogClient } from "./logs/index.ts";
+import { MemoryClient } from "./memory/index.ts";
+import { listOf, optionsCheck, text } from "./options/index.ts";
+import {
+  assertEndpoints,
+  type ChannelOptions,
+  clientRules,
+  conventionalHttpEndpoint,
+  DEFAULT_TIMEOUT_MS,
+  EndpointPool,
+  openChannel,
+  type Runtime,
+  systemRuntime,
+  Tls,
+  type TlsOptions,
+  type TokenSource,
+} from "./transport/index.ts";
+import { WatchClient } from "./watch/index.ts";
 
 /** The options of a client. */
 export interface ClientOptions {

@@ -1,6 +1,44 @@
 /** TypeScript SDK of Quoin. Start with createClient; a failed operation raises a QuoinError. */
 
 export {
+  type AccessToken,
+  type ApiKeyClient,
+  type ApiKeyInfo,
+  type ApiKeyUsage,
+  type CreateApiKeyOptions,
+  type CreatedApiKey,
+  type Credentials,
+  createTokenSource,
+  type ExchangeRequest,
+  exchangeApiKey,
+  type ListApiKeysOptions,
+  type ListUsersOptions,
+  type Login,
+  type LoginRequest,
+  logIn,
+  type NamespaceUse,
+  type NewUser,
+  type QuotaUse,
+  type RevokedApiKey,
+  type Usage,
+  type UsageClient,
+  type UsageNumbers,
+  type UsageOptions,
+  type UserChanges,
+  type UserClient,
+  type UserInfo,
+  type UserRole,
+} from "./accounts/index.ts";
+export {
+  type CallOptions,
+  type Consistency,
+  EndableIterator,
+  type Guard,
+  type GuardedOptions,
+  type ReadOptions,
+} from "./calls/index.ts";
+export { type Client, type ClientOptions, createClient } from "./client.ts";
+export {
   type AddMemberResult,
   type AdminClient,
   type AdminClientOptions,
@@ -12,36 +50,40 @@ export {
   type BootstrapOptions,
   type ChangeOptions,
   type ChangeResult,
+  type Cluster,
+  type ClusterClient,
+  type CounterSample,
   createAdminClient,
+  type MemberCounters,
+  type MemberCountersOptions,
+  type MemberCountersResult,
   type MemberSlot,
   type MemberStatus,
   type Membership,
   type PutSettingsOptions,
+  type RequestCounts,
   type ResetOwnerOptions,
   type Settings,
+  type SnapshotOptions,
+  type SnapshotStream,
   type StartBackupOptions,
   type StatusResult,
   type TransferOptions,
   type TransferResult,
-} from "./admin-client.ts";
-export type {
-  ApiKeyClient,
-  ApiKeyInfo,
-  CreateApiKeyOptions,
-  CreatedApiKey,
-  ListApiKeysOptions,
-  RevokedApiKey,
-} from "./api-keys.ts";
-export type { ChannelOptions } from "./channel.ts";
-export { type Client, type ClientOptions, createClient } from "./client.ts";
-export type { Cluster, ClusterClient } from "./cluster.ts";
-export { CompactedError } from "./compacted-error.ts";
-export type { Consistency, ReadOptions } from "./consistency.ts";
-export { type Credentials, createTokenSource } from "./credentials.ts";
-export { type CampaignOptions, Election, Leadership } from "./election.ts";
-export { EndableIterator } from "./endable-iterator.ts";
-export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
-export type { Guard, GuardedOptions } from "./guard.ts";
+} from "./cluster/index.ts";
+export { type CampaignOptions, Election, type Leader, Leadership } from "./election/index.ts";
+export {
+  CompactedError,
+  type FormerReason,
+  isQuoinError,
+  isQuoinReason,
+  type Outcome,
+  QuoinError,
+  type QuoinErrorCode,
+  type QuoinErrorFields,
+  type QuoinReason,
+  quoinReasons,
+} from "./errors/index.ts";
 export type {
   CompareAndSwapOptions,
   CompareAndSwapResult,
@@ -52,6 +94,9 @@ export type {
   KeyEntry,
   KeyPage,
   KeyValueClient,
+  KeyVersion,
+  KeyVersionPage,
+  KeyVersionsOptions,
   ListNamespacesOptions,
   ListOptions,
   ListPageOptions,
@@ -59,100 +104,94 @@ export type {
   PreviousEntry,
   PutOptions,
   PutResult,
-} from "./key-value.ts";
-export type { KeyVersion, KeyVersionPage, KeyVersionsOptions } from "./key-versions.ts";
-export type { Leader } from "./leader-view.ts";
-export { type HoldOptions, LockHandle } from "./lock-handle.ts";
-export type {
-  ListedHold,
-  ListedLock,
-  ListLockNamesOptions,
-  ListLocksOptions,
-  ListLockWaitsOptions,
-  LockName,
-  LockNamePage,
-  LockPage,
-  LockWait,
-} from "./lock-listing.ts";
-export type {
-  AcquireOptions,
-  CreateLockOptions,
-  ForceReleaseOptions,
-  LockHold,
-  LockMode,
-  LockState,
-  ReadWriteLockHold,
-  ReleaseLockOptions,
-  RenewOptions,
-} from "./lock-messages.ts";
-export type {
-  AcquireLockResult,
-  CreateLockResult,
-  DescribeLockResult,
-  ForceReleaseResult,
-  LockClient,
-} from "./locks.ts";
-export type { EventPage, LogEvent, LogInfo, LogSettings } from "./log-messages.ts";
+} from "./kv/index.ts";
+export {
+  type AcquireLockResult,
+  type AcquireOptions,
+  type AcquireReadWriteLockResult,
+  type CreateLockOptions,
+  type CreateLockResult,
+  type DescribeLockResult,
+  type DescribeReadWriteLockResult,
+  type ForceReleaseOptions,
+  type ForceReleaseReadWriteResult,
+  type ForceReleaseResult,
+  type HoldOptions,
+  type ListedHold,
+  type ListedLock,
+  type ListLockNamesOptions,
+  type ListLocksOptions,
+  type ListLockWaitsOptions,
+  type LockClient,
+  LockHandle,
+  type LockHold,
+  type LockMode,
+  type LockName,
+  type LockNamePage,
+  type LockPage,
+  type LockState,
+  type LockWait,
+  type ReadWriteLockClient,
+  ReadWriteLockHandle,
+  type ReadWriteLockHold,
+  type ReleaseLockOptions,
+  type ReleaseReadWriteLockOptions,
+  type RenewOptions,
+} from "./locks/index.ts";
 export type {
   AppendBatchResult,
   AppendOptions,
   AppendResult,
   CreateLogOptions,
+  EventPage,
   FindLogOptions,
   ListLogsOptions,
   LogClient,
+  LogEvent,
   LogGuard,
+  LogInfo,
+  LogSettings,
   ReadEventsOptions,
   TailOptions,
-} from "./logs.ts";
-export type {
-  CounterSample,
-  MemberCounters,
-  MemberCountersOptions,
-  MemberCountersResult,
-  RequestCounts,
-} from "./member-counters.ts";
-export type {
-  AllocateOptions,
-  AllocateResult,
-  DescribeRegionResult,
-  FreeResult,
-  ListRegionsOptions,
-  ListRegionsPageOptions,
-  MemoryClient,
-  MemoryRegionInfo,
-  ReadMemoryResult,
-  RegionChangeOptions,
-  RegionPage,
-  ResizeResult,
-  WriteMemoryResult,
-} from "./memory.ts";
-export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
-export type { OpenStream, OpenStreamPage, OpenStreamsOptions } from "./open-streams.ts";
-export type { CallOptions } from "./operation.ts";
-export { isQuoinError, type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
-export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
-export type {
-  AcquireReadWriteLockResult,
-  DescribeReadWriteLockResult,
-  ForceReleaseReadWriteResult,
-  ReadWriteLockClient,
-  ReleaseReadWriteLockOptions,
-} from "./read-write-locks.ts";
-export { type FormerReason, isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";
-export { type Runtime, systemRuntime } from "./runtime.ts";
-export type { SnapshotOptions, SnapshotStream } from "./snapshot-stream.ts";
-export type { TlsOptions } from "./tls.ts";
+} from "./logs/index.ts";
 export {
-  type AccessToken,
-  type ExchangeRequest,
-  exchangeApiKey,
-  type Login,
-  type LoginRequest,
-  logIn,
-} from "./token-exchange.ts";
-export type { TokenSource } from "./token-source.ts";
-export type { ApiKeyUsage, NamespaceUse, QuotaUse, Usage, UsageClient, UsageNumbers, UsageOptions } from "./usage.ts";
-export type { ListUsersOptions, NewUser, UserChanges, UserClient, UserInfo, UserRole } from "./users.ts";
-export { Watch, type WatchBatch, type WatchOptions } from "./watch.ts";
-export type { KeyEvent, LockEvent, WatchClient, WatchKeysOptions, WatchLocksOptions } from "./watch-client.ts";
+  type AllocateOptions,
+  type AllocateResult,
+  type DescribeRegionResult,
+  type FreeResult,
+  type ListRegionsOptions,
+  type ListRegionsPageOptions,
+  type MemoryClient,
+  MemoryRegion,
+  type MemoryRegionInfo,
+  type ReadMemoryResult,
+  type RegionChangeOptions,
+  type RegionPage,
+  type RegionReadOptions,
+  type RegionWriteOptions,
+  type ResizeResult,
+  type SeekOrigin,
+  type WriteMemoryResult,
+} from "./memory/index.ts";
+export {
+  type ChannelOptions,
+  conventionalHttpEndpoint,
+  isEndpoint,
+  type Runtime,
+  systemRuntime,
+  type TlsOptions,
+  type TokenSource,
+} from "./transport/index.ts";
+export {
+  type KeyEvent,
+  type LockEvent,
+  type OpenStream,
+  type OpenStreamPage,
+  type OpenStreamsOptions,
+  Watch,
+  type WatchBatch,
+  type WatchClient,
+  type WatchKeysOptions,
+  type WatchLocksOptions,
+  type WatchOptions,
+} from "./watch/index.ts";

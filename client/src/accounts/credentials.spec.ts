@@ -1,0 +1,77 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { inspect } from "node:util";
+import { expect } from "chai";
+import { withTemporaryDirectory } from "../../test/index.ts";
+import { createTokenSource, QuoinError } from "../index.ts";
+
+async function failure(work: () => unknown): Promise<QuoinError> {
+  try {
+    await work();
+  } catch (error) {
+    expect(error).to.be.instanceOf(QuoinError);
+    return error as QuoinError;
+  }
+  throw new Error("it succeeded");
+}
+
+describe("createTokenSource", () => {
+  it("sends a given token as it is, and has no other", async () => {
+    const source = createTokenSource({ token: "a.b-c_d~e+f/g==" }, undefined);
+    expect(source.token()).to.equal("a.b-c_d~e+f/g==");
+    expect(await source.refresh("a.b-c_d~e+f/g==")).to.equal(undefined);
+  });
+
+  it("refuses an invalid bearer token without repeating it", async () => {
+    for (const token of ["", "two words", "line\nbreak", "secret\u0000", "sécret"]) {
+      const error = await failure(() => createTokenSource({ token }, undefined));
+      expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
+      if (token !== "") {
+        expect(inspect(error)).to.not.include(token);
+      }
+    }
+  });
+
+  it("refuses an API key without HTTP endpoints, and endpoints that are not URLs", async () => {
+    expect((await failure(() => createTokenSource({ apiKey: "k", httpEndpoints: [] }, undefined))).reason).to.equal(
+      "BAD_FIELD",
+    );
+    expect(
+      (await failure(() => createTokenSource({ apiKey: "", httpEndpoints: ["http://h"] }, undefined))).reason,
+    ).to.equal("BAD_FIELD");
+    for (const url of ["127.0.0.1:7401", "ftp://h", "h", "file:///etc/passwd"]) {
+      const error = await failure(() => createTokenSource({ apiKey: "k", httpEndpoints: [url] }, undefined));
+      expect(error.reason, url).to.equal("BAD_FIELD");
+    }
+  });
+});
+
+describe("a token file", () => {
+  it("has the token in its first line that is not empty, and is read again after a refusal", async () => {
+    await withTemporaryDirectory(async (directory) => {
+      const tokenFile = path.join(directory, "token");
+      await writeFile(tokenFile, "\n  first \nsecond\n");
+      const source = createTokenSource({ tokenFile }, undefined);
+      expect(await source.token()).to.equal("first");
+      expect(await source.refresh("first"), "the file is still the same").to.equal(undefined);
+      await writeFile(tokenFile, "next\n");
+      expect(await source.token(), "it is not read for every call").to.equal("first");
+      expect(await source.refresh("first")).to.equal("next");
+      expect(await source.token()).to.equal("next");
+    });
+  });
+
+  it("if it is missing or has no token, the error does not contain its content", async () => {
+    await withTemporaryDirectory(async (directory) => {
+      const tokenFile = path.join(directory, "token");
+      const source = createTokenSource({ tokenFile }, undefined);
+      expect(await failure(() => source.token())).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
+      for (const content of ["", "\n\n", "two secrets\n"]) {
+        await writeFile(tokenFile, content);
+        const error = await failure(() => source.token());
+        expect(error).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
+        expect(error.message).to.equal(`there is no bearer token in ${tokenFile}`);
+      }
+    });
+  });
+});

@@ -1,0 +1,2 @@
+export { type CampaignOptions, Election, Leadership } from "./election.ts";
+export type { Leader } from "./leader-view.ts";

@@ -1,0 +1,11 @@
+export { CompactedError } from "./compacted-error.ts";
+export {
+  isQuoinError,
+  LOST_PREFIXES,
+  NEVER_SENT_PREFIXES,
+  type Outcome,
+  QuoinError,
+  type QuoinErrorCode,
+  type QuoinErrorFields,
+} from "./quoin-error.ts";
+export { type FormerReason, isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";

@@ -1,0 +1,22 @@
+export {
+  abortSignal,
+  bytes,
+  callback,
+  callRules,
+  flag,
+  httpCallRules,
+  instant,
+  listOf,
+  oneOf,
+  optionsCheck,
+  orNull,
+  type Rule,
+  type Rules,
+  record,
+  text,
+  timeout,
+  unchecked,
+  whole,
+  whole32,
+} from "./options-check.ts";
+export { badField, bytesField, int32Field, int64Field, textField, timeoutField } from "./request-field.ts";

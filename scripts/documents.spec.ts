@@ -165,7 +165,7 @@ describe("the documents", () => {
   it("name the versions of formats in the code", () => {
     const sources: readonly (readonly [row: string, file: string, pattern: RegExp])[] = [
       ["cluster version", "node/src/state/core/cluster.ts", /^export const CLUSTER_VERSION = (\d+);/m],
-      ["format of a directory", "node/src/storage/identity.ts", /^const FORMAT = (\d+);/m],
+      ["format of a directory", "node/src/storage/identity/identity.ts", /^const FORMAT = (\d+);/m],
       [
         "format of snapshots",
         "node/src/replica/snapshots/outgoing-snapshots.ts",
@@ -434,7 +434,7 @@ describe("the documents", () => {
       "node/verify/scenarios": files("node/verify/scenarios/*.txt"),
       "node/verify/sim/mutants/record.json": Object.keys(JSON.parse(read("node/verify/sim/mutants/record.json")))
         .length,
-      "node/src/storage/crash-point.ts": count("node/src/storage/crash-point.ts", /^ {2}"[a-z.-]+",$/gm),
+      "node/src/storage/files/crash-point.ts": count("node/src/storage/files/crash-point.ts", /^ {2}"[a-z.-]+",$/gm),
       "node/test/crash/kill-rounds.spec.ts": constant("node/test/crash/kill-rounds.spec.ts", "ROUNDS"),
       "docs/design/interface-rules.md": count("docs/design/interface-rules.md", /^\| S\d+ /gm),
       "docs/design/pitfalls.md": count("docs/design/pitfalls.md", /^\| P\d+ /gm),

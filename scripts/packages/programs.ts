@@ -18,8 +18,8 @@ const UNUSED = ["supports-color"];
 /** The source of the member and of each of its threads. */
 export const MEMBER = {
   "quoin-node": "node/src/main.ts",
-  "log-thread": "node/src/storage/log-thread.ts",
-  "state-thread": "node/src/storage/state-thread.ts",
+  "log-thread": "node/src/storage/log/log-thread.ts",
+  "state-thread": "node/src/storage/state/state-thread.ts",
   "hashing-thread": "node/src/access/hashing-thread.ts",
   "export-thread": "node/src/tracing/export-thread.ts",
 } as const;

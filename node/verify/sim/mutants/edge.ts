@@ -83,7 +83,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "values-read-for-nothing",
     pitfall: "rate limits",
-    file: "storage/rocks.ts",
+    file: "storage/rocks/rocks.ts",
     find: "  return 1 + ((value?.length ?? 0) >>> 12);",
     replace: "  return 1;",
   },

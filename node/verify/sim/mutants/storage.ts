@@ -6,14 +6,14 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "write-acknowledged-before-it-is-synced",
     pitfall: "P2",
-    file: "storage/log-thread.ts",
+    file: "storage/log/log-thread.ts",
     find: "rocks.write(decodeChanges(request.changes), true);",
     replace: "rocks.write(decodeChanges(request.changes), false);",
   },
   {
     name: "acknowledged-before-the-fence",
     pitfall: "P2",
-    file: "storage/log-thread.ts",
+    file: "storage/log/log-thread.ts",
     find: `        crashPoint("log.batch.after");
         writeMirrorSlot(`,
     replace: `        crashPoint("log.batch.after");
@@ -27,7 +27,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "term-and-vote-by-a-second-write",
     pitfall: "P3",
-    file: "storage/log-thread.ts",
+    file: "storage/log/log-thread.ts",
     find: "        rocks.write(decodeChanges(request.changes), true);",
     replace: `        const [meta, ...rows] = decodeChanges(request.changes);
         const late = ((globalThis as { late?: typeof rows }).late ??= []);
@@ -37,7 +37,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-write-tried-again",
     pitfall: "P32",
-    file: "storage/log-thread.ts",
+    file: "storage/log/log-thread.ts",
     find: `function fail(error: unknown): void {
   failed = true;`,
     replace: "function fail(error: unknown): void {",
@@ -45,42 +45,42 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-thread-heard-again",
     pitfall: "P32",
-    file: "storage/store-thread.ts",
+    file: "storage/rocks/store-thread.ts",
     find: "if (this.#failed || isOfNode(reply)) {",
     replace: "if (isOfNode(reply)) {",
   },
   {
     name: "kind-of-a-failure-lost-between-threads",
     pitfall: "P30",
-    file: "storage/store-thread.ts",
+    file: "storage/rocks/store-thread.ts",
     find: "this.#onFatal(new StoreError(kind,",
     replace: `this.#onFatal(new StoreError("io",`,
   },
   {
     name: "fence-ignored",
     pitfall: "P33",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.writeSeq < 0) {",
   },
   {
     name: "fence-judged-by-term",
     pitfall: "P57",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.term < mirror.term) {",
   },
   {
     name: "fence-judged-by-the-last-index",
     pitfall: "P57",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.writeSeq < mirror.writeSeq || meta.last < meta.commit + mirror.counter) {",
   },
   {
     name: "holes-in-the-log-unnoticed",
     pitfall: "P33",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: `  requireDense(raft, meta);
   requireUnsuspected(`,
     replace: "  requireUnsuspected(",
@@ -88,21 +88,21 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "no-log-reset-behind-the-state",
     pitfall: "P58",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {",
     replace: "if (found.isDamaged && appliedTerm <= found.term) {",
   },
   {
     name: "no-log-reset-after-a-loss",
     pitfall: "P58",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {",
     replace: "if (isFromSnapshot) {",
   },
   {
     name: "vote-of-the-log-alone",
     pitfall: "P46",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: `  if (fromLog.term !== fromFence.term) {
     return fromLog.term > fromFence.term ? fromLog : fromFence;
   }`,
@@ -113,35 +113,35 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "damage-not-in-the-fence",
     pitfall: "P46",
-    file: "storage/member-start.ts",
+    file: "storage/member/member-start.ts",
     find: "const marked = mirror.damaged ? mirror : markDamaged(join(directory, MIRROR_FILE), mirror);",
     replace: "const marked = mirror;",
   },
   {
     name: "sole-voter-starts-without-its-data",
     pitfall: "P47",
-    file: "storage/startup-recovery-plan.ts",
+    file: "storage/recovery/startup-recovery-plan.ts",
     find: "  if (mirror.isSoleVoter) {",
     replace: "  if (mirror.isSoleVoter && mirror.damaged) {",
   },
   {
     name: "commit-not-restored",
     pitfall: "P15",
-    file: "storage/member-start.ts",
+    file: "storage/member/member-start.ts",
     find: "const commit = Math.max(position.appliedIndex, log.meta.commit);",
     replace: "const commit = position.appliedIndex;",
   },
   {
     name: "boot-counted-in-memory",
     pitfall: "P34",
-    file: "storage/member-start.ts",
+    file: "storage/member/member-start.ts",
     find: "const boot = Math.max(meta.boot, stores.mirror.boot) + 1;",
     replace: "const boot = Math.max(meta.boot, stores.mirror.boot);",
   },
   {
     name: "missing-entry-read-as-nothing",
     pitfall: "P30",
-    file: "storage/rocks-log-store.ts",
+    file: "storage/log/rocks-log-store.ts",
     find: `    if (rows.length === 0) {
       this.#corrupt(from, "is missing");
     }`,
@@ -150,35 +150,35 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "entry-read-without-its-checksum",
     pitfall: "P30",
-    file: "storage/rocks-log-store.ts",
+    file: "storage/log/rocks-log-store.ts",
     find: "      this.#check(from + rows.length, value);",
     replace: "",
   },
   {
     name: "replaced-entries-stay-above-the-last",
     pitfall: "P3",
-    file: "storage/rocks-log-store.ts",
+    file: "storage/log/rocks-log-store.ts",
     find: "for (let index = next.last + 1; index <= before.last; index++) {",
     replace: "for (let index = next.last + 1; index < before.last; index++) {",
   },
   {
     name: "vote-not-synced-in-the-fence",
     pitfall: "P1",
-    file: "storage/rocks-log-store.ts",
+    file: "storage/log/rocks-log-store.ts",
     find: "const syncMirror = isFirst || hasVoted || next.boot !== before.boot;",
     replace: "const syncMirror = isFirst || next.boot !== before.boot;",
   },
   {
     name: "replacement-placed-before-it-is-whole",
     pitfall: "P28",
-    file: "storage/state-replacement.ts",
+    file: "storage/state/state-replacement.ts",
     find: `    invariant(this.#phase === "finished", "a finished state is placed, once", () => this.#phase);`,
     replace: "",
   },
   {
     name: "rows-in-memory-alone-made-durable",
     pitfall: "P27",
-    file: "storage/write-buffer.ts",
+    file: "storage/state/write-buffer.ts",
     find: `  sync(done: () => void): void {
     this.#writePending();`,
     replace: "  sync(done: () => void): void {",
@@ -186,7 +186,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "view-without-rows-in-memory",
     pitfall: "P25",
-    file: "storage/write-buffer.ts",
+    file: "storage/state/write-buffer.ts",
     find: `  openView(): StateView {
     this.#writePending();`,
     replace: "  openView(): StateView {",
@@ -194,7 +194,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "row-deleted-in-memory-read-from-the-store",
     pitfall: "P44",
-    file: "storage/write-buffer.ts",
+    file: "storage/state/write-buffer.ts",
     find: `      if (change !== undefined) {
         return change.value ?? undefined;`,
     replace: `      if (change !== undefined && change.value !== null) {
@@ -203,7 +203,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "rows-of-a-failed-batch-forgotten",
     pitfall: "P32",
-    file: "storage/write-buffer.ts",
+    file: "storage/state/write-buffer.ts",
     find: `      this.#store.write(this.#pending.all(), this.#dropped);
       this.#recent = this.#pending.bytes > RECENT_FACTOR * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
       this.#pending = new ChangedRows();`,
@@ -215,7 +215,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "range-dropped-with-what-came-later",
     pitfall: "P44",
-    file: "storage/write-buffer.ts",
+    file: "storage/state/write-buffer.ts",
     find: "if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {",
     replace: "if (changes.length < 0) {",
   },
@@ -229,7 +229,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "rows-in-a-gap-not-seen",
     pitfall: "S44",
-    file: "storage/scan-gaps.ts",
+    file: "storage/state/scan-gaps.ts",
     find: "        this.#divide(key);",
     replace: "",
   },

@@ -1,0 +1,100 @@
+/** Changes of rows in memory: by key for reads, and by table for scans. */
+
+import { isWithin, latin1Of } from "../../bytes/index.ts";
+import { type Change, type KeyRange, type Row, rowsPut } from "../../state/index.ts";
+
+const TABLES = 256;
+
+export class ChangedRows {
+  /** By the letter of the table, which is the first byte of its keys. */
+  readonly #tables: (Map<string, Change> | undefined)[] = new Array(TABLES);
+  #count = 0;
+  #bytes = 0;
+
+  /** Number of changed rows. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Bytes of the keys and values of all changes that were set, including replaced ones. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether a key of the same table may be changed. For most reads the answer is no, and no name is computed. */
+  mayHave(key: Uint8Array): boolean {
+    return (this.#tables[key[0] ?? 0]?.size ?? 0) > 0;
+  }
+
+  /** The change of the key, whose name is `latin1Of(key)`. */
+  get(key: Uint8Array, name: string): Change | undefined {
+    return this.#tables[key[0] ?? 0]?.get(name);
+  }
+
+  /** Sets the change of its key; replaces an earlier one. */
+  set(change: Change): void {
+    const { key, value, name = latin1Of(key) } = change;
+    const table = this.#tableOf(key[0] ?? 0);
+    const before = table.size;
+    table.set(name, change);
+    this.#count += table.size - before;
+    this.#bytes += key.length + (value?.length ?? 0);
+  }
+
+  /** Forgets the changes of the keys in the range. */
+  forget({ from, to }: KeyRange): void {
+    for (const table of this.#tablesWithin(from, to)) {
+      const before = table.size;
+      for (const [name, { key }] of table) {
+        if (isWithin(key, from, to)) {
+          table.delete(name);
+        }
+      }
+      this.#count += table.size - before;
+    }
+  }
+
+  /** Whether a key between these bounds may be changed. */
+  mayHaveWithin(from: Uint8Array, to: Uint8Array): boolean {
+    return this.#tablesWithin(from, to).some(({ size }) => size > 0);
+  }
+
+  /** The rows with from ≤ key < to that the changes put, ascending. */
+  rowsPut(from: Uint8Array, to: Uint8Array): Row[] {
+    // Tables come in the order of their letters.
+    return this.#tablesWithin(from, to).flatMap((table) => rowsPut(table.values(), from, to));
+  }
+
+  /** All changes, one for each key. */
+  all(): Change[] {
+    const changes: Change[] = [];
+    for (const table of this.#tables) {
+      if (table !== undefined) {
+        for (const change of table.values()) {
+          changes.push(change);
+        }
+      }
+    }
+    return changes;
+  }
+
+  #tableOf(letter: number): Map<string, Change> {
+    let table = this.#tables[letter];
+    if (table === undefined) {
+      table = new Map();
+      this.#tables[letter] = table;
+    }
+    return table;
+  }
+
+  #tablesWithin(from: Uint8Array, to: Uint8Array): Map<string, Change>[] {
+    const tables: Map<string, Change>[] = [];
+    for (let letter = from[0] ?? 0; letter <= (to[0] ?? 0); letter++) {
+      const table = this.#tables[letter];
+      if (table !== undefined) {
+        tables.push(table);
+      }
+    }
+    return tables;
+  }
+}

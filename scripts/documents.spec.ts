@@ -403,7 +403,7 @@ describe("the documents", () => {
     ];
     expect([...described].sort()).to.deep.equal([...contract.codes, ...further].sort());
 
-    const source = read("node/src/api/http/http-error.ts");
+    const source = read("node/src/api/http/answers/http-error.ts");
     const statuses = allOf(/const STATUSES = \{([^}]+)\}/.exec(source)?.[1] ?? "", /^ +(\w+: \d+),$/gm);
     expect(statuses).to.have.lengthOf.at.least(20);
     for (const [code = "", status = ""] of statuses.map((pair) => pair.split(": "))) {

@@ -1,5 +1,5 @@
 /**
- * Generates node/src/api/http/reference.json: the texts of the API reference that every member serves, in its OpenAPI
+ * Generates node/src/api/http/documents/reference.json: the texts of the API reference that every member serves, in its OpenAPI
  * document and at /docs. They are the comments of the contract, and one example for each call. With --check it only
  * compares, and exits with 1 if the file is stale. Exits with 2 on wrong use.
  */
@@ -13,7 +13,7 @@ await generate({
   files: async () => {
     const comments = Object.fromEntries((await readContract()).flatMap(commentsOf));
     const texts = { comments, methods: methodExamples(), operations: operationExamples() };
-    return new Map([["node/src/api/http/reference.json", `${JSON.stringify(texts, null, 2)}\n`]]);
+    return new Map([["node/src/api/http/documents/reference.json", `${JSON.stringify(texts, null, 2)}\n`]]);
   },
   complaint: "does not have the present comments and examples: run npm run docs:api",
 });

@@ -36,7 +36,7 @@ export const PROGRAMS = {
 /** What a member reads beside its own files, and where that is in the repository. */
 const DATA = {
   "generated/descriptors.binpb": "proto/generated/descriptors.binpb",
-  "reference.json": "node/src/api/http/reference.json",
+  "reference.json": "node/src/api/http/documents/reference.json",
 };
 
 /** The folder of the web console, beside the file of the member. `console/index.ts` names it. */

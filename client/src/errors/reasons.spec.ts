@@ -17,7 +17,11 @@ describe("the reasons of errors", () => {
       /const CODES: Record<Reason, Code> = \{([^}]+)\}/,
       /^ {2}([A-Z_]+): "[A-Z_]+",$/gm,
     );
-    const http = namesIn("api/http/http-error.ts", /const OWN_REASONS = \{([^}]+)\}/, /^ {2}\w+: "([A-Z_]+)",$/gm);
+    const http = namesIn(
+      "api/http/answers/http-error.ts",
+      /const OWN_REASONS = \{([^}]+)\}/,
+      /^ {2}\w+: "([A-Z_]+)",$/gm,
+    );
     expect(service).to.have.length.greaterThan(50);
     expect(http).to.have.length.greaterThan(10);
     const expected = new Set([...service, ...http, "NOT_ACQUIRED", "NO_TOKEN"]);

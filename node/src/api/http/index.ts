@@ -3,36 +3,36 @@
  * returns them. `createHttpApplication` serves them, and does everything that routes have in common.
  */
 
-export { accountRoutes } from "./account-routes.ts";
+export { accountRoutes } from "./accounts/index.ts";
+export { HttpError, splitTarget } from "./answers/index.ts";
+export { ConsoleFiles, docsPage, readReference, type ServiceDocument } from "./documents/index.ts";
+export { logRoutes } from "./logs/index.ts";
 export {
-  createHealthApplication,
-  createHttpApplication,
-  type HealthApplicationOptions,
-  type HttpApplicationOptions,
-  prepareAnswer,
-  type ReportBug,
-  type ServiceCalls,
-} from "./application.ts";
-export { ClientAddresses } from "./client-addresses.ts";
-export { ConsoleFiles } from "./console-files.ts";
-export { CrossOrigin, problemOfOrigin } from "./cross-origin.ts";
-export { docsPage } from "./docs-page.ts";
-export type { Check, Health } from "./health.ts";
-export { HttpError } from "./http-error.ts";
-export { logRoutes } from "./log-routes.ts";
-export type { ServiceDocument } from "./openapi-document.ts";
-export type { JsonSchema } from "./parameters.ts";
-export { readReference } from "./reference.ts";
-export {
+  ClientAddresses,
   forgetHeaders,
+  type JsonSchema,
   REQUEST_METRICS,
   RequestObserver,
   requestIdOf,
   type ServiceRequest,
+  TrustedProxies,
   traceOf,
-} from "./request-observer.ts";
-export { route } from "./route.ts";
-export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
-export { TrustedProxies } from "./trusted-proxies.ts";
-export { splitTarget } from "./url-encoding.ts";
-export { watchRoutes } from "./watch-routes.ts";
+} from "./requests/index.ts";
+export { route } from "./routing/index.ts";
+export {
+  type Check,
+  CrossOrigin,
+  closeHttpServer,
+  createHealthApplication,
+  createHttpApplication,
+  createHttpServer,
+  type Health,
+  type HealthApplicationOptions,
+  type HttpApplicationOptions,
+  type HttpTimeouts,
+  prepareAnswer,
+  problemOfOrigin,
+  type ReportBug,
+  type ServiceCalls,
+} from "./server/index.ts";
+export { watchRoutes } from "./watches/index.ts";

@@ -190,7 +190,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: "http-reads-on-beyond-its-turn",
     pitfall: "S44",
-    file: "api/http/connection-turns.ts",
+    file: "api/http/requests/connection-turns.ts",
     find: "      if (!this.#isWanted || nowMs >= endMs) {",
     replace: "      if (!this.#isWanted || nowMs >= Number.POSITIVE_INFINITY) {",
   },

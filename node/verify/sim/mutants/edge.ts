@@ -20,21 +20,21 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "chunks-counted-one-by-one",
     pitfall: "S45",
-    file: "api/http/body.ts",
+    file: "api/http/requests/body.ts",
     find: "    const length = this.#length + chunk.length;\n    if (length > this.#bytesMax) {",
     replace: "    const length = this.#length + chunk.length;\n    if (chunk.length > this.#bytesMax) {",
   },
   {
     name: "announced-size-not-looked-at",
     pitfall: "S45",
-    file: "api/http/body.ts",
+    file: "api/http/requests/body.ts",
     find: 'if (Number(request.headers["content-length"] ?? 0) > bytesMax) {',
     replace: 'if (Number(request.headers["content-length"] ?? 0) < 0) {',
   },
   {
     name: "retry-after-rounded-down",
     pitfall: "S46",
-    file: "api/http/http-error.ts",
+    file: "api/http/answers/http-error.ts",
     find: "String(Math.ceil(afterMs / MS_PER_SECOND))",
     replace: "String(Math.floor(afterMs / MS_PER_SECOND))",
   },
@@ -90,7 +90,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "misspelt-parameters-ignored",
     pitfall: "limits",
-    file: "api/http/route-input.ts",
+    file: "api/http/routing/route-input.ts",
     find: "  if (unknown !== undefined) {",
     replace: '  if (unknown === "") {',
   },
@@ -160,7 +160,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "metrics-made-for-each",
     pitfall: "limits",
-    file: "api/http/metrics.ts",
+    file: "api/http/server/metrics.ts",
     find: "this.#clock.monotonicMs() - this.#madeMs >= FRESH_MS",
     replace: "this.#clock.monotonicMs() - this.#madeMs >= 0",
   },
@@ -174,7 +174,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "limit-after-the-rights",
     pitfall: "rate limits",
-    file: "api/http/route-server.ts",
+    file: "api/http/routing/route-server.ts",
     find: `      takeOne(response, "default", limiter, call.principal.subject);
       await call.authorize(requiredAccessOf(route, request, call));`,
     replace: `      await call.authorize(requiredAccessOf(route, request, call));
@@ -183,7 +183,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "path-before-the-token",
     pitfall: "S43",
-    file: "api/http/route-server.ts",
+    file: "api/http/routing/route-server.ts",
     find: "    const call = new HttpCall(this.#options, response, this.#nowMs() + DEADLINE_MS);",
     replace: `    const call = new HttpCall(this.#options, response, this.#nowMs() + DEADLINE_MS);
     readInput(route, request);`,
@@ -191,7 +191,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   {
     name: "late-before-the-handler-is-unknown",
     pitfall: "S12",
-    file: "api/http/route-server.ts",
+    file: "api/http/routing/route-server.ts",
     find: "      throw isOutcomeUnknown(error) ? notAnswered() : error;",
     replace: "      throw isOutcomeUnknown(error) ? deadlineError(route) : error;",
   },

@@ -123,7 +123,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "every-trailing-delimiter-ignored",
     pitfall: "S8",
-    file: "api/http/event-delimiter.ts",
+    file: "api/http/logs/event-delimiter.ts",
     find: "  } while (from < bytes.length);",
     replace: `  } while (from < bytes.length);
   while (count > 1 && offsets[count - 1] === end) {
@@ -133,14 +133,14 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "delimiter-decoded-as-text",
     pitfall: "S8",
-    file: "api/http/event-delimiter.ts",
+    file: "api/http/logs/event-delimiter.ts",
     find: "    return bytes;",
     replace: '    return Buffer.from(bytes.toString("utf8"));',
   },
   {
     name: "expected-sequence-rounded",
     pitfall: "S9",
-    file: "api/http/append-headers.ts",
+    file: "api/http/logs/append-headers.ts",
     find: "new RegExp(DECIMAL).test(text) ? BigInt(text) : null",
     replace: "new RegExp(DECIMAL).test(text) ? BigInt(Number(text)) : null",
   },

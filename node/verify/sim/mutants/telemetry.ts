@@ -62,7 +62,7 @@ export const TELEMETRY_MUTANTS: readonly Mutant[] = [
   {
     name: "ready-only-for-the-first-reason",
     pitfall: "S47",
-    file: "api/http/health.ts",
+    file: "api/http/server/health.ts",
     find: "  const failed = checks.filter((check) => !check.ok);",
     replace: "  const failed = checks.slice(0, 1).filter((check) => !check.ok);",
   },

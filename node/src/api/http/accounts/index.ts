@@ -1,0 +1,2 @@
+export { accountRoutes } from "./account-routes.ts";
+export { tokenExchangeRoute } from "./token-exchange.ts";

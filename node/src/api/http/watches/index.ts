@@ -1,0 +1,1 @@
+export { watchRoutes } from "./watch-routes.ts";

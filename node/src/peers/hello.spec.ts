@@ -162,7 +162,7 @@ describe("Hello codec", () => {
       '{"magic":"quoin-peer","protocol":{"min":2,"max":2},"kind":"control",' +
         '"clusterId":"6f0c9f6e-8a57-4d0e-9d0f-2f6f3c1f7a11",' +
         '"source":{"memberId":2,"incarnation":"00000000000000000000000000000002","boot":1,"damaged":false,' +
-        '"versions":{"min":3,"max":6}},' +
+        '"versions":{"min":3,"max":7}},' +
         '"target":{"memberId":1,"incarnation":"00000000000000000000000000000001"},"joinToken":"the token of the specs","dialHint":null}',
     );
   });

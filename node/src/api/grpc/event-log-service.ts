@@ -37,12 +37,16 @@ const MS_PER_SECOND = 1_000;
 export function eventLogService(port: PortContext<Caller>, methods: EventLogMethods): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.EventLogService, {
     createLog: (call, { name, namespace, settings }, reply) =>
-      methods.createLog(call, { name, namespace, settings: givenSettings(settings) }, mapReply(reply, described)),
+      methods.createLog(
+        call,
+        { name, namespace: namespace || null, settings: givenSettings(settings) },
+        mapReply(reply, described),
+      ),
     getLog: (call, request, reply) => methods.getLog(call, request, mapReply(reply, described)),
-    listLogs: (call, request, reply) =>
+    listLogs: (call, { name, namespace, ...page }, reply) =>
       methods.listLogs(
         call,
-        request,
+        { ...page, name: name || null, namespace: namespace || null },
         mapReply(reply, ({ logs, nextPageToken, revision }) => ({
           logs: logs.map(logMessage),
           nextPageToken,

@@ -140,7 +140,7 @@ describe("event log methods", () => {
   const create = (fields: Partial<Parameters<typeof methods.createLog>[1]> = {}, claims = EVERYTHING) =>
     logOf(
       answerOf<DescribedLog>((reply) =>
-        methods.createLog(call(claims), { name: "l", namespace: "", settings: new Map(), ...fields }, reply),
+        methods.createLog(call(claims), { name: "l", namespace: null, settings: new Map(), ...fields }, reply),
       ),
     );
   const idOf = async (log: ReturnType<typeof create>) => derivedIdText(ok(await log).logId);
@@ -191,7 +191,7 @@ describe("event log methods", () => {
   const remove = (logId: string) => answerOf<unknown>((reply) => methods.deleteLog(call(), logId, reply));
   const list = (fields: Partial<Parameters<typeof methods.listLogs>[1]> = {}, claims = EVERYTHING) =>
     answerOf<ListedLogs>((reply) => {
-      const request = { pageSize: 0, pageToken: "", name: "", namespace: "", consistency: LINEARIZABLE, ...fields };
+      const request = { pageSize: 0, pageToken: "", name: null, namespace: null, consistency: LINEARIZABLE, ...fields };
       methods.listLogs(call(claims), request, reply);
     });
 
@@ -298,6 +298,26 @@ describe("event log methods", () => {
       });
     });
     expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
+  });
+
+  it("gives a retry with its request id the answer that is stored, also if the log is gone since", async () => {
+    const logId = await idOf(create());
+    const asked = (id: number) => ({ ...call(), hasRequestId: true, requestId: () => new Uint8Array(16).fill(id) });
+    const appendOnce = () =>
+      answerOf<Appended>((reply) => {
+        const fields = () => fieldsOf([Buffer.from("a")], { isBatch: false, idempotencyKey: null });
+        methods.append(asked(1), { logId, guardNamespace: null, fields }, reply);
+      });
+    const removeOnce = () => answerOf<unknown>((reply) => methods.deleteLog(asked(2), logId, reply));
+    expect([ok(await appendOnce()).lastSequence, replayed]).deep.equal([1, "no"]);
+    expect([ok(await appendOnce()).lastSequence, replayed]).deep.equal([1, "yes"]);
+    for (const expected of ["no", "yes", "yes"]) {
+      expect(await removeOnce()).include({ kind: "delete-log" });
+      expect(replayed).equal(expected);
+    }
+    expect([ok(await appendOnce()).lastSequence, replayed]).deep.equal([1, "yes"]);
+    const other = answerOf<unknown>((reply) => methods.deleteLog(asked(3), logId, reply));
+    expect(verdict(await other)).deep.equal(["LOG_NOT_FOUND"]);
   });
 
   it("reports an append that stored nothing as a duplicate", async () => {

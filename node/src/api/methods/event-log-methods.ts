@@ -46,16 +46,16 @@ import {
 
 export interface CreateLogRequest {
   readonly name: string;
-  /** "" = `default`. */
-  readonly namespace: string;
+  /** Null = `default`. */
+  readonly namespace: string | null;
   readonly settings: SettingsFields;
 }
 
 export interface ListLogsRequest {
-  /** Only logs of this namespace; "" = all namespaces that the caller may access. */
-  readonly namespace: string;
-  /** Only logs with this name; "" = any name. */
-  readonly name: string;
+  /** Only logs of this namespace; null = all namespaces that the caller may access. */
+  readonly namespace: string | null;
+  /** Only logs with this name; null = any name. */
+  readonly name: string | null;
   /** 0 = the default. */
   readonly pageSize: number;
   /** "" = the first page. */
@@ -177,7 +177,7 @@ export class EventLogMethods {
   }
 
   createLog(call: Call, request: CreateLogRequest, reply: Reply<DescribedLog>): void {
-    const namespace = request.namespace === "" ? DEFAULT_NAMESPACE : request.namespace;
+    const namespace = request.namespace ?? DEFAULT_NAMESPACE;
     this.#executor.submit<"create-log", DescribedLog>(
       call,
       { access: "write", namespace },
@@ -188,7 +188,7 @@ export class EventLogMethods {
         settings: newSettingsField(request.settings),
       }),
       (result) => result,
-      (answer, replayed) => reply(request.namespace === "" ? withDefaultNamed(answer) : answer, replayed),
+      (answer, replayed) => reply(request.namespace === null ? withDefaultNamed(answer) : answer, replayed),
     );
   }
 
@@ -226,9 +226,8 @@ export class EventLogMethods {
   }
 
   listLogs(call: Call, request: ListLogsRequest, reply: Reply<ListedLogs>): void {
-    const { name, pageToken } = request;
-    const namespace = request.namespace === "" ? null : request.namespace;
-    const listing: Listing = { of: "logs", namespace: request.namespace, prefix: encodeText(name) };
+    const { name, namespace, pageToken } = request;
+    const listing: Listing = { of: "logs", namespace: namespace ?? "", prefix: encodeText(name ?? "") };
     this.#executor.read(
       call,
       { access: "read", namespace },
@@ -244,8 +243,7 @@ export class EventLogMethods {
       },
       ({ state, revision }, { entriesMax, after }) => {
         const namespaces = namespace === null ? allowedNamespaces(state, call) : [namespace];
-        const selection = { namespaces, name: name === "" ? null : name };
-        const { logs, next } = pageOf(call, state, selection, after, entriesMax);
+        const { logs, next } = pageOf(call, state, { namespaces, name }, after, entriesMax);
         return { logs, nextPageToken: next === null ? "" : signPageToken(state, listing, next), revision };
       },
       reply,

@@ -61,6 +61,28 @@ describe("executor", () => {
     });
   }
 
+  it("proposes no operation on logs and accounts with a request id before all members know the format", async () => {
+    const deletion = (asked: Call) => {
+      const executor = new Executor({ replica });
+      return new Promise<unknown>((resolve) => {
+        const operation = () => ({ kind: "delete-log", logId: new Uint8Array(16) }) as const;
+        executor.submit<"delete-log", unknown>(asked, NEED, operation, () => "deleted", resolve);
+      });
+    };
+    const founding = { ...secrets.founding, clusterVersion: 6 };
+    cluster = new FoundedCluster({ ...secrets, founding });
+    replica = new SingleReplica(cluster);
+    expect(await deletion(call()))
+      .instanceOf(CoordinationError)
+      .include({ reason: "NOT_SERVED", outcome: "not-executed" });
+    expect(replica.proposed).deep.equal([]);
+    const byHttp = { ...call(), hasRequestId: false };
+    expect(await deletion(byHttp)).include({ reason: "LOG_NOT_FOUND" });
+    replica.lead({ kind: "set-cluster-version", version: 7 });
+    expect(await deletion(call())).include({ reason: "LOG_NOT_FOUND" });
+    expect(replica.proposed.map(({ request }) => request !== null)).deep.equal([false, true]);
+  });
+
   it("counts a read as one more request for each hundred rows that it examines", async () => {
     const executor = new Executor({ replica });
     const charged: number[] = [];

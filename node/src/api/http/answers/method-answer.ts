@@ -42,6 +42,6 @@ function named(error: Error): Error {
   if (!(error instanceof CoordinationError) || name === undefined) {
     return error;
   }
-  const message = error.message.replace(`field ${field}`, `field ${name}`);
+  const message = error.message.replace(field as string, name);
   return new CoordinationError(error.reason, message, { details: new Map([...error.details, ["field", name]]) });
 }

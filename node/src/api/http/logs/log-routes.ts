@@ -5,7 +5,7 @@ import type { Scheduler } from "../../../replica/index.ts";
 import { type DeleteLogResult, derivedIdText } from "../../../state/index.ts";
 import type { DescribedLog, EventLogMethods, ListedLogs, Reply, SettingsFields } from "../../methods/index.ts";
 import { methodAnswer } from "../answers/index.ts";
-import { cursor, limit, optional, ParameterProblem, required, uuid } from "../requests/index.ts";
+import { cursor, limit, optional, required, uuid } from "../requests/index.ts";
 import { jsonBody, type Route, route } from "../routing/index.ts";
 import { eventRoutes } from "./event-routes.ts";
 import {
@@ -38,13 +38,8 @@ export function logRoutes(methods: EventLogMethods, scheduler: Pick<Scheduler, "
 function listLogsRoute(methods: EventLogMethods): Route {
   const text = (description: string) =>
     optional(
-      required(description, { type: "string", minLength: 1 }, (given) => {
-        if (given === "") {
-          throw new ParameterProblem("must not be empty");
-        }
-        return given;
-      }),
-      "",
+      required(description, { type: "string" }, (given) => given),
+      null,
     );
   return route({
     method: "GET",
@@ -83,7 +78,7 @@ function createLogRoute(methods: EventLogMethods): Route {
     success: { status: 201, description: "The event log", schema: LogSchema },
     errors: ["namespace_denied", "not_found", "already_exists", "storage_full"],
     handle: async (call, { body: { name, namespace, settings } }) => {
-      const request = { name, namespace: namespace ?? "", settings: givenSettings(settings) };
+      const request = { name, namespace: namespace ?? null, settings: givenSettings(settings) };
       return { json: await logAnswer((reply) => methods.createLog(call, request, reply)) };
     },
   });

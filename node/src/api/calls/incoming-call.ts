@@ -12,15 +12,17 @@ import { Links } from "../../collections/index.ts";
 import { CoordinationError, type Replayed } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
 import { toError } from "../methods/index.ts";
-import type { AnsweredCall } from "./answered-call.ts";
+import type { AnsweredCall, CallHandler } from "./answered-call.ts";
 import type { CallMethod } from "./call-method.ts";
 import type { CallObserver, CallProtocol } from "./call-observer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { deadlineExceeded, startDeadline } from "./deadline.ts";
+import type { ErrorLog } from "./error-log.ts";
 import { REQUEST_FIELDS_MAX } from "./grpc-limits.ts";
 import { type StatusCode, status } from "./grpc-status.ts";
 import type { OpenCall } from "./open-calls.ts";
-import { type CallStatus, errorStatus } from "./status.ts";
+import { reportBug, UNKNOWN_ERROR } from "./report-bug.ts";
+import { type CallStatus, errorStatus, plainStatus } from "./status.ts";
 
 /** The checks of each call when its headers arrive. */
 export interface CallChecks {
@@ -42,9 +44,13 @@ export interface CallChecks {
 export interface CallPort {
   readonly callAdmission: CallChecks;
   readonly observer: CallObserver;
+  readonly log: ErrorLog;
   /** host:port of the leader's port for this kind of calls, or null if none is known. */
   leaderEndpoint(): string | null;
 }
+
+/** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export abstract class IncomingCall implements AnsweredCall<unknown> {
   readonly method: CallMethod;
@@ -57,8 +63,12 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   admission: unknown = null;
   trace: RequestTrace | null = null;
   onEnded: (() => void) | null = null;
+  readonly deadline: number;
+  /** The time that the client allows, in milliseconds; infinity = it does not say, null = it cannot be read. */
+  protected readonly timeoutMs: number | null;
   readonly #port: CallPort;
   readonly #startedMs: number;
+  #timer: NodeJS.Timeout | undefined;
   #hasMessage = false;
   #isComplete = false;
   #isRefused = false;
@@ -66,10 +76,12 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   #hasEnded = false;
   #isClosed = false;
 
-  constructor(port: CallPort, method: CallMethod, connection: ClientConnection) {
+  constructor(port: CallPort, method: CallMethod, connection: ClientConnection, timeoutMs: number | null) {
     this.#port = port;
     this.method = method;
     this.connection = connection;
+    this.timeoutMs = timeoutMs;
+    this.deadline = timeoutMs === Infinity ? Infinity : Date.now() + (timeoutMs ?? 0);
     this.#startedMs = port.observer.monotonicMs();
     port.observer.begin(method.calls);
     this.open = port.callAdmission.arrive(this);
@@ -80,7 +92,6 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     return "grpc";
   }
 
-  abstract get deadline(): number;
   /** All values of a field of its headers, in their order. */
   abstract values(name: string): readonly string[];
   abstract answer(response: unknown, replayed: Replayed): void;
@@ -125,8 +136,11 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     this.#port.callAdmission.refuseRequest(this.connection);
   }
 
-  /** Checks the headers. Then `pass` is called, or the call ends. */
+  /** Checks the headers. Then `pass` is called, or the call ends, at the client's deadline at the latest. */
   protected receiveHeaders(): void {
+    if (this.timeoutMs !== null && this.timeoutMs <= TIMER_MS_MAX) {
+      this.endAfter(this.timeoutMs);
+    }
     this.trace = this.beginTrace(this.#startedMs);
     try {
       const pending = this.#port.callAdmission.admit(this);
@@ -187,11 +201,46 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     );
   }
 
-  /** Starts a timer that ends the call after this many milliseconds, with the answer for a missed deadline. */
-  protected startDeadline(ms: number): NodeJS.Timeout {
-    return startDeadline(this.connection.owner, ms, () => {
+  /** Ends the call after this many milliseconds, with the answer for a missed deadline. */
+  protected endAfter(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = startDeadline(this.connection.owner, ms, () => {
       this.end(errorStatus(deadlineExceeded(), "no", this.leaderEndpoint()));
     });
+  }
+
+  /** Stops the timer of `endAfter`, because the call has an end or its handler watches the deadline. */
+  protected stopTimer(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Passes the request to the handler. From now on the handler of a unary call watches the deadline. */
+  protected run(handler: CallHandler<unknown>, message: Buffer): void {
+    if (!this.method.responseStream) {
+      this.stopTimer();
+    }
+    this.attempt(() => handler(this, message));
+  }
+
+  /** Handlers should not throw. If one does, only its call ends. */
+  protected attempt(start: () => void): void {
+    try {
+      start();
+    } catch (error) {
+      reportBug(error, this.#port.log, this.method.path);
+      this.end(UNKNOWN_ERROR);
+    }
+  }
+
+  /** Encodes a response. If it cannot be encoded, which is a bug, the call ends, and the result is null. */
+  protected encoded<Response>(response: Response, encode: (response: Response) => Uint8Array): Uint8Array | null {
+    try {
+      return encode(response);
+    } catch (error) {
+      this.#port.log.error({ err: error, method: this.method.path }, "a response cannot be encoded");
+      this.end(plainStatus(status.INTERNAL, "Error serializing response"));
+      return null;
+    }
   }
 
   /** Counts the end of the call with this status, once. */

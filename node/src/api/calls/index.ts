@@ -15,7 +15,6 @@ export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";
 export { allowedMs, malformedTimeout } from "./deadline.ts";
-export { endProcess } from "./end-process.ts";
 export type { ErrorLog } from "./error-log.ts";
 export {
   CONCURRENT_STREAMS_MAX,
@@ -26,6 +25,7 @@ export {
 export { type StatusCode, status } from "./grpc-status.ts";
 export { type CallPort, IncomingCall } from "./incoming-call.ts";
 export { type Inflation, requestInflater } from "./inflater.ts";
+export { reportBug, UNKNOWN_ERROR } from "./report-bug.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
 export { type CallStatus, errorStatus, plainStatus, replayedField } from "./status.ts";
 export { STREAM_HEADERS } from "./stream-headers.ts";

@@ -8,15 +8,12 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { MessageCodec } from "@quoin/proto";
-import { InvariantViolation } from "../../primitives/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
 import {
   type CallPort,
   type CallProtocol,
   type CallStatus,
   type ClientConnection,
-  type ErrorLog,
-  endProcess,
   IncomingCall,
   type Inflation,
   plainStatus,
@@ -37,52 +34,37 @@ export interface RequestMessage {
   readonly isCompressed: boolean;
 }
 
-/** What all calls of the host share. */
-export interface CallSurroundings {
-  readonly port: CallPort;
-  readonly log: ErrorLog;
-}
-
 /** Maximum bytes of a request in JSON: base64 makes a message of bytes a third larger. */
 const JSON_BYTES_MAX = REQUEST_BYTES_MAX + REQUEST_BYTES_MAX / 2;
-/** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 const API_VERSION: readonly string[] = ["v1"];
 const PROTOCOL_VERSION = "1";
 
 export abstract class ConnectCall extends IncomingCall {
-  readonly deadline: number;
-  protected readonly surroundings: CallSurroundings;
   protected readonly served: ConnectMethod;
   protected readonly request: IncomingMessage;
   protected readonly response: ServerResponse;
   protected readonly type: ContentType;
   /** Whether the client speaks the protocol, and expects its messages and nothing else. */
   protected readonly isProtocolClient: boolean;
-  readonly #timeoutMs: number | null;
   readonly #body: RequestBody;
-  #timer: NodeJS.Timeout | undefined;
   #inflation: Inflation | null = null;
   #isEnded = false;
 
   constructor(
-    surroundings: CallSurroundings,
+    port: CallPort,
     method: ConnectMethod,
     connection: ClientConnection,
     type: ContentType,
     request: IncomingMessage,
     response: ServerResponse,
   ) {
-    super(surroundings.port, method, connection);
-    this.surroundings = surroundings;
+    super(port, method, connection, timeoutMsOf(headerOf(request, "connect-timeout-ms")));
     this.served = method;
     this.request = request;
     this.response = response;
     this.type = type;
     this.isProtocolClient = request.headers["connect-protocol-version"] !== undefined;
     this.#body = new RequestBody(type.form === "json" ? JSON_BYTES_MAX : REQUEST_BYTES_MAX);
-    this.#timeoutMs = timeoutMsOf(headerOf(request, "connect-timeout-ms"));
-    this.deadline = this.#timeoutMs === Infinity ? Infinity : Date.now() + (this.#timeoutMs ?? 0);
   }
 
   override get protocol(): CallProtocol {
@@ -109,9 +91,6 @@ export abstract class ConnectCall extends IncomingCall {
     if (problem !== null) {
       this.end(problem);
       return;
-    }
-    if (this.#timeoutMs !== null && this.#timeoutMs <= TIMER_MS_MAX) {
-      this.#timer = this.startDeadline(this.#timeoutMs);
     }
     this.receiveHeaders();
   }
@@ -168,19 +147,13 @@ export abstract class ConnectCall extends IncomingCall {
     this.countEnd(code, reason);
   }
 
-  /** Logs that a message cannot be encoded, which is a bug, and ends the call. */
-  protected failEncoding(error: unknown): void {
-    this.surroundings.log.error({ err: error, method: this.method.path }, "a response cannot be encoded");
-    this.end(plainStatus(status.INTERNAL, "Error serializing response"));
-  }
-
   #problemOfHeaders(): CallStatus | null {
     const { request } = this;
     const version = headerOf(request, "connect-protocol-version");
     if (version !== undefined && version !== PROTOCOL_VERSION) {
       return plainStatus(status.INVALID_ARGUMENT, `connect-protocol-version must be ${PROTOCOL_VERSION}`);
     }
-    if (this.#timeoutMs === null) {
+    if (this.timeoutMs === null) {
       return plainStatus(status.INVALID_ARGUMENT, "connect-timeout-ms must be a whole number of at most 10 digits");
     }
     const encoding = headerOf(request, this.encodingHeader) ?? "identity";
@@ -217,7 +190,7 @@ export abstract class ConnectCall extends IncomingCall {
       return;
     }
     if (!found.isCompressed) {
-      this.#start(found.message);
+      this.run(this.served.handler, found.message);
       return;
     }
     const { bytesMax } = this.#body;
@@ -232,27 +205,9 @@ export abstract class ConnectCall extends IncomingCall {
       }
       this.receiveBytes(message.length);
       if (!this.isGone) {
-        this.#start(message);
+        this.run(this.served.handler, message);
       }
     });
-  }
-
-  #start(message: Buffer): void {
-    if (!this.method.responseStream) {
-      // From now on the handler watches the deadline.
-      clearTimeout(this.#timer);
-    }
-    try {
-      this.served.handler(this, message);
-    } catch (error) {
-      // Handlers should not throw. If one does, only its call ends.
-      if (error instanceof InvariantViolation) {
-        endProcess(error);
-        return;
-      }
-      this.surroundings.log.error({ err: error, method: this.method.path }, "a request failed because of a bug");
-      this.end(plainStatus(status.UNKNOWN, "Unknown error"));
-    }
   }
 
   #stop(): void {
@@ -262,7 +217,7 @@ export abstract class ConnectCall extends IncomingCall {
       requestInflater.cancel(this.#inflation);
       this.#inflation = null;
     }
-    clearTimeout(this.#timer);
+    this.stopTimer();
   }
 }
 

@@ -12,7 +12,6 @@ import {
   type CallHandler,
   type CallPort,
   type CallStatus,
-  type ErrorLog,
   plainStatus,
   type ServedMethod,
   status,
@@ -26,7 +25,6 @@ import {
   type ServiceRequest,
   splitTarget,
 } from "../http/index.ts";
-import type { CallSurroundings } from "./connect-call.ts";
 import { connectError, httpStatusOf } from "./connect-error.ts";
 import { contentTypeOf, contentTypesOf } from "./connect-headers.ts";
 import type { ConnectMethod } from "./connect-method.ts";
@@ -35,7 +33,6 @@ import { StreamConnectCall } from "./stream-connect-call.ts";
 import { UnaryConnectCall } from "./unary-connect-call.ts";
 
 export interface ConnectHostOptions extends CallPort {
-  readonly log: ErrorLog;
   readonly clients: ClientAddresses;
   /** What the paths of all methods begin with, such as `/coordination.v1.`. */
   readonly pathPrefix: string;
@@ -46,12 +43,10 @@ const UNSUPPORTED_MEDIA_TYPE = 415;
 
 export class ConnectHost implements ServiceCalls {
   readonly #options: ConnectHostOptions;
-  readonly #surroundings: CallSurroundings;
   readonly #methods = new Map<string, ConnectMethod>();
 
   constructor(options: ConnectHostOptions) {
     this.#options = options;
-    this.#surroundings = { port: options, log: options.log };
   }
 
   /** Serves methods of the contract. */
@@ -136,7 +131,7 @@ export class ConnectHost implements ServiceCalls {
     request.isLogged = true;
     const ConnectCall = responseStream ? StreamConnectCall : UnaryConnectCall;
     const connection = this.#options.clients.connectionOf(request);
-    new ConnectCall(this.#surroundings, method, connection, type, request, response).begin();
+    new ConnectCall(this.#options, method, connection, type, request, response).begin();
   }
 }
 

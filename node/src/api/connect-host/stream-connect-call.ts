@@ -46,11 +46,8 @@ export class StreamConnectCall extends ConnectCall {
     if (this.isGone) {
       return;
     }
-    let bytes: Uint8Array;
-    try {
-      bytes = this.#encoded(message);
-    } catch (error) {
-      this.failEncoding(error);
+    const bytes = this.encoded(message, (whole) => this.#encode(whole));
+    if (bytes === null) {
       return;
     }
     this.#begin();
@@ -80,7 +77,7 @@ export class StreamConnectCall extends ConnectCall {
     }
   }
 
-  #encoded(message: Uint8Array): Uint8Array {
+  #encode(message: Uint8Array): Uint8Array {
     if (this.type.form === "proto") {
       return message;
     }

@@ -32,11 +32,8 @@ export class UnaryConnectCall extends ConnectCall {
     }
     const forms = sharedForms(response as object);
     const form = `${this.type.form}${this.isProtocolClient ? " of the protocol" : ""}`;
-    let body: Uint8Array;
-    try {
-      body = forms?.get(form) ?? this.#encoded(response);
-    } catch (error) {
-      this.failEncoding(error);
+    const body = forms?.get(form) ?? this.encoded(response, (whole) => this.#encode(whole));
+    if (body === null) {
       return;
     }
     forms?.set(form, body);
@@ -76,7 +73,7 @@ export class UnaryConnectCall extends ConnectCall {
     this.#send(httpStatusOf(answer), fields, body);
   }
 
-  #encoded(response: unknown): Uint8Array {
+  #encode(response: unknown): Uint8Array {
     const { serialize, responseCodec } = this.served;
     return this.type.form === "json"
       ? Buffer.from(encodeJson(responseCodec.$type, response as object, !this.isProtocolClient))

@@ -111,7 +111,7 @@ export class PublicServer {
       clock,
       logger,
     };
-    const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
+    const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission, log: logger };
     const { monotonicMs } = observer;
     const host = new QuoinHost({
       ...callPort,

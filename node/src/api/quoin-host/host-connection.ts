@@ -10,7 +10,7 @@ import {
   type StreamHandler,
 } from "../../http2/index.ts";
 import { beginningOf } from "../../primitives/index.ts";
-import { type CallPort, ClientConnection, type ErrorLog, plainStatus, status } from "../calls/index.ts";
+import { type CallPort, ClientConnection, plainStatus, status } from "../calls/index.ts";
 import type { ConnectionReports } from "../connections/index.ts";
 import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
 import { type ClosureLog, CUT } from "./closure-log.ts";
@@ -23,7 +23,6 @@ export interface HostConnectionOptions {
   readonly port: CallPort;
   /** Methods by their full names. */
   readonly methods: ReadonlyMap<string, WireMethod>;
-  readonly log: ErrorLog;
   readonly closeLog: ClosureLog;
   readonly connections: ConnectionReports;
 }
@@ -44,7 +43,7 @@ export class HostConnection implements ConnectionHandler {
   readonly #surroundings: CallSurroundings;
   #isDisconnected = false;
 
-  constructor({ connection, socket, port, methods, log, closeLog, connections }: HostConnectionOptions) {
+  constructor({ connection, socket, port, methods, closeLog, connections }: HostConnectionOptions) {
     this.#methods = methods;
     this.#closeLog = closeLog;
     this.#connections = connections;
@@ -55,7 +54,7 @@ export class HostConnection implements ConnectionHandler {
       connection.close(ErrorCode.EnhanceYourCalm);
     };
     const client = new ClientConnection(this.#address, disconnect, (user) => connections.verified(socket, user));
-    this.#surroundings = { port, client, connection, log };
+    this.#surroundings = { port, client, connection };
   }
 
   get owner(): string {

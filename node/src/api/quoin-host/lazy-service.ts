@@ -3,8 +3,7 @@
  * a tenth of the processor time of a member's start, and most members never get such a call.
  */
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { CallMethod } from "../calls/index.ts";
-import { UNKNOWN_ERROR } from "./wire-call.ts";
+import { type CallMethod, UNKNOWN_ERROR } from "../calls/index.ts";
 import type { OpenMethod, RequestSink, WireMethod } from "./wire-method.ts";
 
 /** What a library gives to a server of grpc-js. */

@@ -4,7 +4,7 @@ import type { TlsOptions } from "node:tls";
 import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../primitives/index.ts";
-import type { CallPort, ErrorLog, ServedMethod } from "../calls/index.ts";
+import { type CallPort, type ErrorLog, reportBug, type ServedMethod } from "../calls/index.ts";
 import type { ConnectionReports, WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
 import { ClosureLog } from "./closure-log.ts";
@@ -13,7 +13,6 @@ import type { Http2Statistics } from "./http2-metrics.ts";
 import { type LibraryMethod, type LibraryService, lazyMethod } from "./lazy-service.ts";
 import { libraryMethods } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
-import { reportBug } from "./wire-call.ts";
 import type { OpenMethod, WireMethod } from "./wire-method.ts";
 
 export type ConnectionLog = ErrorLog & WarningLog;
@@ -97,7 +96,6 @@ export class QuoinHost implements Http2Statistics {
           socket,
           port: this.#options,
           methods: this.#methods,
-          log: this.#options.log,
           closeLog: this.#closeLog,
           connections: this.#options.connections,
         }),

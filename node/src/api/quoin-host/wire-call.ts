@@ -5,7 +5,6 @@
  * leave with the other output of their connection at the end of the turn.
  */
 import type { ServerConnection, ServerStream, StreamHandler } from "../../http2/index.ts";
-import { InvariantViolation } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
 import {
   allowedMs,
@@ -13,11 +12,8 @@ import {
   type CallPort,
   type CallStatus,
   type ClientConnection,
-  type ErrorLog,
-  endProcess,
   IncomingCall,
   malformedTimeout,
-  plainStatus,
   status,
 } from "../calls/index.ts";
 import { OK_TRAILERS, RESPONSE_FIELDS, statusFields } from "./answer-fields.ts";
@@ -30,7 +26,6 @@ export interface CallSurroundings {
   readonly port: CallPort;
   readonly client: ClientConnection;
   readonly connection: ServerConnection;
-  readonly log: ErrorLog;
 }
 
 /** A message that waits because the stream is full. */
@@ -39,26 +34,19 @@ interface WaitingMessage {
   readonly taken: () => void;
 }
 
-/** The answer to a call whose handler has a bug. */
-export const UNKNOWN_ERROR = plainStatus(status.UNKNOWN, "Unknown error");
 /** The prefix of the message that is being sent. The connection copies it. */
 const prefix = Buffer.alloc(PREFIX_BYTES);
-/** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 /** The fields that the end of a call is reported with. */
 const REPORTED_FIELDS: ReadonlySet<string> = new Set(["request-id", "traceparent"]);
 /** Characters of such a field; longer ones are not valid. */
 const REPORTED_CHARACTERS_MAX = 256;
 
 export class WireCall extends IncomingCall implements StreamHandler, RequestUser {
-  readonly deadline: number;
   readonly #surroundings: CallSurroundings;
   readonly #stream: ServerStream;
   #fields: readonly string[];
   readonly #served: WireMethod;
   readonly #reader: RequestReader;
-  readonly #timeoutMs: number | null;
-  #timer: NodeJS.Timeout | undefined;
   #isAdmitted = false;
   /** Bytes of the request that arrived before that. */
   #unconsumed = 0;
@@ -78,14 +66,12 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     fields: readonly string[],
     { timeout, encoding }: { readonly timeout: string | undefined; readonly encoding: string | undefined },
   ) {
-    super(surroundings.port, method, surroundings.client);
+    super(surroundings.port, method, surroundings.client, timeoutMsOf(timeout));
     this.#surroundings = surroundings;
     this.#stream = stream;
     this.#fields = fields;
     this.#served = method;
     this.#reader = new RequestReader(this, encoding, method.requestStream ? Number.POSITIVE_INFINITY : 1);
-    this.#timeoutMs = timeoutMsOf(timeout);
-    this.deadline = this.#timeoutMs === Infinity ? Infinity : Date.now() + (this.#timeoutMs ?? 0);
   }
 
   /** Checks the headers. */
@@ -93,14 +79,11 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.isGone) {
       return;
     }
-    if (this.#timeoutMs === null) {
+    if (this.timeoutMs === null) {
       this.refuseHeaders(malformedTimeout());
-      return;
+    } else {
+      this.receiveHeaders();
     }
-    if (this.#timeoutMs <= TIMER_MS_MAX) {
-      this.#timer = this.startDeadline(this.#timeoutMs);
-    }
-    this.receiveHeaders();
   }
 
   values(name: string): readonly string[] {
@@ -118,16 +101,12 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.isGone) {
       return;
     }
-    let body: Uint8Array;
-    try {
-      body = this.#served.serialize(response as never);
-    } catch (error) {
-      this.#surroundings.log.error({ err: error, method: this.method.path }, "a response cannot be encoded");
-      this.end(plainStatus(status.INTERNAL, "Error serializing response"));
+    const body = this.encoded(response as never, this.#served.serialize);
+    if (body === null) {
       return;
     }
     this.#isEnded = true;
-    clearTimeout(this.#timer);
+    this.stopTimer();
     this.countEnd(status.OK, "");
     writePrefix(body.length);
     const { connection } = this.#surroundings;
@@ -154,7 +133,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     }
     this.#isEnded = true;
     this.#reader.stop();
-    clearTimeout(this.#timer);
+    this.stopTimer();
     this.countEnd(answer.code, answer.reason);
     if (this.#waiting === null) {
       this.#sendStatus(answer);
@@ -184,7 +163,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     this.#isEnded = true;
     this.#waiting = null;
     this.#reader.stop();
-    clearTimeout(this.#timer);
+    this.stopTimer();
     this.finish();
     this.close();
   }
@@ -250,7 +229,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     this.#isAdmitted = true;
     const { open } = this.#served;
     if (open !== null) {
-      this.#attempt(() => {
+      this.attempt(() => {
         this.#sink = open(this);
       });
     }
@@ -275,30 +254,14 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.method.calls.mayWait || this.#surroundings.connection.mayAnswer(this.#stream)) {
       this.#run();
     } else {
-      clearTimeout(this.#timer);
-      this.#timer = this.startDeadline(allowedMs(this.deadline, Date.now()));
+      this.endAfter(allowedMs(this.deadline, Date.now()));
     }
   }
 
   #run(): void {
-    if (!this.method.responseStream) {
-      // From now on the handler watches the deadline.
-      clearTimeout(this.#timer);
-    }
-    const handler = this.#served.handler as CallHandler<unknown>;
     const message = this.#message as Buffer;
     this.#message = null;
-    this.#attempt(() => handler(this, message));
-  }
-
-  /** Handlers should not throw. If one does, only its call ends. */
-  #attempt(start: () => void): void {
-    try {
-      start();
-    } catch (error) {
-      reportBug(error, this.#surroundings.log, this.method.path);
-      this.end(UNKNOWN_ERROR);
-    }
+    this.run(this.#served.handler as CallHandler<unknown>, message);
   }
 
   /** Sends a message. Returns false if the stream is full; the message then waits. */
@@ -339,13 +302,4 @@ function reportedOf(fields: readonly string[]): readonly string[] {
 
 function writePrefix(length: number): void {
   prefix.writeUInt32BE(length, 1);
-}
-
-/** Logs what a handler has thrown. A broken invariant ends the process. */
-export function reportBug(error: unknown, log: ErrorLog, method: string): void {
-  if (error instanceof InvariantViolation) {
-    endProcess(error);
-  } else {
-    log.error({ err: error, method }, "a request failed because of a bug");
-  }
 }

@@ -10,7 +10,7 @@ export type { HashJob } from "./hash-queue.ts";
 export { accountName, type LoginOutcome, Logins } from "./login.ts";
 export { logMailer, type Mailer, type MailLog, smtpMailer } from "./mailer.ts";
 export { type Listing, signPageToken, verifyPageToken } from "./page-token.ts";
-export { type Derive, deriveInPool, hashPassword, requirePassword } from "./password.ts";
+export { type Derive, deriveInPool, hashPassword, requirePassword, saltOf } from "./password.ts";
 export { type PasswordHashing, QueuedHashing } from "./password-hashing.ts";
 export { createPasswordReset, openPasswordReset } from "./password-reset.ts";
 export { RateLimiter, type RateLimiters, rateLimiters, retryAfterMs } from "./rate-limiter.ts";
@@ -21,4 +21,11 @@ export { type LeadingMember, SigningKeyRotation } from "./signing-key-rotation.t
 export { generateSigningKey, publicJwks } from "./signing-ring.ts";
 export type { IssuedToken } from "./token-issuer.ts";
 export { type ReadArea, type ReportDone, UseReports } from "./use-reports.ts";
-export { createVerificationToken, openVerification, VERIFICATION_LIFETIME_MS } from "./verification.ts";
+export {
+  isAwaited,
+  openVerification,
+  VERIFICATION_LIFETIME_MS,
+  type VerificationToken,
+  verificationSecret,
+  verificationToken,
+} from "./verification.ts";

@@ -3,7 +3,7 @@
  * `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. So later hashes can be more expensive, and earlier ones still verify.
  */
 
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { invariant } from "../primitives/index.ts";
 import { badField } from "../state/index.ts";
 
@@ -57,6 +57,11 @@ export async function hashPassword(
   const hash = await derive(password, salt, HASH_BYTES, PARAMETERS);
   const { ln, r, p } = PARAMETERS;
   return `$scrypt$ln=${ln},r=${r},p=${p}$${base64(salt)}$${base64(hash)}`;
+}
+
+/** The salt of the hash in a request with an id, which is different for each request of this owner. */
+export function saltOf(owner: string, requestId: Uint8Array): Uint8Array {
+  return createHash("sha256").update(`${owner}\0`).update(requestId).digest().subarray(0, SALT_BYTES);
 }
 
 /**

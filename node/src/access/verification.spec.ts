@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { AppliedLog, createUser } from "../../test/index.ts";
-import { createVerificationToken, openVerification } from "./verification.ts";
+import { openVerification, verificationSecret, verificationToken } from "./verification.ts";
 
 describe("verification tokens", () => {
   const userId = randomUUID();
-  const { token, sha256 } = createVerificationToken(userId);
+  const random = (log: AppliedLog) => verificationSecret(log.store, "", null);
+  const { token, sha256 } = verificationToken(userId, random(new AppliedLog()));
   let log: AppliedLog;
 
   beforeEach(() => {
@@ -15,7 +16,7 @@ describe("verification tokens", () => {
 
   it("name their user, and are different each time", () => {
     expect(token).match(new RegExp(`^${userId}\\.[A-Za-z0-9_-]{43}$`));
-    expect(createVerificationToken(userId).token).not.equal(token);
+    expect(verificationToken(userId, random(log)).token).not.equal(token);
     expect(openVerification(log.store, token, log.wallMs)).deep.include({ sha256 });
     expect(openVerification(log.store, token, log.wallMs)?.user).include({ userId, status: "unverified" });
   });
@@ -35,8 +36,8 @@ describe("verification tokens", () => {
   });
 
   it("are refused if any part of them differs", () => {
-    const other = createVerificationToken(userId).token;
-    const stranger = createVerificationToken(randomUUID()).token;
+    const other = verificationToken(userId, random(log)).token;
+    const stranger = verificationToken(randomUUID(), random(log)).token;
     const changed = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
     for (const text of [other, stranger, changed, `${token} `, token.toUpperCase(), userId, "", ".", `${userId}.`]) {
       expect(openVerification(log.store, text, log.wallMs), text).equal(null);

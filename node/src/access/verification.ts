@@ -2,12 +2,13 @@
  * Verification tokens, which are sent to an e-mail address. A caller who returns the token has proved to read mail
  * there.
  *
- * A token is the user's id and 256 random bits. The cluster stores only its SHA-256, so no token can be read from the
- * state.
+ * A token is the user's id and 256 bits: random ones, or for a request with an id a code of the members, so that each
+ * attempt of the request makes the same ones. The cluster stores only the SHA-256 of a token.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readUser, readVerification, type StateReader, type User } from "../state/index.ts";
+import { memberMac } from "./member-mac.ts";
 
 export interface VerificationToken {
   /** In plaintext; for the mail only. */
@@ -24,12 +25,24 @@ export interface OpenedVerification {
 /** Lifetime of a token: a week, in milliseconds of wall clock. */
 export const VERIFICATION_LIFETIME_MS = 604_800_000;
 const SECRET_BYTES = 32;
+const PURPOSE = "verification";
 const TOKEN = /^([0-9a-f-]{36})\.[A-Za-z0-9_-]{43}$/;
 
-/** Creates a new token for the user with this id. */
-export function createVerificationToken(userId: string): VerificationToken {
-  const token = `${userId}.${randomBytes(SECRET_BYTES).toString("base64url")}`;
+/** The secret part of the token that this request of this user creates; random without a request id. */
+export function verificationSecret(state: StateReader, subject: string, requestId: Uint8Array | null): Uint8Array {
+  return requestId === null ? randomBytes(SECRET_BYTES) : memberMac(state, PURPOSE, subject, requestId);
+}
+
+/** The token for the user with this id. */
+export function verificationToken(userId: string, secret: Uint8Array): VerificationToken {
+  const token = `${userId}.${Buffer.from(secret).toString("base64url")}`;
   return { token, sha256: sha256Of(token) };
+}
+
+/** Whether the user still has to be verified with this token. */
+export function isAwaited(state: StateReader, userId: string, { sha256 }: VerificationToken): boolean {
+  const verification = readVerification(state, userId);
+  return verification !== undefined && timingSafeEqual(sha256, verification.tokenSha256);
 }
 
 /**

@@ -29,6 +29,8 @@ const UNARY = [
   serviceDefinitions.LockService,
   serviceDefinitions.MemoryService,
   serviceDefinitions.ClusterService,
+  serviceDefinitions.EventLogService,
+  serviceDefinitions.AccountService,
 ].flatMap((service) => Object.values(service));
 const PREFIX_BYTES = 5;
 /** Number of random messages for each method. */

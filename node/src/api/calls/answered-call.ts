@@ -10,7 +10,7 @@ export interface AnsweredCall<Response> {
   readonly deadline: number;
   /** The intake's result of checking the headers; null for methods whose headers are not checked. */
   readonly admission: unknown;
-  readonly connection: Pick<ClientConnection, "address">;
+  readonly connection: Pick<ClientConnection, "address" | "noteRefusal">;
   /** The trace of the call; null = none is made. */
   readonly trace: RequestTrace | null;
   /** Whether the client has the complete answer, or has gone. */

@@ -2,7 +2,7 @@
 
 /** Maximum bytes of a request message, without the prefix of five bytes that gRPC adds. */
 export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
-/** Fields of a request, with those of the messages in it; as many as names and values in JSON. */
+/** Fields of a request, with those of the messages in it; about as many as names and values in JSON. */
 export const REQUEST_FIELDS_MAX = 20_000;
 /**
  * Enough for all watches that a member serves (the quota of the contract) and for other calls. A client that opens more

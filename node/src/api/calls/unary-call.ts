@@ -135,10 +135,17 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
 
   /** Returns the request after the check of the rate limit, which comes before the check of the bytes. */
   #decodeLimited(): Request {
-    const { isUnlimited, addressLimiter: limiter = this.port.limiter } = this.#method;
+    const { isUnlimited, addressLimiter, addressLimiter: limiter = this.port.limiter } = this.#method;
     const owner = this.#owner;
     if (limiter === null || isUnlimited === undefined) {
-      limiter?.take(owner);
+      const limited = attempt(() => limiter?.take(owner));
+      if (limited instanceof Error) {
+        // Without a token, the refusals of a client count as those of wrong tokens do.
+        if (addressLimiter !== undefined) {
+          this.#call.connection.noteRefusal();
+        }
+        throw limited;
+      }
       return this.decode(this.#method, this.#call, this.#bytes);
     }
     const request = attempt(() => this.decode(this.#method, this.#call, this.#bytes));

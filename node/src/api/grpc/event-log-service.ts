@@ -23,6 +23,7 @@ import {
   type DescribedLog,
   type EventLogMethods,
   eventKeyField,
+  expectedSequenceField,
   listedPayloadsField,
   mapReply,
   namedSettings,
@@ -145,7 +146,7 @@ function eventFields({ payload, idempotencyKey, expectedSequence, guard }: Appen
     payloads: Payloads.of([payload]),
     isBatch: false,
     idempotencyKey: idempotencyKey === "" ? null : eventKeyField(idempotencyKey),
-    expectedSequence,
+    expectedSequence: expectedSequenceField(expectedSequence),
     ...appendGuardField(guard),
   };
 }
@@ -155,7 +156,7 @@ function batchFields({ payloads, idempotencyKey, expectedSequence, guard }: Appe
     payloads: Payloads.of(listedPayloadsField(payloads)),
     isBatch: true,
     idempotencyKey: batchKeyField(idempotencyKey, payloads.length),
-    expectedSequence,
+    expectedSequence: expectedSequenceField(expectedSequence),
     ...appendGuardField(guard),
   };
 }

@@ -1,8 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { connect, constants } from "node:http2";
 import {
   AcquireLockRequest,
   AcquireRWLockRequest,
   CreateLockRequest,
+  ExchangeTokenRequest,
   GetKeyRequest,
   ListKeysRequest,
   ReleaseLockRequest,
@@ -11,10 +14,11 @@ import {
   WatchKeysRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
+import { type Answer, type GrpcCaller, GrpcPorts, grpcFrame } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 
+const { exchangeToken } = serviceDefinitions.AccountService;
 const { getKey } = serviceDefinitions.KeyValueService;
 const { acquireLock, acquireRwLock, createLock, releaseLock, releaseRwLock } = serviceDefinitions.LockService;
 const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
@@ -48,6 +52,29 @@ describe("rate limits of gRPC", () => {
   function verdict({ code, reason }: Answer<unknown>): readonly unknown[] {
     return [code, reason];
   }
+
+  it("cut a connection without a token that is refused a hundred times (S43)", async () => {
+    await ports.close();
+    const tokenRequests = { requests: 1, windowSecs: 3600, burst: 1 };
+    ports = await GrpcPorts.foundedWithLimits(secrets, { limits: { ...DEFAULT_RATE_LIMITS, tokenRequests } });
+    const session = connect(`http://127.0.0.1:${ports.publicPort}`);
+    session.on("error", () => undefined);
+    const code = new Promise((resolve) => session.once("goaway", resolve));
+    for (let calls = 0; calls < 102; calls++) {
+      const fields = {
+        ":method": "POST",
+        ":path": exchangeToken.path,
+        "content-type": "application/grpc",
+        "api-version": "v1",
+        "request-id": randomUUID(),
+      };
+      const stream = session.request(fields).on("error", () => undefined);
+      stream.end(grpcFrame(ExchangeTokenRequest.encode(ExchangeTokenRequest.fromPartial({ apiKey: "none" })).finish()));
+      await Promise.race([once(stream.resume(), "close"), code]);
+    }
+    expect(await code).equal(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
+  });
 
   it("refuse calls above the burst, certainly not executed, and say when to retry", async () => {
     await spend();

@@ -298,8 +298,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     request: { email: "anna@quoin.local", password: "a password", role: UserRole.MEMBER, namespaces: ["a", "b"] },
     others: {
       email: ["ben@quoin.local"],
-      // Of a password only its hash is known, with another salt in each attempt.
-      password: [undefined],
+      password: [undefined, "another one"],
       role: [UserRole.VIEWER, UserRole.ADMIN],
       namespaces: [["a"], ["b", "a"]],
     },
@@ -315,7 +314,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     },
     others: {
       userId: [USER.replace("9", "8")],
-      password: [undefined],
+      password: [undefined, "another one"],
       // Proves who asks, as a token does.
       currentPassword: [],
       role: [UserRole.USER_ROLE_UNSPECIFIED, UserRole.ADMIN],
@@ -376,6 +375,25 @@ function within(field: Buffer, content: Buffer): Buffer {
 
 /** An unknown number, and unknown bytes: fields 1000 and 1001. */
 const UNKNOWN = [Buffer.of(0xc0, 0x3e, 0x07), Buffer.of(0xca, 0x3e, 0x01, 0x61)];
+
+/** A field with other numbers in place of each of its own. */
+function numbersInsteadOf(value: unknown): readonly unknown[] {
+  if (typeof value === "bigint") {
+    return [-1n, -(2n ** 53n - 1n), 2n ** 53n - 1n, -(2n ** 63n), 2n ** 63n - 1n];
+  }
+  if (typeof value === "number") {
+    return [-1, -(2 ** 31), 2 ** 31 - 1];
+  }
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || Array.isArray(value)) {
+    return [];
+  }
+  if (value instanceof Map) {
+    return [...value].flatMap(([key, content]) => numbersInsteadOf(content).map((number) => new Map([[key, number]])));
+  }
+  return Object.entries(value).flatMap(([name, content]) =>
+    numbersInsteadOf(content).map((number) => ({ ...value, [name]: number })),
+  );
+}
 
 describe("retries in other bytes (S13)", () => {
   let secrets: FoundingSecrets;
@@ -503,6 +521,22 @@ describe("retries in other bytes (S13)", () => {
       expect(replayed(await send(method, encode(method, request), id))).equal("true");
     });
   }
+
+  it("have no number in any field of any mutation that ends the member (S17)", async () => {
+    for (const [name, { request }] of Object.entries(MUTATIONS)) {
+      const method = METHODS.get(name) as AnyMethod;
+      for (const [field, value] of Object.entries(request)) {
+        const numbers = numbersInsteadOf(value);
+        for (const changed of numbers) {
+          const patience = "waitMs" in request ? { waitMs: 0n } : {};
+          const bytes = encode(method, { ...request, ...patience, [field]: changed });
+          const { code } = await send(method, bytes, randomUUID());
+          expect(code, `${name} ${field}`).not.oneOf(["INTERNAL", "UNKNOWN", "UNAVAILABLE", "DEADLINE_EXCEEDED"]);
+        }
+      }
+    }
+    expect(ports.reported).deep.equal([]);
+  });
 
   it("PutSettings: get the same answer with the settings in another order, or one twice", async () => {
     const method = METHODS.get("PutSettings") as AnyMethod;

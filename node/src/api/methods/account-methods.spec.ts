@@ -76,7 +76,7 @@ describe("account methods", () => {
       () => GUESSES,
       () => 0,
     );
-    users = new UserMethods({ executor, mail, passwords: logins, hashing: cheapHashing, guesses });
+    users = new UserMethods({ member, executor, mail, passwords: logins, hashing: cheapHashing, guesses });
     mailedTokens = new MailedTokenMethods({ member, clock: cluster.clock, hashing: cheapHashing, mail });
   });
 
@@ -92,6 +92,12 @@ describe("account methods", () => {
       hasRequestId: false,
       requestId: () => expect.fail("HTTP requests have no request id"),
     };
+  }
+
+  /** The same caller with a request id, whose last byte is given. */
+  function withId(call: Call, last = 1): Call {
+    const requestId = new Uint8Array(16).fill(last, 15);
+    return { ...call, hasRequestId: true, requestId: () => requestId };
   }
 
   /** A caller with a token for this API key. */
@@ -262,6 +268,40 @@ describe("account methods", () => {
       expect((await listKeys(eve)).keys).deep.equal([]);
     });
 
+    it("of others stay, at a member that learns of them by the barrier, for a token that is not one of administrators", async () => {
+      const [ada, owner] = [await loggedIn("ada@quoin.local"), await caller()];
+      const { apiKey } = await createKey(ada);
+      const limited: Call = {
+        ...owner,
+        recheck: (need) => {
+          if (need?.access === "admin") {
+            throw new CoordinationError("ACCESS_DENIED", "the token does not give the access");
+          }
+          owner.recheck(need);
+        },
+      };
+      const learn = cluster.removeRowOf(apiKey.apiKeyId);
+      cluster.onBarrier = (done) => {
+        learn();
+        done(null);
+      };
+      expect(await refusalOf(revokeKey(limited, apiKey.apiKeyId))).equal("API_KEY_NOT_FOUND");
+      expect(readApiKey(cluster.state, apiKey.apiKeyId)?.revokedAtMs).equal(0);
+      expect(await revokeKey(owner, apiKey.apiKeyId)).include({ apiKeyId: apiKey.apiKeyId });
+    });
+
+    it("are shown to the caller whose own attempt is found in a snapshot, and to no later attempt", async () => {
+      const owner = withId(await caller());
+      replica.onPropose = (command, done) => {
+        const outcome = replica.execute(command);
+        queueMicrotask(() => done(null, { ...outcome, replayed: "yes" }));
+      };
+      const first = await createKey(owner);
+      expect(first.key).match(/^qk_/);
+      const later = await createKey(owner);
+      expect([later.apiKey.apiKeyId, later.key]).deep.equal([first.apiKey.apiKeyId, ""]);
+    });
+
     it("are listed from the state after the barrier", async () => {
       const owner = await caller();
       cluster.onBarrier = (done) => {
@@ -410,6 +450,59 @@ describe("account methods", () => {
       }
       expect(await guess(PASSWORD)).equal("RATE_LIMITED");
       expect(guesses.allowance(subject)?.remaining).equal(0);
+    });
+
+    it("get the answer again if they change their own password twice with one request id", async () => {
+      const ada = withId(await caller((await createKey(await loggedIn("ada@quoin.local"))).key));
+      const change = (password: string) => {
+        const request = { ...NO_CHANGES, password, currentPassword: PASSWORD };
+        return userOf((reply) => users.updateUser(ada, ada.principal.subject, request, reply));
+      };
+      const changed = await change(`${PASSWORD} 2`);
+      for (let retry = 0; retry <= GUESSES.requests; retry++) {
+        expect(await change(`${PASSWORD} 2`)).deep.equal(changed);
+      }
+      expect(await refusalOf(change(`${PASSWORD} 3`))).equal("REQUEST_ID_REUSED");
+      expect((await logIn("ada@quoin.local", `${PASSWORD} 2`)).kind).equal("accepted");
+      const again = { ...NO_CHANGES, password: `${PASSWORD} 3`, currentPassword: PASSWORD };
+      const other = answerOf((reply: Reply<unknown>) =>
+        users.updateUser(withId(ada, 2), ada.principal.subject, again, reply),
+      );
+      expect(await refusalOf(other)).equal("BAD_FIELD current_password");
+    });
+
+    it("are created once, whatever password a retry has, and get a mail although the first answer was lost", async () => {
+      const owner = withId(await caller());
+      replica.onPropose = (command, done) => {
+        replica.execute(command);
+        queueMicrotask(() => done(new CoordinationError("DEADLINE", "too late", { outcome: "unknown" }), null));
+      };
+      expect(await refusalOf(createUser(owner, "ada@quoin.local"))).equal("DEADLINE");
+      expect(sent).deep.equal([]);
+      replica.onPropose = (command, done) => {
+        const outcome = replica.execute(command);
+        queueMicrotask(() => done(null, outcome));
+      };
+      const { userId } = await createUser(owner, "ada@quoin.local");
+      expect(sent).deep.equal(["ada@quoin.local"]);
+      expect(await refusalOf(createUser(owner, "ada@quoin.local", { password: "another one" }))).equal(
+        "REQUEST_ID_REUSED",
+      );
+      await mailedTokens.verify({ token: mails.get("ada@quoin.local") ?? "", password: null }, DEADLINE_MS);
+      expect(readUser(cluster.state, userId)?.status).equal("active");
+      expect((await createUser(owner, "ada@quoin.local")).userId).equal(userId);
+      expect(sent, "no mail to a verified user").deep.equal(["ada@quoin.local"]);
+    });
+
+    it("are not shown in the answer to a retry of an administrator who may not manage them any more", async () => {
+      const { userId } = await createUser(await caller(), "ada@quoin.local");
+      const owner = withId(await caller());
+      const change = () => userOf((reply) => users.updateUser(owner, userId, { ...NO_CHANGES, role: "viewer" }, reply));
+      expect((await change()).role).equal("viewer");
+      expect((await change()).role).equal("viewer");
+      cluster.changeOwner({ role: "admin", namespaces: ["elsewhere"] });
+      const refused = await change().catch((error: unknown) => error);
+      expect(refused).include({ reason: "USER_NOT_FOUND", outcome: "unknown" });
     });
 
     it("get another password from an administrator, who need not know the present one", async () => {

@@ -45,7 +45,7 @@ export function accountMethods(options: AccountMethodsOptions): AccountMethods {
   return {
     tokens: new TokenMethods({ access, logins, tokenFailures, loginFailures }),
     mailedTokens: new MailedTokenMethods({ member, clock, hashing, mail }),
-    users: new UserMethods({ executor, mail, passwords: logins, hashing, guesses: loginFailures }),
+    users: new UserMethods({ member, executor, mail, passwords: logins, hashing, guesses: loginFailures }),
     apiKeys: new ApiKeyMethods(executor),
     usage: new UsageMethods(executor, clock, () => limits.http),
   };

@@ -85,8 +85,11 @@ export class ApiKeyMethods {
       operation,
       (result) => result,
       (answer, replayed) => {
-        // Only the first attempt of a request knows the key that it made.
-        reply(answer instanceof Error ? answer : { ...answer, key: replayed === "no" ? key : "" }, replayed);
+        // Only the attempt that was executed knows the key that it made.
+        reply(
+          answer instanceof Error ? answer : { ...answer, key: answer.apiKey.apiKeyId === apiKeyId ? key : "" },
+          replayed,
+        );
       },
     );
   }
@@ -128,19 +131,28 @@ export class ApiKeyMethods {
   revokeKey(call: Call, apiKeyId: string, reply: Reply<RevokeApiKeyResult>): void {
     const operation = (state: StateReader) => {
       const id = accountIdField("api_key_id", apiKeyId);
-      requireOwnKey(call, readApiKey(state, id));
-      return { kind: "revoke-api-key", apiKeyId: id } as const;
+      const revoke = { kind: "revoke-api-key", apiKeyId: id } as const;
+      const limited = attempt(() => call.recheck(OTHERS));
+      if (!(limited instanceof Error) || isOwn(call, readApiKey(state, id))) {
+        return revoke;
+      }
+      // Apply knows only the user: a token that allows less must not revoke the keys of others. This member may not know
+      // the key yet.
+      return this.#executor.afterBarrier(call, (newest) => {
+        if (isOwn(call, readApiKey(newest, id))) {
+          return revoke;
+        }
+        throw isReason(limited, "ACCESS_DENIED") ? apiKeyNotFound() : limited;
+      });
     };
     this.#executor.submit(call, OWN, operation, (result) => result, reply);
   }
 }
 
-/** Apply knows only the user. A token that allows less must not revoke the keys of others. */
-function requireOwnKey(call: Call, apiKey: ApiKey | undefined): void {
-  if (apiKey !== undefined && apiKey.userId !== call.principal.subject) {
-    const refusal = attempt(() => call.recheck(OTHERS));
-    if (refusal instanceof Error) {
-      throw refusal instanceof CoordinationError && refusal.reason === "ACCESS_DENIED" ? apiKeyNotFound() : refusal;
-    }
-  }
+function isOwn({ principal }: Call, apiKey: ApiKey | undefined): boolean {
+  return apiKey?.userId === principal.subject;
+}
+
+function isReason(error: Error, reason: CoordinationError["reason"]): boolean {
+  return error instanceof CoordinationError && error.reason === reason;
 }

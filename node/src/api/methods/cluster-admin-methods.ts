@@ -40,18 +40,16 @@ import {
   describeSettings,
   type MembershipEntry,
   type MembershipResult,
-  type Outcome,
   type PutSettingsResult,
   type RequiredAccess,
   type RotateSigningKeyResult,
   readCluster,
   readSettings,
   type StateReader,
-  storedOutcome,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
-import { authorized, type Executor, noReplica, replyOutcome } from "./executor.ts";
+import { authorized, type Executor, noReplica, replyOutcome, storedAnswer } from "./executor.ts";
 import {
   badField,
   compactRevisionField,
@@ -281,7 +279,7 @@ export class ClusterAdminMethods {
         const make = (result: MembershipResult) => response(result, requireCluster(replica.state));
         replyOutcome(error, outcome, "membership", make, replyExplained);
       };
-      const stored = storedAnswer(replica, proposed);
+      const stored = storedAnswer(replica, proposed.subject, proposed.request);
       if (stored === null) {
         replica.proposeMembership(proposed, call.deadlineMs, done);
       } else {
@@ -342,15 +340,6 @@ function entryHead<Request extends { readonly ifConfigIndex: bigint }>(
     ...requester(call, method, request),
     expectIndex: requireRecognisable(call, "if_config_index", expectIndex),
   };
-}
-
-/**
- * The outcome of an earlier attempt; null if there was none. After a read barrier, this member has the outcome of every
- * attempt that was answered. The leader would refuse a repeated change before it looks for an earlier outcome.
- */
-function storedAnswer({ state, tickMs, revision }: HostReplica, { subject, request }: MembershipEntry): Outcome | null {
-  const sinceMs = tickMs - DEFAULT_STATE_LIMITS.replayWindowMs;
-  return request === null ? null : storedOutcome(state, subject, request, { tickMs, sinceMs, revision });
 }
 
 /** A mutation must be safe to repeat: its request id identifies a retry, or its condition makes a retry fail. */

@@ -242,6 +242,80 @@ describe("event log methods", () => {
     }
   });
 
+  describe("with a request id", () => {
+    const requestId = Uint8Array.of(...new Uint8Array(15), 7);
+    const retryable = (claims: Claims): CancellableCall => ({
+      ...call(claims),
+      hasRequestId: true,
+      requestId: () => requestId,
+    });
+    const appendOnce = (logId: string, claims = EVERYTHING) => {
+      const fields = () => fieldsOf([Buffer.from("a")], { isBatch: false, idempotencyKey: null });
+      return answerOf<Appended>((reply) =>
+        methods.append(retryable(claims), { logId, guardNamespace: null, fields }, reply),
+      );
+    };
+    const removeOnce = (logId: string, claims = EVERYTHING) =>
+      answerOf<unknown>((reply) => methods.deleteLog(retryable(claims), logId, reply));
+    const updateOnce = (logId: string, claims = EVERYTHING) =>
+      answerOf<DescribedLog>((reply) =>
+        methods.updateLog(retryable(claims), { logId, settings: () => new Map() }, reply),
+      );
+    const elsewhere: Claims = { access: ["write"], namespaces: ["elsewhere"] };
+
+    it("proposes nothing for a log that this member learns of by the barrier, if the token does not cover it", async () => {
+      const first = await idOf(create());
+      ok(await remove(first));
+      // The entry after the deletion creates the next one.
+      const last = Number.parseInt(first.slice(-12), 16) + 2;
+      const next = first.slice(0, -12) + last.toString(16).padStart(12, "0");
+      const owner = { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId };
+      const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
+      const made = { kind: "create-log", name: "l", namespace: "default", settings } as const;
+      for (const run of [appendOnce, removeOnce, updateOnce]) {
+        let isMade = false;
+        cluster.onBarrier = (done) => {
+          if (!isMade && run === appendOnce) {
+            replica.execute({ principal: owner, operation: made, request: null });
+          }
+          isMade = true;
+          done(null);
+        };
+        const before = replica.proposed.length;
+        expect(verdict(await run(next, elsewhere))).deep.equal(["LOG_NOT_FOUND"]);
+        expect(replica.proposed.length).equal(before);
+      }
+      expect(ok(await describeLog(next)).lastSequence).equal(0);
+    });
+
+    it("answers the retry of a change whose log is gone, without a proposal, and stores no refusal", async () => {
+      for (const run of [appendOnce, removeOnce, updateOnce]) {
+        requestId[0] = (requestId[0] ?? 0) + 1;
+        const logId = await idOf(create());
+        const first = ok(await run(logId));
+        if (run !== removeOnce) {
+          ok(await remove(logId));
+        }
+        const before = replica.proposed.length;
+        expect(await run(logId)).deep.include(run === updateOnce ? { log: (first as DescribedLog).log } : {});
+        expect(replayed).equal("yes");
+        requestId[0] += 1;
+        expect(verdict(await run(logId))).deep.equal(["LOG_NOT_FOUND"]);
+        expect(replica.proposed.length).equal(before);
+      }
+    });
+
+    it("does not show a log in the answer to a retry by a token that does not cover it", async () => {
+      const logId = await idOf(create());
+      ok(await updateOnce(logId));
+      ok(await updateOnce(logId));
+      expect(replayed).equal("yes");
+      ok(await remove(logId));
+      const refused = await updateOnce(logId, elsewhere);
+      expect(refused).include({ reason: "LOG_NOT_FOUND", outcome: "unknown" });
+    });
+  });
+
   describe("finds its log once in a call, and hands it on", () => {
     let logId: string;
     beforeEach(async () => {

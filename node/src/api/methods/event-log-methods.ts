@@ -30,7 +30,7 @@ import {
 import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
-import { authorized, type Executor, type Query } from "./executor.ts";
+import { authorized, type Executor, ofUnknownOutcome, type Query } from "./executor.ts";
 import { consistencyField, namespaceField, PAGE_BYTES_MAX, pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
@@ -155,8 +155,13 @@ const FOLLOWED_BYTES_MAX = 64 * 1024;
 
 /** Continues a call with the id of a log. */
 type Proceed = (logId: Uint8Array) => void;
-/** The same with the log as it is visible at this member now; null = it may have been there before. */
-type ProceedWith = (logId: Uint8Array, log: EventLog | null) => void;
+/** What to do with the id of a log. */
+interface LogWork {
+  /** Continues with the log as it is visible at this member now. */
+  readonly proceed: (logId: Uint8Array, log: EventLog) => void;
+  /** Replies if the log does not exist. */
+  readonly absent: (logId: Uint8Array) => void;
+}
 
 export class EventLogMethods {
   readonly #member: { readonly replica: HostReplica | null };
@@ -211,18 +216,15 @@ export class EventLogMethods {
    */
   findAppendable(call: Call, { logId, guardNamespace }: AppendTarget, reply: Reply<Uint8Array>): void {
     // A namespace that the caller names is checked first, before the answer reveals anything about the log.
-    this.#withLog(
-      call,
-      appendNeed(guardNamespace),
-      () => logIdField(logId),
-      (found) => reply(found, "no"),
-      reply,
-    );
+    const found = (id: Uint8Array): void => reply(id, "no");
+    const absent = (id: Uint8Array): void => reply(logNotFound(id), "no");
+    this.#withLog(call, appendNeed(guardNamespace), () => logIdField(logId), { proceed: found, absent }, reply);
   }
 
   /** The same for a change of settings. */
   findManageable(call: Call, logId: string, reply: Reply<Uint8Array>): void {
-    this.#withManageableLog(call, logId, (found) => reply(found, "no"), reply);
+    const found = (id: Uint8Array): void => reply(id, "no");
+    this.#withManageableLog(call, logId, { proceed: found, absent: (id) => reply(logNotFound(id), "no") }, reply);
   }
 
   listLogs(call: Call, request: ListLogsRequest, reply: Reply<ListedLogs>): void {
@@ -251,52 +253,68 @@ export class EventLogMethods {
   }
 
   updateLog(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<DescribedLog>): void {
-    const update = (found: Uint8Array): void => {
+    const operation = (found: Uint8Array) =>
+      ({ kind: "update-log-settings", logId: found, changes: logSettingsField(settings()) }) as const;
+    const checked = withVisibleReplay(call, reply);
+    const proceed = (found: Uint8Array): void => {
       this.#executor.submitAuthorized<"update-log-settings", DescribedLog>(
         call,
-        () => ({ kind: "update-log-settings", logId: found, changes: logSettingsField(settings()) }),
+        () => operation(found),
         (result) => result,
-        reply,
+        checked,
       );
     };
     if (typeof logId === "string") {
-      this.#withManageableLog(call, logId, update, reply);
+      const absent = (gone: Uint8Array): void => {
+        this.#executor.replay<"update-log-settings", DescribedLog>(
+          call,
+          () => operation(gone),
+          logNotFound(gone),
+          (result) => result,
+          checked,
+        );
+      };
+      this.#withManageableLog(call, logId, { proceed, absent }, reply);
     } else {
-      update(logId);
+      proceed(logId);
     }
   }
 
   /** Replies with the id of the log. */
   deleteLog(call: Call, logId: string, reply: Reply<DeleteLogResult>): void {
-    const remove = (found: Uint8Array): void => {
-      this.#executor.submitAuthorized<"delete-log", DeleteLogResult>(
-        call,
-        () => ({ kind: "delete-log", logId: found }),
-        (result) => result,
-        reply,
-      );
+    const operation = (found: Uint8Array) => ({ kind: "delete-log", logId: found }) as const;
+    const response = (result: DeleteLogResult): DeleteLogResult => result;
+    const proceed = (found: Uint8Array): void => {
+      this.#executor.submitAuthorized<"delete-log", DeleteLogResult>(call, () => operation(found), response, reply);
     };
-    this.#withManageableLog(call, logId, remove, reply);
+    const absent = (gone: Uint8Array): void => {
+      const refusal = logNotFound(gone);
+      this.#executor.replay<"delete-log", DeleteLogResult>(call, () => operation(gone), refusal, response, reply);
+    };
+    this.#withManageableLog(call, logId, { proceed, absent }, reply);
   }
 
   /** Appends one event, or the events of a batch. */
   append(call: Call, request: AppendRequest, reply: Reply<Appended>): void {
-    const append = (logId: Uint8Array): void => {
-      this.#executor.submitAuthorized<"append-events", Appended>(
-        call,
-        () => {
-          const fields = request.fields();
-          return { ...fields, kind: "append-events", logId, payloads: payloadsField(fields.payloads, fields.isBatch) };
-        },
-        (result, _tickMs, hasRuns) => ({ ...result, hasRuns }),
-        reply,
-      );
+    const operation = (logId: Uint8Array) => {
+      const fields = request.fields();
+      const payloads = payloadsField(fields.payloads, fields.isBatch);
+      return { ...fields, kind: "append-events", logId, payloads } as const;
+    };
+    const response = (result: AppendEventsResult, _tickMs: number, hasRuns: boolean) => ({ ...result, hasRuns });
+    const proceed = (logId: Uint8Array): void => {
+      this.#executor.submitAuthorized<"append-events", Appended>(call, () => operation(logId), response, reply);
+    };
+    const absent = (gone: Uint8Array): void => {
+      const refusal = logNotFound(gone);
+      this.#executor.replay<"append-events", Appended>(call, () => operation(gone), refusal, response, reply);
     };
     const { logId: asked } = request;
     if (typeof asked === "string") {
-      this.#withLog(call, appendNeed(request.guardNamespace), () => logIdField(asked), append, reply);
+      const need = appendNeed(request.guardNamespace);
+      this.#withLog(call, need, () => logIdField(asked), { proceed, absent }, reply);
     } else {
-      append(asked);
+      proceed(asked);
     }
   }
 
@@ -441,25 +459,29 @@ export class EventLogMethods {
   }
 
   /** Continues with the log if it is visible to the caller, who may also change its settings and delete it. */
-  #withManageableLog<Response>(call: Call, logId: string, proceed: Proceed, reply: Reply<Response>): void {
-    const authorize: ProceedWith = (id, log): void => {
-      const access = log === null ? "write" : managingAccess(log, call.principal);
-      authorized(call, { access, namespace: null }, () => proceed(id), reply);
+  #withManageableLog<Response>(
+    call: Call,
+    logId: string,
+    { proceed, absent }: { readonly proceed: Proceed; readonly absent: Proceed },
+    reply: Reply<Response>,
+  ): void {
+    const authorize = (id: Uint8Array, log: EventLog): void => {
+      const need = { access: managingAccess(log, call.principal), namespace: null };
+      authorized(call, need, () => proceed(id), reply);
     };
-    this.#withLog(call, WRITE, () => logIdField(logId), authorize, reply);
+    this.#withLog(call, WRITE, () => logIdField(logId), { proceed: authorize, absent }, reply);
   }
 
   /**
    * Continues with the log if the caller has the needed access, at least to write, and the log is visible to the caller.
-   * This member's applied state may lag, so it answers that the log does not exist only after a read barrier. A call
-   * with a request id continues without a log: it may be a retry, whose answer is known although the log is gone. Apply
-   * decides.
+   * This member's applied state may lag, so it decides that the log does not exist only after a read barrier. Nothing
+   * is proposed for such a log: apply knows only the rights of the user, and not the limits of the token.
    */
   #withLog<Response>(
     call: Call,
     need: RequiredAccess,
     logId: () => Uint8Array,
-    proceed: ProceedWith,
+    { proceed, absent }: LogWork,
     reply: Reply<Response>,
   ): void {
     const { replica } = this.#member;
@@ -474,26 +496,40 @@ export class EventLogMethods {
         proceed(id, known);
         return;
       }
-      if (call.hasRequestId && !hasLog(replica.state, id)) {
-        proceed(id, null);
-        return;
-      }
       replica.readBarrier(call.deadlineMs, (error) => {
-        const log =
-          error ??
-          attempt(() => {
-            call.recheck(WRITE);
-            return visibleLog(call, replica.state, id);
-          });
-        if (log instanceof Error) {
-          reply(log, "no");
+        const failed = error ?? attempt(() => call.recheck(need));
+        if (failed instanceof Error) {
+          reply(failed, "no");
+        } else if (!hasLog(replica.state, id)) {
+          absent(id);
         } else {
-          proceed(id, log);
+          const log = attempt(() => visibleLog(call, replica.state, id));
+          if (log instanceof Error) {
+            reply(log, "no");
+          } else {
+            proceed(id, log);
+          }
         }
       });
     };
     authorized(call, need, look, reply);
   }
+}
+
+/**
+ * Replies with the stored answer to a retry only if the caller may see the log in it now: apply replays before it looks
+ * at the log, and knows no limits of tokens (S13).
+ */
+function withVisibleReplay(call: Call, reply: Reply<DescribedLog>): Reply<DescribedLog> {
+  return (answer, replayed) => {
+    const refusal =
+      answer instanceof Error || replayed === "no" ? undefined : attempt(() => requireVisible(call, answer.log));
+    if (refusal instanceof Error) {
+      reply(ofUnknownOutcome(refusal), "no");
+    } else {
+      reply(answer, replayed);
+    }
+  };
 }
 
 /** The access that an append needs, before its log is known. */

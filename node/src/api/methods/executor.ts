@@ -6,6 +6,7 @@
  * namespace learns nothing about its contents (S43).
  */
 
+import { hash } from "node:crypto";
 import { ReadConsistency } from "@quoin/proto";
 import type { ReadArea } from "../../access/index.ts";
 import { type Turns, turnsOfThisThread } from "../../collections/index.ts";
@@ -17,14 +18,19 @@ import {
   type ClientOperation,
   type ClientOperationKind,
   CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  encodeRequest,
   type HttpOperation,
+  type HttpRequest,
   hasRulesOf,
   type Outcome,
   type Principal,
+  type RequestIdentity,
   type RequiredAccess,
   type Result,
   restoreValues,
   type StateReader,
+  storedOutcome,
   VERSION_WITH_REQUEST_IDS,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
@@ -151,6 +157,55 @@ export class Executor {
     } else {
       proposeMade(replica, call, httpCommand<Kind>(call, operation), response, reply);
     }
+  }
+
+  /**
+   * Replies with the answer that an earlier attempt of the request got, and proposes nothing. Without such an answer it
+   * replies with `refusal`, as for a call without a request id. To be called after a read barrier: this member then has
+   * the answer of every attempt that was answered.
+   */
+  replay<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    operation: () => HttpOperationOf<Kind>,
+    refusal: CoordinationError,
+    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null || !call.hasRequestId) {
+      reply(replica === null ? noReplica() : refusal, "no");
+      return;
+    }
+    const looked = attempt(() => {
+      const made = httpCommand<Kind>(call, operation)(replica) as CommandOf<Kind>;
+      const { request } = encodeRequest(made as HttpRequest, sha256);
+      return { kind: made.operation.kind, outcome: storedAnswer(replica, call.principal.subject, request) };
+    });
+    if (looked instanceof Error || looked.outcome === null) {
+      reply(looked instanceof Error ? looked : refusal, "no");
+      return;
+    }
+    const { kind, outcome } = looked;
+    const isWhole = outcome.replayed !== "no-values";
+    replyOutcome(null, outcome, kind, (result) => response(result, replica.tickMs, isWhole), reply);
+  }
+
+  /** Resolves to the value of the work after a read barrier. Rejects with its error, or with that of the barrier. */
+  afterBarrier<Value>(call: Call, work: (state: StateReader) => Value): Promise<Value> {
+    const { replica } = this.#member;
+    if (replica === null) {
+      return Promise.reject(noReplica());
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Value>();
+    replica.readBarrier(call.deadlineMs, (error) => {
+      const value = error ?? attempt(() => work(replica.state));
+      if (value instanceof Error) {
+        reject(value);
+      } else {
+        resolve(value);
+      }
+    });
+    return promise;
   }
 
   #execute<Kind extends Result["kind"], Response>(
@@ -325,6 +380,30 @@ export class Executor {
     }
     return response;
   }
+}
+
+/** The same refusal of a call whose earlier attempt may have been executed. */
+export function ofUnknownOutcome(refusal: Error): Error {
+  return refusal instanceof CoordinationError
+    ? new CoordinationError(refusal.reason, refusal.message, { details: refusal.details, outcome: "unknown" })
+    : refusal;
+}
+
+/**
+ * The outcome of an earlier attempt; null if there was none, or if it cannot be recognised. After a read barrier, this
+ * member has the outcome of every attempt that was answered.
+ */
+export function storedAnswer(
+  { state, tickMs, revision }: HostReplica,
+  subject: string,
+  request: RequestIdentity | null,
+): Outcome | null {
+  const sinceMs = tickMs - DEFAULT_STATE_LIMITS.replayWindowMs;
+  return request === null ? null : storedOutcome(state, subject, request, { tickMs, sinceMs, revision });
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return hash("sha256", bytes, "buffer");
 }
 
 /** Charges the caller of a read for the rows beyond those of a usual one. */

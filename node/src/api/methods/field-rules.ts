@@ -77,10 +77,10 @@ export function requireSize(field: string, bytes: Uint8Array, max: number): Uint
 }
 
 /** The name of a namespace. */
-export function namespaceField(namespace: string): string {
+export function namespaceField(namespace: string, field = "namespace"): string {
   if (!NAMESPACE_PATTERN.test(namespace)) {
     const rule = `must have 1 to ${NAMESPACE_CHARACTERS_MAX} characters: a-z and 0-9, and between them also . _ -`;
-    throw badField("namespace", rule, NAMESPACE_CHARACTERS_MAX);
+    throw badField(field, rule, NAMESPACE_CHARACTERS_MAX);
   }
   return namespace;
 }

@@ -41,6 +41,7 @@ export {
   EVENT_BYTES_MAX,
   EVENT_KEY_BYTES_MAX,
   eventKeyField,
+  expectedSequenceField,
   LOG_NAME_BYTES_MAX,
   LOG_SETTINGS,
   listedPayloadsField,

@@ -78,7 +78,7 @@ export function logSettingsField(fields: SettingsFields): Partial<LogSettings> {
       continue;
     }
     if (value !== null && !isWhole(value, min, max)) {
-      throw badField(`settings.${name}`, `must be null or a whole number from ${min} to ${max}`, max);
+      throw badField(`settings.${name}`, `must be a whole number from ${min} to ${max}, or not be set`, max);
     }
     settings[field] = value;
   }
@@ -88,6 +88,14 @@ export function logSettingsField(fields: SettingsFields): Partial<LogSettings> {
 /** The settings by their names for clients; null = not set. */
 export function namedSettings(settings: LogSettings): (readonly [string, number | null])[] {
   return LOG_SETTINGS.map(({ name, field }) => [name, settings[field]]);
+}
+
+/** The last sequence that a log must have; undefined = any. 0 = the log has no event. */
+export function expectedSequenceField(sequence: bigint | undefined): bigint | undefined {
+  if (sequence !== undefined && sequence < 0n) {
+    throw badField("expected_sequence", "must be 0 or more");
+  }
+  return sequence;
 }
 
 /** The events of an append: one event, or the events of a batch. */
@@ -115,6 +123,10 @@ export function changedSettingsField(values: SettingsFields, unset: readonly str
   const both = unset.find((name) => values.has(name));
   if (both !== undefined) {
     throw badField("unset_settings", `must not have ${beginningOf(both)}, which has a value in settings`);
+  }
+  const unknown = unset.find((name) => !SETTING_NAMES.some((known) => known === name));
+  if (unknown !== undefined) {
+    throw badField("unset_settings", `has ${beginningOf(unknown)}; the settings are ${SETTING_NAMES.join(", ")}`);
   }
   return new Map([...values, ...unset.map((name) => [name, null] as const)]);
 }
@@ -150,7 +162,7 @@ export function appendGuardField(guard: AppendGuard | undefined): { readonly gua
   const checked = guardField(guard).guard;
   return guard === undefined || checked === undefined
     ? {}
-    : { guard: { ...checked, namespace: namespaceField(guard.namespace) } };
+    : { guard: { ...checked, namespace: namespaceField(guard.namespace, "guard.namespace") } };
 }
 
 function isEventKey(key: string): boolean {

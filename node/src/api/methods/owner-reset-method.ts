@@ -8,7 +8,7 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import type { ResetOwnerRequest, ResetOwnerResponse } from "@quoin/proto";
-import { type Derive, type OwnerCredentials, ownerCredentials } from "../../access/index.ts";
+import { type Derive, type OwnerCredentials, ownerCredentials, saltOf } from "../../access/index.ts";
 import type { RequestIdentity, RequiredAccess, ResetOwnerResult } from "../../state/index.ts";
 import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
@@ -17,7 +17,6 @@ import { badField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
 const NEED: RequiredAccess = { access: "admin", namespace: "*" };
-const SALT_BYTES = 16;
 
 /** The log that records a reset, such as a pino logger. */
 export interface AuditLog {
@@ -63,21 +62,13 @@ export class OwnerResetMethod {
       return owner;
     };
     const proceed = (replica: HostReplica, asked: NonNullable<typeof owner>): void => {
-      const salt = call.hasRequestId ? saltOf(call.requestId()) : undefined;
+      const salt = call.hasRequestId ? saltOf("ResetOwner", call.requestId()) : undefined;
       ownerCredentials(asked, { derive: this.#derive, salt })
         .then((credentials) => propose(replica, credentials))
         .catch((error: unknown) => reply(toError(error), "no"));
     };
     this.#executor.administer(call, NEED, prepare, proceed, reply);
   }
-}
-
-/**
- * The salt of the password's hash, derived from the request id, which is different for each request. A retry therefore
- * makes the same hash, by which it is recognised. So no faster hash of a password is ever stored.
- */
-function saltOf(requestId: Uint8Array): Uint8Array {
-  return createHash("sha256").update("ResetOwner\0").update(requestId).digest().subarray(0, SALT_BYTES);
 }
 
 /** A retry has the same address, password and API key. */

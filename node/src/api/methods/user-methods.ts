@@ -7,26 +7,32 @@
 import { randomUUID } from "node:crypto";
 import { ReadConsistency } from "@quoin/proto";
 import {
-  createVerificationToken,
   hashPassword,
+  isAwaited,
   type Listing,
   type PasswordHashing,
   type RateLimiter,
   type ReadArea,
   requireEmail,
   requirePassword,
+  saltOf,
   signPageToken,
   VERIFICATION_LIFETIME_MS,
+  type VerificationToken,
+  verificationSecret,
+  verificationToken,
   verifyPageToken,
 } from "../../access/index.ts";
 import {
   CoordinationError,
   type DeleteUserResult,
+  type HttpOperation,
   listUsers,
   managedUsers,
   mayManage,
   type RequiredAccess,
   readUser,
+  type StateReader,
   type User,
   type UserResult,
   userNotFound,
@@ -34,8 +40,9 @@ import {
 import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
-import type { Executor } from "./executor.ts";
+import { type Executor, ofUnknownOutcome } from "./executor.ts";
 import { badField, pageSizeField } from "./field-rules.ts";
+import type { HostReplica } from "./host.ts";
 
 /** Needed for everything except one's own record. Apply and the reads decide for which users it is enough. */
 const NEED: RequiredAccess = { access: "admin", namespace: null };
@@ -49,6 +56,8 @@ export interface CreateUserRequest {
   readonly role: string;
   readonly namespaces: readonly string[];
 }
+
+type UpdateUser = Extract<HttpOperation, { readonly kind: "update-user" }>;
 
 /** A field that is null stays as it is. */
 export interface UpdateUserRequest {
@@ -90,6 +99,7 @@ export interface PasswordConfirmation {
 }
 
 export interface UserMethodsOptions {
+  readonly member: { readonly replica: Pick<HostReplica, "state"> | null };
   readonly executor: Executor;
   readonly mail: VerificationSender;
   readonly passwords: PasswordConfirmation;
@@ -99,13 +109,15 @@ export interface UserMethodsOptions {
 }
 
 export class UserMethods {
+  readonly #member: UserMethodsOptions["member"];
   readonly #executor: Executor;
   readonly #mail: VerificationSender;
   readonly #passwords: PasswordConfirmation;
   readonly #hashing: PasswordHashing;
   readonly #guesses: RateLimiter;
 
-  constructor({ executor, mail, passwords, hashing, guesses }: UserMethodsOptions) {
+  constructor({ member, executor, mail, passwords, hashing, guesses }: UserMethodsOptions) {
+    this.#member = member;
     this.#executor = executor;
     this.#mail = mail;
     this.#passwords = passwords;
@@ -116,28 +128,38 @@ export class UserMethods {
   createUser(call: Call, request: CreateUserRequest, reply: Reply<DescribedUser>): void {
     const { email, password } = request;
     const userId = randomUUID();
-    const { token, sha256: tokenSha256 } = createVerificationToken(userId);
-    const operation = async () => {
+    let secret: Uint8Array = new Uint8Array(0);
+    const operation = async (state: StateReader) => {
       requireEmail(email, "email");
       const role = roleField(request.role);
       const namespaces = namespacesField(request.namespaces);
+      secret = verificationSecret(state, call.principal.subject, call.hasRequestId ? call.requestId() : null);
       const passwordHash = await this.#optionalHash(call, password);
+      const { sha256: tokenSha256 } = verificationToken(userId, secret);
       const verification = { tokenSha256, tokenLifetimeMs: VERIFICATION_LIFETIME_MS };
       return { kind: "create-user", userId, email, role, namespaces, passwordHash, ...verification } as const;
     };
-    this.#executor.submit(
+    this.#executor.submit<"create-user", DescribedUser>(
       call,
       NEED,
       operation,
       (result) => result,
-      (answer, replayed) => {
-        // The first attempt of a request that is sent again has sent it.
-        if (!(answer instanceof Error) && replayed === "no") {
-          this.#mail.sendVerification(userId, email, token);
+      this.#withVisibleReplay(call, (answer, replayed) => {
+        if (!(answer instanceof Error)) {
+          const verification = verificationToken(answer.user.userId, secret);
+          // Each attempt that gets an answer sends it: the member of the first one may not have learnt the outcome.
+          if (replayed === "no" || this.#isAwaited(answer.user.userId, verification)) {
+            this.#mail.sendVerification(answer.user.userId, email, verification.token);
+          }
         }
         reply(answer, replayed);
-      },
+      }),
     );
+  }
+
+  #isAwaited(userId: string, verification: VerificationToken): boolean {
+    const { replica } = this.#member;
+    return replica !== null && isAwaited(replica.state, userId, verification);
   }
 
   getUser(call: Call, userId: string, reply: Reply<DescribedUser>): void {
@@ -214,7 +236,7 @@ export class UserMethods {
       return;
     }
     this.#update(call, userId, request, (answer, replayed) => {
-      if (!(answer instanceof CoordinationError && answer.details.get("field") === "current_password")) {
+      if (!isWrongPassword(answer)) {
         this.#guesses.refund(subject);
       }
       reply(answer, replayed);
@@ -224,7 +246,8 @@ export class UserMethods {
   #update(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<DescribedUser>): void {
     const isOwn = isSelf(call, userId);
     const isPasswordAlone = [request.role, request.namespaces, request.status].every((change) => change === null);
-    const operation = async () => {
+    let hashed: UpdateUser | null = null;
+    const operation = async (): Promise<UpdateUser> => {
       const fields = {
         userId: accountIdField("user_id", userId),
         role: request.role === null ? null : roleField(request.role),
@@ -235,13 +258,55 @@ export class UserMethods {
       if (password !== null) {
         requirePassword(password, "password");
       }
+      const passwordHash = password === null ? null : await this.#optionalHash(call, password);
+      hashed = { kind: "update-user", ...fields, passwordHash, knownPasswordVersion: null };
       const isConfirmed = isOwn && password !== null;
       const knownPasswordVersion = isConfirmed ? await this.#confirmed(call, request.currentPassword) : null;
-      const passwordHash = password === null ? null : await this.#optionalHash(call, password);
-      return { kind: "update-user", ...fields, passwordHash, knownPasswordVersion } as const;
+      return { ...hashed, knownPasswordVersion };
     };
+    const checked = this.#withVisibleReplay(call, reply);
     const need = isOwn && isPasswordAlone ? null : NEED;
-    this.#executor.submit(call, need, operation, (result) => result, reply);
+    this.#executor.submit<"update-user", DescribedUser>(
+      call,
+      need,
+      operation,
+      (result) => result,
+      (answer, replayed) => {
+        const made = hashed;
+        if (made !== null && isWrongPassword(answer)) {
+          // An earlier attempt may have replaced the password that it was sent with. The state is that of the check.
+          this.#executor.replay<"update-user", DescribedUser>(
+            call,
+            () => made,
+            answer,
+            (result) => result,
+            checked,
+          );
+        } else {
+          checked(answer, replayed);
+        }
+      },
+    );
+  }
+
+  /**
+   * Replies with the stored answer to a retry only if the caller may manage the user in it now: apply replays before it
+   * looks at the user (S13).
+   */
+  #withVisibleReplay(call: Call, reply: Reply<DescribedUser>): Reply<DescribedUser> {
+    return (answer, replayed) => {
+      if (answer instanceof Error || replayed === "no" || this.#mayManage(call, answer.user)) {
+        reply(answer, replayed);
+      } else {
+        reply(ofUnknownOutcome(userNotFound()), "no");
+      }
+    };
+  }
+
+  #mayManage({ principal }: Call, user: User): boolean {
+    const { replica } = this.#member;
+    const actor = replica === null ? undefined : readUser(replica.state, principal.subject);
+    return actor !== undefined && (actor.userId === user.userId || mayManage(actor, user));
   }
 
   async #confirmed({ principal, deadlineMs }: Call, currentPassword: string | null): Promise<number> {
@@ -257,15 +322,24 @@ export class UserMethods {
     this.#executor.submit(call, NEED, operation, (result) => result, reply);
   }
 
-  /** The hash of a password for the record; "" for none. */
-  async #optionalHash({ principal: { subject }, deadlineMs }: Call, password: string | null): Promise<string> {
+  /**
+   * The hash of a password for the record; "" for none. A retry makes the same hash, by which it is recognised, so that no
+   * faster hash of a password is ever stored.
+   */
+  async #optionalHash(call: Call, password: string | null): Promise<string> {
     if (password === null) {
       return "";
     }
     requirePassword(password, "password");
-    const order = { client: subject, account: subject, deadlineMs };
-    return this.#hashing.run("familiar", order, (derive) => hashPassword(password, derive));
+    const { subject } = call.principal;
+    const order = { client: subject, account: subject, deadlineMs: call.deadlineMs };
+    const salt = call.hasRequestId ? saltOf(subject, call.requestId()) : undefined;
+    return this.#hashing.run("familiar", order, (derive) => hashPassword(password, derive, salt));
   }
+}
+
+function isWrongPassword(answer: unknown): answer is CoordinationError {
+  return answer instanceof CoordinationError && answer.details.get("field") === "current_password";
 }
 
 /** Whether the id is the caller's own. */

@@ -86,11 +86,6 @@ export function readVerification(reader: StateReader, userId: string): Verificat
   return verification;
 }
 
-/** In place of a hash, whose salt differs with each attempt: only whether a password was given. */
-function presenceOf(passwordHash: string): string {
-  return passwordHash === "" ? "" : "given";
-}
-
 const ADMINISTRATION = { access: "admin", namespace: null } as const;
 
 export const createUserOperation = httpOperation<CreateUser, UserResult>({
@@ -110,7 +105,6 @@ export const createUserOperation = httpOperation<CreateUser, UserResult>({
   asked: (operation) => ({
     ...operation,
     userId: "",
-    passwordHash: presenceOf(operation.passwordHash),
     tokenSha256: new Uint8Array(SHA256_BYTES),
   }),
   answer: { number: 65, fields: { user: userInAnswer } },
@@ -129,11 +123,7 @@ export const updateUserOperation = httpOperation<UpdateUser, UserResult>({
     knownPasswordVersion: nullInstead(optionalCount),
   },
   accesses: (operation, principal) => [isOwnPassword(principal, operation) ? null : ADMINISTRATION],
-  asked: (operation) => ({
-    ...operation,
-    passwordHash: operation.passwordHash === null ? null : presenceOf(operation.passwordHash),
-    knownPasswordVersion: null,
-  }),
+  asked: (operation) => ({ ...operation, knownPasswordVersion: null }),
   answer: { number: 66, fields: { user: userInAnswer } },
   apply: applyUpdateUser,
 });

@@ -58,7 +58,7 @@ export interface AppendEvents {
   /** At most 1,024 bytes of UTF-8, including the position; null = no deduplication. A batch always has one. */
   readonly idempotencyKey: string | null;
   /**
-   * The last sequence that the log must have; 0 = the log never had an event, undefined = any. Up to 2^63 − 1, exactly.
+   * The last sequence that the log must have; 0 = the log never had an event, undefined = any. 0 to 2^63 − 1, exactly.
    * No log has a sequence above 2^53 − 1, so a greater number matches none (S9).
    */
   readonly expectedSequence: bigint | undefined;

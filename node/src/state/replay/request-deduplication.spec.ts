@@ -259,7 +259,7 @@ describe("an operation on logs or accounts, sent again", () => {
     expect(again.answer).to.deep.equal({ ...first.answer, runs: SequenceRuns.NONE });
   });
 
-  it("is the same request although its member made another id, secret and salt for it", () => {
+  it("is the same request although its member made another id and secret for it", () => {
     const identity = (operation: HttpOperation) => {
       const { requestId } = requestOf(1);
       const { request } = encodeRequest({ principal: OWNER, request: { requestId }, operation }, (bytes) =>
@@ -270,15 +270,11 @@ describe("an operation on logs or accounts, sent again", () => {
     const password = { kind: "update-user", userId: USER.userId, ...UNCHANGED, knownPasswordVersion: 1 } as const;
     for (const [one, attempt, other] of [
       [KEY_OF_OWNER, { ...KEY_OF_OWNER, apiKeyId: "key-2", prefix: "qk_zyxwvuts" }, { ...KEY_OF_OWNER, name: "cd" }],
-      [
-        USER,
-        { ...USER, userId: "other", passwordHash: "scrypt$again", tokenSha256: new Uint8Array(32) },
-        { ...USER, passwordHash: "" },
-      ],
+      [USER, { ...USER, userId: "other", tokenSha256: new Uint8Array(32) }, { ...USER, passwordHash: "scrypt$again" }],
       [
         { ...password, passwordHash: "scrypt$a" },
-        { ...password, passwordHash: "scrypt$b", knownPasswordVersion: 2 },
-        password,
+        { ...password, passwordHash: "scrypt$a", knownPasswordVersion: 2 },
+        { ...password, passwordHash: "scrypt$b" },
       ],
     ] satisfies HttpOperation[][]) {
       expect(identity(attempt as HttpOperation)).to.equal(identity(one as HttpOperation));

@@ -167,8 +167,8 @@ export interface AppendEventRequest {
   /** The bytes of the event, 0 to 1 MiB. */
   payload: Uint8Array;
   /**
-   * A key of the event, at most 1,024 bytes. Within the log's window, an event whose key is already stored is not stored
-   * again: the answer has the sequence of the first one. Empty = none.
+   * A key of the event, at most 1,024 bytes without control characters. Within the log's window, an event whose key is
+   * already stored is not stored again: the answer has the sequence of the first one. Empty = none.
    */
   idempotencyKey: string;
   /**
@@ -197,8 +197,8 @@ export interface AppendEventsRequest {
   /** The bytes of the events, 1 to 10,000 events. The whole request has at most 4 MiB. */
   payloads: Uint8Array[];
   /**
-   * The base of the keys of the events, which are `BASE:0`, `BASE:1`, and so on; with them at most 1,024 bytes. Each
-   * event is stored only once for its key. Required.
+   * The base of the keys of the events, which are `BASE:0`, `BASE:1`, and so on; with them at most 1,024 bytes without
+   * control characters. Each event is stored only once for its key. Required.
    */
   idempotencyKey: string;
   /** As for AppendEvent. */

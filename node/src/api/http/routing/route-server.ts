@@ -99,7 +99,15 @@ export class RouteServer {
       takeOne(response, "default", limiter, call.principal.subject);
       await call.authorize(requiredAccessOf(route, request, call));
     } else if (route.addressLimiter !== undefined) {
-      takeOne(response, "address", route.addressLimiter, call.client);
+      try {
+        takeOne(response, "address", route.addressLimiter, call.client);
+      } catch (error) {
+        // The server notes every other answer that is a refusal.
+        if (route.limitsFailures === true) {
+          this.#options.clients.connectionOf(request).noteRefusal();
+        }
+        throw error;
+      }
     }
     const input = readInput(route, request);
     const body = route.body ?? { mode: "none" };

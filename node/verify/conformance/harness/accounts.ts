@@ -35,11 +35,11 @@ export interface KeyBody {
 }
 
 const PASSWORD = "correct horse battery";
+const PAGE_SIZE = 1_000;
 
 export class Accounts {
   readonly #prefix: string;
   readonly #mailbox: Mailbox;
-  readonly #userIds = new Set<string>();
   #count = 0;
 
   /** @param prefix of all addresses */
@@ -57,9 +57,7 @@ export class Accounts {
   /** Creates a user, whose address is not verified, with the connection's token. */
   async make(connection: HttpConnection, fields: object = {}): Promise<UserBody> {
     const user = { email: this.newEmail(), password: PASSWORD, role: "member", namespaces: ["*"], ...fields };
-    const body = answered(await connection.call("POST", "/users", { json: user }), 201);
-    this.#userIds.add(String(body.user_id));
-    return body as unknown as UserBody;
+    return answered(await connection.call("POST", "/users", { json: user }), 201) as unknown as UserBody;
   }
 
   /** Raises NotApplicable if mail cannot be read. */
@@ -91,11 +89,17 @@ export class Accounts {
     return String(answered(await connection.call("POST", "/auth/login", { json: { email, password } })).access_token);
   }
 
-  /** Deletes all users. */
+  /** Deletes all users whose addresses are of this run. */
   async removeAll(connection: HttpConnection): Promise<void> {
-    for (const userId of this.#userIds) {
-      // An entry may have deleted it already.
-      await connection.call("DELETE", `/users/${userId}`);
-    }
+    let cursor = "";
+    do {
+      const page = answered(await connection.call("GET", `/users?limit=${PAGE_SIZE}${cursor}`));
+      for (const { user_id: userId, email } of page.users as UserBody[]) {
+        if (email.includes(this.#prefix)) {
+          await connection.call("DELETE", `/users/${userId}`);
+        }
+      }
+      cursor = page.next_cursor === null ? "" : `&cursor=${encodeURIComponent(String(page.next_cursor))}`;
+    } while (cursor !== "");
   }
 }

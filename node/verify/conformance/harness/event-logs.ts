@@ -1,8 +1,11 @@
 /** Event logs for the entries of the tables: a log of the entry's own, and its events. */
 
+import type { CreateLogRequest, EventLog } from "@quoin/proto";
 import { expect } from "chai";
+import { succeeded } from "./expectations.ts";
 import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
 import { HttpEvents } from "./http-events.ts";
+import { createLog } from "./operations.ts";
 import type { TestContext } from "./test-context.ts";
 
 type Headers = NonNullable<HttpRequest["headers"]>;
@@ -19,6 +22,17 @@ export interface EventBody {
 export interface EventsBody {
   readonly events: readonly EventBody[];
   readonly last_sequence: number;
+}
+
+/** Creates a log by the operation, in the namespace of the run, which is emptied at its end. */
+export async function createdLog(
+  context: TestContext,
+  fields: Partial<CreateLogRequest> = {},
+  connection = context.here,
+): Promise<EventLog> {
+  const named = { namespace: context.namespace, name: context.name(), ...fields };
+  const { log } = succeeded(await connection.call(createLog, named));
+  return log as EventLog;
 }
 
 /** Creates a log for this entry, which is deleted at its end. Returns the answer. */

@@ -4,8 +4,9 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TailEventsRequest, TailEventsResponse } from "@quoin/proto";
 import type { Answer, Connection } from "./connection.ts";
-import type { Operation } from "./operations.ts";
+import { type Operation, tailEvents } from "./operations.ts";
 import { Stream } from "./stream.ts";
 
 const RETRY_MS = 50;
@@ -25,6 +26,26 @@ export function follow<Request extends WatchRequest, Message extends WatchMessag
   operation: Operation<Request, Message>,
   fields: Partial<Request>,
 ): Stream<Message> {
+  return goingOn(connection, operation, fields, (messages) => {
+    const last = messages.at(-1);
+    return last === undefined ? {} : { startRevision: greater(last.revision + 1n, fields.startRevision) };
+  });
+}
+
+/** The same for the events of a log, which a client resumes behind the last event. */
+export function followLog(connection: Connection, fields: Partial<TailEventsRequest>): Stream<TailEventsResponse> {
+  return goingOn(connection, tailEvents, fields, (messages) => {
+    const last = messages.flatMap(({ events }) => events).at(-1);
+    return last === undefined ? {} : { fromSequence: last.sequence + 1n };
+  });
+}
+
+function goingOn<Request, Message extends { readonly created: boolean }>(
+  connection: Connection,
+  operation: Operation<Request, Message>,
+  fields: Partial<Request>,
+  behind: (messages: readonly Message[]) => object,
+): Stream<Message> {
   let current: Stream<Message>;
   let hasLeft = false;
   const followed = new Stream<Message>(() => {
@@ -32,11 +53,10 @@ export function follow<Request extends WatchRequest, Message extends WatchMessag
     current.cancel();
   });
   const open = (): void => {
-    const last = followed.messages.at(-1);
-    const startRevision = last === undefined ? fields.startRevision : greater(last.revision + 1n, fields.startRevision);
-    current = connection.stream(operation, startRevision === undefined ? fields : { ...fields, startRevision });
+    const isFirst = followed.messages.length === 0;
+    current = connection.stream(operation, { ...fields, ...behind(followed.messages) });
     current.onMessage = (message) => {
-      if (last === undefined || !message.created) {
+      if (isFirst || !message.created) {
         followed.receive(message);
       }
     };

@@ -5,6 +5,7 @@ export { type Answer, bytesOf, type CallOptions, type Connection, PROTOCOLS, typ
 export {
   append,
   appendBatch,
+  createdLog,
   EVENT_STREAM,
   type EventBody,
   followEvents,
@@ -28,7 +29,7 @@ export {
   isWithinSeconds,
   succeeded,
 } from "./expectations.ts";
-export { follow } from "./follow.ts";
+export { follow, followLog } from "./follow.ts";
 export {
   answered,
   expectHttpRefusal,
@@ -41,6 +42,7 @@ export { HttpEvents } from "./http-events.ts";
 export * from "./operations.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";
 export type { Reason } from "./reasons.ts";
+export { expectReplay, replayed } from "./replays.ts";
 export type { Stream } from "./stream.ts";
 export { type Entries, NotApplicable, type Table } from "./table.ts";
 export { claimsOf, type Target } from "./target.ts";

@@ -1,12 +1,12 @@
 /**
  * The operations of the contract, each with its messages and the access that it needs: the 22 of the specification, the
- * two watches, listings, GetCluster, and some for administrators.
+ * two watches, listings, GetCluster, those on event logs and accounts, and some for administrators.
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
 import { serviceDefinitions } from "@quoin/proto";
 
-/** The access that a token must have; null = any valid token is sufficient. */
+/** The access that a token must have; null = any valid token is sufficient, or none is needed. */
 export type AccessLevel = "read" | "write" | "admin";
 
 export interface Operation<Request, Response> {
@@ -29,6 +29,8 @@ const {
   WatchService: watches,
   ClusterService: cluster,
   ClusterAdminService: clusterAdmin,
+  EventLogService: logs,
+  AccountService: accounts,
 } = serviceDefinitions;
 
 function operation<Request, Response>(
@@ -67,6 +69,28 @@ export const freeMemory = operation("write", memory.freeMemory);
 export const writeMemory = operation("write", memory.writeMemory);
 export const readMemory = operation("read", memory.readMemory);
 export const listMemoryRegions = operation("read", memory.listMemoryRegions);
+
+export const createLog = operation("write", logs.createLog);
+export const getLog = operation("read", logs.getLog);
+export const listLogs = operation("read", logs.listLogs);
+export const updateLog = operation("write", logs.updateLog);
+export const deleteLog = operation("write", logs.deleteLog);
+export const appendEvent = operation("write", logs.appendEvent);
+export const appendEvents = operation("write", logs.appendEvents);
+export const readEventPage = operation("read", logs.readEvents);
+export const tailEvents = operation("read", logs.tailEvents);
+
+export const exchangeToken = operation(null, accounts.exchangeToken);
+export const login = operation(null, accounts.login);
+export const createUser = operation("admin", accounts.createUser);
+export const getUser = operation(null, accounts.getUser);
+export const listUsers = operation("admin", accounts.listUsers);
+export const updateUser = operation(null, accounts.updateUser);
+export const deleteUser = operation("admin", accounts.deleteUser);
+export const createApiKey = operation("write", accounts.createApiKey);
+export const listApiKeys = operation(null, accounts.listApiKeys);
+export const revokeApiKey = operation(null, accounts.revokeApiKey);
+export const getUsage = operation("read", accounts.getUsage);
 
 export const watchKeys = operation("read", watches.watchKeys);
 export const watchLocks = operation("read", watches.watchLocks);

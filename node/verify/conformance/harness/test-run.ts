@@ -1,7 +1,7 @@
 /**
  * One run of the suite on a cluster: its connections, and its own namespaces with unique names.
  *
- * At its end it removes users, keys and regions. Namespaces and free locks stay, because the service has no operation
+ * At its end it removes users, keys, regions and event logs. Namespaces and free locks stay, because the service has no operation
  * that removes them.
  */
 
@@ -14,7 +14,16 @@ import { succeeded } from "./expectations.ts";
 import { GrpcConnection } from "./grpc-connection.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { Mailbox } from "./mailbox.ts";
-import { createNamespace, deleteKey, freeMemory, getCluster, listKeys, listMemoryRegions } from "./operations.ts";
+import {
+  createNamespace,
+  deleteKey,
+  deleteLog,
+  freeMemory,
+  getCluster,
+  listKeys,
+  listLogs,
+  listMemoryRegions,
+} from "./operations.ts";
 import type { Origin } from "./raw-call.ts";
 import { NotApplicable } from "./table.ts";
 import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
@@ -178,7 +187,7 @@ export class TestRun {
     return this.#leadership;
   }
 
-  /** Removes users, keys and regions, and closes all connections. */
+  /** Removes users, keys, regions and event logs, and closes all connections. */
   async end(): Promise<void> {
     try {
       const http = this.httpAt(this.target.endpoints[0] as string);
@@ -188,6 +197,7 @@ export class TestRun {
       for (const namespace of this.#namespaces) {
         await this.#removeKeys(namespace);
         await this.#removeRegions(namespace);
+        await this.#removeLogs(namespace);
       }
     } finally {
       this.close();
@@ -248,6 +258,17 @@ export class TestRun {
         return;
       }
       await Promise.all(regions.map(({ regionId }) => this.first.call(freeMemory, { namespace, regionId })));
+    }
+  }
+
+  async #removeLogs(namespace: string): Promise<void> {
+    for (;;) {
+      const page = await this.first.call(listLogs, { namespace, pageSize: PAGE_SIZE });
+      const logs = page.response?.logs ?? [];
+      if (logs.length === 0) {
+        return;
+      }
+      await Promise.all(logs.map(({ logId }) => this.first.call(deleteLog, { logId })));
     }
   }
 }

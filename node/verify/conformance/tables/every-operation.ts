@@ -57,17 +57,23 @@ interface Description<Request> {
   readonly integers?: readonly string[];
   /** Whether it takes a guard. */
   readonly guarded?: boolean;
+  /** Whether it needs no token. */
+  readonly tokenless?: boolean;
+  /** What the field `namespace` is, if it is not a namespace that must exist. */
+  readonly namespace?: "absent" | "created" | "a filter" | "default if empty";
+  /** Name of the field 1, if it is not `namespace`; null = it is no text. */
+  readonly firstText?: string | null;
 }
 
 /** No int64 of a request may lie further from 0 than 2^53 - 1. */
 const TOO_LARGE = 2n ** 53n;
 /** A malformed message: a field with an invalid wire type. */
 const GARBAGE = Buffer.from([0xff, 0xff]);
-/** Field 1, which is the namespace if there is one, with two bytes of invalid UTF-8. */
+/** Field 1 with two bytes of invalid UTF-8. */
 const NOT_UTF8 = Buffer.from([0x0a, 0x02, 0xff, 0xfe]);
 /** The unknown field 1,000 with the number 1. */
 const UNKNOWN_FIELD = Buffer.from([0xc0, 0x3e, 0x01]);
-const ABSENT_ID = "00000000-0000-4000-8000-000000000000";
+export const ABSENT_ID = "00000000-0000-4000-8000-000000000000";
 
 /** Calls the operation, which must succeed. For a stream, waits for its first message. */
 async function succeeds<Request, Response>(
@@ -101,7 +107,7 @@ function protobufName(path: string): string {
   return path.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function tableOf<Request extends object, Response>(
+export function tableOf<Request extends object, Response>(
   operation: Operation<Request, Response>,
   description: Description<Request>,
 ): Table {
@@ -117,14 +123,16 @@ function tableOf<Request extends object, Response>(
 
 function orderEntries<Request extends object, Response>(
   operation: Operation<Request, Response>,
-  { valid, invalid, absent, guarded = false }: Description<Request>,
+  { valid, invalid, absent, guarded = false, tokenless = false, namespace }: Description<Request>,
 ): Entries {
   return {
     "makes its checks in the order of the contract, and the first that fails answers": async (context) => {
-      const nowhere = WITHOUT_NAMESPACE.has(operation.name) ? {} : { namespace: context.freeNamespaceName() };
+      const nowhere = namespace === "absent" ? {} : { namespace: context.freeNamespaceName() };
       const guard = guarded ? { guard: { lockName: context.name(), fencingToken: 1n, rw: false } } : {};
       const wrong = { authorization: null, "api-version": "v2", "request-id": "1" };
-      await context.refuses(operation, GARBAGE, "TOKEN_INVALID", { metadata: wrong });
+      if (!tokenless) {
+        await context.refuses(operation, GARBAGE, "TOKEN_INVALID", { metadata: wrong });
+      }
       const { authorization: _, ...withToken } = wrong;
       const apiVersion = { metadata: withToken, field: "api-version" };
       await context.refuses(operation, GARBAGE, "BAD_METADATA", apiVersion);
@@ -136,7 +144,7 @@ function orderEntries<Request extends object, Response>(
         const fields = { ...request, ...absent?.fields, ...guard, ...nowhere, ...invalid.fields };
         await context.refuses(operation, fields, "BAD_FIELD", { field: invalid.field });
       }
-      if (!NAMESPACE_FREE.has(operation.name)) {
+      if (namespace === undefined || namespace === "default if empty") {
         const fields = { ...request, ...absent?.fields, ...guard, ...nowhere };
         await context.refuses(operation, fields, "NAMESPACE_NOT_FOUND");
       }
@@ -180,14 +188,9 @@ function orderEntries<Request extends object, Response>(
   };
 }
 
-/** Operations that do not need an existing namespace. */
-const NAMESPACE_FREE: ReadonlySet<string> = new Set([createNamespace.name, getCluster.name, listNamespaces.name]);
-/** Operations whose requests name no namespace. */
-const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([getCluster.name, listNamespaces.name]);
-
 function decodingEntries<Request extends object, Response>(
   operation: Operation<Request, Response>,
-  { valid, integers = [] }: Description<Request>,
+  { valid, integers = [], namespace: field, firstText = "namespace" }: Description<Request>,
 ): Entries {
   const entries: Record<string, (context: TestContext) => Promise<void>> = {
     "ignores fields that it does not know": async (context) => {
@@ -195,11 +198,16 @@ function decodingEntries<Request extends object, Response>(
       await succeeds(context, operation, Buffer.concat([bytes, UNKNOWN_FIELD]));
     },
   };
-  if (!WITHOUT_NAMESPACE.has(operation.name)) {
-    entries["refuses text that is not UTF-8, and a namespace that is missing or cannot be one"] = async (context) => {
-      await context.refuses(operation, NOT_UTF8, "BAD_FIELD", { field: "namespace" });
+  if (firstText !== null) {
+    entries["refuses text that is not UTF-8"] = async (context) => {
+      await context.refuses(operation, NOT_UTF8, "BAD_FIELD", { field: firstText });
+    };
+  }
+  if (field !== "absent") {
+    entries["refuses a namespace that is missing or cannot be one"] = async (context) => {
       const request = await valid(context);
-      for (const namespace of ["", "A", "-a", "a-", "a/b", "ä", "a".repeat(64)]) {
+      const missing = field === "a filter" || field === "default if empty" ? [] : [""];
+      for (const namespace of [...missing, "A", "-a", "a-", "a/b", "ä", "a".repeat(64)]) {
         await context.refuses(operation, { ...request, namespace }, "BAD_FIELD", { field: "namespace" });
       }
     };
@@ -220,8 +228,15 @@ function decodingEntries<Request extends object, Response>(
 
 function accessEntries<Request extends object, Response>(
   operation: Operation<Request, Response>,
-  { valid, invalid }: Description<Request>,
+  { valid, invalid, tokenless = false, namespace }: Description<Request>,
 ): Entries {
+  if (tokenless) {
+    return {
+      "needs no token": async (context) => {
+        await succeeds(context, operation, await valid(context), { authorization: null });
+      },
+    };
+  }
   const entries: Record<string, (context: TestContext) => Promise<void>> = {
     "wants a token, in the form of the specification": async (context) => {
       const request = await valid(context);
@@ -276,6 +291,9 @@ function accessEntries<Request extends object, Response>(
       const request = await valid(context, context.testRun.at(context.here.endpoint, token));
       await succeeds(context, operation, request, { authorization: `Bearer ${token}` });
     };
+  }
+  if (namespace === "absent") {
+    return entries;
   }
   entries["S40, S43: wants the namespace among those of the token, before it looks at fields or for anything"] = async (
     context,
@@ -336,7 +354,10 @@ async function heldReadWriteLock(context: TestContext, connection = context.here
 }
 
 export const everyOperation: readonly Table[] = [
-  tableOf(createNamespace, { valid: async (context) => ({ namespace: context.freeNamespaceName() }) }),
+  tableOf(createNamespace, {
+    valid: async (context) => ({ namespace: context.freeNamespaceName() }),
+    namespace: "created",
+  }),
   tableOf(getKey, { valid: newKey, invalid: KEY_INVALID, absent: KEY_ABSENT }),
   tableOf(putKey, {
     valid: async (context) => ({ namespace: context.namespace, key: context.name() }),
@@ -364,6 +385,8 @@ export const everyOperation: readonly Table[] = [
   tableOf(listNamespaces, {
     valid: async () => ({ pageSize: 1 }),
     invalid: { fields: { pageSize: -1 }, field: "page_size" },
+    namespace: "absent",
+    firstText: "prefix",
   }),
   tableOf(listKeyVersions, { valid: newKey, invalid: KEY_INVALID }),
   tableOf(createLock, {
@@ -460,5 +483,5 @@ export const everyOperation: readonly Table[] = [
     invalid: { fields: { progressIntervalMs: 99n }, field: "progress_interval_ms" },
     integers: ["startRevision", "progressIntervalMs"],
   }),
-  tableOf(getCluster, { valid: async () => ({}) }),
+  tableOf(getCluster, { valid: async () => ({}), namespace: "absent", firstText: null }),
 ];

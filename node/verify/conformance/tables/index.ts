@@ -8,6 +8,8 @@ import { accountsUsage } from "./accounts-usage.ts";
 import { accountsUsers } from "./accounts-users.ts";
 import { calls } from "./calls.ts";
 import { compaction } from "./compaction.ts";
+import { everyAccountOperation } from "./every-account-operation.ts";
+import { everyLogOperation } from "./every-log-operation.ts";
 import { everyOperation } from "./every-operation.ts";
 import { guards } from "./guards.ts";
 import { http } from "./http.ts";
@@ -30,6 +32,8 @@ import { lockWatches } from "./watch-locks.ts";
 /** Those about the operations, which a client may call over HTTP too. */
 export const operationTables: readonly Table[] = [
   ...everyOperation,
+  ...everyLogOperation,
+  ...everyAccountOperation,
   ...keyValue,
   ...locks,
   waiting,

@@ -4,7 +4,6 @@ import { randomUUID } from "node:crypto";
 import { RWMode } from "@quoin/proto";
 import { expect } from "chai";
 import {
-  type Answer,
   acquireLock,
   acquireRWLock,
   allocateMemory,
@@ -16,59 +15,21 @@ import {
   deleteKey,
   describeLock,
   describeMemory,
+  expectReplay,
   forceReleaseLock,
   freeMemory,
   getKey,
-  type Operation,
   putKey,
   releaseLock,
   releaseRWLock,
+  replayed,
   resizeMemory,
   type Table,
-  type TestContext,
   writeMemory,
 } from "../harness/index.ts";
 
 /** Answers larger than this are stored without the values of keys, which are read again. */
 const STORED_BYTES_MAX = 4 * 1024;
-
-/** The value of the header, `undefined` if there is none; a refusal has it among its trailers. */
-function replayed({ headers, trailers }: Answer<unknown>): string | undefined {
-  return [...headers.get("replayed"), ...trailers.get("replayed")].map(String).at(0);
-}
-
-/** Fields that are current in every answer, also in a replay: remaining lives, and an acquisition's lock state. */
-const FIELDS_OF_EACH_CALL: ReadonlySet<string> = new Set(["expiresInMs"]);
-const FIELDS_OF_EACH_LOCK_CALL: ReadonlySet<string> = new Set(["expiresInMs", "revision", "waitedMs", "queueLength"]);
-
-/** Executes the request, then requires that another member replays the same answer and marks it as replayed. */
-async function expectReplay<Request, Response>(
-  context: TestContext,
-  operation: Operation<Request, Response>,
-  fields: Partial<Request>,
-): Promise<void> {
-  const requestId = randomUUID();
-  const toldAnew = operation.name.startsWith("Acquire") ? FIELDS_OF_EACH_LOCK_CALL : FIELDS_OF_EACH_CALL;
-  const first = await context.here.call(operation, fields, { metadata: { "request-id": requestId } });
-  expect([first.code, replayed(first)], `${operation.name}: ${first.message}`).to.deep.equal(["OK", undefined]);
-  const options = { metadata: { "request-id": requestId.toUpperCase() } };
-  for (const connection of [context.elsewhere, context.here]) {
-    const again = await connection.call(operation, fields, options);
-    expect([again.code, replayed(again)], `${operation.name} again: ${again.message}`).to.deep.equal(["OK", "true"]);
-    expect(textOf(again.response, toldAnew), operation.name).to.equal(textOf(first.response, toldAnew));
-  }
-}
-
-/** The message as text for comparison, without the fields of these names. */
-function textOf(message: unknown, without: ReadonlySet<string>): string {
-  const write = (name: string, value: unknown): unknown => {
-    if (without.has(name)) {
-      return undefined;
-    }
-    return typeof value === "bigint" ? String(value) : value;
-  };
-  return JSON.stringify(message, write, 1);
-}
 
 export const replay: Table = {
   name: "Replay by request id",

@@ -8,6 +8,9 @@ import { accountsUsage } from "./accounts-usage.ts";
 import { accountsUsers } from "./accounts-users.ts";
 import { calls } from "./calls.ts";
 import { compaction } from "./compaction.ts";
+import { eventLogService } from "./event-log-service.ts";
+import { eventLogServiceAppends } from "./event-log-service-appends.ts";
+import { eventLogServiceReads } from "./event-log-service-reads.ts";
 import { everyAccountOperation } from "./every-account-operation.ts";
 import { everyLogOperation } from "./every-log-operation.ts";
 import { everyOperation } from "./every-operation.ts";
@@ -45,6 +48,9 @@ export const operationTables: readonly Table[] = [
   lockWatches,
   compaction,
   replay,
+  ...eventLogService,
+  ...eventLogServiceAppends,
+  ...eventLogServiceReads,
 ];
 
 /** Those about users and keys. They hash many passwords, which takes processor time on purpose. */

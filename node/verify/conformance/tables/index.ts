@@ -1,6 +1,8 @@
 /** All tables of requirements for the service. */
 
 import type { Table } from "../harness/index.ts";
+import { accountService } from "./account-service.ts";
+import { accountServiceTokens } from "./account-service-tokens.ts";
 import { accountsKeys } from "./accounts-keys.ts";
 import { accountsLimits } from "./accounts-limits.ts";
 import { accountsLogin } from "./accounts-login.ts";
@@ -51,6 +53,8 @@ export const operationTables: readonly Table[] = [
   ...eventLogService,
   ...eventLogServiceAppends,
   ...eventLogServiceReads,
+  ...accountService,
+  ...accountServiceTokens,
 ];
 
 /** Those about users and keys. They hash many passwords, which takes processor time on purpose. */

@@ -1,4 +1,8 @@
-/** AccountService: tokens from API keys and from passwords, API keys, and usage. */
+/**
+ * AccountService: tokens from API keys and from passwords, API keys, and usage.
+ *
+ * Tables whose entries hash several passwords run alone: many hashes at a time keep a small machine busy for seconds.
+ */
 
 import { randomUUID } from "node:crypto";
 import {
@@ -101,6 +105,7 @@ const exchanging: Table = {
 
 const loggingIn: Table = {
   name: "Login",
+  alone: true,
   entries: {
     "gives without a token one that every member takes, and says whose it is": async (context) => {
       const { member } = context.users;
@@ -135,6 +140,7 @@ const loggingIn: Table = {
 
 const creatingKeys: Table = {
   name: "CreateApiKey",
+  alone: true,
   entries: {
     "makes a key that acts for its maker, and shows it once": async (context) => {
       const { member } = context.users;
@@ -206,6 +212,7 @@ async function pagesOf(connection: Connection, fields: object): Promise<readonly
 
 const listingKeys: Table = {
   name: "ListApiKeys",
+  alone: true,
   entries: {
     "lists one's own keys by their creation, and revoked ones only when asked": async (context) => {
       const { userId, token } = await context.newUser("member");
@@ -302,6 +309,7 @@ const SUMS = [
 
 const usage: Table = {
   name: "GetUsage",
+  alone: true,
   entries: {
     "counts what a key's token did, and what its namespace uses": async (context) => {
       const namespace = await context.newNamespace();

@@ -1,4 +1,8 @@
-/** AccountService: users, who may create, see, change and delete them, and the retries of these calls. */
+/**
+ * AccountService: users, who may create, see, change and delete them, and the retries of these calls.
+ *
+ * Tables whose entries hash several passwords run alone: many hashes at a time keep a small machine busy for seconds.
+ */
 
 import { randomUUID } from "node:crypto";
 import { type CreateUserRequest, type User, UserRole, UserStatus } from "@quoin/proto";
@@ -50,6 +54,7 @@ function bodyOf(user: User): object {
 
 const creating: Table = {
   name: "CreateUser",
+  alone: true,
   entries: {
     "creates a user that every member knows": async (context) => {
       const email = context.testRun.accounts.newEmail();
@@ -202,6 +207,7 @@ const listing: Table = {
 
 const changing: Table = {
   name: "UpdateUser",
+  alone: true,
   entries: {
     "changes what is given, and leaves the rest": async (context) => {
       const { accounts } = context.testRun;
@@ -271,6 +277,7 @@ const changing: Table = {
 
 const deleting: Table = {
   name: "DeleteUser",
+  alone: true,
   entries: {
     "deletes the user, whose tokens end at every member": async (context) => {
       const { userId, token, email, password } = await context.newUser("member");
@@ -287,6 +294,7 @@ const deleting: Table = {
 
 const repeating: Table = {
   name: "Replay by request id of operations on users",
+  alone: true,
   entries: {
     "answers as the first time did, at any member": async (context) => {
       const { accounts } = context.testRun;

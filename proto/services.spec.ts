@@ -11,7 +11,8 @@ import {
 
 /** Every method of the contract; a star marks the methods that answer with a stream. */
 const CONTRACT: Readonly<Record<ServiceName, string>> = {
-  KeyValueService: "CreateNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap ListKeyVersions",
+  KeyValueService:
+    "CreateNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap TouchKey ListKeyVersions",
   LockService:
     "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
     "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock ListLocks ListLockWaits",

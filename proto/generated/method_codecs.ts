@@ -25,6 +25,8 @@ import {
   ListNamespacesResponse,
   PutKeyRequest,
   PutKeyResponse,
+  TouchKeyRequest,
+  TouchKeyResponse,
 } from "./coordination/v1/key_value.ts";
 import {
   CreateApiKeyRequest,
@@ -192,6 +194,10 @@ export const methodCodecs = {
   "/coordination.v1.KeyValueService/CompareAndSwap": {
     requestCodec: CompareAndSwapRequest as typeof CompareAndSwapRequest,
     responseCodec: CompareAndSwapResponse as typeof CompareAndSwapResponse,
+  },
+  "/coordination.v1.KeyValueService/TouchKey": {
+    requestCodec: TouchKeyRequest as typeof TouchKeyRequest,
+    responseCodec: TouchKeyResponse as typeof TouchKeyResponse,
   },
   "/coordination.v1.KeyValueService/ListKeyVersions": {
     requestCodec: ListKeyVersionsRequest as typeof ListKeyVersionsRequest,

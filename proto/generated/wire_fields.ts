@@ -186,6 +186,18 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [5, "current_value_omitted", "bool"],
     [15, "revision", "int64"],
   ]],
+  ["coordination.v1.TouchKeyRequest", [
+    [1, "namespace", "string"],
+    [2, "key", "string"],
+    [3, "ttl_seconds", "int64"],
+    [4, "expected_mod_revision", "int64"],
+    [5, "guard", "coordination.v1.Guard"],
+  ]],
+  ["coordination.v1.TouchKeyResponse", [
+    [1, "mod_revision", "int64"],
+    [2, "expires_in_ms", "int64"],
+    [15, "revision", "int64"],
+  ]],
   ["coordination.v1.ListKeyVersionsRequest", [
     [1, "namespace", "string"],
     [2, "key", "string"],

@@ -74,6 +74,7 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
     modRevision: count,
     revision: count,
   }),
+  fc.record({ kind: fc.constant("touch-key" as const), modRevision: count, deadlineMs: count, revision: count }),
   fc.record({
     kind: fc.constant("allocate-memory" as const),
     regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -250,6 +251,11 @@ describe("answers", () => {
         revision: 11,
       },
       "04 000000000000000b 01 01 0000000109 000000000000000a",
+    ],
+    [
+      "touch-key",
+      { kind: "touch-key", modRevision: 1, deadlineMs: 2, revision: 3 },
+      "0c 0000000000000003 0000000000000001 0000000000000002",
     ],
     [
       "allocate-memory",

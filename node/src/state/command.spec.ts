@@ -60,6 +60,15 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
       ttlSeconds: count,
     }),
   ),
+  guarded(
+    fc.record({
+      kind: fc.constant("touch-key" as const),
+      namespace,
+      key: bytes,
+      ttlSeconds: count,
+      expectedModRevision: revision,
+    }),
+  ),
   fc.record({
     kind: fc.constant("create-lock" as const),
     ...lockName,
@@ -182,7 +191,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(22);
+    expect(kinds.size).to.equal(23);
   });
 
   // These bytes are in the logs of every member: a change here changes the storage format.
@@ -216,6 +225,11 @@ describe("commands", () => {
       "compare-and-swap",
       byClient({ ...CAS, expectedValue: Uint8Array.of(5), expectedModRevision: 6, ttlSeconds: 7 }),
       `0104 ${ASKED} 000000026e73 000000016b 01 0000000105 0000000101 01 0000000000000006 0000000000000007 00`,
+    ],
+    [
+      "touch-key",
+      byClient({ kind: "touch-key", namespace: "ns", key: KEY, ttlSeconds: 7, expectedModRevision: 6 }),
+      `010c ${ASKED} 000000026e73 000000016b 0000000000000007 01 0000000000000006 00`,
     ],
     [
       "expire-keys",
@@ -398,7 +412,7 @@ describe("commands", () => {
       other[0] = format;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known format");
     }
-    for (const kind of [0, 12, 19, 26, 255]) {
+    for (const kind of [0, 13, 19, 26, 255]) {
       const other = encoded.slice();
       other[1] = kind;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known kind");

@@ -228,6 +228,7 @@ export {
   listKeyVersions,
   type PageBounds,
   putKeyOperation,
+  touchKeyOperation,
 } from "./keys/index.ts";
 export {
   type AcquireLock,

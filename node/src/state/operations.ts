@@ -49,7 +49,13 @@ import {
   setClusterVersionOperation,
   tickOperation,
 } from "./general-operations.ts";
-import { compareAndSwapOperation, deleteKeyOperation, expireKeysOperation, putKeyOperation } from "./keys/index.ts";
+import {
+  compareAndSwapOperation,
+  deleteKeyOperation,
+  expireKeysOperation,
+  putKeyOperation,
+  touchKeyOperation,
+} from "./keys/index.ts";
 import {
   acquireLockOperation,
   cancelAcquisitionOperation,
@@ -71,6 +77,7 @@ const CLIENT_OPERATIONS = [
   putKeyOperation,
   deleteKeyOperation,
   compareAndSwapOperation,
+  touchKeyOperation,
   createLockOperation,
   acquireLockOperation,
   releaseLockOperation,

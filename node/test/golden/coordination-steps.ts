@@ -1,6 +1,6 @@
 /** The part of the golden log about keys and locks. */
 
-import { dueLockTimers, expiredKeys, type LockMode } from "../../src/state/index.ts";
+import { dueLockTimers, expiredKeys, type Guard, type LockMode } from "../../src/state/index.ts";
 import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
 import { ANNA, BEN_LATER, CARL, idBytes, OWNER, OWNER_BY_KEY } from "./identities.ts";
 
@@ -26,6 +26,13 @@ const DELETE = {
   namespace: "golden",
   expectedModRevision: undefined,
   returnPrevious: true,
+} as const;
+
+const TOUCH = {
+  kind: "touch-key",
+  namespace: "golden",
+  ttlSeconds: HOUR_SECS,
+  expectedModRevision: undefined,
 } as const;
 
 /** The lock whose hold guards other writes at the end of the script. */
@@ -73,10 +80,24 @@ function writeKeys(log: GoldenLog, fencingToken: number): void {
   done(log.client({ ...PUT, key: key("deleted") }));
   done(log.client({ ...DELETE, key: key("deleted"), guard }));
   refusedWith("KEY_NOT_FOUND", log.client({ ...DELETE, key: key("deleted") }));
+  writeTouches(log, guard);
   log.pass(1_500);
   // The second one is not due: apply decides.
   const notDue = { namespace: "golden", key: key("for an hour"), modRevision: 1 };
   log.cluster({ kind: "expire-keys", keys: [...expiredKeys(log.store, log.tickMs, 1), notDue] });
+}
+
+function writeTouches(log: GoldenLog, guard: Guard): void {
+  const key = Buffer.from("touched");
+  const request = log.newRequest();
+  const { modRevision } = done(log.client<"put-key">({ ...PUT, key, ttlSeconds: 1 }));
+  done(log.client({ ...TOUCH, key }, { request }));
+  log.client({ ...TOUCH, key }, { request });
+  done(log.client({ ...TOUCH, key, ttlSeconds: 0, expectedModRevision: modRevision, guard }, { by: ANNA }));
+  done(log.client({ ...TOUCH, key, ttlSeconds: 2 * HOUR_SECS }));
+  refusedWith("REVISION_MISMATCH", log.client({ ...TOUCH, key, expectedModRevision: 1 }));
+  refusedWith("FENCED", log.client({ ...TOUCH, key, guard: { ...guard, fencingToken: 1 } }));
+  refusedWith("KEY_NOT_FOUND", log.client({ ...TOUCH, key: Buffer.from("deleted") }));
 }
 
 function writeLocks(log: GoldenLog): number {

@@ -118,6 +118,13 @@ export const KEY_VALUE: readonly Example[] = [
   },
   {
     kind: "grpc",
+    method: "KeyValueService/TouchKey",
+    about: "The key has two hours from now on. Its revision and that of the cluster stay.",
+    request: { namespace: "shop", key: "sessions/7", ttlSeconds: "7200" },
+    answers: [{ modRevision: "5", expiresInMs: "7200000", revision: "5" }],
+  },
+  {
+    kind: "grpc",
     method: "KeyValueService/ListKeys",
     request: { namespace: "shop", pageSize: 1 },
     answers: [
@@ -149,7 +156,7 @@ export const KEY_VALUE: readonly Example[] = [
           createRevision: "5",
           modRevision: "5",
           version: "1",
-          expiresInMs: "3599897",
+          expiresInMs: "7199897",
         },
         revision: "6",
       },

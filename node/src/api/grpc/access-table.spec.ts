@@ -284,6 +284,11 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     guarded((world) => ({ key: world.key(OWN, true) })),
     guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
   ],
+  "KeyValueService/TouchKey": [
+    ...inNamespaces("write", keyIn, NO_KEY),
+    guarded((world) => ({ key: world.key(OWN, true) })),
+    guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
+  ],
   "KeyValueService/ListKeyVersions": inNamespaces("read", keyIn, null),
   "LockService/CreateLock": inNamespaces("write", newIn, null),
   "LockService/DescribeLock": inNamespaces("read", lockIn("exclusive"), NO_LOCK),

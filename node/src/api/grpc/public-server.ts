@@ -212,6 +212,7 @@ function keyValueService(
       carriesData: true,
       handle: (call, request, reply) => methods.compareAndSwap(call, request, reply),
     },
+    touchKey: (call, request, reply) => methods.touchKey(call, request, reply),
     listNamespaces: (call, request, reply) => listings.listNamespaces(call, request, reply),
     listKeyVersions: (call, request, reply) => listings.listKeyVersions(call, request, reply),
   });

@@ -111,6 +111,16 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       guard: GUARDS,
     },
   },
+  TouchKey: {
+    request: { namespace: "default", key: "k", ttlSeconds: 9n, expectedModRevision: 9n, guard: GUARD },
+    others: {
+      namespace: NAMESPACE,
+      key: KEY,
+      ttlSeconds: SECONDS,
+      expectedModRevision: REVISIONS,
+      guard: GUARDS,
+    },
+  },
   CreateLock: {
     request: { namespace: "default", name: "l", ttlSeconds: 9n, lockDelaySeconds: 9n },
     others: { namespace: NAMESPACE, name: KEY, ttlSeconds: SECONDS, lockDelaySeconds: SECONDS },

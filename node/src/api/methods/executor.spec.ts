@@ -4,7 +4,13 @@ import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Turns } from "../../collections/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { CoordinationError, createNamespaceOperation, type Replayed, type RequiredAccess } from "../../state/index.ts";
+import {
+  CoordinationError,
+  createNamespaceOperation,
+  type Replayed,
+  type RequiredAccess,
+  touchKeyOperation,
+} from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
 import type { HostReplica } from "./host.ts";
@@ -81,6 +87,25 @@ describe("executor", () => {
     replica.lead({ kind: "set-cluster-version", version: 7 });
     expect(await deletion(call())).include({ reason: "LOG_NOT_FOUND" });
     expect(replica.proposed.map(({ request }) => request !== null)).deep.equal([false, true]);
+  });
+
+  it("proposes no touch of a key before all members know the operation", async () => {
+    const touch = () => {
+      const executor = new Executor({ replica });
+      const fields = { namespace: "default", key: new Uint8Array(1), ttlSeconds: 1, expectedModRevision: undefined };
+      const operation = () => ({ kind: "touch-key", ...fields }) as const;
+      return new Promise<unknown>((resolve) => {
+        executor.mutate(call(), touchKeyOperation, "default", operation, () => "touched", resolve);
+      });
+    };
+    cluster = new FoundedCluster({ ...secrets, founding: { ...secrets.founding, clusterVersion: 6 } });
+    replica = new SingleReplica(cluster);
+    expect(await touch())
+      .instanceOf(CoordinationError)
+      .include({ reason: "NOT_SERVED", outcome: "not-executed" });
+    expect(replica.proposed).deep.equal([]);
+    replica.lead({ kind: "set-cluster-version", version: 7 });
+    expect(await touch()).include({ reason: "KEY_NOT_FOUND" });
   });
 
   it("counts a read as one more request for each hundred rows that it examines", async () => {

@@ -15,6 +15,7 @@ import { type Clock, systemClock } from "../../replica/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,
+  CLUSTER_VERSIONS,
   type ClientOperation,
   type ClientOperationKind,
   CoordinationError,
@@ -109,20 +110,19 @@ export class Executor {
    */
   mutate<Asked extends ClientOperation, Response>(
     call: Call,
-    { access }: ClientOperationKind<Asked>,
+    { access, since }: ClientOperationKind<Asked>,
     namespace: string,
     operation: () => Asked,
     response: (result: ResultOf<Asked["kind"]>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
-    const command = () => ({
-      principal: call.principal,
-      operation: operation(),
-      request: { requestId: call.requestId() },
-    });
+    const command = ({ state }: HostReplica) => {
+      requireVersion(since, state);
+      return { principal: call.principal, operation: operation(), request: { requestId: call.requestId() } };
+    };
     // The cast is sound: in a command only the operation has a kind.
-    const made = command as () => CommandOf<Asked["kind"]>;
+    const made = command as (replica: HostReplica) => CommandOf<Asked["kind"]>;
     this.#execute(call, { access, namespace }, made, response, reply, onProposed);
   }
 
@@ -425,12 +425,19 @@ function httpCommand<Kind>(
     return { principal: call.principal, operation: made, request } as CommandOf<Kind>;
   };
   return ({ state }) => {
-    if (call.hasRequestId && !hasRulesOf(VERSION_WITH_REQUEST_IDS, state)) {
-      throw new CoordinationError("NOT_SERVED", OLDER_RULES);
+    if (call.hasRequestId) {
+      requireVersion(VERSION_WITH_REQUEST_IDS, state);
     }
     const made = operation(state);
     return made instanceof Promise ? made.then(commandOf) : commandOf(made);
   };
+}
+
+/** Refuses what some member may not be able to apply yet. */
+function requireVersion(since: number, state: StateReader): void {
+  if (since > CLUSTER_VERSIONS.min && !hasRulesOf(since, state)) {
+    throw new CoordinationError("NOT_SERVED", OLDER_RULES);
+  }
 }
 
 /** Makes the command, proposes it, and replies with its outcome. */

@@ -12,6 +12,7 @@ import {
   ReadConsistency,
   ReleaseLockRequest,
   serviceDefinitions,
+  TouchKeyRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
 import { type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
@@ -48,6 +49,8 @@ describe("KeyValueService", () => {
     owner.call(service.deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", ...fields }));
   const swap = (fields: Parameters<typeof CompareAndSwapRequest.fromPartial>[0]) =>
     owner.call(service.compareAndSwap, CompareAndSwapRequest.fromPartial({ namespace: "default", ...fields }));
+  const touch = (fields: Parameters<typeof TouchKeyRequest.fromPartial>[0]) =>
+    owner.call(service.touchKey, TouchKeyRequest.fromPartial({ namespace: "default", ...fields }));
   const list = (fields: Parameters<typeof ListKeysRequest.fromPartial>[0]) =>
     owner.call(service.listKeys, ListKeysRequest.fromPartial({ namespace: "default", ...fields }));
 
@@ -392,6 +395,43 @@ describe("KeyValueService", () => {
     it("gives the new value a time to live", async () => {
       ok(await swap({ key: "k", ttlSeconds: 7 }));
       expect(ok(await get({ key: "k" })).expiresInMs).equal(7_000n);
+    });
+  });
+
+  describe("TouchKey", () => {
+    it("gives the key another time to live, at the revision that there is", async () => {
+      ok(await put({ key: "k", value: Buffer.from("v"), ttlSeconds: 1 }));
+      ok(await put({ key: "other" }));
+      replica().tickMs += 900;
+      expect(ok(await touch({ key: "k", ttlSeconds: 10 }))).deep.equal({
+        modRevision: 2n,
+        expiresInMs: 10_000n,
+        revision: 3n,
+      });
+      replica().tickMs += 4_000;
+      const { value, ...rest } = ok(await get({ key: "k" }));
+      expect(text(value)).equal("v");
+      expect(rest).deep.equal({ createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 6_000n, revision: 3n });
+      expect(ok(await touch({ key: "k" })).expiresInMs, "without a time to live it does not expire").equal(0n);
+      expect(ok(await get({ key: "k" })).expiresInMs).equal(0n);
+    });
+
+    it("compares the expected revision, and refuses fields that cannot be", async () => {
+      ok(await put({ key: "k" }));
+      const mismatch = await touch({ key: "k", expectedModRevision: 1 });
+      expect(verdict(mismatch)).deep.equal(["FAILED_PRECONDITION", "REVISION_MISMATCH"]);
+      expect(mismatch.details?.metadata.get("mod_revision")).equal("2");
+      ok(await touch({ key: "k", ttlSeconds: 31_536_000, expectedModRevision: 2 }));
+      for (const [fields, refusal] of [
+        [{ key: "absent" }, ["NOT_FOUND", "KEY_NOT_FOUND"]],
+        [{ key: "k", namespace: "nowhere" }, ["NOT_FOUND", "NAMESPACE_NOT_FOUND"]],
+        [{ key: "" }, ["INVALID_ARGUMENT", "BAD_FIELD", "key"]],
+        [{ key: "k", ttlSeconds: -1 }, ["INVALID_ARGUMENT", "BAD_FIELD", "ttl_seconds"]],
+        [{ key: "k", ttlSeconds: 31_536_001 }, ["INVALID_ARGUMENT", "BAD_FIELD", "ttl_seconds"]],
+        [{ key: "k", expectedModRevision: -1 }, ["INVALID_ARGUMENT", "BAD_FIELD", "expected_mod_revision"]],
+      ] as const) {
+        expect(verdict(await touch(fields)), JSON.stringify(fields)).deep.equal(refusal);
+      }
     });
   });
 

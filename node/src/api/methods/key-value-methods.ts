@@ -19,6 +19,8 @@ import type {
   ListKeysResponse,
   PutKeyRequest,
   PutKeyResponse,
+  TouchKeyRequest,
+  TouchKeyResponse,
 } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
@@ -31,6 +33,7 @@ import {
   putKeyOperation,
   type StateReader,
   type StoredKey,
+  touchKeyOperation,
 } from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
@@ -155,6 +158,21 @@ export class KeyValueMethods {
     );
   }
 
+  touchKey(call: Call, request: TouchKeyRequest, reply: Reply<TouchKeyResponse>): void {
+    this.#executor.mutate(
+      call,
+      touchKeyOperation,
+      request.namespace,
+      () => touchKeyOf(request),
+      (result, tickMs) => ({
+        modRevision: BigInt(result.modRevision),
+        expiresInMs: remainingMs(result.deadlineMs, tickMs),
+        revision: BigInt(result.revision),
+      }),
+      reply,
+    );
+  }
+
   listKeys(call: Call, request: ListKeysRequest, reply: Reply<ListKeysResponse>): void {
     this.#executor.read(
       call,
@@ -209,6 +227,17 @@ function compareAndSwapOf(request: CompareAndSwapRequest) {
     newValue: valueField("new_value", request.newValue),
     expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     ttlSeconds: ttlField(request.ttlSeconds),
+    ...guardField(request.guard),
+  };
+}
+
+function touchKeyOf(request: TouchKeyRequest) {
+  return {
+    kind: "touch-key" as const,
+    namespace: namespaceField(request.namespace),
+    key: keyField(request.key),
+    ttlSeconds: ttlField(request.ttlSeconds),
+    expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     ...guardField(request.guard),
   };
 }

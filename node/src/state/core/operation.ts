@@ -4,6 +4,7 @@
  */
 
 import type { ApplyContext } from "./apply-context.ts";
+import { CLUSTER_VERSIONS } from "./cluster.ts";
 import { count, type Field, type FieldsOf, recordOf } from "./fields.ts";
 import type { AnswerForm, Outcome } from "./outcome.ts";
 import type { Access, Principal, RequestIdentity, RequiredAccess } from "./principal.ts";
@@ -58,6 +59,8 @@ export interface ClientOperationKind<Asked extends Kind> extends OperationKind<A
   readonly caller: "client";
   readonly access: Access;
   readonly usage: UsageCounts;
+  /** The cluster version since which members propose it. */
+  readonly since: number;
   /** Returns the result; raises the refusal. */
   readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => StoredResult;
   /**
@@ -106,13 +109,15 @@ export function clientOperation<Asked extends Kind & { readonly namespace: strin
   definition: Definition<Asked> & {
     readonly access: Access;
     readonly usage: UsageCounts;
+    /** Absent if every cluster version that this release can run has it. */
+    readonly since?: number;
     readonly answer: StoredForm<Applied>;
     readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied;
   },
 ): ClientOperationKind<Asked> {
-  const { access, usage, apply } = definition;
+  const { access, usage, since = CLUSTER_VERSIONS.min, apply } = definition;
   const answer = answerForm(definition.kind as Applied["kind"], definition.answer);
-  return { ...shared(definition), caller: "client", access, usage, answer, apply, applyRequest: null };
+  return { ...shared(definition), caller: "client", access, usage, since, answer, apply, applyRequest: null };
 }
 
 /** The same for a request whose retries continue where it is. */
@@ -127,7 +132,8 @@ export function continuedOperation<Asked extends Kind & { readonly namespace: st
   const apply = (): never => {
     throw new TypeError("a request that continues is applied as a request");
   };
-  return { ...shared(definition), caller: "client", access, usage, answer: null, apply, applyRequest };
+  const since = CLUSTER_VERSIONS.min;
+  return { ...shared(definition), caller: "client", access, usage, since, answer: null, apply, applyRequest };
 }
 
 export function httpOperation<Asked extends Kind, Applied extends HttpResult>(

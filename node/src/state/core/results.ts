@@ -37,6 +37,14 @@ export interface CompareAndSwapResult {
   readonly revision: number;
 }
 
+export interface TouchKeyResult {
+  readonly kind: "touch-key";
+  readonly modRevision: number;
+  /** Cluster tick at which the key may expire, in milliseconds; 0 = never. */
+  readonly deadlineMs: number;
+  readonly revision: number;
+}
+
 export interface CreateLockResult {
   readonly kind: "create-lock";
   readonly createdAtMs: number;
@@ -221,6 +229,7 @@ export type StoredResult =
   | PutKeyResult
   | DeleteKeyResult
   | CompareAndSwapResult
+  | TouchKeyResult
   | AllocateMemoryResult
   | ResizeMemoryResult
   | FreeMemoryResult

@@ -1,4 +1,4 @@
-export type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
+export type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey, TouchKey } from "./key-commands.ts";
 export { type KeyVersion, type KeyVersionPage, listKeyVersions } from "./key-versions.ts";
 export {
   compareAndSwapOperation,
@@ -11,4 +11,5 @@ export {
   type PageBounds,
   putKeyOperation,
   readKey,
+  touchKeyOperation,
 } from "./keys.ts";

@@ -39,6 +39,17 @@ export interface CompareAndSwap {
   readonly guard?: Guard;
 }
 
+/** Gives a key a new time to live, and changes nothing else. */
+export interface TouchKey {
+  readonly kind: "touch-key";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+  /** Seconds until the key expires; 0 = never. */
+  readonly ttlSeconds: number;
+  readonly expectedModRevision: number | undefined;
+  readonly guard?: Guard;
+}
+
 /** Names keys that may have expired; apply decides (S22). */
 export interface ExpireKeys {
   readonly kind: "expire-keys";

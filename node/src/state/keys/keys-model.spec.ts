@@ -48,6 +48,10 @@ const operation = fc.oneof(
       ttlSeconds,
     }),
   },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("touch-key" as const), ...target, ttlSeconds, expected }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("create-namespace" as const), namespace: target.namespace }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 1_500 }) }) },
   {
@@ -110,6 +114,12 @@ class Model {
     return stored;
   }
 
+  touch(namespace: string, before: StoredKey, seconds: number): StoredKey {
+    const stored = { ...before, deadlineMs: seconds === 0 ? 0 : this.tickMs + seconds * 1_000 };
+    this.keysOf(namespace).set(before.key.toHex(), stored);
+    return stored;
+  }
+
   delete(namespace: string, key: Uint8Array): void {
     this.keysOf(namespace).delete(key.toHex());
     this.revision++;
@@ -169,6 +179,9 @@ class Comparison {
         return;
       case "compare-and-swap":
         this.#swap(each);
+        return;
+      case "touch-key":
+        this.#touch(each);
         return;
       case "pass":
         this.log.tickMs += each.ms;
@@ -272,6 +285,20 @@ class Comparison {
     });
   }
 
+  #touch({ expected: meaning, ...fields }: OperationOf<"touch-key">): void {
+    const { namespace, key, ttlSeconds: seconds } = fields;
+    const expectedModRevision = this.model.revisionOf(meaning, namespace, key);
+    this.#compare({ ...fields, expectedModRevision }, () => {
+      const before = this.model.keysOf(namespace).get(key.toHex());
+      if (before === undefined) {
+        throw new CoordinationError("KEY_NOT_FOUND", "");
+      }
+      this.#requireRevision(expectedModRevision, before);
+      const { modRevision, deadlineMs } = this.model.touch(namespace, before, seconds);
+      return { kind: "touch-key", modRevision, deadlineMs, revision: this.model.revision };
+    });
+  }
+
   #requireRevision(expectedModRevision: number | undefined, before: StoredKey | undefined): void {
     if (expectedModRevision !== undefined && expectedModRevision !== (before?.modRevision ?? 0)) {
       throw new CoordinationError("REVISION_MISMATCH", "");
@@ -359,6 +386,10 @@ describe("keys beside a model in Maps", () => {
       "put-key: NAMESPACE_NOT_FOUND",
       "put-key: REVISION_MISMATCH",
       "put-key: done",
+      "touch-key: KEY_NOT_FOUND",
+      "touch-key: NAMESPACE_NOT_FOUND",
+      "touch-key: REVISION_MISMATCH",
+      "touch-key: done",
     ]);
   });
 });

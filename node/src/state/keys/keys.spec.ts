@@ -1,8 +1,17 @@
 import { expect } from "chai";
-import { AppliedLog, putOf, refused } from "../../../test/index.ts";
+import { AppliedLog, putOf, refused, requestOf } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { DEFAULT_STATE_LIMITS, generationMs, keyRow, type StateReader, type StoredKey } from "../core/index.ts";
-import type { CompareAndSwap, DeleteKey, PutKey } from "./key-commands.ts";
+import {
+  DEFAULT_STATE_LIMITS,
+  generationMs,
+  keyRow,
+  type StateReader,
+  type StoredKey,
+  scanHistory,
+  type WatchedChange,
+} from "../core/index.ts";
+import type { CompareAndSwap, DeleteKey, PutKey, TouchKey } from "./key-commands.ts";
+import { listKeyVersions } from "./key-versions.ts";
 import { expiredKeys, getKey, listKeys, type PageBounds, readKey } from "./keys.ts";
 
 const NAMESPACE = "default";
@@ -35,6 +44,21 @@ function swap(changes: Partial<CompareAndSwap> = {}): CompareAndSwap {
     ttlSeconds: 0,
     ...changes,
   };
+}
+
+function touch(changes: Partial<TouchKey> = {}): TouchKey {
+  const defaults = { namespace: NAMESPACE, key: KEY, ttlSeconds: 5, expectedModRevision: undefined };
+  return { kind: "touch-key", ...defaults, ...changes };
+}
+
+/** All changes that watchers can get. */
+function history(log: AppliedLog): readonly WatchedChange[] {
+  const all: WatchedChange[] = [];
+  scanHistory(log.store, 0, log.revision, ({ changes }) => {
+    all.push(...changes);
+    return true;
+  });
+  return all;
 }
 
 function list(log: AppliedLog, prefix = "", bounds = ALL, after?: Uint8Array): { keys: string[]; more: boolean } {
@@ -220,6 +244,115 @@ describe("comparing and swapping", () => {
     log.result(put({ ttlSeconds: 5 }));
     log.result(swap());
     expect(getKey(log.store, NAMESPACE, KEY)).to.include({ version: 1, deadlineMs: log.tickMs + 5_000 });
+  });
+});
+
+describe("touching a key", () => {
+  it("moves its deadline, and is no change: no revision, no version, nothing in the history", () => {
+    const log = new AppliedLog();
+    const { modRevision } = log.result(put({ value: bytesOf("held"), ttlSeconds: 2 }));
+    log.result(put({ key: bytesOf("other") }));
+    const { revision } = log;
+    const stored = getKey(log.store, NAMESPACE, KEY);
+    const before = history(log);
+    log.tickMs += 1_500;
+    const deadlineMs = log.tickMs + 5_000;
+    expect(log.result(touch())).to.deep.equal({ kind: "touch-key", modRevision, deadlineMs, revision });
+    expect(getKey(log.store, NAMESPACE, KEY)).to.deep.equal({ ...stored, deadlineMs });
+    expect(log.revision).to.equal(revision);
+    expect(history(log)).to.deep.equal(before);
+    const bounds = { ...ALL, entriesMax: 9 };
+    expect(
+      listKeyVersions(log.store, { namespace: NAMESPACE, key: KEY }, revision, null, bounds).versions,
+    ).to.have.length(1);
+    expect(log.result(put({ expectedModRevision: modRevision })).created, "what others expect stays true").to.equal(
+      false,
+    );
+  });
+
+  it("takes no room: the namespace has as many keys and bytes as before", () => {
+    const log = new AppliedLog();
+    log.result(put({ ttlSeconds: 2 }));
+    // Without an answer to a request, nothing else is counted.
+    const drop = () => {
+      log.tickMs += DEFAULT_STATE_LIMITS.replayWindowMs * 2;
+      log.lead({ kind: "drop-replays" });
+      return log.progress;
+    };
+    const { dataBytes, totals, expiringKeys } = drop();
+    log.result(touch());
+    expect(drop()).to.deep.include({ dataBytes, totals, expiringKeys });
+  });
+
+  it("S22: spares it from an expiry that was proposed before, and from its former deadline", () => {
+    const log = new AppliedLog();
+    const { modRevision } = log.result(put({ ttlSeconds: 1 }));
+    log.tickMs += 1_001;
+    const stale = { kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 100) } as const;
+    expect(stale.keys).to.deep.equal([{ namespace: NAMESPACE, key: KEY, modRevision }]);
+    log.result(touch({ ttlSeconds: 2 }));
+    log.lead(stale);
+    log.tickMs += 2_000;
+    expect(expiredKeys(log.store, log.tickMs, 100)).to.deep.equal([]);
+    log.lead(stale);
+    expect(readKey(log.store, NAMESPACE, KEY)?.modRevision).to.equal(modRevision);
+  });
+
+  it("lets it expire later, with its last value for watchers", () => {
+    const log = new AppliedLog();
+    const { modRevision } = log.result(put({ value: bytesOf("last"), ttlSeconds: 1 }));
+    log.result(touch({ ttlSeconds: 3 }));
+    log.tickMs += 3_001;
+    log.lead({ kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 100) });
+    expect(readKey(log.store, NAMESPACE, KEY)).to.equal(undefined);
+    expect(log.progress.expiringKeys).to.equal(0);
+    const end = history(log).at(-1);
+    expect(end?.kind).to.equal("expire");
+    const { current, previous } = end as Extract<WatchedChange, { readonly about: "key" }>;
+    expect([textOf(current.value), current.modRevision]).to.deep.equal(["last", log.revision]);
+    expect(previous).to.include({ modRevision, version: 1 });
+  });
+
+  it("gives a permanent key a time to live, and with 0 takes it away", () => {
+    const log = new AppliedLog();
+    log.result(put());
+    expect(log.result(touch({ ttlSeconds: 0 })).deadlineMs).to.equal(0);
+    expect(log.progress.expiringKeys).to.equal(0);
+    expect(log.result(touch({ ttlSeconds: 1 })).deadlineMs).to.equal(log.tickMs + 1_000);
+    expect(log.progress.expiringKeys).to.equal(1);
+    expect(log.result(touch({ ttlSeconds: 0 })).deadlineMs).to.equal(0);
+    expect(log.progress.expiringKeys).to.equal(0);
+    log.tickMs += 100_000;
+    expect(expiredKeys(log.store, log.tickMs, 100)).to.deep.equal([]);
+    expect(getKey(log.store, NAMESPACE, KEY).deadlineMs).to.equal(0);
+  });
+
+  it("needs its namespace, then the key, then the revision", () => {
+    const log = new AppliedLog();
+    const expectedModRevision = 77;
+    expect(log.refusal(touch({ namespace: "none", expectedModRevision })).reason).to.equal("NAMESPACE_NOT_FOUND");
+    expect(log.refusal(touch({ expectedModRevision })).reason).to.equal("KEY_NOT_FOUND");
+    const { modRevision } = log.result(put({ ttlSeconds: 9 }));
+    const stored = getKey(log.store, NAMESPACE, KEY);
+    for (const wrong of [0, expectedModRevision]) {
+      expect(log.refusal(touch({ expectedModRevision: wrong })).reason).to.equal("REVISION_MISMATCH");
+    }
+    expect(getKey(log.store, NAMESPACE, KEY)).to.deep.equal(stored);
+    log.result(touch({ expectedModRevision: modRevision }));
+    expect(log.result(touch({ expectedModRevision: modRevision })).modRevision, "as often as wanted").to.equal(
+      modRevision,
+    );
+  });
+
+  it("is executed once for each request id", () => {
+    const log = new AppliedLog();
+    log.result(put({ ttlSeconds: 1 }));
+    const request = requestOf(1);
+    const first = log.execute(touch(), { request });
+    log.result(touch({ ttlSeconds: 60 }));
+    const { deadlineMs } = getKey(log.store, NAMESPACE, KEY);
+    expect(log.execute(touch(), { request })).to.deep.equal({ answer: first.answer, replayed: "yes" });
+    expect(getKey(log.store, NAMESPACE, KEY).deadlineMs).to.equal(deadlineMs);
   });
 });
 

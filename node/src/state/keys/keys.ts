@@ -1,8 +1,9 @@
 /**
- * Keys and values: put, delete, compare-and-swap, expiry, get and list.
+ * Keys and values: put, delete, compare-and-swap, touch, expiry, get and list.
  *
  * A key is ABSENT or PRESENT with a version that starts at 1. Keys order by their UTF-8 bytes (S16). An empty value
  * exists, an absent key does not (S14). A key with a deadline stays visible until the entry that expires it (S21, S22).
+ * A touch moves the deadline. It is no change of the key: revisions, watches and the history show nothing of it.
  */
 
 import { equalBytes } from "../../bytes/index.ts";
@@ -39,12 +40,14 @@ import {
   requireNamespace,
   type StateReader,
   type StoredKey,
+  type TouchKeyResult,
   tableRange,
   text,
+  VERSION_WITH_TOUCH,
   withNul,
 } from "../core/index.ts";
 import { checkGuard, optionalGuard } from "../locks/index.ts";
-import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
+import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey, TouchKey } from "./key-commands.ts";
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
@@ -121,6 +124,24 @@ export const compareAndSwapOperation = clientOperation<CompareAndSwap, CompareAn
   apply: applyCompareAndSwap,
 });
 
+/** It does not grow: the row that it writes is as long as the one that it replaces. */
+export const touchKeyOperation = clientOperation<TouchKey, TouchKeyResult>({
+  kind: "touch-key",
+  number: 12,
+  access: "write",
+  since: VERSION_WITH_TOUCH,
+  usage: KEY_OPERATION,
+  fields: {
+    namespace: name,
+    key: bytes,
+    ttlSeconds: count,
+    expectedModRevision: optionalCount,
+    guard: optionalGuard,
+  },
+  answer: { number: 12, fields: { modRevision: count, deadlineMs: count } },
+  apply: applyTouchKey,
+});
+
 export const expireKeysOperation = clusterStep<ExpireKeys>({
   kind: "expire-keys",
   number: 5,
@@ -186,6 +207,24 @@ function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): Co
     modRevision: stored.modRevision,
     revision: stored.modRevision,
   };
+}
+
+/** The revision of the answer is that of the state: a touch makes none. */
+function applyTouchKey(context: ApplyContext, command: TouchKey): TouchKeyResult {
+  requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
+  const row = named(keyRow(command.namespace, command.key));
+  const current = readKeyAt(context.transaction, row, command.key);
+  if (current === undefined) {
+    throw keyNotFound(command.namespace, command.key);
+  }
+  requireModRevision(command, current);
+  const { modRevision } = current;
+  const deadlineMs = setDeadline(context, command, current.deadlineMs, modRevision);
+  if (deadlineMs !== current.deadlineMs) {
+    context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.name);
+  }
+  return { kind: "touch-key", modRevision, deadlineMs, revision: context.revision };
 }
 
 /**
@@ -299,10 +338,11 @@ export function expiredKeys(reader: StateReader, tickMs: number, countMax: numbe
 function putKey(
   context: ApplyContext,
   row: NamedKey,
-  { namespace, key, ttlSeconds }: PutKey | CompareAndSwap,
+  command: PutKey | CompareAndSwap,
   value: Uint8Array,
   current: StoredKey | undefined,
 ): StoredKey {
+  const { namespace, key } = command;
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
   const account = context.accounts.of(namespace);
   context.requireQuota(grown);
@@ -314,16 +354,8 @@ function putKey(
   }
   account.count("bytes", grown);
   context.countData(grown);
-  if (current !== undefined && current.deadlineMs !== 0) {
-    context.transaction.delete(expiryRow(current.deadlineMs, namespace, key));
-    context.countExpiringKeys(-1);
-  }
-  const deadlineMs = ttlSeconds === 0 ? 0 : context.tickMs + ttlSeconds * MS_PER_SECOND;
   const revision = context.nextRevision();
-  if (deadlineMs !== 0) {
-    context.transaction.put(expiryRow(deadlineMs, namespace, key), new RecordWriter().uint53(revision).finish());
-    context.countExpiringKeys(1);
-  }
+  const deadlineMs = setDeadline(context, command, current?.deadlineMs ?? 0, revision);
   const stored = {
     key,
     value,
@@ -339,23 +371,48 @@ function putKey(
   return stored;
 }
 
+/**
+ * Replaces the former deadline of the key, 0 if it had none, by that of its new time to live, and returns it.
+ *
+ * @param modRevision of the key with the new deadline.
+ */
+function setDeadline(
+  context: ApplyContext,
+  { namespace, key, ttlSeconds }: PutKey | CompareAndSwap | TouchKey,
+  formerMs: number,
+  modRevision: number,
+): number {
+  clearDeadline(context, namespace, key, formerMs);
+  if (ttlSeconds === 0) {
+    return 0;
+  }
+  const deadlineMs = context.tickMs + ttlSeconds * MS_PER_SECOND;
+  context.transaction.put(expiryRow(deadlineMs, namespace, key), new RecordWriter().uint53(modRevision).finish());
+  context.countExpiringKeys(1);
+  return deadlineMs;
+}
+
+function clearDeadline(context: ApplyContext, namespace: string, key: Uint8Array, deadlineMs: number): void {
+  if (deadlineMs !== 0) {
+    context.transaction.delete(expiryRow(deadlineMs, namespace, key));
+    context.countExpiringKeys(-1);
+  }
+}
+
 /** Removes the key and returns the revision of the removal. */
 function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countDataIn(namespace, -stored.key.length - stored.value.length);
   context.countTotal("keys", -1);
   context.accounts.of(namespace).count("keys", -1);
-  if (stored.deadlineMs !== 0) {
-    context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
-    context.countExpiringKeys(-1);
-  }
+  clearDeadline(context, namespace, stored.key, stored.deadlineMs);
   const revision = context.nextRevision();
   const current = endOf(stored, revision);
   recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
   return revision;
 }
 
-function requireModRevision(command: PutKey | DeleteKey, current: StoredKey | undefined): void {
+function requireModRevision(command: PutKey | DeleteKey | TouchKey, current: StoredKey | undefined): void {
   const actual = current?.modRevision ?? 0;
   if (command.expectedModRevision !== undefined && command.expectedModRevision !== actual) {
     throw new CoordinationError(

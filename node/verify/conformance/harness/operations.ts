@@ -47,6 +47,7 @@ export const putKey = operation("write", keys.putKey);
 export const deleteKey = operation("write", keys.deleteKey);
 export const listKeys = operation("read", keys.listKeys);
 export const compareAndSwap = operation("write", keys.compareAndSwap);
+export const touchKey = operation("write", keys.touchKey);
 export const listNamespaces = operation(null, keys.listNamespaces);
 export const listKeyVersions = operation("read", keys.listKeyVersions);
 

@@ -183,8 +183,15 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "request-ids-of-logs-before-all-know-them",
     pitfall: "P56",
     file: "api/methods/executor.ts",
-    find: "if (call.hasRequestId && !hasRulesOf(VERSION_WITH_REQUEST_IDS, state)) {",
-    replace: "if (call.deadlineMs < 0) {",
+    find: "      requireVersion(VERSION_WITH_REQUEST_IDS, state);",
+    replace: "",
+  },
+  {
+    name: "touch-before-all-know-it",
+    pitfall: "P56",
+    file: "api/methods/executor.ts",
+    find: "      requireVersion(since, state);",
+    replace: "",
   },
   {
     name: "retry-of-a-deletion-misses-its-log",
@@ -241,6 +248,13 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     file: "state/keys/keys.ts",
     find: "if (current.deadlineMs === 0 || current.deadlineMs >= context.tickMs) {",
     replace: "if (current.deadlineMs === 0 || current.deadlineMs > context.tickMs) {",
+  },
+  {
+    name: "touched-key-ends-at-its-former-deadline",
+    pitfall: "TTL",
+    file: "state/keys/keys.ts",
+    find: "    context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.name);",
+    replace: "",
   },
   {
     name: "deleted-key-still-counted",

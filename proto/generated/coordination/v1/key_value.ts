@@ -264,6 +264,41 @@ export interface CompareAndSwapResponse {
   revision: bigint;
 }
 
+/** Asks for a new time to live of one key. */
+export interface TouchKeyRequest {
+  /** Namespace of the key. */
+  namespace: string;
+  /** The key, 1 to 1,024 bytes. */
+  key: string;
+  /**
+   * Time to live of the key in seconds, 1 to 31,536,000 (one year), which replaces what was left of the former one;
+   * 0 = the key does not expire any more.
+   */
+  ttlSeconds: bigint;
+  /**
+   * If given, the key's mod_revision must be equal to it, else FAILED_PRECONDITION / REVISION_MISMATCH.
+   * Absent = unconditional.
+   */
+  expectedModRevision?:
+    | bigint
+    | undefined;
+  /** A lock hold that must be live; absent = none is required. */
+  guard: Guard | undefined;
+}
+
+/** The key has the new time to live. */
+export interface TouchKeyResponse {
+  /** Revision of the key's latest change, which is the same as before. */
+  modRevision: bigint;
+  /**
+   * Remaining time to live in milliseconds, at least 1; 0 = the key does not expire. The answer to a retry has what is
+   * left of the time to live that the first attempt gave.
+   */
+  expiresInMs: bigint;
+  /** Cluster revision at which the answer is true. This call makes no revision. */
+  revision: bigint;
+}
+
 /** Asks for one page of the versions of a key. */
 export interface ListKeyVersionsRequest {
   /** Namespace of the key. */
@@ -2013,6 +2048,215 @@ export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordin
   },
 };
 
+function createBaseTouchKeyRequest(): TouchKeyRequest {
+  return { namespace: "", key: "", ttlSeconds: 0n, expectedModRevision: undefined, guard: undefined };
+}
+
+export const TouchKeyRequest: MessageFns<TouchKeyRequest, "coordination.v1.TouchKeyRequest"> = {
+  $type: "coordination.v1.TouchKeyRequest" as const,
+
+  encode(message: TouchKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(24).int64(message.ttlSeconds);
+    }
+    if (message.expectedModRevision !== undefined) {
+      if (BigInt.asIntN(64, message.expectedModRevision) !== message.expectedModRevision) {
+        throw new globalThis.Error("value provided for field message.expectedModRevision of type int64 too large");
+      }
+      writer.uint32(32).int64(message.expectedModRevision);
+    }
+    if (message.guard !== undefined) {
+      Guard.encode(message.guard, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TouchKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTouchKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.expectedModRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.guard = Guard.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TouchKeyRequest>): TouchKeyRequest {
+    return TouchKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TouchKeyRequest>): TouchKeyRequest {
+    const message = createBaseTouchKeyRequest();
+    message.namespace = object.namespace ?? "";
+    message.key = object.key ?? "";
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    message.expectedModRevision = (object.expectedModRevision !== undefined && object.expectedModRevision !== null)
+      ? BigInt(object.expectedModRevision)
+      : undefined;
+    message.guard = (object.guard !== undefined && object.guard !== null) ? Guard.fromPartial(object.guard) : undefined;
+    return message;
+  },
+};
+
+function createBaseTouchKeyResponse(): TouchKeyResponse {
+  return { modRevision: 0n, expiresInMs: 0n, revision: 0n };
+}
+
+export const TouchKeyResponse: MessageFns<TouchKeyResponse, "coordination.v1.TouchKeyResponse"> = {
+  $type: "coordination.v1.TouchKeyResponse" as const,
+
+  encode(message: TouchKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.modRevision !== 0n) {
+      if (BigInt.asIntN(64, message.modRevision) !== message.modRevision) {
+        throw new globalThis.Error("value provided for field message.modRevision of type int64 too large");
+      }
+      writer.uint32(8).int64(message.modRevision);
+    }
+    if (message.expiresInMs !== 0n) {
+      if (BigInt.asIntN(64, message.expiresInMs) !== message.expiresInMs) {
+        throw new globalThis.Error("value provided for field message.expiresInMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.expiresInMs);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TouchKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTouchKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.modRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.expiresInMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TouchKeyResponse>): TouchKeyResponse {
+    return TouchKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TouchKeyResponse>): TouchKeyResponse {
+    const message = createBaseTouchKeyResponse();
+    message.modRevision = (object.modRevision !== undefined && object.modRevision !== null)
+      ? BigInt(object.modRevision)
+      : 0n;
+    message.expiresInMs = (object.expiresInMs !== undefined && object.expiresInMs !== null)
+      ? BigInt(object.expiresInMs)
+      : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 function createBaseListKeyVersionsRequest(): ListKeyVersionsRequest {
   return { namespace: "", key: "", pageSize: 0, pageToken: "", keysOnly: false, consistency: 0 };
 }
@@ -2435,6 +2679,21 @@ export const KeyValueServiceService = {
     responseDeserialize: (value: Buffer): CompareAndSwapResponse => CompareAndSwapResponse.decode(value),
   },
   /**
+   * Gives one key a new time to live, from now on, without its value. Nothing else changes: the key keeps its
+   * mod_revision and version, no watch sees an event, and the history gets no version. While the cluster is being
+   * upgraded from a release that lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors:
+   * NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED; FAILED_PRECONDITION / REVISION_MISMATCH.
+   */
+  touchKey: {
+    path: "/coordination.v1.KeyValueService/TouchKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: TouchKeyRequest): Buffer => Buffer.from(TouchKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): TouchKeyRequest => TouchKeyRequest.decode(value),
+    responseSerialize: (value: TouchKeyResponse): Buffer => Buffer.from(TouchKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): TouchKeyResponse => TouchKeyResponse.decode(value),
+  },
+  /**
    * Lists the versions of one key, the newest first, page by page, as far back as the change history reaches. Deletions
    * and expiries are versions too. The key need not exist now. A page reads a bounded part of the history, so it may
    * have fewer versions than its size, even none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
@@ -2488,6 +2747,13 @@ export interface KeyValueServiceServer extends UntypedServiceImplementation {
    * STORAGE_FULL.
    */
   compareAndSwap: handleUnaryCall<CompareAndSwapRequest, CompareAndSwapResponse>;
+  /**
+   * Gives one key a new time to live, from now on, without its value. Nothing else changes: the key keeps its
+   * mod_revision and version, no watch sees an event, and the history gets no version. While the cluster is being
+   * upgraded from a release that lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors:
+   * NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED; FAILED_PRECONDITION / REVISION_MISMATCH.
+   */
+  touchKey: handleUnaryCall<TouchKeyRequest, TouchKeyResponse>;
   /**
    * Lists the versions of one key, the newest first, page by page, as far back as the change history reaches. Deletions
    * and expiries are versions too. The key need not exist now. A page reads a bounded part of the history, so it may

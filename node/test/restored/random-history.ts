@@ -124,6 +124,9 @@ class RandomWriter {
       const newValue = Buffer.alloc(8, choice + 1);
       const swap = { kind: "compare-and-swap", namespace: "default", expectedModRevision: undefined } as const;
       this.#log.client({ ...swap, key, expectedValue: choice % 2 === 0 ? undefined : value, newValue, ttlSeconds: 0 });
+    } else if (choice < 63) {
+      const touch = { kind: "touch-key", namespace: "default", expectedModRevision: undefined } as const;
+      this.#log.client({ ...touch, key, ttlSeconds: this.#below(60) });
     } else if (choice < 68) {
       const deletion = { kind: "delete-key", namespace: "default", expectedModRevision: undefined } as const;
       this.#log.client({ ...deletion, key, returnPrevious: choice % 2 === 0 });

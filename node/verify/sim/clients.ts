@@ -62,6 +62,8 @@ const CALLS_MAX = 5;
 /** In this share of the cases, a guest sends an answered request again: a revoked guest must not get the answer. */
 const ONCE_MORE_SHARE = 0.15;
 const TTL_SECONDS_MAX = 4;
+/** Share of the mutations that only touch their key. */
+const TOUCH_SHARE = 0.05;
 /** A request is sent again for this share of the time for which its answer is stored. */
 const RETRY_SHARE = 0.25;
 /** Number of clients in a rush; their ids begin here. */
@@ -295,6 +297,9 @@ export class Clients {
     const shared = { namespace, key: Buffer.from(key), expectedModRevision: undefined };
     if (share < 0.75) {
       return { ...shared, kind: "delete-key", returnPrevious: random.chance(0.5) };
+    }
+    if (share > 1 - TOUCH_SHARE) {
+      return { ...shared, kind: "touch-key", ttlSeconds };
     }
     return {
       ...shared,

@@ -12,6 +12,7 @@ import type { ExpectedChange } from "./expected-changes.ts";
 import { textOf } from "./key-history.ts";
 import { namespaceOf } from "./key-namespaces.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
+import { must } from "./rule-violation.ts";
 
 export class KeyChanges {
   /** Keys of the present command, as they were before it. */
@@ -28,6 +29,11 @@ export class KeyChanges {
     for (const key of keysOf(operation)) {
       const before = this.#before.get(textOf(key));
       const now = keyIn(state, key);
+      if (operation.kind === "touch-key") {
+        must(isSameBesidesDeadline(before, now), "a touch moves a deadline and changes nothing else", () =>
+          textOf(key),
+        );
+      }
       if (now !== undefined && now.modRevision !== before?.modRevision) {
         made.push(madeOf("put", now, before ?? null));
       } else if (now === undefined && before !== undefined) {
@@ -60,12 +66,18 @@ function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
     case "put-key":
     case "delete-key":
     case "compare-and-swap":
+    case "touch-key":
       return [operation.key];
     case "expire-keys":
       return operation.keys.map(({ key }) => key);
     default:
       return [];
   }
+}
+
+function isSameBesidesDeadline(one: StoredKey | undefined, other: StoredKey | undefined): boolean {
+  const contents = [one, other].map((stored) => stored && contentOf({ ...stored, deadlineMs: 0 }));
+  return contents[0] === contents[1];
 }
 
 function keyIn(state: StateReader, key: Uint8Array): StoredKey | undefined {

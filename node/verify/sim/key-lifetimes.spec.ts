@@ -29,6 +29,15 @@ describe("the lifetimes of keys", () => {
     return index;
   }
 
+  function touch(tickMs: number, ttlSeconds: number, modRevision: number): void {
+    index++;
+    const asked = { namespace: "default", key: KEY, ttlSeconds, expectedModRevision: undefined };
+    const operation: ClientOperation = { kind: "touch-key", ...asked };
+    const deadlineMs = tickMs + ttlSeconds * 1_000;
+    const answer = { kind: "touch-key", modRevision, deadlineMs, revision: modRevision } as const;
+    lifetimes.executed({ index, tickMs, revision: modRevision, operation, answer }, () => true);
+  }
+
   function expire(tickMs: number, modRevision: number, isThereThen: boolean): void {
     index++;
     const operation = { kind: "expire-keys", keys: [{ namespace: "default", key: KEY, modRevision }] } as const;
@@ -41,6 +50,15 @@ describe("the lifetimes of keys", () => {
     put(9_999, 0);
     expire(99_999, 3, true);
     expect(lifetimes.endings).to.deep.equal([{ key: "k", index: 2, revision: 2, setIndex: 1, ttlMs: 2_000 }]);
+  });
+
+  it("start again with a touch, under the same revision", () => {
+    const revision = put(1_000, 2);
+    touch(2_500, 2, revision);
+    expire(4_500, revision, true);
+    expect(() => expire(4_500, revision, false)).to.throw(RULE);
+    expire(4_501, revision, false);
+    expect(lifetimes.endings).to.deep.equal([{ key: "k", index: 5, revision: 5, setIndex: 2, ttlMs: 2_000 }]);
   });
 
   it("do not end earlier, nor at the very moment", () => {

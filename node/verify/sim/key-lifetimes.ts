@@ -58,8 +58,8 @@ export class KeyLifetimes {
     if (operation.kind === "delete-key") {
       this.#alive.delete(nameOf(operation.key));
     }
-    const isWritten = answer.kind === "put-key" || (answer.kind === "compare-and-swap" && answer.success);
-    if (isWritten && (operation.kind === "put-key" || operation.kind === "compare-and-swap")) {
+    const isSet = answer.kind !== "compare-and-swap" || answer.success;
+    if (isSet && "modRevision" in answer && "ttlSeconds" in operation && "key" in operation) {
       const ttlMs = operation.ttlSeconds * 1000;
       this.#alive.set(nameOf(operation.key), {
         modRevision: answer.modRevision,

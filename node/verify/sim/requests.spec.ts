@@ -77,6 +77,8 @@ describe("the record of requests", () => {
     const operation = { kind: "delete-key", namespace: "n", key: new Uint8Array(1), returnPrevious: false } as const;
     const deletion = { ...request, operation: { ...operation, expectedModRevision: undefined } };
     expect(() => requests.onEnd(deletion, caller, full)).to.throw("P45 deleting needs no room");
+    const touch = { ...deletion, operation: { ...deletion.operation, kind: "touch-key", ttlSeconds: 1 } as const };
+    expect(() => requests.onEnd(touch, caller, full)).to.throw("P45 a touch needs no room");
     expect(() => requests.onEnd(request, { ...caller, mayLackSpace: false }, full)).to.throw("P45 one full member");
   });
 

@@ -80,6 +80,7 @@ export class Requests {
     if (error instanceof CoordinationError && error.reason === "STORAGE_FULL") {
       const what = (): string => `m${caller.memberId}: ${nameOf(request)}`;
       must(operation.kind !== "delete-key", "P45 deleting needs no room", what);
+      must(operation.kind !== "touch-key", "P45 a touch needs no room", what);
       must(caller.mayLackSpace, "P45 one full member stops no caller", what);
     }
     this.#attempts.onEnd(requestId, caller, error);

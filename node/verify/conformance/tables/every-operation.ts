@@ -40,6 +40,7 @@ import {
   succeeded,
   type Table,
   type TestContext,
+  touchKey,
   watchKeys,
   watchLocks,
   writeMemory,
@@ -380,6 +381,13 @@ export const everyOperation: readonly Table[] = [
     valid: async (context) => ({ namespace: context.namespace, key: context.name() }),
     invalid: KEY_INVALID,
     integers: ["expectedModRevision", "ttlSeconds", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(touchKey, {
+    valid: newKey,
+    invalid: KEY_INVALID,
+    absent: KEY_ABSENT,
+    integers: ["ttlSeconds", "expectedModRevision", "guard.fencingToken"],
     guarded: true,
   }),
   tableOf(listNamespaces, {

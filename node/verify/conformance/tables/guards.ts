@@ -20,6 +20,7 @@ import {
   resizeMemory,
   type Table,
   type TestContext,
+  touchKey,
   until,
   writeMemory,
 } from "../harness/index.ts";
@@ -33,6 +34,7 @@ async function writeAll(context: TestContext, guard: Guard): Promise<void> {
   await context.ask(putKey, { ...key, value: VALUE, guard });
   const swapped = await context.ask(compareAndSwap, { ...key, expectedValue: VALUE, newValue: VALUE, guard });
   expect(swapped.success).to.equal(true);
+  await context.ask(touchKey, { ...key, guard });
   await context.ask(deleteKey, { ...key, guard });
   const { regionId } = await context.ask(allocateMemory, { namespace: context.namespace, sizeBytes: 10n });
   const region = { namespace: context.namespace, regionId };
@@ -46,6 +48,7 @@ async function refuseAll(context: TestContext, guard: Guard): Promise<void> {
   const { modRevision } = await context.ask(putKey, key);
   await context.refuses(putKey, { ...key, value: VALUE, guard }, "FENCED");
   await context.refuses(compareAndSwap, { ...key, expectedModRevision: modRevision, newValue: VALUE, guard }, "FENCED");
+  await context.refuses(touchKey, { ...key, guard }, "FENCED");
   await context.refuses(deleteKey, { ...key, guard }, "FENCED");
   const found = await context.askElsewhere(getKey, key);
   expect(found.modRevision, "nothing was written").to.equal(modRevision);
@@ -118,6 +121,7 @@ export const guards: Table = {
       const key = { namespace: context.namespace, key: context.name() };
       await context.refuses(putKey, { ...key, expectedModRevision: 5n, guard }, "FENCED");
       await context.refuses(deleteKey, { ...key, guard }, "FENCED");
+      await context.refuses(touchKey, { ...key, guard }, "FENCED");
       await context.refuses(compareAndSwap, { ...key, expectedModRevision: 5n, guard }, "FENCED");
     },
     "name their fields when these cannot be": async (context) => {

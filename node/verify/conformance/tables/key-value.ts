@@ -17,9 +17,11 @@ import {
   isUnixMs,
   isWithinSeconds,
   listKeys,
+  listKeyVersions,
   putKey,
   type Table,
   type TestContext,
+  touchKey,
   until,
 } from "../harness/index.ts";
 
@@ -512,4 +514,61 @@ const swapping: Table = {
   },
 };
 
-export const keyValue: readonly Table[] = [creating, reading, putting, deleting, listing, swapping];
+const touching: Table = {
+  name: "TouchKey",
+  entries: {
+    "gives a key another life, and changes nothing else": async (context) => {
+      const key = freeKey(context);
+      const { modRevision } = await context.askElsewhere(putKey, { ...key, value: VALUE, ttlSeconds: 5n });
+      const touched = await context.ask(touchKey, { ...key, ttlSeconds: 60n });
+      expectFields(touched, { modRevision, expiresInMs: isWithinSeconds(60n), revision: isAtLeast(modRevision) });
+      expectFields(await context.askElsewhere(getKey, key), {
+        value: VALUE,
+        createRevision: modRevision,
+        modRevision,
+        version: 1n,
+        expiresInMs: isWithinSeconds(60n),
+        revision: isAtLeast(touched.revision),
+      });
+      const { versions } = await context.ask(listKeyVersions, key);
+      expect(versions.map(({ kv }) => kv?.modRevision)).to.deep.equal([modRevision]);
+      await context.ask(touchKey, key);
+      expect((await context.askElsewhere(getKey, key)).expiresInMs, "0 = it does not expire").to.equal(0n);
+    },
+    "S21: keeps a key for longer than its first life": async (context) => {
+      const key = freeKey(context);
+      const other = freeKey(context);
+      const { modRevision } = await context.ask(putKey, { ...key, ttlSeconds: 1n });
+      await context.ask(touchKey, { ...key, ttlSeconds: 60n });
+      await context.ask(putKey, { ...other, ttlSeconds: 1n });
+      await until("the other key to expire", async () => (await context.here.call(getKey, other)).code === "NOT_FOUND");
+      expect((await context.ask(getKey, key)).modRevision).to.equal(modRevision);
+      await context.ask(touchKey, { ...key, ttlSeconds: 1n });
+      await until("the key to expire", async () => (await context.here.call(getKey, key)).code === "NOT_FOUND");
+      await context.refuses(touchKey, key, "KEY_NOT_FOUND");
+    },
+    "touches only the revision that is expected": async (context) => {
+      const key = freeKey(context);
+      await context.refuses(touchKey, { ...key, expectedModRevision: 1n }, "KEY_NOT_FOUND");
+      const { modRevision } = await context.ask(putKey, key);
+      await context.refuses(touchKey, { ...key, expectedModRevision: modRevision + 1n }, "REVISION_MISMATCH");
+      await context.refuses(touchKey, { ...key, expectedModRevision: 0n }, "REVISION_MISMATCH");
+      const before = { ...key, expectedModRevision: -1n };
+      await context.refuses(touchKey, before, "BAD_FIELD", { field: "expected_mod_revision" });
+      await context.ask(touchKey, { ...key, expectedModRevision: modRevision });
+      await context.ask(touchKey, { ...key, expectedModRevision: modRevision });
+    },
+    "takes keys of 1,024 bytes and lives of a year, not of one more": async (context) => {
+      const named = { namespace: context.namespace, key: textOfBytes(context, KEY_BYTES_MAX) };
+      const ttlSeconds = BigInt(TTL_SECONDS_MAX);
+      await context.ask(putKey, named);
+      await context.ask(touchKey, { ...named, ttlSeconds });
+      const longer = { ...named, key: `${named.key}k` };
+      await context.refuses(touchKey, longer, "TOO_LARGE", { field: "key", limit: KEY_BYTES_MAX });
+      const older = { ...named, ttlSeconds: ttlSeconds + 1n };
+      await context.refuses(touchKey, older, "BAD_FIELD", { field: "ttl_seconds", limit: TTL_SECONDS_MAX });
+    },
+  },
+};
+
+export const keyValue: readonly Table[] = [creating, reading, putting, deleting, listing, swapping, touching];

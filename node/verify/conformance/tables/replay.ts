@@ -25,6 +25,7 @@ import {
   replayed,
   resizeMemory,
   type Table,
+  touchKey,
   writeMemory,
 } from "../harness/index.ts";
 
@@ -44,6 +45,7 @@ export const replay: Table = {
       await expectReplay(context, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
       await expectReplay(context, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
       expect((await context.ask(getKey, key)).version).to.equal(3n);
+      await expectReplay(context, touchKey, { ...key, ttlSeconds: 60n });
       await expectReplay(context, deleteKey, { ...key, returnPrevious: true });
     },
     "of every mutation of locks answers as the first time did, at any member": async (context) => {

@@ -20,6 +20,7 @@ import {
   type Stream,
   type Table,
   type TestContext,
+  touchKey,
   watchKeys,
 } from "../harness/index.ts";
 
@@ -115,6 +116,20 @@ export const keyWatches: Table = {
         const { kv, ...last } = told[2] as KeyEvent;
         expect(last).to.deep.equal({ type: DELETE, previous: undefined });
         expect([kv?.key, kv?.value, kv?.modRevision]).to.deep.equal([key.key, Buffer.from("2"), gone.revision]);
+      });
+    },
+    "sends nothing of a touch, and the end of the life that it gave with the last value": async (context) => {
+      const watched = prefixOf(context);
+      const key = { namespace: context.namespace, key: `${watched.prefix}k` };
+      await watching(context.here, watched, async (watch) => {
+        const { modRevision } = await context.ask(putKey, { ...key, value: Buffer.from("v"), ttlSeconds: 60n });
+        const sentMs = performance.now();
+        await context.askElsewhere(touchKey, { ...key, ttlSeconds: 1n });
+        const told = await events(watch, 2);
+        expect(performance.now() - sentMs, "S21: never early").to.be.at.least(1_000);
+        expect(told.map(({ type }) => type)).to.deep.equal([PUT, EXPIRE]);
+        const [put, expire] = told.map(({ kv }) => kv as KeyValue) as [KeyValue, KeyValue];
+        expect([put.modRevision, expire.value]).to.deep.equal([modRevision, Buffer.from("v")]);
       });
     },
     "sends the end of a key's life, once, and with its last value": async (context) => {

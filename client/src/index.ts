@@ -104,6 +104,8 @@ export type {
   PreviousEntry,
   PutOptions,
   PutResult,
+  TouchOptions,
+  TouchResult,
 } from "./kv/index.ts";
 export {
   type AcquireLockResult,

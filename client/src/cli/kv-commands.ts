@@ -28,6 +28,7 @@ Examples:
   quoinctl kv put default/config --file config.json --if-revision 0
   quoinctl kv get default/config --raw
   quoinctl kv cas default/greeting --expect hello goodbye
+  quoinctl kv touch default/greeting --ttl 5m
   quoinctl kv delete --prefix default/user/
   quoinctl kv list 'default/user/*' --keys-only`;
 
@@ -37,6 +38,7 @@ export function addKeyValueCommands(kv: Command, session: Session): void {
   addPut(kv, session);
   addGet(kv, session);
   addDelete(kv, session);
+  addTouch(kv, session);
   addList(kv, session);
   addCompareAndSwap(kv, session);
   addManyKeysCommands(kv, session);
@@ -203,6 +205,40 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
   });
 }
 
+interface TouchOptions extends GuardOptions {
+  readonly ttl: number;
+  readonly ifRevision?: number;
+}
+
+function addTouch(kv: Command, session: Session): void {
+  kv.command("touch <NAMESPACE/KEY>")
+    .description("give a key a new time to live, and change nothing else")
+    .addOption(
+      new Option("--ttl <DURATION>", "let the key expire after this time, such as 90, 90s, 5m or 1h; none = never")
+        .argParser((text) => (text === "none" ? 0 : parseDurationSeconds(text)))
+        .makeOptionMandatory(),
+    )
+    .addOption(guardOption())
+    .addOption(rwGuardOption())
+    .addOption(ifRevisionOption("touch only if the key has this revision"))
+    .action(async (target: string, options: TouchOptions) => {
+      const { namespace, key } = parseKeyArgument(target);
+      const { expiresInMs, modRevision, revision } = await session.withClient((client) =>
+        client.keyValue.touch(namespace, key, options.ttl, {
+          expectedModRevision: options.ifRevision,
+          guard: guardOf(options),
+        }),
+      );
+      await session.print({
+        document: { namespace, key, mod_revision: modRevision, expires_in_ms: expiresInMs, revision },
+        shown: {
+          columns: ["KEY", "EXPIRES IN", "MOD REVISION"],
+          rows: [[escapeControls(target), shownLife(expiresInMs), String(modRevision)]],
+        },
+      });
+    });
+}
+
 interface ListOptions {
   readonly keysOnly?: boolean;
   readonly limit?: number;
@@ -252,11 +288,7 @@ async function readList(
 }
 
 function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent {
-  const history = (item: KeyEntry) => [
-    String(item.modRevision),
-    String(item.version),
-    item.expiresInMs === 0 ? "-" : `${Math.ceil(item.expiresInMs / 1_000)}s`,
-  ];
+  const history = (item: KeyEntry) => [String(item.modRevision), String(item.version), shownLife(item.expiresInMs)];
   const columns = ["MOD REVISION", "VERSION", "EXPIRES IN"];
   if (keysOnly) {
     return { columns: ["KEY", ...columns], rows: items.map((item) => [escapeControls(item.key), ...history(item)]) };
@@ -335,6 +367,10 @@ function addCompareAndSwap(kv: Command, session: Session): void {
         throw new NotAsExpectedError(`${target} is not as expected`);
       }
     });
+}
+
+function shownLife(expiresInMs: number): string {
+  return expiresInMs === 0 ? "-" : `${Math.ceil(expiresInMs / 1_000)}s`;
 }
 
 function ttlOption(): Option {

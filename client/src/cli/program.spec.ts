@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { ListKeysRequest } from "@quoin/proto";
+import type { ListKeysRequest, TouchKeyRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { parse } from "yaml";
 import {
@@ -211,6 +211,38 @@ describe("quoinctl, the program", () => {
       expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
       const json = await quoinctl(["kv", "delete", "n/k", "-o", "json"]);
       expect(JSON.parse(json.out)).to.deep.equal({ namespace: "n", key: "k", deleted: true, revision: 6 });
+    });
+  });
+
+  describe("kv touch", () => {
+    beforeEach(() => {
+      member.scripts.touchKey = ({ ttlSeconds }: TouchKeyRequest) => ({
+        modRevision: 2n,
+        expiresInMs: ttlSeconds * 1_000n,
+        revision: 6n,
+      });
+    });
+
+    it("prints how long the key has, and its revision", async () => {
+      const { code, out } = await quoinctl(["kv", "touch", "n/k", "--ttl", "5m", "--if-revision", "2"]);
+      expect(code).to.equal(0);
+      expect(out).to.equal("KEY  EXPIRES IN  MOD REVISION\nn/k  300s        2\n");
+      expect(request()).to.include({ ttlSeconds: 300n, expectedModRevision: 2n });
+      const json = await quoinctl(["kv", "touch", "n/k", "--ttl", "none", "-o", "json"]);
+      expect(JSON.parse(json.out)).to.deep.equal({
+        namespace: "n",
+        key: "k",
+        mod_revision: 2,
+        expires_in_ms: 0,
+        revision: 6,
+      });
+      expect(request()).to.include({ ttlSeconds: 0n });
+    });
+
+    it("wants a time to live", async () => {
+      const { code, err } = await quoinctl(["kv", "touch", "n/k"]);
+      expect(code).to.equal(2);
+      expect(err).to.include("--ttl");
     });
   });
 

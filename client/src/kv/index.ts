@@ -15,5 +15,7 @@ export {
   type PreviousEntry,
   type PutOptions,
   type PutResult,
+  type TouchOptions,
+  type TouchResult,
 } from "./key-value.ts";
 export type { KeyVersion, KeyVersionPage, KeyVersionsOptions } from "./key-versions.ts";

@@ -130,6 +130,29 @@ describe("KeyValueClient", () => {
     expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
   });
 
+  it("touches a key, and has no default for its time to live", async () => {
+    member.scripts.touchKey = () => ({ modRevision: 2n, expiresInMs: 60_000n, revision: 6n });
+    const result = await client.keyValue.touch("n", "k", 60, { expectedModRevision: 2 });
+    expect(result).to.deep.equal({ modRevision: 2, expiresInMs: 60_000, revision: 6 });
+    expect(request()).to.deep.equal({
+      namespace: "n",
+      key: "k",
+      ttlSeconds: 60n,
+      expectedModRevision: 2n,
+      guard: undefined,
+    });
+    await client.keyValue.touch("n", "k", 0, { guard: { lockName: "l", fencingToken: 7 } });
+    expect(request()).to.deep.include({
+      ttlSeconds: 0n,
+      expectedModRevision: undefined,
+      guard: { lockName: "l", fencingToken: 7n, rw: false },
+    });
+    const untyped = client.keyValue as unknown as { touch: (namespace: string, key: string) => Promise<unknown> };
+    const error = await untyped.touch("n", "k").catch((reason: unknown) => reason);
+    expect(String(error)).to.include("ttlSeconds must be a whole number");
+    expect(member.calls).to.have.length(2);
+  });
+
   it("swaps with one, both or no expectation", async () => {
     member.scripts.compareAndSwap = ({ newValue }) => ({
       success: true,

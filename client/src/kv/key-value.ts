@@ -16,6 +16,7 @@ import {
   type ListNamespacesResponse,
   type PutKeyResponse,
   serviceDefinitions,
+  type TouchKeyResponse,
 } from "@quoin/proto";
 import {
   type CallOptions,
@@ -54,6 +55,7 @@ const putKeyMethod = unaryMethod(service.putKey);
 const deleteKeyMethod = unaryMethod(service.deleteKey);
 const listKeysMethod = unaryMethod(service.listKeys);
 const compareAndSwapMethod = unaryMethod(service.compareAndSwap);
+const touchKeyMethod = unaryMethod(service.touchKey);
 
 /** A key with its value and its history, at one revision. */
 export type KeyEntry = Plain<KeyValue>;
@@ -103,6 +105,9 @@ export type CompareAndSwapResult = Omit<Plain<CompareAndSwapResponse>, "currentV
   currentValue: Uint8Array | undefined;
 };
 
+/** Answer of touch. */
+export type TouchResult = Plain<TouchKeyResponse>;
+
 /** Options of put. */
 export interface PutOptions extends GuardedOptions {
   /** Life of the key in seconds, 1 to 31,536,000; without it the key does not expire, and an earlier life ends. */
@@ -119,6 +124,12 @@ export interface DeleteOptions extends GuardedOptions {
   readonly expectedModRevision?: number | undefined;
   /** Whether the answer contains the last state of the key. */
   readonly returnPrevious?: boolean | undefined;
+}
+
+/** Options of touch. */
+export interface TouchOptions extends GuardedOptions {
+  /** The revision that the key must have, else FAILED_PRECONDITION / REVISION_MISMATCH. */
+  readonly expectedModRevision?: number | undefined;
 }
 
 /** Options of a listing. */
@@ -161,6 +172,7 @@ const checkDelete = optionsCheck<DeleteOptions>({
   expectedModRevision: whole,
   returnPrevious: flag,
 });
+const checkTouch = optionsCheck<TouchOptions>({ ...guardedRules, expectedModRevision: whole });
 const checkList = optionsCheck<ListPageOptions>({ ...readRules, ...pagesRules, pageToken: text });
 const checkListNamespaces = optionsCheck<ListNamespacesOptions>({
   ...readRules,
@@ -239,6 +251,23 @@ export class KeyValueClient {
       guard: guardField(options.guard),
     };
     return withPrevious(toPlain((await execute(this.#context, deleteKeyMethod, request, options)).message));
+  }
+
+  /**
+   * Gives a key a new time to live from now on, 1 to 31,536,000 seconds; 0 = it does not expire any more. Nothing else
+   * changes: the key keeps its value, revision and version, and watches get no event.
+   *
+   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND or NAMESPACE_NOT_FOUND; FAILED_PRECONDITION / REVISION_MISMATCH.
+   */
+  async touch(namespace: string, key: string, ttlSeconds: number, options: TouchOptions = {}): Promise<TouchResult> {
+    checkTouch(options, "keyValue.touch");
+    const request = {
+      ...target(namespace, key),
+      ttlSeconds: int64Field("ttlSeconds", ttlSeconds),
+      expectedModRevision: revisionField(options.expectedModRevision),
+      guard: guardField(options.guard),
+    };
+    return toPlain((await execute(this.#context, touchKeyMethod, request, options)).message);
   }
 
   /**

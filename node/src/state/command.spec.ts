@@ -477,6 +477,8 @@ describe("commands", () => {
     expect(growing({ kind: "write-memory", ...change, offset: 0, data: Uint8Array.of(1) })).to.equal(true);
     expect(growing({ kind: "resize-memory", ...change, sizeBytes: 1 }), "zeros are not stored").to.equal(false);
     expect(growing({ kind: "free-memory", ...change })).to.equal(false);
+    const touch = { kind: "touch-key", namespace: "ns", key: KEY, ttlSeconds: 1, expectedModRevision: 1 } as const;
+    expect(growing(touch), "the row is as long as before").to.equal(false);
     expect(isGrowing(byLeader({ kind: "erase-memory", rowsMax: 1 }))).to.equal(false);
   });
 });

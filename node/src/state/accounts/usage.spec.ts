@@ -85,6 +85,13 @@ describe("usage", () => {
     expect(days[0]).include({ startMs: DAY_START_MS, requests: 5, kvOperations: 1, memoryBytes: 5 });
   });
 
+  it("counts a touch as an operation on keys", () => {
+    const { namespace, key } = put();
+    log.execute(put());
+    log.execute({ kind: "touch-key", namespace, key, ttlSeconds: 9, expectedModRevision: undefined });
+    expect(hours()).deep.equal([[1, { ...NO_USAGE, requests: 2, kvOperations: 2 }]]);
+  });
+
   it("counts refusals as requests, but neither callers without rights nor retries", () => {
     const request = requestOf(1);
     log.execute(put(), { request });

@@ -10,6 +10,7 @@ import {
   scanHistory,
   type WatchedChange,
 } from "../core/index.ts";
+import { extraRowsOf } from "../index.ts";
 import type { CompareAndSwap, DeleteKey, PutKey, TouchKey } from "./key-commands.ts";
 import { listKeyVersions } from "./key-versions.ts";
 import { expiredKeys, getKey, listKeys, type PageBounds, readKey } from "./keys.ts";
@@ -325,6 +326,13 @@ describe("touching a key", () => {
     log.tickMs += 100_000;
     expect(expiredKeys(log.store, log.tickMs, 100)).to.deep.equal([]);
     expect(getKey(log.store, NAMESPACE, KEY).deadlineMs).to.equal(0);
+  });
+
+  it("counts in the share of its caller as the value that every member writes again", () => {
+    const log = new AppliedLog();
+    expect(extraRowsOf(log.store, touch())).to.equal(0);
+    log.result(put({ value: new Uint8Array(256 * 1024) }));
+    expect(extraRowsOf(log.store, touch())).to.equal(1_024);
   });
 
   it("needs its namespace, then the key, then the revision", () => {

@@ -124,7 +124,13 @@ export const compareAndSwapOperation = clientOperation<CompareAndSwap, CompareAn
   apply: applyCompareAndSwap,
 });
 
-/** It does not grow: the row that it writes is as long as the one that it replaces. */
+/** The part of a value that is as much work as a row. */
+const ROW_BYTES = 256;
+
+/**
+ * It does not grow: the row that it writes is as long as the one that it replaces. The command is short, but every member
+ * writes the value again.
+ */
 export const touchKeyOperation = clientOperation<TouchKey, TouchKeyResult>({
   kind: "touch-key",
   number: 12,
@@ -138,6 +144,7 @@ export const touchKeyOperation = clientOperation<TouchKey, TouchKeyResult>({
     expectedModRevision: optionalCount,
     guard: optionalGuard,
   },
+  rows: (reader, { namespace, key }) => Math.floor((reader.get(keyRow(namespace, key))?.length ?? 0) / ROW_BYTES),
   answer: { number: 12, fields: { modRevision: count, deadlineMs: count } },
   apply: applyTouchKey,
 });

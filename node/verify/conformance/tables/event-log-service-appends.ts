@@ -130,6 +130,10 @@ const single: Table = {
     },
     "appends only behind the sequence that is expected, unless the event is stored": async (context) => {
       const logId = await newId(context);
+      const negative = { logId, expectedSequence: -1n };
+      await context.refuses(appendEvent, negative, "BAD_FIELD", { field: "expected_sequence" });
+      const batch = { ...negative, payloads: payloadsFrom(["a"]), idempotencyKey: "n" };
+      await context.refuses(appendEvents, batch, "BAD_FIELD", { field: "expected_sequence" });
       for (const expectedSequence of [1n, SAFE_MAX]) {
         await expectConflict(context.refuses(appendEvent, { logId, expectedSequence }, "SEQUENCE_CONFLICT"), 0);
       }
@@ -220,6 +224,14 @@ const batches: Table = {
       const stored = await context.ask(appendEvents, { ...third, expectedSequence: 2n });
       expect(sequencesIn(stored)).to.deep.equal([1n, 2n, 3n]);
       expect(await textsOf(context, logId)).to.deep.equal(["a", "b", "c"]);
+    },
+    "takes 10,000 events and not one more": async (context) => {
+      const logId = await newId(context);
+      const payloads = Array.from({ length: 10_001 }, () => Buffer.from("a"));
+      const more = { logId, payloads, idempotencyKey: "k" };
+      const { lastSequence } = await context.ask(appendEvents, { ...more, payloads: payloads.slice(1) });
+      expect(lastSequence).to.equal(10_000n);
+      await context.refuses(appendEvents, more, "BAD_FIELD", { field: "payloads" });
     },
     "needs events, and a key of at most 1,024 bytes with the position of each event": async (context) => {
       const logId = await newId(context);
@@ -313,6 +325,9 @@ const guarding: Table = {
       const guard = { namespace: context.namespace, lockName: "l", fencingToken: 1n, rw: false };
       const refused = (field: string, wrong: object) =>
         context.refuses(appendEvent, { logId, guard: { ...guard, ...wrong } }, "BAD_FIELD", { field });
+      for (const namespace of ["", "A", "a".repeat(64)]) {
+        await refused("guard.namespace", { namespace });
+      }
       await refused("guard.lock_name", { lockName: "" });
       for (const fencingToken of [0n, -1n]) {
         await refused("guard.fencing_token", { fencingToken });

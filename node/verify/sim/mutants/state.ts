@@ -205,14 +205,16 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     pitfall: "P56",
     file: "api/methods/event-log-methods.ts",
     find: "proceed(id, known);\n        return;\n      }",
-    replace: "proceed(id, known);\n        return;\n      }\n      if (call.hasRequestId && !hasLog(replica.state, id)) {\n        proceed(id, known as never);\n        return;\n      }",
+    replace:
+      "proceed(id, known);\n        return;\n      }\n      if (call.hasRequestId && !hasLog(replica.state, id)) {\n        proceed(id, known as never);\n        return;\n      }",
   },
   {
     name: "stored-answer-shown-to-a-token-without-its-log",
     pitfall: "P56",
     file: "api/methods/event-log-methods.ts",
     find: 'answer instanceof Error || replayed === "no" ? undefined : attempt(() => requireVisible(call, answer.log));',
-    replace: 'answer instanceof Error || replayed !== "no" ? undefined : attempt(() => requireVisible(call, answer.log));',
+    replace:
+      'answer instanceof Error || replayed !== "no" ? undefined : attempt(() => requireVisible(call, answer.log));',
   },
   {
     name: "stored-answer-shown-to-a-former-administrator",

@@ -8,6 +8,7 @@ export {
   type ReplicaLimits,
   type ReplicaOptions,
   type ReplicaStatus,
+  requestIdentityOf,
   type Scheduler,
   seededRandom,
   systemClock,

@@ -290,6 +290,17 @@ describe("account methods", () => {
       expect(await revokeKey(owner, apiKey.apiKeyId)).include({ apiKeyId: apiKey.apiKeyId });
     });
 
+    it("of others are revoked by an administrator whose new role this member learns of by the barrier", async () => {
+      const [ada, owner] = [await loggedIn("ada@quoin.local"), await caller()];
+      const { apiKey } = await createKey(ada);
+      cluster.changeOwner({ role: "member" });
+      cluster.onBarrier = (done) => {
+        cluster.changeOwner({ role: "owner" });
+        done(null);
+      };
+      expect(await revokeKey(owner, apiKey.apiKeyId)).include({ apiKeyId: apiKey.apiKeyId });
+    });
+
     it("are shown to the caller whose own attempt is found in a snapshot, and to no later attempt", async () => {
       const owner = withId(await caller());
       replica.onPropose = (command, done) => {

@@ -10,7 +10,6 @@ import { createApiKeyMaterial, type Listing, signPageToken, verifyPageToken } fr
 import {
   type ApiKey,
   apiKeyNotFound,
-  CoordinationError,
   type CreateApiKeyResult,
   listApiKeys,
   listApiKeysOf,
@@ -23,6 +22,7 @@ import {
 import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
+import { isAllowed } from "./caller-rights.ts";
 import type { Executor } from "./executor.ts";
 import { pageSizeField } from "./field-rules.ts";
 
@@ -131,28 +131,18 @@ export class ApiKeyMethods {
   revokeKey(call: Call, apiKeyId: string, reply: Reply<RevokeApiKeyResult>): void {
     const operation = (state: StateReader) => {
       const id = accountIdField("api_key_id", apiKeyId);
-      const revoke = { kind: "revoke-api-key", apiKeyId: id } as const;
-      const limited = attempt(() => call.recheck(OTHERS));
-      if (!(limited instanceof Error) || isOwn(call, readApiKey(state, id))) {
-        return revoke;
-      }
-      // Apply knows only the user: a token that allows less must not revoke the keys of others. This member may not know
-      // the key yet.
-      return this.#executor.afterBarrier(call, (newest) => {
-        if (isOwn(call, readApiKey(newest, id))) {
-          return revoke;
+      // Apply knows only the user: a token that allows less must not revoke the keys of others.
+      const revocation = (now: StateReader) => {
+        const isOwn = readApiKey(now, id)?.userId === call.principal.subject;
+        if (!isOwn && !isAllowed(call, OTHERS, "ACCESS_DENIED")) {
+          throw apiKeyNotFound();
         }
-        throw isReason(limited, "ACCESS_DENIED") ? apiKeyNotFound() : limited;
-      });
+        return { kind: "revoke-api-key", apiKeyId: id } as const;
+      };
+      const known = attempt(() => revocation(state));
+      // This member may not know the key yet, or the rights of the caller.
+      return known instanceof Error ? this.#executor.afterBarrier(call, revocation) : known;
     };
     this.#executor.submit(call, OWN, operation, (result) => result, reply);
   }
-}
-
-function isOwn({ principal }: Call, apiKey: ApiKey | undefined): boolean {
-  return apiKey?.userId === principal.subject;
-}
-
-function isReason(error: Error, reason: CoordinationError["reason"]): boolean {
-  return error instanceof CoordinationError && error.reason === reason;
 }

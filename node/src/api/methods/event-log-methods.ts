@@ -17,20 +17,22 @@ import {
   describeLog,
   type EventLog,
   encodeText,
+  type HttpOperation,
   type LogPage,
   type LogSelection,
   listLogs,
   logNotFound,
   managingAccess,
   type RequiredAccess,
+  type Result,
   readEvents,
-  readUser,
   type StateReader,
 } from "../../state/index.ts";
 import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
-import { authorized, type Executor, ofUnknownOutcome, type Query } from "./executor.ts";
+import { allowedNamespaces, mayRead } from "./caller-rights.ts";
+import { authorized, type Executor, type Query, withVisibleReplay } from "./executor.ts";
 import { consistencyField, namespaceField, PAGE_BYTES_MAX, pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
@@ -148,17 +150,16 @@ export interface EventStream {
 const READ: RequiredAccess = { access: "read", namespace: null };
 const WRITE: RequiredAccess = { access: "write", namespace: null };
 const MS_PER_SECOND = 1_000;
-const ALL_NAMESPACES = "*";
 /** Maximum number of events in one message of a tail, and of their bytes. */
 const FOLLOWED_EVENTS_MAX = 1_000;
 const FOLLOWED_BYTES_MAX = 64 * 1024;
 
-/** Continues a call with the id of a log. */
-type Proceed = (logId: Uint8Array) => void;
+type LogChange = Extract<HttpOperation, { readonly kind: "update-log-settings" | "delete-log" | "append-events" }>;
+
 /** What to do with the id of a log. */
 interface LogWork {
-  /** Continues with the log as it is visible at this member now. */
-  readonly proceed: (logId: Uint8Array, log: EventLog) => void;
+  /** Continues with the log, which is visible at this member now. */
+  readonly proceed: (logId: Uint8Array) => void;
   /** Replies if the log does not exist. */
   readonly absent: (logId: Uint8Array) => void;
 }
@@ -216,15 +217,12 @@ export class EventLogMethods {
    */
   findAppendable(call: Call, { logId, guardNamespace }: AppendTarget, reply: Reply<Uint8Array>): void {
     // A namespace that the caller names is checked first, before the answer reveals anything about the log.
-    const found = (id: Uint8Array): void => reply(id, "no");
-    const absent = (id: Uint8Array): void => reply(logNotFound(id), "no");
-    this.#withLog(call, appendNeed(guardNamespace), () => logIdField(logId), { proceed: found, absent }, reply);
+    this.#withLog(call, appendNeed(guardNamespace), () => logIdField(logId), finding(reply), reply);
   }
 
   /** The same for a change of settings. */
   findManageable(call: Call, logId: string, reply: Reply<Uint8Array>): void {
-    const found = (id: Uint8Array): void => reply(id, "no");
-    this.#withManageableLog(call, logId, { proceed: found, absent: (id) => reply(logNotFound(id), "no") }, reply);
+    this.#withManageableLog(call, logId, finding(reply), reply);
   }
 
   listLogs(call: Call, request: ListLogsRequest, reply: Reply<ListedLogs>): void {
@@ -253,69 +251,62 @@ export class EventLogMethods {
   }
 
   updateLog(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<DescribedLog>): void {
-    const operation = (found: Uint8Array) =>
-      ({ kind: "update-log-settings", logId: found, changes: logSettingsField(settings()) }) as const;
-    const checked = withVisibleReplay(call, reply);
-    const proceed = (found: Uint8Array): void => {
-      this.#executor.submitAuthorized<"update-log-settings", DescribedLog>(
-        call,
-        () => operation(found),
-        (result) => result,
-        checked,
-      );
-    };
+    const change = this.#change<"update-log-settings", DescribedLog>(
+      call,
+      (found) => ({ kind: "update-log-settings", logId: found, changes: logSettingsField(settings()) }),
+      (result) => result,
+      withVisibleReplay(reply, ({ log }) => requireVisible(call, log)),
+    );
     if (typeof logId === "string") {
-      const absent = (gone: Uint8Array): void => {
-        this.#executor.replay<"update-log-settings", DescribedLog>(
-          call,
-          () => operation(gone),
-          logNotFound(gone),
-          (result) => result,
-          checked,
-        );
-      };
-      this.#withManageableLog(call, logId, { proceed, absent }, reply);
+      this.#withManageableLog(call, logId, change, reply);
     } else {
-      proceed(logId);
+      change.proceed(logId);
     }
   }
 
   /** Replies with the id of the log. */
   deleteLog(call: Call, logId: string, reply: Reply<DeleteLogResult>): void {
-    const operation = (found: Uint8Array) => ({ kind: "delete-log", logId: found }) as const;
-    const response = (result: DeleteLogResult): DeleteLogResult => result;
-    const proceed = (found: Uint8Array): void => {
-      this.#executor.submitAuthorized<"delete-log", DeleteLogResult>(call, () => operation(found), response, reply);
-    };
-    const absent = (gone: Uint8Array): void => {
-      const refusal = logNotFound(gone);
-      this.#executor.replay<"delete-log", DeleteLogResult>(call, () => operation(gone), refusal, response, reply);
-    };
-    this.#withManageableLog(call, logId, { proceed, absent }, reply);
+    const change = this.#change<"delete-log", DeleteLogResult>(
+      call,
+      (found) => ({ kind: "delete-log", logId: found }),
+      (result) => result,
+      reply,
+    );
+    this.#withManageableLog(call, logId, change, reply);
   }
 
   /** Appends one event, or the events of a batch. */
-  append(call: Call, request: AppendRequest, reply: Reply<Appended>): void {
-    const operation = (logId: Uint8Array) => {
-      const fields = request.fields();
-      const payloads = payloadsField(fields.payloads, fields.isBatch);
-      return { ...fields, kind: "append-events", logId, payloads } as const;
-    };
-    const response = (result: AppendEventsResult, _tickMs: number, hasRuns: boolean) => ({ ...result, hasRuns });
-    const proceed = (logId: Uint8Array): void => {
-      this.#executor.submitAuthorized<"append-events", Appended>(call, () => operation(logId), response, reply);
-    };
-    const absent = (gone: Uint8Array): void => {
-      const refusal = logNotFound(gone);
-      this.#executor.replay<"append-events", Appended>(call, () => operation(gone), refusal, response, reply);
-    };
-    const { logId: asked } = request;
-    if (typeof asked === "string") {
-      const need = appendNeed(request.guardNamespace);
-      this.#withLog(call, need, () => logIdField(asked), { proceed, absent }, reply);
+  append(call: Call, { logId, guardNamespace, fields }: AppendRequest, reply: Reply<Appended>): void {
+    const change = this.#change<"append-events", Appended>(
+      call,
+      (found) => {
+        const asked = fields();
+        const payloads = payloadsField(asked.payloads, asked.isBatch);
+        return { ...asked, kind: "append-events", logId: found, payloads };
+      },
+      (result, _tickMs, hasRuns) => ({ ...result, hasRuns }),
+      reply,
+    );
+    if (typeof logId === "string") {
+      this.#withLog(call, appendNeed(guardNamespace), () => logIdField(logId), change, reply);
     } else {
-      proceed(asked);
+      change.proceed(logId);
     }
+  }
+
+  /** A change of a log: proposed, or answered as it was before if the log is gone. */
+  #change<Kind extends LogChange["kind"], Response>(
+    call: Call,
+    operation: (logId: Uint8Array) => Extract<LogChange, { readonly kind: Kind }>,
+    response: (result: Extract<Result, { readonly kind: Kind }>, tickMs: number, isWhole: boolean) => Response,
+    reply: Reply<Response>,
+  ): LogWork {
+    return {
+      proceed: (logId) =>
+        this.#executor.submitAuthorized<Kind, Response>(call, () => operation(logId), response, reply),
+      absent: (logId) =>
+        this.#executor.replay<Kind, Response>(call, () => operation(logId), logNotFound(logId), response, reply),
+    };
   }
 
   /** Replies with events from a sequence on. If there are none, it waits for new events for the time in the request. */
@@ -459,12 +450,7 @@ export class EventLogMethods {
   }
 
   /** Continues with the log if it is visible to the caller, who may also change its settings and delete it. */
-  #withManageableLog<Response>(
-    call: Call,
-    logId: string,
-    { proceed, absent }: { readonly proceed: Proceed; readonly absent: Proceed },
-    reply: Reply<Response>,
-  ): void {
+  #withManageableLog<Response>(call: Call, logId: string, { proceed, absent }: LogWork, reply: Reply<Response>): void {
     const authorize = (id: Uint8Array, log: EventLog): void => {
       const need = { access: managingAccess(log, call.principal), namespace: null };
       authorized(call, need, () => proceed(id), reply);
@@ -481,7 +467,7 @@ export class EventLogMethods {
     call: Call,
     need: RequiredAccess,
     logId: () => Uint8Array,
-    { proceed, absent }: LogWork,
+    { proceed, absent }: Omit<LogWork, "proceed"> & { readonly proceed: (logId: Uint8Array, log: EventLog) => void },
     reply: Reply<Response>,
   ): void {
     const { replica } = this.#member;
@@ -516,20 +502,9 @@ export class EventLogMethods {
   }
 }
 
-/**
- * Replies with the stored answer to a retry only if the caller may see the log in it now: apply replays before it looks
- * at the log, and knows no limits of tokens (S13).
- */
-function withVisibleReplay(call: Call, reply: Reply<DescribedLog>): Reply<DescribedLog> {
-  return (answer, replayed) => {
-    const refusal =
-      answer instanceof Error || replayed === "no" ? undefined : attempt(() => requireVisible(call, answer.log));
-    if (refusal instanceof Error) {
-      reply(ofUnknownOutcome(refusal), "no");
-    } else {
-      reply(answer, replayed);
-    }
-  };
+/** Replies with the id of the log. */
+function finding(reply: Reply<Uint8Array>): LogWork {
+  return { proceed: (logId) => reply(logId, "no"), absent: (logId) => reply(logNotFound(logId), "no") };
 }
 
 /** The access that an append needs, before its log is known. */
@@ -549,17 +524,9 @@ function visibleLog(call: Call, state: StateReader, logId: Uint8Array): EventLog
 }
 
 function requireVisible(call: Call, { namespace, logId }: EventLog): void {
-  try {
-    call.recheck({ access: "read", namespace });
-  } catch (error) {
-    throw error instanceof CoordinationError && error.reason === "NAMESPACE_DENIED" ? logNotFound(logId) : error;
+  if (!mayRead(call, namespace)) {
+    throw logNotFound(logId);
   }
-}
-
-/** The namespaces of the caller's user; null = all. */
-function allowedNamespaces(state: StateReader, { principal }: Call): readonly string[] | null {
-  const namespaces = readUser(state, principal.subject)?.namespaces ?? [];
-  return namespaces.includes(ALL_NAMESPACES) ? null : namespaces;
 }
 
 /** The token may allow fewer namespaces than its user has, so each namespace is checked, once for all its logs. */
@@ -572,18 +539,10 @@ function pageOf(
 ): LogPage {
   const isVisible = new Map<string, boolean>();
   return listLogs(state, selection, after, entriesMax, (log) => {
-    const known = isVisible.get(log.namespace) ?? maySeeLog(call, log);
+    const known = isVisible.get(log.namespace) ?? mayRead(call, log.namespace);
     isVisible.set(log.namespace, known);
     return known;
   });
-}
-
-function maySeeLog(call: Call, log: EventLog): boolean {
-  const refusal = attempt(() => requireVisible(call, log));
-  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "LOG_NOT_FOUND")) {
-    throw refusal;
-  }
-  return refusal === undefined;
 }
 
 /** The answer to a request without a namespace: a refusal of `default` explains why `default` applies. */

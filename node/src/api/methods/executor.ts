@@ -6,12 +6,11 @@
  * namespace learns nothing about its contents (S43).
  */
 
-import { hash } from "node:crypto";
 import { ReadConsistency } from "@quoin/proto";
-import type { ReadArea } from "../../access/index.ts";
+import { type ReadArea, readBarrier } from "../../access/index.ts";
 import { type Turns, turnsOfThisThread } from "../../collections/index.ts";
 import { invariant } from "../../primitives/index.ts";
-import { type Clock, systemClock } from "../../replica/index.ts";
+import { type Clock, requestIdentityOf, systemClock } from "../../replica/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,
@@ -20,9 +19,7 @@ import {
   type ClientOperationKind,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
-  encodeRequest,
   type HttpOperation,
-  type HttpRequest,
   hasRulesOf,
   type Outcome,
   type Principal,
@@ -176,36 +173,23 @@ export class Executor {
       reply(replica === null ? noReplica() : refusal, "no");
       return;
     }
-    const looked = attempt(() => {
-      const made = httpCommand<Kind>(call, operation)(replica) as CommandOf<Kind>;
-      const { request } = encodeRequest(made as HttpRequest, sha256);
-      return { kind: made.operation.kind, outcome: storedAnswer(replica, call.principal.subject, request) };
-    });
-    if (looked instanceof Error || looked.outcome === null) {
-      reply(looked instanceof Error ? looked : refusal, "no");
+    const made = attempt(() => httpCommand<Kind>(call, operation)(replica) as CommandOf<Kind>);
+    if (made instanceof Error) {
+      reply(made, "no");
       return;
     }
-    const { kind, outcome } = looked;
-    const isWhole = outcome.replayed !== "no-values";
-    replyOutcome(null, outcome, kind, (result) => response(result, replica.tickMs, isWhole), reply);
+    const outcome = storedAnswer(replica, call.principal.subject, requestIdentityOf(made));
+    replyMade(replica, made, outcome === null ? refusal : null, outcome, response, reply);
   }
 
   /** Resolves to the value of the work after a read barrier. Rejects with its error, or with that of the barrier. */
-  afterBarrier<Value>(call: Call, work: (state: StateReader) => Value): Promise<Value> {
+  async afterBarrier<Value>(call: Call, work: (state: StateReader) => Value): Promise<Value> {
     const { replica } = this.#member;
     if (replica === null) {
-      return Promise.reject(noReplica());
+      throw noReplica();
     }
-    const { promise, resolve, reject } = Promise.withResolvers<Value>();
-    replica.readBarrier(call.deadlineMs, (error) => {
-      const value = error ?? attempt(() => work(replica.state));
-      if (value instanceof Error) {
-        reject(value);
-      } else {
-        resolve(value);
-      }
-    });
-    return promise;
+    await readBarrier(replica, call.deadlineMs);
+    return work(replica.state);
   }
 
   #execute<Kind extends Result["kind"], Response>(
@@ -382,8 +366,28 @@ export class Executor {
   }
 }
 
+/**
+ * Replies with the stored answer to a retry only if the caller may see now what it shows. Apply replays before it looks at
+ * that, and knows no limits of tokens (S13).
+ *
+ * @param requireVisible throws the refusal of what the caller may not see.
+ */
+export function withVisibleReplay<Answer extends object>(
+  reply: Reply<Answer>,
+  requireVisible: (answer: Answer) => void,
+): Reply<Answer> {
+  return (answer, replayed) => {
+    const hidden = answer instanceof Error || replayed === "no" ? undefined : attempt(() => requireVisible(answer));
+    if (hidden instanceof Error) {
+      reply(ofUnknownOutcome(hidden), "no");
+    } else {
+      reply(answer, replayed);
+    }
+  };
+}
+
 /** The same refusal of a call whose earlier attempt may have been executed. */
-export function ofUnknownOutcome(refusal: Error): Error {
+function ofUnknownOutcome(refusal: Error): Error {
   return refusal instanceof CoordinationError
     ? new CoordinationError(refusal.reason, refusal.message, { details: refusal.details, outcome: "unknown" })
     : refusal;
@@ -400,10 +404,6 @@ export function storedAnswer(
 ): Outcome | null {
   const sinceMs = tickMs - DEFAULT_STATE_LIMITS.replayWindowMs;
   return request === null ? null : storedOutcome(state, subject, request, { tickMs, sinceMs, revision });
-}
-
-function sha256(bytes: Uint8Array): Uint8Array {
-  return hash("sha256", bytes, "buffer");
 }
 
 /** Charges the caller of a read for the rows beyond those of a usual one. */
@@ -450,12 +450,7 @@ function proposeMade<Kind extends Result["kind"], Response>(
   onProposed?: (abandon: () => void) => void,
 ): void {
   const propose = (made: CommandOf<Kind>): void => {
-    const kind: Kind = made.operation.kind;
-    const done: ProposalDone = (error, outcome) => {
-      const whole = outcome === null ? null : restored(replica.state, made, outcome);
-      const isWhole = whole?.replayed !== "no-values";
-      replyOutcome(error, whole, kind, (result) => response(result, replica.tickMs, isWhole), reply);
-    };
+    const done: ProposalDone = (error, outcome) => replyMade(replica, made, error, outcome, response, reply);
     const abandon = replica.propose(made, call.deadlineMs, done, call.trace);
     onProposed?.(abandon);
   };
@@ -467,6 +462,21 @@ function proposeMade<Kind extends Result["kind"], Response>(
   } else {
     propose(made);
   }
+}
+
+/** Replies with the outcome of a command. */
+function replyMade<Kind extends Result["kind"], Response>(
+  replica: HostReplica,
+  made: CommandOf<Kind>,
+  error: CoordinationError | null,
+  outcome: Outcome | null,
+  response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+  reply: Reply<Response>,
+): void {
+  const kind: Kind = made.operation.kind;
+  const whole = outcome === null ? null : restored(replica.state, made, outcome);
+  const isWhole = whole?.replayed !== "no-values";
+  replyOutcome(error, whole, kind, (result) => response(result, replica.tickMs, isWhole), reply);
 }
 
 /** The outcome, completed with the values that were too large for the stored answer, as far as they still exist. */

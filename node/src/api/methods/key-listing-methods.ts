@@ -12,7 +12,6 @@ import {
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   COUNTED_QUOTAS,
-  CoordinationError,
   DEFAULT_STATE_LIMITS,
   decodeText,
   encodeText,
@@ -22,12 +21,11 @@ import {
   listNamespaces,
   namespaceLimitsOf,
   readNamespaceUsage,
-  readUser,
   type StateReader,
   unsetLimits,
 } from "../../state/index.ts";
-import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
+import { allowedNamespaces, mayRead } from "./caller-rights.ts";
 import type { Executor, Query } from "./executor.ts";
 import {
   consistencyField,
@@ -122,7 +120,7 @@ function namespacePage(
   const readsAll = mayRead(call, ALL_NAMESPACES);
   const selection = {
     prefix,
-    names: readsAll ? null : namesOf(state, call),
+    names: readsAll ? null : allowedNamespaces(state, call),
     entriesMax,
     isVisible: (name: string) => readsAll || mayRead(call, name),
   };
@@ -134,21 +132,6 @@ function namespacePage(
     nextPageToken: next === null ? "" : signPageToken(state, listing, encodeText(next)),
     revision: BigInt(revision),
   };
-}
-
-/** The namespaces of the caller's user; null = all. */
-function namesOf(state: StateReader, { principal }: Call): readonly string[] | null {
-  const namespaces = readUser(state, principal.subject)?.namespaces ?? [];
-  return namespaces.includes(ALL_NAMESPACES) ? null : namespaces;
-}
-
-/** The token may allow fewer namespaces than its user has. */
-function mayRead(call: Call, namespace: string): boolean {
-  const refusal = attempt(() => call.recheck({ access: "read", namespace }));
-  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "NAMESPACE_DENIED")) {
-    throw refusal;
-  }
-  return refusal === undefined;
 }
 
 function namespaceMessage(state: StateReader, { name, createdAtMs, createRevision }: ListedNamespace): Namespace {

@@ -35,7 +35,8 @@ export const EVENT_BYTES_MAX = 1024 * 1024;
 export const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 
 const NO_SETTINGS: LogSettings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
-const SETTING_NAMES = LOG_SETTINGS.map(({ name }) => name);
+const SETTING_NAMES: ReadonlySet<string> = new Set(LOG_SETTINGS.map(({ name }) => name));
+const SETTINGS_TEXT = [...SETTING_NAMES].join(", ");
 
 /** Bytes of a key of an event, and of the base of the keys of a batch. */
 export const EVENT_KEY_BYTES_MAX = 1_024;
@@ -67,9 +68,9 @@ export function newSettingsField(fields: SettingsFields): LogSettings {
 
 /** The settings to change; null removes a setting. */
 export function logSettingsField(fields: SettingsFields): Partial<LogSettings> {
-  const unknown = fields.keys().find((given) => !SETTING_NAMES.some((name) => name === given));
+  const unknown = fields.keys().find((given) => !SETTING_NAMES.has(given));
   if (unknown !== undefined) {
-    throw badField(`settings.${beginningOf(unknown)}`, `is no setting of a log: these are ${SETTING_NAMES.join(", ")}`);
+    throw badField(`settings.${beginningOf(unknown)}`, `is no setting of a log: these are ${SETTINGS_TEXT}`);
   }
   const settings: { -readonly [Name in keyof LogSettings]?: number | null } = {};
   for (const { name, field, min, max } of LOG_SETTINGS) {
@@ -124,9 +125,9 @@ export function changedSettingsField(values: SettingsFields, unset: readonly str
   if (both !== undefined) {
     throw badField("unset_settings", `must not have ${beginningOf(both)}, which has a value in settings`);
   }
-  const unknown = unset.find((name) => !SETTING_NAMES.some((known) => known === name));
+  const unknown = unset.find((name) => !SETTING_NAMES.has(name));
   if (unknown !== undefined) {
-    throw badField("unset_settings", `has ${beginningOf(unknown)}; the settings are ${SETTING_NAMES.join(", ")}`);
+    throw badField("unset_settings", `has ${beginningOf(unknown)}; the settings are ${SETTINGS_TEXT}`);
   }
   return new Map([...values, ...unset.map((name) => [name, null] as const)]);
 }

@@ -16,7 +16,6 @@ import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
   COUNTED_QUOTAS,
-  CoordinationError,
   DEFAULT_STATE_LIMITS,
   type Granularity,
   managedUsers,
@@ -28,7 +27,6 @@ import {
   readNamespaceUsage,
   readProgress,
   readUsage,
-  readUser,
   type StateReader,
   scanNamespaceUsage,
   scanPrincipalUsage,
@@ -38,8 +36,9 @@ import {
   type UsageLevels,
   unsetLimits,
 } from "../../state/index.ts";
-import { attempt, toError } from "./attempt.ts";
+import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
+import { allowedNamespaces, isAllowed, mayRead } from "./caller-rights.ts";
 import type { Executor } from "./executor.ts";
 import { badField } from "./field-rules.ts";
 
@@ -132,7 +131,9 @@ export class UsageMethods {
       ({ state, revision }, { period: asked }) => {
         const period = asked.isOpen ? { ...asked, to: Math.max(nowMs, readProgress(state).wallMs) + 1 } : asked;
         const { subject } = call.principal;
-        const isVisible = isAdministrator(call) ? managedUsers(state, subject) : (userId: string) => userId === subject;
+        const isVisible = isAllowed(call, ADMIN, "ACCESS_DENIED")
+          ? managedUsers(state, subject)
+          : (userId: string) => userId === subject;
         const cluster = mayRead(call, ALL_NAMESPACES) ? usageOfCluster(state, period, nowMs) : null;
         return { state, revision, period, isVisible, cluster };
       },
@@ -210,15 +211,6 @@ function levelsAtEnd(state: StateReader, period: Period, buckets: readonly Usage
   return last ?? NOTHING_STORED;
 }
 
-/** Whether the caller is an administrator and the token allows it. */
-function isAdministrator(call: Call): boolean {
-  const refusal = attempt(() => call.recheck(ADMIN));
-  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "ACCESS_DENIED")) {
-    throw refusal;
-  }
-  return refusal === undefined;
-}
-
 /** The usage of the visible users: by the beginning of hours or days, ascending, and by the ids of their keys. */
 async function usageOfUsers(
   state: StateReader,
@@ -267,8 +259,8 @@ async function usageByNamespace(
       found.push({ namespace, usage, limits: namespaceLimitsOf(state, namespace, UNSET) });
     }
   };
-  const granted = readUser(state, call.principal.subject)?.namespaces ?? [];
-  if (granted.includes(ALL_NAMESPACES)) {
+  const granted = allowedNamespaces(state, call);
+  if (granted === null) {
     let after: string | null = null;
     do {
       after = scanNamespaceUsage(state, after, NAMESPACES_PER_TURN, add);
@@ -286,15 +278,6 @@ async function usageByNamespace(
     return (shares.get(other) as number) - (shares.get(one) as number) || (one.namespace < other.namespace ? -1 : 1);
   });
   return { fullest: inOrder.slice(0, NAMESPACES_MAX), levels: { bytesStored, memoryBytes } };
-}
-
-/** Whether the caller may read in the namespace and the token allows it. */
-function mayRead(call: Call, namespace: string): boolean {
-  const refusal = attempt(() => call.recheck({ access: "read", namespace }));
-  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "NAMESPACE_DENIED")) {
-    throw refusal;
-  }
-  return refusal === undefined;
 }
 
 /** The use of the fullest quota, as a share of its limit. */

@@ -40,7 +40,7 @@ import {
 import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
-import { type Executor, ofUnknownOutcome } from "./executor.ts";
+import { type Executor, withVisibleReplay } from "./executor.ts";
 import { badField, pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
@@ -144,7 +144,7 @@ export class UserMethods {
       NEED,
       operation,
       (result) => result,
-      this.#withVisibleReplay(call, (answer, replayed) => {
+      this.#visible(call, (answer, replayed) => {
         if (!(answer instanceof Error)) {
           const verification = verificationToken(answer.user.userId, secret);
           // Each attempt that gets an answer sends it: the member of the first one may not have learnt the outcome.
@@ -255,16 +255,13 @@ export class UserMethods {
         status: request.status === null ? null : statusField(request.status),
       };
       const { password } = request;
-      if (password !== null) {
-        requirePassword(password, "password");
-      }
       const passwordHash = password === null ? null : await this.#optionalHash(call, password);
       hashed = { kind: "update-user", ...fields, passwordHash, knownPasswordVersion: null };
       const isConfirmed = isOwn && password !== null;
       const knownPasswordVersion = isConfirmed ? await this.#confirmed(call, request.currentPassword) : null;
       return { ...hashed, knownPasswordVersion };
     };
-    const checked = this.#withVisibleReplay(call, reply);
+    const checked = this.#visible(call, reply);
     const need = isOwn && isPasswordAlone ? null : NEED;
     this.#executor.submit<"update-user", DescribedUser>(
       call,
@@ -289,24 +286,15 @@ export class UserMethods {
     );
   }
 
-  /**
-   * Replies with the stored answer to a retry only if the caller may manage the user in it now: apply replays before it
-   * looks at the user (S13).
-   */
-  #withVisibleReplay(call: Call, reply: Reply<DescribedUser>): Reply<DescribedUser> {
-    return (answer, replayed) => {
-      if (answer instanceof Error || replayed === "no" || this.#mayManage(call, answer.user)) {
-        reply(answer, replayed);
-      } else {
-        reply(ofUnknownOutcome(userNotFound()), "no");
+  /** Replies with the stored answer to a retry only if the caller may manage the user in it now. */
+  #visible(call: Call, reply: Reply<DescribedUser>): Reply<DescribedUser> {
+    return withVisibleReplay(reply, ({ user }) => {
+      const { replica } = this.#member;
+      const actor = replica === null ? undefined : readUser(replica.state, call.principal.subject);
+      if (actor === undefined || (actor.userId !== user.userId && !mayManage(actor, user))) {
+        throw userNotFound();
       }
-    };
-  }
-
-  #mayManage({ principal }: Call, user: User): boolean {
-    const { replica } = this.#member;
-    const actor = replica === null ? undefined : readUser(replica.state, principal.subject);
-    return actor !== undefined && (actor.userId === user.userId || mayManage(actor, user));
+    });
   }
 
   async #confirmed({ principal, deadlineMs }: Call, currentPassword: string | null): Promise<number> {

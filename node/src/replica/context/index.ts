@@ -4,7 +4,14 @@ export { CommitTimes } from "./commit-times.ts";
 export { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
 export { type DiskSpaceLevel, Eligibility } from "./eligibility.ts";
 export { DEFAULT_MAINTENANCE_LIMITS, Maintenance, type MaintenanceLimits } from "./maintenance.ts";
-export { clusterProposalOf, membershipProposalOf, type Proposal, type ProposalDone, proposalOf } from "./proposal.ts";
+export {
+  clusterProposalOf,
+  membershipProposalOf,
+  type Proposal,
+  type ProposalDone,
+  proposalOf,
+  requestIdentityOf,
+} from "./proposal.ts";
 export { seededRandom } from "./random.ts";
 export { ReadAllowance } from "./read-allowance.ts";
 export { overloadOfCalls, overloadOfWaits, reasonToWait, shuttingDown } from "./refusals.ts";

@@ -67,6 +67,11 @@ export function proposalOf(asked: ClientRequest | HttpRequest, state: StateReade
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
 }
 
+/** The identity by which a retry of the request is recognised; null without a request id. */
+export function requestIdentityOf(asked: ClientRequest | HttpRequest): RequestIdentity | null {
+  return encodeRequest(asked, sha256).request;
+}
+
 function workOf(payload: Uint8Array, rows: number): number {
   return payload.length + COMMAND_WORK + rows * ROW_WORK;
 }

@@ -22,14 +22,14 @@ export async function expectReplay<Request, Response>(
   fields: Partial<Request>,
 ): Promise<void> {
   const requestId = randomUUID();
-  const toldAnew = operation.name.startsWith("Acquire") ? FIELDS_OF_EACH_LOCK_CALL : FIELDS_OF_EACH_CALL;
+  const ofEachCall = operation.name.startsWith("Acquire") ? FIELDS_OF_EACH_LOCK_CALL : FIELDS_OF_EACH_CALL;
   const first = await context.here.call(operation, fields, { metadata: { "request-id": requestId } });
   expect([first.code, replayed(first)], `${operation.name}: ${first.message}`).to.deep.equal(["OK", undefined]);
   const options = { metadata: { "request-id": requestId.toUpperCase() } };
   for (const connection of [context.elsewhere, context.here]) {
     const again = await connection.call(operation, fields, options);
     expect([again.code, replayed(again)], `${operation.name} again: ${again.message}`).to.deep.equal(["OK", "true"]);
-    expect(textOf(again.response, toldAnew), operation.name).to.equal(textOf(first.response, toldAnew));
+    expect(textOf(again.response, ofEachCall), operation.name).to.equal(textOf(first.response, ofEachCall));
   }
 }
 

@@ -268,8 +268,8 @@ const batches: Table = {
       const again = await context.elsewhere.call(appendEvents, fields, options);
       expect([again.code, again.response]).to.deep.equal(["OK", { ...first, runs: [], runsOmitted: true }]);
       expect(replayed(again)).to.not.equal(undefined);
-      const anew = await context.elsewhere.call(appendEvents, fields);
-      expect([sequencesIn(anew.response), anew.response?.runsOmitted]).to.deep.equal([sequencesIn(first), false]);
+      const third = await context.elsewhere.call(appendEvents, fields);
+      expect([sequencesIn(third.response), third.response?.runsOmitted]).to.deep.equal([sequencesIn(first), false]);
     },
   },
 };

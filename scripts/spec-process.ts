@@ -6,7 +6,7 @@
  * needs, a file that skips all of its tests; a process or a temporary file that outlives its spec file; a batch that
  * does not end by itself because it left something open.
  */
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -19,6 +19,9 @@ import { describeProcess, findFiles, findProcesses, killProcesses, RUN_VARIABLE 
 import { writeEvent } from "./test-events.ts";
 
 const EXIT_LIMIT_MS = 5_000; // Sockets and threads close in a moment, never this late.
+/** In `/proc/PID/stat` after the name: user and system time of the process, and of its children. */
+const PROCESSOR_FIELDS = [11, 15] as const;
+const TICKS_PER_SECOND = 100;
 
 const { values, positionals: files } = parseArgs({
   allowPositionals: true,
@@ -129,24 +132,39 @@ function reportLeftovers(file: string): number {
   return kinds;
 }
 
-function printFile(file: string, counts: FileCounts, durationMs: number): void {
+/** Seconds of a processor that this process and its ended children have used; 0 where the system does not tell. */
+function processorSeconds(): number {
+  if (process.platform !== "linux") {
+    return 0;
+  }
+  // The name of the program, in parentheses, may contain spaces.
+  const fields = readFileSync("/proc/self/stat", "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  const ticks = fields.slice(...PROCESSOR_FIELDS).reduce((sum, field) => sum + Number(field), 0);
+  return ticks / TICKS_PER_SECOND;
+}
+
+function printFile(file: string, counts: FileCounts, durationMs: number, processorSecs: number): void {
   if (values.grep !== undefined && counts.passed + counts.failed + counts.skipped === 0) {
     return;
   }
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
   const verdict =
     counts.failed > 0 ? `FAILED (${counts.failed} failed, ${counts.passed} passed` : `ok (${counts.passed}`;
-  process.stdout.write(`${file} ${verdict}${skipped}) ${(durationMs / 1000).toFixed(1)} s\n`);
+  const times = `${(durationMs / 1000).toFixed(1)} s, ${processorSecs.toFixed(1)} s of a core`;
+  process.stdout.write(`${file} ${verdict}${skipped}) ${times}\n`);
 }
 
 for (const file of files) {
   const startedMs = performance.now();
+  const usedSecs = processorSeconds();
   const counts = await runFile(file);
   if (counts.failed > 0) {
     process.exitCode = 1;
   }
   const durationMs = performance.now() - startedMs;
-  printFile(file, counts, durationMs);
+  printFile(file, counts, durationMs, processorSeconds() - usedSecs);
   writeEvent(events, { kind: "file", file, durationMs });
 }
 writeEvent(events, { kind: "end" });

@@ -33,7 +33,8 @@ const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blo
 const FILES_PER_BATCH = 50;
 const SLOW_FILES_PER_BATCH = 4; // Of files that take up to minutes each.
 const SLOWEST_FILES = 10; // As many are listed with their time.
-const REPEATED_FAILURES_MAX = 8; // With three lines for each, all are in the last 40 lines.
+const REPEATED_FAILURES_MAX = 8;
+const REPEATED_LINES_MAX = 24; // Of all their messages: a lone failure is told at length within the last 40 lines.
 const FAILURE_LINE_MAX = 200; // Characters.
 
 /**
@@ -318,9 +319,12 @@ function printSummary({ failures, durationsMs }: Outcome): void {
   }
   const seed = process.env[SEED_VARIABLE];
   const prefix = seed === undefined ? "" : `${SEED_VARIABLE}=${seed} `;
-  for (const { file, title, message } of failures.slice(0, REPEATED_FAILURES_MAX)) {
+  const repeated = failures.slice(0, REPEATED_FAILURES_MAX);
+  for (const { file, title, message } of repeated) {
     process.stdout.write(`FAILED ${file}: ${title}\n`);
-    process.stdout.write(`    ${(message.split("\n")[0] ?? "").slice(0, FAILURE_LINE_MAX)}\n`);
+    for (const line of message.split("\n").slice(0, REPEATED_LINES_MAX / repeated.length)) {
+      process.stdout.write(`    ${line.slice(0, FAILURE_LINE_MAX)}\n`);
+    }
     // A failure outside of a file has the name of its layer.
     const selection = file.includes(".spec.ts") ? file : `--layer ${file}`;
     process.stdout.write(`    again: ${prefix}npm test -- ${selection}\n`);

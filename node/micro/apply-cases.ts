@@ -5,7 +5,7 @@
  */
 
 import { invariant } from "../src/primitives/index.ts";
-import { type ClientOperation, type HttpOperation, Payloads, type Result } from "../src/state/index.ts";
+import { type ClientOperation, kindOf, Payloads, type Result } from "../src/state/index.ts";
 import { requestOf } from "../test/index.ts";
 import type { FoundedMember } from "./founded-member.ts";
 import type { MicroCase } from "./measurement.ts";
@@ -25,7 +25,7 @@ const REGION_BYTES = 4 * 1024 * 1024;
 const PAGE = Buffer.alloc(4096, 0x6d);
 
 /** Makes the commands of one operation, given its number. */
-type Commands = (number: number) => readonly (ClientOperation | HttpOperation)[];
+type Commands = (number: number) => readonly ClientOperation[];
 
 /** The cases of all operations and slices over this member, for which it makes what they need. */
 export function applyCases(member: FoundedMember): readonly MicroCase[] {
@@ -75,27 +75,21 @@ class CommandWriter {
     return Array.from({ length: count }, () => commands(this.#operations++).map((operation) => this.row(operation)));
   }
 
-  row(operation: ClientOperation | HttpOperation): Uint8Array {
+  row(operation: ClientOperation): Uint8Array {
     const principal = this.member.owner;
-    if (isHttp(operation)) {
-      return this.member.command({ principal, request: null, operation });
-    }
-    return this.member.command({ principal, request: requestOf(this.#requests++), operation });
+    const request = kindOf(operation).mayLackId ? null : requestOf(this.#requests++);
+    return this.member.command({ principal, request, operation });
   }
 
   /** Applies one command as a slice of its own, and returns its result. */
-  result<Kind extends (ClientOperation | HttpOperation)["kind"]>(
-    operation: Extract<ClientOperation | HttpOperation, { readonly kind: Kind }>,
+  result<Kind extends ClientOperation["kind"]>(
+    operation: Extract<ClientOperation, { readonly kind: Kind }>,
   ): Extract<Result, { readonly kind: Kind }> {
     const answer = this.member.apply(this.row(operation))?.answer;
     this.member.machine.commit();
     invariant(answer !== undefined && "kind" in answer && answer.kind === operation.kind, "a command has its result");
     return answer as Extract<Result, { readonly kind: Kind }>;
   }
-}
-
-function isHttp(operation: ClientOperation | HttpOperation): operation is HttpOperation {
-  return operation.kind === "append-events" || operation.kind === "create-log";
 }
 
 function keyOf(number: number): Uint8Array {

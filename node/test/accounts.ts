@@ -1,8 +1,8 @@
 /** Commands about users and API keys, with defaults for the fields that a spec need not name. */
 
-import type { HttpOperation } from "../src/state/index.ts";
+import type { ClientOperation } from "../src/state/index.ts";
 
-type OperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
+type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
 
 /** The SHA-256 of the verification token of every user that a spec creates. */
 export const TOKEN_SHA256: Uint8Array = new Uint8Array(32).fill(0x77);

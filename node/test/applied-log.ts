@@ -26,7 +26,6 @@ import {
   encodeCommand,
   encodeFounding,
   type Founding,
-  type HttpOperation,
   type Outcome,
   type Principal,
   type Progress,
@@ -190,15 +189,19 @@ export class AppliedLog {
   }
 
   /** Applies an operation that HTTP offers too: as HTTP does, without a request id, or as gRPC does, with one. */
-  executeHttp(operation: HttpOperation, principal: Principal = OWNER, request: RequestIdentity | null = null): Outcome {
+  executeHttp(
+    operation: ClientOperation,
+    principal: Principal = OWNER,
+    request: RequestIdentity | null = null,
+  ): Outcome {
     const outcome = this.append(EntryType.Command, encodeCommand({ principal, request, operation }));
     invariant(outcome !== null, "what clients ask for has an outcome");
     return outcome;
   }
 
   /** The same; returns the result or the refusal. */
-  ask<Kind extends HttpOperation["kind"]>(
-    operation: Extract<HttpOperation, { readonly kind: Kind }>,
+  ask<Kind extends ClientOperation["kind"]>(
+    operation: Extract<ClientOperation, { readonly kind: Kind }>,
     principal: Principal = OWNER,
   ): ResultOf<Kind> | CoordinationError {
     const { answer } = this.executeHttp(operation, principal);
@@ -207,8 +210,8 @@ export class AppliedLog {
   }
 
   /** The same for a request that must succeed. */
-  httpResult<Kind extends HttpOperation["kind"]>(
-    operation: Extract<HttpOperation, { readonly kind: Kind }>,
+  httpResult<Kind extends ClientOperation["kind"]>(
+    operation: Extract<ClientOperation, { readonly kind: Kind }>,
     principal: Principal = OWNER,
   ): ResultOf<Kind> {
     const answer = this.ask(operation, principal);
@@ -219,7 +222,7 @@ export class AppliedLog {
   }
 
   /** The same for a request that must be refused. */
-  httpRefusal(operation: HttpOperation, principal: Principal = OWNER): CoordinationError {
+  httpRefusal(operation: ClientOperation, principal: Principal = OWNER): CoordinationError {
     const { answer } = this.executeHttp(operation, principal);
     if (answer instanceof CoordinationError) {
       return answer;

@@ -2,7 +2,7 @@
  * Commands: the form of a mutation that is proposed. No later step reads the API message.
  *
  * A client's command carries the caller (apply checks it again), the request id, and the hash of the request, which
- * together identify a retry. Commands by HTTP have no request id: a retry runs again unless the operation itself
+ * together identify a retry. Some operations may lack the id: a retry then runs again unless the operation itself
  * recognises it. Commands that the cluster proposes itself carry neither.
  */
 
@@ -21,46 +21,27 @@ import {
   writePrincipal,
 } from "./core/index.ts";
 import { type AppendEvents, appendEventsOperation, readAppendEvents } from "./event-logs/index.ts";
-import {
-  type AnyOperation,
-  type ClientOperation,
-  type ClusterOperation,
-  type HttpOperation,
-  kindOf,
-  kindOfNumber,
-} from "./operations.ts";
+import { type AnyOperation, type ClientOperation, type ClusterOperation, kindOf, kindOfNumber } from "./operations.ts";
 
 export interface ClientCommand {
   readonly principal: Principal;
-  readonly request: RequestIdentity;
+  /** Null only for an operation that may lack an id; its answer is not stored. */
+  readonly request: RequestIdentity | null;
   readonly operation: ClientOperation;
 }
 
 /** The same before its hash is known; the hash follows from the operation. */
 export interface ClientRequest extends Omit<ClientCommand, "request"> {
-  readonly request: Pick<RequestIdentity, "requestId">;
-}
-
-/** A mutation that HTTP offers too; by HTTP it has no request id, and its answer is not stored. */
-export interface HttpCommand {
-  readonly principal: Principal;
-  readonly request: RequestIdentity | null;
-  readonly operation: HttpOperation;
-}
-
-/** The same before its hash is known. */
-export interface HttpRequest extends Omit<HttpCommand, "request"> {
-  readonly request: ClientRequest["request"] | null;
+  readonly request: Pick<RequestIdentity, "requestId"> | null;
 }
 
 /** `principal` and `request` are null for commands that the cluster proposes itself. */
 export type Command =
   | ClientCommand
-  | HttpCommand
   | { readonly principal: null; readonly request: null; readonly operation: ClusterOperation };
 
 const FORMAT = 1;
-/** Of an operation that HTTP offers too, with a request id. Members of cluster version 6 do not know it. */
+/** Of an operation that may lack an id, with one. Members of cluster version 6 do not know it. */
 const FORMAT_WITH_REQUEST = 2;
 /** Where the number of the kind stands in a command: after the format. */
 const KIND_OFFSET = 1;
@@ -97,29 +78,21 @@ export function encodeCommand({ principal, request, operation }: Command): Uint8
  * @param sha256 returns the 32 bytes of the SHA-256 of its argument.
  */
 export function encodeRequest(
-  asked: ClientRequest,
-  sha256: (bytes: Uint8Array) => Uint8Array,
-): { readonly payload: Uint8Array; readonly request: RequestIdentity };
-export function encodeRequest(
-  asked: ClientRequest | HttpRequest,
-  sha256: (bytes: Uint8Array) => Uint8Array,
-): { readonly payload: Uint8Array; readonly request: RequestIdentity | null };
-export function encodeRequest(
-  { principal, request, operation }: ClientRequest | HttpRequest,
+  { principal, request, operation }: ClientRequest,
   sha256: (bytes: Uint8Array) => Uint8Array,
 ): { readonly payload: Uint8Array; readonly request: RequestIdentity | null } {
   if (request === null) {
-    return { payload: encodeCommand({ principal, request, operation } as Command), request };
+    return { payload: encodeCommand({ principal, request, operation }), request };
   }
   const { requestId } = request;
-  const { number, field } = kindOf(operation as AnyOperation);
+  const { number, field, asked: askedOf } = kindOf(operation);
   const writer = new RecordWriter().uint8(formatOf(operation, true)).uint8(number);
   writePrincipal(writer, principal);
   writer.fixed(requestId, REQUEST_ID_BYTES);
   const hashOffset = writer.length;
   // While the hash is computed, its place holds the kind.
   writer.fixed(NO_HASH, HASH_BYTES - 1).uint8(number);
-  field.write(writer, operation as never);
+  field.write(writer, operation);
   const payload = writer.finish();
   const asked = askedOf(operation);
   const hashed = asked === operation ? payload.subarray(hashOffset) : askedBytes(number, field, asked);
@@ -129,25 +102,23 @@ export function encodeRequest(
   return { payload, request: { requestId, payloadHash } };
 }
 
-/** An operation without what its member made for it; the same value if that is nothing. */
-function askedOf(operation: ClientOperation | HttpOperation): ClientOperation | HttpOperation {
-  const kind = kindOf(operation as AnyOperation);
-  return kind.caller === "http" ? kind.asked(operation as HttpOperation) : operation;
-}
-
 /** What is hashed instead of the command, in the same form. */
 function askedBytes(
   number: number,
   field: { write(writer: RecordWriter, operation: never): void },
-  asked: ClientOperation | HttpOperation,
+  asked: ClientOperation,
 ): Uint8Array {
   const writer = new RecordWriter().fixed(NO_HASH, HASH_BYTES - 1).uint8(number);
   field.write(writer, asked as never);
   return writer.finish();
 }
 
+function mayLackId(kind: ReturnType<typeof kindOfNumber>): boolean {
+  return kind.caller === "client" && kind.mayLackId;
+}
+
 function formatOf(operation: AnyOperation, hasRequest: boolean): number {
-  return hasRequest && kindOf(operation).caller === "http" ? FORMAT_WITH_REQUEST : FORMAT;
+  return hasRequest && mayLackId(kindOf(operation)) ? FORMAT_WITH_REQUEST : FORMAT;
 }
 
 /**
@@ -157,19 +128,20 @@ function formatOf(operation: AnyOperation, hasRequest: boolean): number {
 export function decodeCommand(bytes: Uint8Array, from = 0): Command {
   const reader = new RecordReader(bytes, from);
   const format = reader.uint8();
-  const { caller, field } = kindOfNumber(reader.uint8());
-  requireFormat(format, caller);
-  const principal = caller === "cluster" ? null : readPrincipal(reader);
-  const hasRequest = caller === "client" || format === FORMAT_WITH_REQUEST;
+  const kind = kindOfNumber(reader.uint8());
+  requireFormat(format, mayLackId(kind));
+  const isOfClient = kind.caller === "client";
+  const principal = isOfClient ? readPrincipal(reader) : null;
+  const hasRequest = format === FORMAT_WITH_REQUEST || (isOfClient && !kind.mayLackId);
   const request = hasRequest ? requestIdentity.read(reader) : null;
-  const operation = field.read(reader);
+  const operation = kind.field.read(reader);
   reader.end();
   // The value of a kind reads operations of this kind, and its caller says what else the command has.
   return { principal, request, operation } as Command;
 }
 
-function requireFormat(format: number, caller: "client" | "http" | "cluster"): void {
-  if (format !== FORMAT && !(format === FORMAT_WITH_REQUEST && caller === "http")) {
+function requireFormat(format: number, canLackId: boolean): void {
+  if (format !== FORMAT && !(format === FORMAT_WITH_REQUEST && canLackId)) {
     throw new InvariantViolation("commands have a known format", String(format));
   }
 }
@@ -180,10 +152,10 @@ export function isAppend(bytes: Uint8Array): boolean {
 }
 
 /** The same as `decodeCommand`, in steps, for a payload that `isAppend`. */
-export function* decodeAppend(bytes: Uint8Array): Steps<HttpCommand & { readonly operation: AppendEvents }> {
+export function* decodeAppend(bytes: Uint8Array): Steps<ClientCommand & { readonly operation: AppendEvents }> {
   const reader = new RecordReader(bytes);
   const format = reader.uint8();
-  requireFormat(format, appendEventsOperation.caller);
+  requireFormat(format, appendEventsOperation.mayLackId);
   const number = reader.uint8();
   invariant(number === appendEventsOperation.number, "only appends are decoded in steps", () => String(number));
   const principal = readPrincipal(reader);

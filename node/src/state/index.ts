@@ -3,6 +3,9 @@ export {
   ALL_NAMESPACES,
   addressInAnyCase,
   apiKeyNotFound,
+  createApiKeyOperation,
+  createUserOperation,
+  deleteUserOperation,
   endedSigningKeys,
   type Granularity,
   includesAccess,
@@ -25,12 +28,14 @@ export {
   readUserByEmail,
   readVerification,
   refusalOf,
+  revokeApiKeyOperation,
   roleAccess,
   type SigningKey,
   scanPrincipalUsage,
   sumOf,
   TOKEN_LIFETIME_MS_MAX,
   type UsageBucket,
+  updateUserOperation,
   userNotFound,
   writeUser,
 } from "./accounts/index.ts";
@@ -65,8 +70,6 @@ export {
   decodeCommand,
   encodeCommand,
   encodeRequest,
-  type HttpCommand,
-  type HttpRequest,
   isGrowing,
 } from "./command.ts";
 export {
@@ -138,6 +141,7 @@ export {
   type MemberAddress,
   type MembershipResult,
   NAMESPACE_PATTERN,
+  type NamespacedOperationKind,
   type NamespaceLimits,
   type NamespacePage,
   type NamespaceSelection,
@@ -146,6 +150,7 @@ export {
   namespaceFull,
   namespaceLimitsOf,
   namespaceWatchesMaxOf,
+  type OperationOf,
   type Outcome,
   PROGRESS_ROW,
   type Principal,
@@ -199,8 +204,11 @@ export {
 } from "./core/index.ts";
 export {
   type AppendEvents,
+  appendEventsOperation,
   BATCH_EVENTS_MAX,
   copyBytes,
+  createLogOperation,
+  deleteLogOperation,
   describeLog,
   eventCountOf,
   hasDueEventKeys,
@@ -215,6 +223,7 @@ export {
   Payloads,
   readEvents,
   sequencesOf,
+  updateLogSettingsOperation,
 } from "./event-logs/index.ts";
 export { type CheckDigest, createNamespaceOperation, type SetClusterVersion } from "./general-operations.ts";
 export {
@@ -271,7 +280,7 @@ export {
   type ClusterOperation,
   COMMAND_KINDS,
   extraRowsOf,
-  type HttpOperation,
+  kindOf,
 } from "./operations.ts";
 export { hasExpiredAnswers } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";

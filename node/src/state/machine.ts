@@ -20,7 +20,7 @@ import {
   isSuccession,
   type MembershipEntry,
 } from "./cluster/index.ts";
-import { type ClientCommand, decodeAppend, decodeCommand, type HttpCommand, isAppend } from "./command.ts";
+import { type ClientCommand, decodeAppend, decodeCommand, isAppend } from "./command.ts";
 import {
   type AnswerSlot,
   ApplyContext,
@@ -34,7 +34,6 @@ import {
   encodeProgress,
   type FilterSeed,
   HistoryLedger,
-  type HttpResult,
   NamespaceAccounts,
   namespaceLimitsOf,
   type Outcome,
@@ -53,15 +52,7 @@ import {
   type WatchedChange,
 } from "./core/index.ts";
 import { applyAppendEvents } from "./event-logs/index.ts";
-import {
-  ANSWERS,
-  type AnyOperation,
-  accessesOf,
-  type ClusterOperation,
-  kindOf,
-  requiredAccessOf,
-  usageOf,
-} from "./operations.ts";
+import { ANSWERS, accessesOf, type ClusterOperation, kindOf, usageOf } from "./operations.ts";
 import { answerSlot, storeAnswer, storedOutcomeAt } from "./replay/index.ts";
 
 /** This member's state differs from that of the cluster. */
@@ -268,21 +259,17 @@ function applyBootstrap(context: ApplyContext, payload: Uint8Array, reconfigure:
 }
 
 /** Counts a command, unless its caller lacks the rights or it is a retry that gets its stored answer. */
-function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand): Outcome {
-  const outcome = isOfClient(command) ? applyClientCommand(context, command) : applyHttpCommand(context, command);
+function applyCounted(context: ApplyContext, command: ClientCommand): Outcome {
+  const outcome = applyClientCommand(context, command);
   countUse(context, command, outcome);
   return outcome;
-}
-
-function isOfClient(command: ClientCommand | HttpCommand): command is ClientCommand {
-  return kindOf(command.operation as AnyOperation).caller === "client";
 }
 
 /** The same for an append, which may pause. */
 function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome> {
   const command = yield* decodeAppend(payload);
   const { principal, request, operation } = command;
-  let outcome = httpRefusalOf(context, command);
+  let outcome = rightsRefusalOf(context, command);
   if (outcome === null) {
     const asked = slotOf(context, principal.subject, request);
     outcome =
@@ -296,7 +283,7 @@ function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array): Steps<
 
 function countUse(
   context: ApplyContext,
-  { principal, operation }: Pick<ClientCommand | HttpCommand, "principal" | "operation">,
+  { principal, operation }: Pick<ClientCommand, "principal" | "operation">,
   { answer, replayed }: Outcome,
 ): void {
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
@@ -311,31 +298,24 @@ const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICAT
 /** Authorisation first, then the stored answer, then the operation: a revoked caller gets no information (S13). */
 function applyClientCommand(context: ApplyContext, command: ClientCommand): Outcome {
   const { principal, request, operation } = command;
-  const refusal = refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);
-  if (refusal !== null) {
-    return { answer: refusal, replayed: "no" };
+  const refused = rightsRefusalOf(context, command);
+  if (refused !== null) {
+    return refused;
   }
   const { apply, applyRequest } = kindOf(operation);
-  if (applyRequest !== null) {
-    return applyRequest(context, command);
+  if (applyRequest !== null && request !== null) {
+    return applyRequest(context, { principal, request, operation });
   }
-  return answerOnce(context, principal.subject, request, () => apply(context, operation, principal));
+  const run = () => resultOf(apply(context, operation, principal));
+  return withRepeatedAppend(answerOnce(context, principal.subject, request, run));
 }
 
-/** Authorisation first here as well. */
-function applyHttpCommand(context: ApplyContext, command: HttpCommand): Outcome {
-  const { principal, request, operation } = command;
-  const apply = () => resultOf(kindOf(operation).apply(context, operation, principal));
-  const refused = httpRefusalOf(context, command);
-  return withRepeatedAppend(refused ?? answerOnce(context, principal.subject, request, apply));
-}
-
-function resultOf(applied: HttpResult | Steps<HttpResult>): HttpResult {
+function resultOf(applied: StoredResult | Steps<StoredResult>): StoredResult {
   return "kind" in applied ? applied : allAtOnce(applied);
 }
 
 /** The refusal of a principal who may not run the operation; null if they may. */
-function httpRefusalOf(context: ApplyContext, { principal, operation }: HttpCommand): Outcome | null {
+function rightsRefusalOf(context: ApplyContext, { principal, operation }: ClientCommand): Outcome | null {
   for (const required of accessesOf(operation, principal)) {
     const answer = refusalOf(context.transaction, principal, required, context.wallMs);
     if (answer !== null) {

@@ -21,8 +21,6 @@ import {
   type ClusterOperationKind,
   CoordinationError,
   compactHistoryOperation,
-  type HttpOperationKind,
-  type HttpResult,
   ONE_REQUEST,
   type OperationOf,
   type Principal,
@@ -86,9 +84,6 @@ const CLIENT_OPERATIONS = [
   resizeMemoryOperation,
   freeMemoryOperation,
   writeMemoryOperation,
-] as const;
-
-const HTTP_OPERATIONS = [
   createLogOperation,
   updateLogSettingsOperation,
   deleteLogOperation,
@@ -125,22 +120,18 @@ const CLUSTER_OPERATIONS = [
   resetOwnerOperation,
 ] as const;
 
-/** Operations of clients, which have request ids. */
 export type ClientOperation = OperationOf<(typeof CLIENT_OPERATIONS)[number]>;
-/** Operations that HTTP offers too, where they have no request ids. */
-export type HttpOperation = OperationOf<(typeof HTTP_OPERATIONS)[number]>;
 /** Operations that the cluster proposes itself: its leader, a member about itself, or a member for an administrator. */
 export type ClusterOperation = OperationOf<(typeof CLUSTER_OPERATIONS)[number]>;
-export type AnyOperation = ClientOperation | HttpOperation | ClusterOperation;
+export type AnyOperation = ClientOperation | ClusterOperation;
 
 /** The kind of an operation that is known only as one of its callers. */
 type ClientKind = ClientOperationKind<ClientOperation>;
-type HttpKind = HttpOperationKind<HttpOperation>;
 type ClusterKind = ClusterOperationKind<ClusterOperation>;
-type AnyKind = ClientKind | HttpKind | ClusterKind;
+type AnyKind = ClientKind | ClusterKind;
 
 // Each value takes the operations of its own kind, so an operation always goes to the value of its kind.
-const OPERATIONS = [...CLIENT_OPERATIONS, ...HTTP_OPERATIONS, ...CLUSTER_OPERATIONS] as unknown as readonly AnyKind[];
+const OPERATIONS = [...CLIENT_OPERATIONS, ...CLUSTER_OPERATIONS] as unknown as readonly AnyKind[];
 const BY_KIND: ReadonlyMap<string, AnyKind> = new Map(OPERATIONS.map((kind) => [kind.kind, kind]));
 const BY_NUMBER: ReadonlyMap<number, AnyKind> = new Map(OPERATIONS.map((kind) => [kind.number, kind]));
 invariant(BY_KIND.size === OPERATIONS.length, "each kind of operation has a name of its own");
@@ -157,7 +148,6 @@ export const ANSWERS = new AnswerForms([
 
 /** The value that describes the operation. */
 export function kindOf(operation: ClientOperation): ClientKind;
-export function kindOf(operation: HttpOperation): HttpKind;
 export function kindOf(operation: ClusterOperation): ClusterKind;
 export function kindOf(operation: AnyOperation): AnyKind;
 export function kindOf({ kind }: AnyOperation): AnyKind {
@@ -173,32 +163,17 @@ export function kindOfNumber(number: number): AnyKind {
   return kind;
 }
 
-/** The access level and namespace that an operation needs. */
-export function requiredAccessOf(operation: ClientOperation): RequiredAccess {
-  return { access: kindOf(operation).access, namespace: operation.namespace };
-}
-
 /** All that the principal needs for the operation; null = only that they are valid. */
-export function accessesOf(
-  operation: ClientOperation | HttpOperation,
-  principal: Principal,
-): readonly (RequiredAccess | null)[] {
-  const kind = kindOf(operation as AnyOperation) as ClientKind | HttpKind;
-  return kind.caller === "client"
-    ? [requiredAccessOf(operation as ClientOperation)]
-    : kind.accesses(operation as HttpOperation, principal);
+export function accessesOf(operation: ClientOperation, principal: Principal): readonly (RequiredAccess | null)[] {
+  return kindOf(operation).accesses(operation, principal);
 }
 
 /** Returns how many rows, as far as the state shows now, apply needs for the operation more than for most operations. */
-export function extraRowsOf(reader: StateReader, operation: ClientOperation | HttpOperation): number {
-  return kindOf(operation as AnyOperation).rows(reader, operation as never);
+export function extraRowsOf(reader: StateReader, operation: ClientOperation): number {
+  return kindOf(operation).rows(reader, operation);
 }
 
 /** The counts of a mutation, given its answer. */
-export function usageOf(operation: ClientOperation | HttpOperation, answer: Result | CoordinationError): UsageCounts {
-  if (answer instanceof CoordinationError) {
-    return ONE_REQUEST;
-  }
-  const kind = kindOf(operation as AnyOperation) as ClientKind | HttpKind;
-  return kind.caller === "client" ? kind.usage : kind.usage(answer as HttpResult);
+export function usageOf(operation: ClientOperation, answer: Result | CoordinationError): UsageCounts {
+  return answer instanceof CoordinationError ? ONE_REQUEST : kindOf(operation).usage(answer);
 }

@@ -14,14 +14,10 @@ import {
   scanHistory,
 } from "./core/index.ts";
 import { type CompareAndSwap, readKey } from "./keys/index.ts";
-import type { ClientOperation, HttpOperation } from "./operations.ts";
+import type { ClientOperation } from "./operations.ts";
 
 /** The outcome of a replay with the missing values that can be found; else the same outcome. */
-export function restoreValues(
-  reader: StateReader,
-  operation: ClientOperation | HttpOperation,
-  outcome: Outcome,
-): Outcome {
+export function restoreValues(reader: StateReader, operation: ClientOperation, outcome: Outcome): Outcome {
   const { answer, replayed } = outcome;
   if (replayed !== "no-values" || !("kind" in answer)) {
     return outcome;

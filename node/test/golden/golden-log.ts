@@ -25,7 +25,6 @@ import {
   encodeRequest,
   encodeSuccession,
   type Founding,
-  type HttpOperation,
   type MembershipEntry,
   type Outcome,
   type Principal,
@@ -135,8 +134,8 @@ export class GoldenLog {
   }
 
   /** What a client asks for by HTTP, or by gRPC under the request id with this number. */
-  http<Kind extends HttpOperation["kind"]>(
-    operation: Extract<HttpOperation, { readonly kind: Kind }>,
+  http<Kind extends ClientOperation["kind"]>(
+    operation: Extract<ClientOperation, { readonly kind: Kind }>,
     by: Principal = OWNER,
     request: number | null = null,
   ): ResultOf<Kind> | CoordinationError {

@@ -5,7 +5,6 @@ import { type Access, createApiKeyMaterial } from "../../src/access/index.ts";
 import {
   type ClientOperation,
   CoordinationError,
-  type HttpOperation,
   type Principal,
   type Result,
   type Role,
@@ -68,8 +67,8 @@ export class Actors {
   }
 
   /** Executes a request by HTTP, by default for the owner; throws the refusal. */
-  ask<Kind extends HttpOperation["kind"]>(
-    operation: HttpOperation & { readonly kind: Kind },
+  ask<Kind extends ClientOperation["kind"]>(
+    operation: ClientOperation & { readonly kind: Kind },
     principal: Principal = this.#owner,
   ): ResultOf<Kind> {
     return this.#executed({ principal: withoutKey(principal), request: null, operation });

@@ -36,7 +36,6 @@ import {
   encodeCommand,
   encodeMembershipEntry,
   encodeRequest,
-  type HttpRequest,
   type MembershipEntry,
   type Outcome,
   readCluster,
@@ -70,13 +69,13 @@ export class SingleReplica implements HostReplica {
   /** The leader's knowledge of the members. */
   health: readonly MemberHealth[] = [];
   /** Commands that were proposed, oldest first. */
-  readonly proposed: (ClientRequest | HttpRequest)[] = [];
+  readonly proposed: ClientRequest[] = [];
   /** Changes of the membership that were proposed, oldest first. */
   readonly changes: MembershipEntry[] = [];
   /** Requested transfers, oldest first. */
   readonly transfers: { readonly targetId: number; readonly ifTerm: number }[] = [];
   /** Called for a command after it was recorded; by default it is executed. */
-  onPropose: (command: ClientRequest | HttpRequest, done: ProposalDone) => void = (command, done) => {
+  onPropose: (command: ClientRequest, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
     if (outcome.answer instanceof CoordinationError || outcome.answer.kind !== "queued-lock") {
       queueMicrotask(() => done(null, outcome));
@@ -138,7 +137,7 @@ export class SingleReplica implements HostReplica {
     return () => this.#observers.delete(listener);
   }
 
-  propose(command: ClientRequest | HttpRequest, _deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientRequest, _deadlineMs: number, done: ProposalDone): () => void {
     this.proposed.push(command);
     this.onPropose(command, done);
     const { principal, request } = command;
@@ -173,7 +172,7 @@ export class SingleReplica implements HostReplica {
   }
 
   /** Applies the command as the next entry and returns its outcome. */
-  execute(command: ClientRequest | HttpRequest): Outcome {
+  execute(command: ClientRequest): Outcome {
     const { payload } = encodeRequest(command, (bytes) => hash("sha256", bytes, "buffer"));
     const outcome = this.#apply(EntryType.Command, payload);
     invariant(outcome !== null, "clients' commands have outcomes");

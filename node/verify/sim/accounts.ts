@@ -6,9 +6,9 @@
 
 import type { Caller } from "../../src/access/index.ts";
 import {
+  type ClientCommand,
   type ClusterOperation,
   CoordinationError,
-  type HttpCommand,
   type Outcome,
   type Principal,
 } from "../../src/state/index.ts";
@@ -38,7 +38,7 @@ export interface AccountsOptions {
 export type Admission = (process: Process) => CoordinationError | null;
 
 /** A command about accounts; verifying has no principal. */
-type AccountCommand = HttpCommand | { readonly principal: null; readonly operation: ClusterOperation };
+type AccountCommand = ClientCommand | { readonly principal: null; readonly operation: ClusterOperation };
 
 const GUEST = "user-guest";
 const GUEST_KEY = "api-key-guest";

@@ -6,10 +6,10 @@
 
 import {
   type AppendEvents,
+  type ClientOperation,
   CoordinationError,
   describeLog,
   type Guard,
-  type HttpOperation,
   type LogSettings,
   type Outcome,
   Payloads,
@@ -279,7 +279,7 @@ export class EventLogClients {
   #send(
     client: EventLogClient,
     process: Process,
-    operation: HttpOperation,
+    operation: ClientOperation,
     count: number,
     onEnd: (ended: Ended) => void,
     callsMax = 1,
@@ -362,7 +362,7 @@ function answerOf(ended: Ended) {
  * Whether no other call with the same key can have another outcome, earlier or later: a hold that has ended stays so,
  * and so does a sequence that was passed.
  */
-function isFinal(operation: HttpOperation, { answer }: Outcome): boolean {
+function isFinal(operation: ClientOperation, { answer }: Outcome): boolean {
   if (!(answer instanceof CoordinationError)) {
     return true;
   }

@@ -5,10 +5,10 @@
 
 import {
   type AppendEvents,
+  type ClientOperation,
   CoordinationError,
   checkGuard,
   describeLog,
-  type HttpOperation,
   type Result,
   readEvents,
   type StateReader,
@@ -120,7 +120,7 @@ export class EventLogRules implements ReplayObserver {
   }
 
   #afterChange(
-    operation: Extract<HttpOperation, { readonly kind: "create-log" | "delete-log" }>,
+    operation: Extract<ClientOperation, { readonly kind: "create-log" | "delete-log" }>,
     answer: Result | CoordinationError | undefined,
   ): void {
     if (answer === undefined || answer instanceof CoordinationError) {

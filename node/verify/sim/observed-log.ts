@@ -5,7 +5,6 @@ import {
   type ClusterOperation,
   type Command,
   DEFAULT_STATE_LIMITS,
-  type HttpOperation,
   type Outcome,
   type Principal,
   type StateLimits,
@@ -46,7 +45,7 @@ export class ObservedLog {
   }
 
   /** A client's request by HTTP. */
-  askByHttp(operation: HttpOperation, pretend?: ExecuteOptions["pretend"], principal: Principal = OWNER): Outcome {
+  askByHttp(operation: ClientOperation, pretend?: ExecuteOptions["pretend"], principal: Principal = OWNER): Outcome {
     this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
     const command = { principal, request: null, operation };
     return this.#execute(command, () => this.log.executeHttp(operation, principal), pretend) as Outcome;

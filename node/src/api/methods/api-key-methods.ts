@@ -11,12 +11,14 @@ import {
   type ApiKey,
   apiKeyNotFound,
   type CreateApiKeyResult,
+  createApiKeyOperation,
   listApiKeys,
   listApiKeysOf,
   managedUsers,
   type RequiredAccess,
   type RevokeApiKeyResult,
   readApiKey,
+  revokeApiKeyOperation,
   type StateReader,
 } from "../../state/index.ts";
 import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
@@ -79,8 +81,9 @@ export class ApiKeyMethods {
       const fields = { name: keyNameField(request.name), lifetimeMs: keyLifetimeField(request.expiresInDays) };
       return { kind: "create-api-key", apiKeyId, prefix, sha256, ...fields } as const;
     };
-    this.#executor.submit<"create-api-key", CreateApiKeyResult>(
+    this.#executor.submit(
       call,
+      createApiKeyOperation,
       CREATE,
       operation,
       (result) => result,
@@ -143,6 +146,6 @@ export class ApiKeyMethods {
       // This member may not know the key yet, or the rights of the caller.
       return known instanceof Error ? this.#executor.afterBarrier(call, revocation) : known;
     };
-    this.#executor.submit(call, OWN, operation, (result) => result, reply);
+    this.#executor.submit(call, revokeApiKeyOperation, OWN, operation, (result) => result, reply);
   }
 }

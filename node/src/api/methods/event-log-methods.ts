@@ -11,13 +11,17 @@ import { type Listing, signPageToken, verifyPageToken } from "../../access/index
 import {
   type AppendEvents,
   type AppendEventsResult,
+  appendEventsOperation,
+  type ClientOperation,
+  type ClientOperationKind,
   CoordinationError,
+  createLogOperation,
   DEFAULT_NAMESPACE,
   type DeleteLogResult,
+  deleteLogOperation,
   describeLog,
   type EventLog,
   encodeText,
-  type HttpOperation,
   type LogPage,
   type LogSelection,
   listLogs,
@@ -27,6 +31,7 @@ import {
   type Result,
   readEvents,
   type StateReader,
+  updateLogSettingsOperation,
 } from "../../state/index.ts";
 import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
@@ -154,8 +159,6 @@ const MS_PER_SECOND = 1_000;
 const FOLLOWED_EVENTS_MAX = 1_000;
 const FOLLOWED_BYTES_MAX = 64 * 1024;
 
-type LogChange = Extract<HttpOperation, { readonly kind: "update-log-settings" | "delete-log" | "append-events" }>;
-
 /** What to do with the id of a log. */
 interface LogWork {
   /** Continues with the log, which is visible at this member now. */
@@ -184,8 +187,9 @@ export class EventLogMethods {
 
   createLog(call: Call, request: CreateLogRequest, reply: Reply<DescribedLog>): void {
     const namespace = request.namespace ?? DEFAULT_NAMESPACE;
-    this.#executor.submit<"create-log", DescribedLog>(
+    this.#executor.submit(
       call,
+      createLogOperation,
       { access: "write", namespace },
       () => ({
         kind: "create-log",
@@ -251,8 +255,9 @@ export class EventLogMethods {
   }
 
   updateLog(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<DescribedLog>): void {
-    const change = this.#change<"update-log-settings", DescribedLog>(
+    const change = this.#change(
       call,
+      updateLogSettingsOperation,
       (found) => ({ kind: "update-log-settings", logId: found, changes: logSettingsField(settings()) }),
       (result) => result,
       withVisibleReplay(reply, ({ log }) => requireVisible(call, log)),
@@ -266,8 +271,9 @@ export class EventLogMethods {
 
   /** Replies with the id of the log. */
   deleteLog(call: Call, logId: string, reply: Reply<DeleteLogResult>): void {
-    const change = this.#change<"delete-log", DeleteLogResult>(
+    const change = this.#change(
       call,
+      deleteLogOperation,
       (found) => ({ kind: "delete-log", logId: found }),
       (result) => result,
       reply,
@@ -277,8 +283,9 @@ export class EventLogMethods {
 
   /** Appends one event, or the events of a batch. */
   append(call: Call, { logId, guardNamespace, fields }: AppendRequest, reply: Reply<Appended>): void {
-    const change = this.#change<"append-events", Appended>(
+    const change = this.#change(
       call,
+      appendEventsOperation,
       (found) => {
         const asked = fields();
         const payloads = payloadsField(asked.payloads, asked.isBatch);
@@ -295,17 +302,16 @@ export class EventLogMethods {
   }
 
   /** A change of a log: proposed, or answered as it was before if the log is gone. */
-  #change<Kind extends LogChange["kind"], Response>(
+  #change<Asked extends ClientOperation, Response>(
     call: Call,
-    operation: (logId: Uint8Array) => Extract<LogChange, { readonly kind: Kind }>,
-    response: (result: Extract<Result, { readonly kind: Kind }>, tickMs: number, isWhole: boolean) => Response,
+    kind: ClientOperationKind<Asked>,
+    operation: (logId: Uint8Array) => Asked,
+    response: (result: Extract<Result, Pick<Asked, "kind">>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
   ): LogWork {
     return {
-      proceed: (logId) =>
-        this.#executor.submitAuthorized<Kind, Response>(call, () => operation(logId), response, reply),
-      absent: (logId) =>
-        this.#executor.replay<Kind, Response>(call, () => operation(logId), logNotFound(logId), response, reply),
+      proceed: (logId) => this.#executor.submitAuthorized(call, kind, () => operation(logId), response, reply),
+      absent: (logId) => this.#executor.replay(call, kind, () => operation(logId), logNotFound(logId), response, reply),
     };
   }
 

@@ -7,6 +7,7 @@ import { InvariantViolation } from "../../primitives/index.ts";
 import {
   CoordinationError,
   createNamespaceOperation,
+  deleteLogOperation,
   type Replayed,
   type RequiredAccess,
   touchKeyOperation,
@@ -72,7 +73,7 @@ describe("executor", () => {
       const executor = new Executor({ replica });
       return new Promise<unknown>((resolve) => {
         const operation = () => ({ kind: "delete-log", logId: new Uint8Array(16) }) as const;
-        executor.submit<"delete-log", unknown>(asked, NEED, operation, () => "deleted", resolve);
+        executor.submit(asked, deleteLogOperation, NEED, operation, () => "deleted", resolve);
       });
     };
     const founding = { ...secrets.founding, clusterVersion: 6 };

@@ -19,8 +19,8 @@ import {
   type ClientOperationKind,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
-  type HttpOperation,
   hasRulesOf,
+  type NamespacedOperationKind,
   type Outcome,
   type Principal,
   type RequestIdentity,
@@ -35,8 +35,7 @@ import { attempt, toError } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { HostReplica } from "./host.ts";
 
-/** The operation by HTTP and the result of one kind. */
-type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
+/** The result of one kind. */
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
 /** A command that a caller proposes to the replica. */
@@ -47,6 +46,8 @@ type ReadDone = Parameters<HostReplica["readBarrier"]>[1];
 type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: Kind } };
 /** Makes a command from a request; throws or rejects if a field is bad. */
 type Commanding<Kind> = (replica: HostReplica) => CommandOf<Kind> | Promise<CommandOf<Kind>>;
+/** Makes a response. `tickMs` is the cluster tick from which remaining times count; `isWhole`: see `mutate`. */
+type Responding<Kind, Response> = (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response;
 
 /**
  * Maximum age of a serializable read in milliseconds. For this time a revoked caller may still get one. The age is the
@@ -107,52 +108,65 @@ export class Executor {
    */
   mutate<Asked extends ClientOperation, Response>(
     call: Call,
-    { access, since }: ClientOperationKind<Asked>,
+    kind: NamespacedOperationKind<Asked>,
     namespace: string,
     operation: () => Asked,
-    response: (result: ResultOf<Asked["kind"]>, tickMs: number, isWhole: boolean) => Response,
+    response: Responding<Asked["kind"], Response>,
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
-    const command = ({ state }: HostReplica) => {
-      requireVersion(since, state);
-      return { principal: call.principal, operation: operation(), request: { requestId: call.requestId() } };
-    };
-    // The cast is sound: in a command only the operation has a kind.
-    const made = command as (replica: HostReplica) => CommandOf<Asked["kind"]>;
-    this.#execute(call, { access, namespace }, made, response, reply, onProposed);
+    this.submit(call, kind, { access: kind.access, namespace }, operation, response, reply, onProposed);
   }
 
   /**
-   * Executes a mutation that HTTP offers too. With a request id it is executed once, as by `mutate`. Without one only some
-   * operations recognise a retry; any other with an unknown outcome may or may not have been executed.
+   * The same for an operation that needs something else. If it may lack a request id, and does, only some operations
+   * recognise a retry; any other with an unknown outcome may or may not have been executed.
    *
-   * @param operation makes the operation from the request, at once or in a promise; throws if a field is bad. It gets the
-   *   state that this member has applied.
+   * @param operation may also reject. It gets the state that this member has applied.
    */
-  submit<Kind extends HttpOperation["kind"], Response>(
+  submit<Asked extends ClientOperation, Response>(
     call: Call,
+    kind: ClientOperationKind<Asked>,
     need: RequiredAccess | null,
-    operation: (state: StateReader) => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
-    response: (result: ResultOf<Kind>) => Response,
+    operation: (state: StateReader) => Asked | Promise<Asked>,
+    response: Responding<Asked["kind"], Response>,
     reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
   ): void {
-    const command = httpCommand<Kind>(call, operation);
-    this.#execute(call, need, command, response, reply);
+    const proceed = () => this.submitAuthorized(call, kind, operation, response, reply, onProposed);
+    if (this.#member.replica === null) {
+      reply(noReplica(), "no");
+    } else {
+      authorized(call, need, proceed, reply);
+    }
   }
 
   /** The same for a caller whose access to what the operation concerns was checked in this turn. */
-  submitAuthorized<Kind extends HttpOperation["kind"], Response>(
+  submitAuthorized<Asked extends ClientOperation, Response>(
     call: Call,
-    operation: () => HttpOperationOf<Kind>,
-    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+    kind: ClientOperationKind<Asked>,
+    operation: (state: StateReader) => Asked | Promise<Asked>,
+    response: Responding<Asked["kind"], Response>,
     reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
   ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
+      return;
+    }
+    const propose = (made: CommandOf<Asked["kind"]>): void => {
+      const done: ProposalDone = (error, outcome) => replyMade(replica, made, error, outcome, response, reply);
+      const abandon = replica.propose(made, call.deadlineMs, done, call.trace);
+      onProposed?.(abandon);
+    };
+    const made = attempt(() => commanding(call, kind, operation)(replica));
+    if (made instanceof Promise) {
+      made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
+    } else if (made instanceof Error) {
+      reply(made, "no");
     } else {
-      proposeMade(replica, call, httpCommand<Kind>(call, operation), response, reply);
+      propose(made);
     }
   }
 
@@ -161,11 +175,12 @@ export class Executor {
    * replies with `refusal`, as for a call without a request id. To be called after a read barrier: this member then has
    * the answer of every attempt that was answered.
    */
-  replay<Kind extends HttpOperation["kind"], Response>(
+  replay<Asked extends ClientOperation, Response>(
     call: Call,
-    operation: () => HttpOperationOf<Kind>,
+    kind: ClientOperationKind<Asked>,
+    operation: () => Asked,
     refusal: CoordinationError,
-    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+    response: Responding<Asked["kind"], Response>,
     reply: Reply<Response>,
   ): void {
     const { replica } = this.#member;
@@ -173,7 +188,7 @@ export class Executor {
       reply(replica === null ? noReplica() : refusal, "no");
       return;
     }
-    const made = attempt(() => httpCommand<Kind>(call, operation)(replica) as CommandOf<Kind>);
+    const made = attempt(() => commanding(call, kind, operation)(replica) as CommandOf<Asked["kind"]>);
     if (made instanceof Error) {
       reply(made, "no");
       return;
@@ -192,29 +207,13 @@ export class Executor {
     return work(replica.state);
   }
 
-  #execute<Kind extends Result["kind"], Response>(
-    call: Call,
-    need: RequiredAccess | null,
-    command: Commanding<Kind>,
-    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
-    reply: Reply<Response>,
-    onProposed?: (abandon: () => void) => void,
-  ): void {
-    const { replica } = this.#member;
-    if (replica === null) {
-      reply(noReplica(), "no");
-    } else {
-      authorized(call, need, () => proposeMade(replica, call, command, response, reply, onProposed), reply);
-    }
-  }
-
   /**
    * Acquires a lock. This mutation may wait as long as other clients hold the lock. It is undone when the client no
    * longer waits for the answer (S25).
    */
   acquire<Response>(
     call: CancellableCall,
-    kind: ClientOperationKind<AcquireLock>,
+    kind: NamespacedOperationKind<AcquireLock>,
     namespace: string,
     operation: () => AcquireLock,
     response: (result: AcquireLockResult) => Response,
@@ -414,20 +413,20 @@ function chargeRows(call: Call, rows: number): void {
   }
 }
 
-/** Makes the command of an operation that HTTP offers too. */
-function httpCommand<Kind>(
+/** Makes the command of an operation. */
+function commanding<Asked extends ClientOperation>(
   call: Call,
-  operation: (state: StateReader) => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
-): Commanding<Kind> {
+  { since, mayLackId }: ClientOperationKind<Asked>,
+  operation: (state: StateReader) => Asked | Promise<Asked>,
+): Commanding<Asked["kind"]> {
+  const hasId = !mayLackId || call.hasRequestId;
   // The cast is sound: in a command only the operation has a kind.
-  const commandOf = (made: HttpOperationOf<Kind>) => {
-    const request = call.hasRequestId ? { requestId: call.requestId() } : null;
-    return { principal: call.principal, operation: made, request } as CommandOf<Kind>;
+  const commandOf = (made: Asked) => {
+    const request = hasId ? { requestId: call.requestId() } : null;
+    return { principal: call.principal, operation: made, request } as unknown as CommandOf<Asked["kind"]>;
   };
   return ({ state }) => {
-    if (call.hasRequestId) {
-      requireVersion(VERSION_WITH_REQUEST_IDS, state);
-    }
+    requireVersion(mayLackId && hasId ? VERSION_WITH_REQUEST_IDS : since, state);
     const made = operation(state);
     return made instanceof Promise ? made.then(commandOf) : commandOf(made);
   };
@@ -440,37 +439,13 @@ function requireVersion(since: number, state: StateReader): void {
   }
 }
 
-/** Makes the command, proposes it, and replies with its outcome. */
-function proposeMade<Kind extends Result["kind"], Response>(
-  replica: HostReplica,
-  call: Call,
-  command: Commanding<Kind>,
-  response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
-  reply: Reply<Response>,
-  onProposed?: (abandon: () => void) => void,
-): void {
-  const propose = (made: CommandOf<Kind>): void => {
-    const done: ProposalDone = (error, outcome) => replyMade(replica, made, error, outcome, response, reply);
-    const abandon = replica.propose(made, call.deadlineMs, done, call.trace);
-    onProposed?.(abandon);
-  };
-  const made = attempt(() => command(replica));
-  if (made instanceof Promise) {
-    made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
-  } else if (made instanceof Error) {
-    reply(made, "no");
-  } else {
-    propose(made);
-  }
-}
-
 /** Replies with the outcome of a command. */
 function replyMade<Kind extends Result["kind"], Response>(
   replica: HostReplica,
   made: CommandOf<Kind>,
   error: CoordinationError | null,
   outcome: Outcome | null,
-  response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+  response: Responding<Kind, Response>,
   reply: Reply<Response>,
 ): void {
   const kind: Kind = made.operation.kind;

@@ -12,7 +12,6 @@ import {
   type Access,
   type ClientOperation,
   CoordinationError,
-  type HttpOperation,
   includesAccess,
   includesNamespace,
   type Principal,
@@ -80,7 +79,7 @@ describe("usage in answers", () => {
     replica.execute({ principal, request: { requestId }, operation });
   }
 
-  function ask(operation: HttpOperation, principal: Principal = owner): void {
+  function ask(operation: ClientOperation, principal: Principal = owner): void {
     replica.execute({ principal, request: null, operation });
   }
 

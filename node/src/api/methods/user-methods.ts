@@ -25,16 +25,19 @@ import {
 } from "../../access/index.ts";
 import {
   CoordinationError,
+  createUserOperation,
   type DeleteUserResult,
-  type HttpOperation,
+  deleteUserOperation,
   listUsers,
   managedUsers,
   mayManage,
+  type OperationOf,
   type RequiredAccess,
   readUser,
   type StateReader,
   type User,
   type UserResult,
+  updateUserOperation,
   userNotFound,
 } from "../../state/index.ts";
 import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
@@ -57,7 +60,7 @@ export interface CreateUserRequest {
   readonly namespaces: readonly string[];
 }
 
-type UpdateUser = Extract<HttpOperation, { readonly kind: "update-user" }>;
+type UpdateUser = OperationOf<typeof updateUserOperation>;
 
 /** A field that is null stays as it is. */
 export interface UpdateUserRequest {
@@ -139,8 +142,9 @@ export class UserMethods {
       const verification = { tokenSha256, tokenLifetimeMs: VERIFICATION_LIFETIME_MS };
       return { kind: "create-user", userId, email, role, namespaces, passwordHash, ...verification } as const;
     };
-    this.#executor.submit<"create-user", DescribedUser>(
+    this.#executor.submit(
       call,
+      createUserOperation,
       NEED,
       operation,
       (result) => result,
@@ -263,8 +267,9 @@ export class UserMethods {
     };
     const checked = this.#visible(call, reply);
     const need = isOwn && isPasswordAlone ? null : NEED;
-    this.#executor.submit<"update-user", DescribedUser>(
+    this.#executor.submit(
       call,
+      updateUserOperation,
       need,
       operation,
       (result) => result,
@@ -272,8 +277,9 @@ export class UserMethods {
         const made = hashed;
         if (made !== null && isWrongPassword(answer)) {
           // An earlier attempt may have replaced the password that it was sent with. The state is that of the check.
-          this.#executor.replay<"update-user", DescribedUser>(
+          this.#executor.replay(
             call,
+            updateUserOperation,
             () => made,
             answer,
             (result) => result,
@@ -307,7 +313,7 @@ export class UserMethods {
   /** Also deletes the user's API keys, and revokes all tokens. */
   deleteUser(call: Call, userId: string, reply: Reply<DeleteUserResult>): void {
     const operation = () => ({ kind: "delete-user", userId: accountIdField("user_id", userId) }) as const;
-    this.#executor.submit(call, NEED, operation, (result) => result, reply);
+    this.#executor.submit(call, deleteUserOperation, NEED, operation, (result) => result, reply);
   }
 
   /**

@@ -13,7 +13,6 @@ import {
   encodeMembershipEntry,
   encodeRequest,
   extraRowsOf,
-  type HttpRequest,
   type MembershipEntry,
   type Outcome,
   type Principal,
@@ -34,7 +33,7 @@ export interface Proposal {
   /** The key under which its answer is stored when it is executed; null if no answer is stored. */
   readonly stored: StoredUnder | null;
   /** The client and its operation; only for requests of clients. */
-  readonly asking?: Pick<ClientRequest | HttpRequest, "principal" | "operation">;
+  readonly asking?: Pick<ClientRequest, "principal" | "operation">;
   /** Only for requests for a lock: the client and the request. The request is undone when its caller is gone. */
   readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
   /** Whether it may wait for as long as others hold the lock. */
@@ -51,7 +50,7 @@ const ROW_WORK = 256;
  *
  * @param state shows how much work it will probably be.
  */
-export function proposalOf(asked: ClientRequest | HttpRequest, state: StateReader): Proposal {
+export function proposalOf(asked: ClientRequest, state: StateReader): Proposal {
   const { principal, operation } = asked;
   const { subject } = principal;
   const rows = extraRowsOf(state, operation);
@@ -68,7 +67,7 @@ export function proposalOf(asked: ClientRequest | HttpRequest, state: StateReade
 }
 
 /** The identity by which a retry of the request is recognised; null without a request id. */
-export function requestIdentityOf(asked: ClientRequest | HttpRequest): RequestIdentity | null {
+export function requestIdentityOf(asked: ClientRequest): RequestIdentity | null {
   return encodeRequest(asked, sha256).request;
 }
 

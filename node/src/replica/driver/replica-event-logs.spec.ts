@@ -4,9 +4,9 @@ import { appended, NO_SETTINGS, OWNER } from "../../../test/index.ts";
 import {
   type AppendEvents,
   BATCH_EVENTS_MAX,
+  type ClientOperation,
   CoordinationError,
   describeLog,
-  type HttpOperation,
   type Outcome,
   Payloads,
   readEvents,
@@ -19,7 +19,7 @@ const BATCH_BYTES = 10 * 1024 * 1024;
 const PAGE = { eventsMax: 10_000, bytesMax: Number.MAX_SAFE_INTEGER };
 
 /** The outcome of the command at this member. */
-function execute(cluster: ReplicaCluster, id: number, operation: HttpOperation): Outcome {
+function execute(cluster: ReplicaCluster, id: number, operation: ClientOperation): Outcome {
   let ended: { readonly error: CoordinationError | null; readonly outcome: Outcome | null } | null = null;
   const deadlineMs = cluster.time.monotonicMs() + DEADLINE_MS;
   const command = { principal: OWNER, request: null, operation };

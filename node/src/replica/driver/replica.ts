@@ -18,7 +18,6 @@ import {
   type ClusterOperation,
   type CoordinationError,
   type CountedReader,
-  type HttpRequest,
   type MembershipEntry,
   readCluster,
   readProgress,
@@ -223,7 +222,7 @@ export class Replica {
    * no log yet is dropped, and a request for a lock is undone: it neither waits for the lock nor holds it (S25).
    */
   propose(
-    command: ClientRequest | HttpRequest,
+    command: ClientRequest,
     deadlineMs: number,
     done: ProposalDone,
     trace: RequestTrace | null = null,

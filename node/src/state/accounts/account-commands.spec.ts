@@ -2,11 +2,11 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { createApiKey, createUser, itNoticesDamage, requestOf, updateUser } from "../../../test/index.ts";
 import {
+  type ClientOperation,
   type ClusterOperation,
   type Command,
   decodeCommand,
   encodeCommand,
-  type HttpOperation,
   isGrowing,
 } from "../index.ts";
 
@@ -17,7 +17,7 @@ const role = fc.constantFrom("viewer" as const, "member" as const, "admin" as co
 const namespaces = fc.array(fc.oneof(text, fc.constantFrom("*", "__proto__")), { maxLength: 3 });
 const request = fc.option(fc.record({ requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }), payloadHash: hash }));
 
-const operation: fc.Arbitrary<HttpOperation> = fc.oneof(
+const operation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({
     kind: fc.constant("create-api-key" as const),
     apiKeyId: text,
@@ -98,7 +98,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 
 const OWNED = { subject: "u", apiKeyId: "k" };
 
-function byUser(each: HttpOperation): Command {
+function byUser(each: ClientOperation): Command {
   return { principal: OWNED, request: null, operation: each };
 }
 

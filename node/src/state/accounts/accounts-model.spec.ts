@@ -10,7 +10,7 @@ import {
   updateUser,
 } from "../../../test/index.ts";
 import { CoordinationError, type Role, type User } from "../core/index.ts";
-import type { HttpOperation } from "../index.ts";
+import type { ClientOperation } from "../index.ts";
 import { apiKeysOf, countUsers, listUsers, readUser, refusalOf } from "./principals.ts";
 
 const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
@@ -99,7 +99,7 @@ class Accounts {
       return log.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" })?.answer;
     }
     const principal = { subject: each.by, apiKeyId: "" };
-    const ask = (operation: HttpOperation) => log.ask(operation, principal);
+    const ask = (operation: ClientOperation) => log.ask(operation, principal);
     switch (each.do) {
       case "create": {
         const answer = ask(createUser(each.userId, { role: each.role, namespaces: each.namespaces }));

@@ -11,7 +11,7 @@ import {
   type CreateApiKeyResult,
   count,
   fixedBytes,
-  httpOperation,
+  operationWithOptionalId,
   type Principal,
   type RevokeApiKeyResult,
   text,
@@ -34,7 +34,7 @@ import {
 /** The last use of a key is written at most this often, in milliseconds of wall clock. */
 const USE_NOTED_MS = 60_000;
 
-export const createApiKeyOperation = httpOperation<CreateApiKey, CreateApiKeyResult>({
+export const createApiKeyOperation = operationWithOptionalId<CreateApiKey, CreateApiKeyResult>({
   kind: "create-api-key",
   number: 60,
   grows: true,
@@ -45,7 +45,7 @@ export const createApiKeyOperation = httpOperation<CreateApiKey, CreateApiKeyRes
   apply: applyCreateApiKey,
 });
 
-export const revokeApiKeyOperation = httpOperation<RevokeApiKey, RevokeApiKeyResult>({
+export const revokeApiKeyOperation = operationWithOptionalId<RevokeApiKey, RevokeApiKeyResult>({
   kind: "revoke-api-key",
   number: 61,
   fields: { apiKeyId: text },

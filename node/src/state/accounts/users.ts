@@ -20,10 +20,10 @@ import {
   type DeleteUserResult,
   fixedBytes,
   hasRulesOf,
-  httpOperation,
   listOf,
   nullable,
   nullInstead,
+  operationWithOptionalId,
   optionalCount,
   type Principal,
   RecordReader,
@@ -88,7 +88,7 @@ export function readVerification(reader: StateReader, userId: string): Verificat
 
 const ADMINISTRATION = { access: "admin", namespace: null } as const;
 
-export const createUserOperation = httpOperation<CreateUser, UserResult>({
+export const createUserOperation = operationWithOptionalId<CreateUser, UserResult>({
   kind: "create-user",
   number: 62,
   grows: true,
@@ -111,7 +111,7 @@ export const createUserOperation = httpOperation<CreateUser, UserResult>({
   apply: applyCreateUser,
 });
 
-export const updateUserOperation = httpOperation<UpdateUser, UserResult>({
+export const updateUserOperation = operationWithOptionalId<UpdateUser, UserResult>({
   kind: "update-user",
   number: 63,
   fields: {
@@ -128,7 +128,7 @@ export const updateUserOperation = httpOperation<UpdateUser, UserResult>({
   apply: applyUpdateUser,
 });
 
-export const deleteUserOperation = httpOperation<DeleteUser, DeleteUserResult>({
+export const deleteUserOperation = operationWithOptionalId<DeleteUser, DeleteUserResult>({
   kind: "delete-user",
   number: 64,
   fields: { userId: text },

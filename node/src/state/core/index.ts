@@ -117,10 +117,10 @@ export {
   clusterOperation,
   clusterStep,
   continuedOperation,
-  type HttpOperationKind,
-  httpOperation,
+  type NamespacedOperationKind,
   type OperationKind,
   type OperationOf,
+  operationWithOptionalId,
 } from "./operation.ts";
 export { AnswerForms, type Outcome, type Replayed } from "./outcome.ts";
 export {
@@ -154,7 +154,6 @@ export {
   type DeleteUserResult,
   type ForceReleaseLockResult,
   type FreeMemoryResult,
-  type HttpResult,
   type LockState,
   type MembershipResult,
   type PutKeyResult,

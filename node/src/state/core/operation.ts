@@ -8,7 +8,7 @@ import { CLUSTER_VERSIONS } from "./cluster.ts";
 import { count, type Field, type FieldsOf, recordOf } from "./fields.ts";
 import type { AnswerForm, Outcome } from "./outcome.ts";
 import type { Access, Principal, RequestIdentity, RequiredAccess } from "./principal.ts";
-import type { HttpResult, Result, StoredResult } from "./results.ts";
+import type { Result, StoredResult } from "./results.ts";
 import type { Steps } from "./steps.ts";
 import type { StateReader } from "./store.ts";
 import { ONE_REQUEST, type UsageCounts } from "./usage-counts.ts";
@@ -54,15 +54,23 @@ export interface OperationKind<Asked extends Kind> {
   readonly answer: AnswerForm | null;
 }
 
-/** An operation of a client, with a request id, in one namespace. */
+/** An operation of a client. */
 export interface ClientOperationKind<Asked extends Kind> extends OperationKind<Asked> {
   readonly caller: "client";
-  readonly access: Access;
-  readonly usage: UsageCounts;
+  /**
+   * Whether a request may lack an id, as those by the older routes of HTTP do. Without one it runs again if it is sent
+   * again, unless it recognises that itself.
+   */
+  readonly mayLackId: boolean;
+  /** All that the caller needs; null = only a valid principal. */
+  readonly accesses: (operation: Asked, principal: Principal) => readonly (RequiredAccess | null)[];
+  /** The operation without what its member made for it: the same in every attempt of a request. */
+  readonly asked: (operation: Asked) => Asked;
+  readonly usage: (result: Result) => UsageCounts;
   /** The cluster version since which members propose it. */
   readonly since: number;
-  /** Returns the result; raises the refusal. */
-  readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => StoredResult;
+  /** Returns the result, perhaps in steps; raises the refusal. */
+  readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => StoredResult | Steps<StoredResult>;
   /**
    * Applies a request whose retries continue where it is instead of getting a stored answer, and returns the outcome;
    * null for any other.
@@ -70,19 +78,9 @@ export interface ClientOperationKind<Asked extends Kind> extends OperationKind<A
   readonly applyRequest: ((context: ApplyContext, command: AskedBy<Asked>) => Outcome) | null;
 }
 
-/**
- * An operation that HTTP offers too. By HTTP it has no request id: it runs again if it is sent again, unless it recognises
- * that itself.
- */
-export interface HttpOperationKind<Asked extends Kind> extends OperationKind<Asked> {
-  readonly caller: "http";
-  /** The operation without what its member made for it: the same in every attempt of a request. */
-  readonly asked: (operation: Asked) => Asked;
-  /** All that the caller needs; null = only a valid principal. */
-  readonly accesses: (operation: Asked, principal: Principal) => readonly (RequiredAccess | null)[];
-  readonly usage: (result: HttpResult) => UsageCounts;
-  /** Returns the result, perhaps in steps; raises the refusal. */
-  readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => HttpResult | Steps<HttpResult>;
+/** An operation of a client that needs one kind of access in its namespace. */
+export interface NamespacedOperationKind<Asked extends Kind> extends ClientOperationKind<Asked> {
+  readonly access: Access;
 }
 
 /** An operation that the cluster proposes itself: its leader, a member about itself, or a member for others. */
@@ -104,8 +102,12 @@ export interface AskedBy<Asked extends Kind> {
 /** The operation that the value describes. */
 export type OperationOf<Of extends { readonly field: Field<unknown> }> = ReturnType<Of["field"]["read"]>;
 
+interface Namespaced extends Kind {
+  readonly namespace: string;
+}
+
 /** @param definition with the access that it needs in its namespace, and what each answer counts as. */
-export function clientOperation<Asked extends Kind & { readonly namespace: string }, Applied extends StoredResult>(
+export function clientOperation<Asked extends Namespaced, Applied extends StoredResult>(
   definition: Definition<Asked> & {
     readonly access: Access;
     readonly usage: UsageCounts;
@@ -114,48 +116,64 @@ export function clientOperation<Asked extends Kind & { readonly namespace: strin
     readonly answer: StoredForm<Applied>;
     readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied;
   },
-): ClientOperationKind<Asked> {
-  const { access, usage, since = CLUSTER_VERSIONS.min, apply } = definition;
+): NamespacedOperationKind<Asked> {
+  const { since = CLUSTER_VERSIONS.min, apply } = definition;
   const answer = answerForm(definition.kind as Applied["kind"], definition.answer);
-  return { ...shared(definition), caller: "client", access, usage, since, answer, apply, applyRequest: null };
+  return { ...shared(definition), ...inNamespace(definition), since, answer, apply, applyRequest: null };
 }
 
 /** The same for a request whose retries continue where it is. */
-export function continuedOperation<Asked extends Kind & { readonly namespace: string }>(
+export function continuedOperation<Asked extends Namespaced>(
   definition: Definition<Asked> & {
     readonly access: Access;
     readonly usage: UsageCounts;
     readonly applyRequest: (context: ApplyContext, command: AskedBy<Asked>) => Outcome;
   },
-): ClientOperationKind<Asked> {
-  const { access, usage, applyRequest } = definition;
+): NamespacedOperationKind<Asked> {
   const apply = (): never => {
     throw new TypeError("a request that continues is applied as a request");
   };
   const since = CLUSTER_VERSIONS.min;
-  return { ...shared(definition), caller: "client", access, usage, since, answer: null, apply, applyRequest };
+  const { applyRequest } = definition;
+  return { ...shared(definition), ...inNamespace(definition), since, answer: null, apply, applyRequest };
 }
 
-export function httpOperation<Asked extends Kind, Applied extends HttpResult>(
+/** What follows from the access in a namespace. */
+function inNamespace({ access, usage }: { readonly access: Access; readonly usage: UsageCounts }) {
+  return {
+    caller: "client",
+    mayLackId: false,
+    access,
+    accesses: ({ namespace }: Namespaced) => [{ access, namespace }],
+    asked: <Asked>(operation: Asked) => operation,
+    usage: () => usage,
+  } as const;
+}
+
+/** An operation of a client whose requests may lack an id. What it needs depends on its fields and its caller. */
+export function operationWithOptionalId<Asked extends Kind, Applied extends StoredResult>(
   definition: Definition<Asked> & {
-    readonly accesses: HttpOperationKind<Asked>["accesses"];
+    readonly accesses: ClientOperationKind<Asked>["accesses"];
     /** What an answer counts as; absent = one request. */
     readonly usage?: (result: Applied) => UsageCounts;
     readonly answer: StoredForm<Applied>;
     /** Absent if its member makes nothing for it. */
-    readonly asked?: HttpOperationKind<Asked>["asked"];
+    readonly asked?: ClientOperationKind<Asked>["asked"];
     readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied | Steps<Applied>;
   },
-): HttpOperationKind<Asked> {
+): ClientOperationKind<Asked> {
   const { accesses, apply, usage = () => ONE_REQUEST, asked = (operation) => operation } = definition;
   return {
     ...shared(definition),
-    caller: "http",
+    caller: "client",
+    mayLackId: true,
     accesses,
     asked,
+    since: CLUSTER_VERSIONS.min,
     answer: answerForm(definition.kind as Applied["kind"], definition.answer),
-    usage: usage as (result: HttpResult) => UsageCounts,
+    usage: usage as (result: Result) => UsageCounts,
     apply,
+    applyRequest: null,
   };
 }
 

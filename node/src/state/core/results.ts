@@ -243,9 +243,10 @@ export type StoredResult =
   | PutSettingsResult
   | RotateSigningKeyResult
   | ResetOwnerResult
-  | HttpResult;
-
-/** Results of operations that HTTP offers too. */
-export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
+  | LogResult
+  | CreateApiKeyResult
+  | RevokeApiKeyResult
+  | UserResult
+  | DeleteUserResult;
 
 export type Result = StoredResult | AcquireLockResult | QueuedLockResult;

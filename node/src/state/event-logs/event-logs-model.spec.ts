@@ -10,7 +10,7 @@ import {
   NO_SETTINGS,
 } from "../../../test/index.ts";
 import { CoordinationError, DEFAULT_STATE_LIMITS, type LogSettings } from "../core/index.ts";
-import type { HttpOperation } from "../index.ts";
+import type { ClientOperation } from "../index.ts";
 import { describeLog, listLogs, readEvents, sequencesOf } from "./event-logs.ts";
 import type { AppendEvents } from "./log-commands.ts";
 import { eventCountOf } from "./log-rows.ts";
@@ -321,7 +321,7 @@ class Comparison {
   }
 
   /** The state machine's answer must equal the model's. */
-  #compare<Answer>(asked: HttpOperation, answerOfModel: () => Answer): Answer | null {
+  #compare<Answer>(asked: ClientOperation, answerOfModel: () => Answer): Answer | null {
     let wanted: Answer | CoordinationError;
     try {
       wanted = answerOfModel();

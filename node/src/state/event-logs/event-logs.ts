@@ -24,7 +24,6 @@ import {
   derivedId,
   derivedIdText,
   type EventLog,
-  httpOperation,
   logNameCursor,
   logNamePrefix,
   logNameRow,
@@ -32,6 +31,7 @@ import {
   logRow,
   namespaceOfCursor,
   ONE_REQUEST,
+  operationWithOptionalId,
   type Principal,
   prefixEnd,
   requireNamespace,
@@ -92,7 +92,7 @@ const LISTED_MAX = 2_000;
 /** What may change logs that exist: they tell the caller's namespaces apart themselves. */
 const WRITE = { access: "write", namespace: null } as const;
 
-export const createLogOperation = httpOperation<CreateLog, CreateLogResult>({
+export const createLogOperation = operationWithOptionalId<CreateLog, CreateLogResult>({
   kind: "create-log",
   number: 50,
   grows: true,
@@ -102,7 +102,7 @@ export const createLogOperation = httpOperation<CreateLog, CreateLogResult>({
   apply: applyCreateLog,
 });
 
-export const updateLogSettingsOperation = httpOperation<UpdateLogSettings, UpdateLogSettingsResult>({
+export const updateLogSettingsOperation = operationWithOptionalId<UpdateLogSettings, UpdateLogSettingsResult>({
   kind: "update-log-settings",
   number: 51,
   fields: { logId, changes: logChanges },
@@ -111,7 +111,7 @@ export const updateLogSettingsOperation = httpOperation<UpdateLogSettings, Updat
   apply: applyUpdateLogSettings,
 });
 
-export const deleteLogOperation = httpOperation<DeleteLog, DeleteLogResult>({
+export const deleteLogOperation = operationWithOptionalId<DeleteLog, DeleteLogResult>({
   kind: "delete-log",
   number: 52,
   fields: { logId },
@@ -120,7 +120,7 @@ export const deleteLogOperation = httpOperation<DeleteLog, DeleteLogResult>({
   apply: applyDeleteLog,
 });
 
-export const appendEventsOperation = httpOperation<AppendEvents, AppendEventsResult>({
+export const appendEventsOperation = operationWithOptionalId<AppendEvents, AppendEventsResult>({
   kind: "append-events",
   number: 53,
   grows: true,

@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { itNoticesDamage } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import {
+  type ClientOperation,
   type ClusterOperation,
   COMMAND_BYTES_MAX,
   type Command,
   decodeCommand,
   encodeCommand,
-  type HttpOperation,
   isGrowing,
 } from "../index.ts";
 import { type AppendEvents, BATCH_EVENTS_MAX } from "./log-commands.ts";
@@ -47,7 +47,7 @@ const append: fc.Arbitrary<AppendEvents> = fc
     fc.option(guard, { nil: undefined }),
   )
   .map(([events, rest, under]) => ({ ...rest, ...events, ...(under === undefined ? {} : { guard: under }) }));
-const operation: fc.Arbitrary<HttpOperation> = fc.oneof(
+const operation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-log" as const), name: text, namespace: text, settings }),
   fc.record({
     kind: fc.constant("update-log-settings" as const),
@@ -88,7 +88,7 @@ const APPEND: AppendEvents = {
   expectedSequence: undefined,
 };
 
-function asked(one: HttpOperation): Command {
+function asked(one: ClientOperation): Command {
   return { principal: PRINCIPAL, request: null, operation: one };
 }
 
@@ -140,7 +140,7 @@ describe("commands about event logs", () => {
       `0135 ${ASKED} ${ID} 01 01 0000000162 01 7fffffffffffffff 01 000000016c 0000000000000009 01 000000026e73 ` +
         `00000002 000000020001 0000000107`,
     ],
-  ] satisfies [string, HttpOperation, string][]) {
+  ] satisfies [string, ClientOperation, string][]) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(asked(written)).toHex()).to.equal(golden.replaceAll(" ", ""));
     });

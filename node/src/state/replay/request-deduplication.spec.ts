@@ -12,7 +12,7 @@ import {
   SequenceRuns,
   Transaction,
 } from "../core/index.ts";
-import { encodeRequest, type HttpOperation } from "../index.ts";
+import { type ClientOperation, encodeRequest } from "../index.ts";
 import { getKey, type PutKey } from "../keys/index.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
@@ -178,7 +178,7 @@ describe("an operation on logs or accounts, sent again", () => {
   } as const;
 
   /** Asks for each in turn, and then for each again. */
-  function asked(log: AppliedLog, operations: readonly HttpOperation[]): (readonly [Outcome, Outcome])[] {
+  function asked(log: AppliedLog, operations: readonly ClientOperation[]): (readonly [Outcome, Outcome])[] {
     const first = operations.map((operation, at) => log.executeHttp(operation, OWNER, requestOf(at)));
     const { revision } = log;
     const again = operations.map((operation, at) => log.executeHttp(operation, OWNER, requestOf(at)));
@@ -260,7 +260,7 @@ describe("an operation on logs or accounts, sent again", () => {
   });
 
   it("is the same request although its member made another id and secret for it", () => {
-    const identity = (operation: HttpOperation) => {
+    const identity = (operation: ClientOperation) => {
       const { requestId } = requestOf(1);
       const { request } = encodeRequest({ principal: OWNER, request: { requestId }, operation }, (bytes) =>
         hash("sha256", bytes, "buffer"),
@@ -276,9 +276,9 @@ describe("an operation on logs or accounts, sent again", () => {
         { ...password, passwordHash: "scrypt$a", knownPasswordVersion: 2 },
         { ...password, passwordHash: "scrypt$b" },
       ],
-    ] satisfies HttpOperation[][]) {
-      expect(identity(attempt as HttpOperation)).to.equal(identity(one as HttpOperation));
-      expect(identity(other as HttpOperation)).not.to.equal(identity(one as HttpOperation));
+    ] satisfies ClientOperation[][]) {
+      expect(identity(attempt as ClientOperation)).to.equal(identity(one as ClientOperation));
+      expect(identity(other as ClientOperation)).not.to.equal(identity(one as ClientOperation));
     }
   });
 });

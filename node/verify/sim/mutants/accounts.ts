@@ -126,10 +126,10 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "retry-of-a-revoked-caller-is-answered",
     pitfall: "S13",
     file: "state/machine.ts",
-    find: "  const refusal = refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);",
-    replace: `  const asked = answerSlot(context, principal.subject, request);
-  const isRetry = operation.kind !== "acquire-lock" && storedOutcomeAt(context, asked, request) !== null;
-  const refusal = isRetry ? null : refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);`,
+    find: "  const refused = rightsRefusalOf(context, command);",
+    replace: `  const asked = request === null ? null : slotOf(context, principal.subject, request);
+  const isRetry = operation.kind === "put-key" && asked?.replayed !== null;
+  const refused = isRetry ? null : rightsRefusalOf(context, command);`,
   },
   {
     name: "revoked-caller-is-told-what-a-snapshot-stores",

@@ -352,6 +352,13 @@ describe("the test runner", function () {
     expect(last).to.include("FAILED 4 more, see above");
   });
 
+  it("repeats more of the message if few tests have failed", async () => {
+    const failing = `it("fails", () => {\n  throw new Error("a reason\\nwith details");\n});\n`;
+    const { output } = await run({ "node/src/a.spec.ts": failing });
+    const at = output.lastIndexOf("FAILED node/src/a.spec.ts");
+    expect(output.slice(at).split("\n").slice(1, 3)).to.deep.equal(["    Error: a reason", "    with details"]);
+  });
+
   it("alternates time zone and locale from file to file", async () => {
     const spec =
       `it("says", () => console.log("place", process.env.TZ, ` +

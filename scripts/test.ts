@@ -34,7 +34,7 @@ const FILES_PER_BATCH = 50;
 const SLOW_FILES_PER_BATCH = 4; // Of files that take up to minutes each.
 const SLOWEST_FILES = 10; // As many are listed with their time.
 const REPEATED_FAILURES_MAX = 8;
-const REPEATED_LINES_MAX = 24; // Of all their messages: a lone failure is told at length within the last 40 lines.
+const REPEATED_LINES_MAX = 12; // Of all their messages together, so that the last 40 lines have them.
 const FAILURE_LINE_MAX = 200; // Characters.
 
 /**

@@ -34,7 +34,7 @@ interface Checked {
 type TestKiller = Exclude<Killer, { seeds: unknown }>;
 
 export interface CheckOptions {
-  /** How many killers run at a time, besides four that wait in vain or simulate. */
+  /** How many killers run at a time, besides those that wait in vain or simulate. */
   readonly atATime: number;
   /** Called for each mutant as soon as its result is known. */
   readonly onResult: (result: MutantResult) => void;
@@ -44,7 +44,7 @@ export interface CheckOptions {
 const KILLER_LIMIT_MS = 180_000;
 /** Such a killer waits for most of its time. It leaves the cores to others, so it runs beside them. */
 const WAITED_IN_VAIN = /^Error: (?:waited \d+ s in vain|Timeout of \d+ms exceeded)/;
-const WAITING_AT_A_TIME = 4;
+const WAITING_AT_A_TIME = 6;
 /** Another process takes over afterwards: the modules of each run stay in memory. */
 const RUNS_PER_PROCESS = 100;
 
@@ -90,7 +90,7 @@ export async function checkAll(
         await check(group, process);
         idle.push(process);
       }),
-      mapWithLimit([...wait, ...seeds], WAITING_AT_A_TIME, (one) => check([one], null)),
+      mapWithLimit([...groupsOf(wait), ...seeds.map((one) => [one])], 1, (group) => check(group, null)),
     ]);
   } finally {
     await Promise.all(idle.map((process) => process.end()));
@@ -111,12 +111,12 @@ function groupsOf(all: readonly Checked[]): Checked[][] {
   return [...Map.groupBy(all, ({ killer }) => fileOf(killer as TestKiller)).values()];
 }
 
-/** Each in a process of its own. */
+/** Each in a process of its own, some at a time: those that wait take no core. */
 async function checkAlone(group: readonly Checked[]): Promise<GroupReports> {
   const reports = new Map<Mutant, SpecReport>();
-  for (const { mutant, killer } of group) {
+  await mapWithLimit(group, WAITING_AT_A_TIME, async ({ mutant, killer }) => {
     reports.set(mutant, await runKiller(killer, mutant, KILLER_LIMIT_MS));
-  }
+  });
   return { reports, unmutated: await runWithout(group) };
 }
 

@@ -134,8 +134,9 @@ class Run {
 // For the threads that tests start, which load the mutants too. This process is killed, so it saves nothing at its end.
 flushCompileCache();
 
-// A killer must catch its mutant each time: random tests draw the same values in each run with the same seed.
-fc.configureGlobal({ seed: testSeed() });
+// A killer must catch its mutant each time: random tests draw the same values in each run with the same seed. No one reads
+// the smallest example of a failure, which may take a minute to find.
+fc.configureGlobal({ seed: testSeed(), endOnFailure: true });
 
 process.on("message", async (order: SpecOrder) => {
   // For the threads and processes that the tests start.

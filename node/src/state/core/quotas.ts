@@ -9,8 +9,8 @@
 import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
-import { RecordReader, RecordWriter } from "./record.ts";
-import { QUOTA_COUNT_ROW, quotaRow } from "./rows.ts";
+import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { QUOTA_COUNT_ROW, quotaRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -35,6 +35,7 @@ export type NamespaceLimits = Readonly<Record<NamespaceQuota, number>>;
 /** The limits set for one namespace. */
 export type NamespaceOverrides = ReadonlyMap<NamespaceQuota, number>;
 
+const NO_OVERRIDES: NamespaceOverrides = new Map();
 /** The greatest limit that a setting allows. */
 export const QUOTA_MAX = 1_000_000_000_000_000;
 /** The most limits of single namespaces in a cluster. */
@@ -111,10 +112,25 @@ export function userFull(userId: string, limit: number, used: number): Coordinat
 /** The limits set for this namespace; empty if it has no row. */
 export function readOverrides(reader: StateReader, namespace: string): NamespaceOverrides {
   const bytes = reader.get(quotaRow(namespace));
+  return bytes === undefined ? NO_OVERRIDES : decodeOverrides(bytes);
+}
+
+/** The limits of every namespace for which some are set, ordered by the bytes of its name; it may not exist. */
+export function readAllOverrides(reader: StateReader): [namespace: string, overrides: NamespaceOverrides][] {
+  const found: [string, NamespaceOverrides][] = [];
+  const { from, to } = tableRange("quota");
+  reader.scan(from, to, ({ key, value }) => {
+    // The row without a name counts them.
+    if (key.length > from.length) {
+      found.push([decodeText(key.subarray(from.length)), decodeOverrides(value)]);
+    }
+    return true;
+  });
+  return found;
+}
+
+function decodeOverrides(bytes: Uint8Array): NamespaceOverrides {
   const overrides = new Map<NamespaceQuota, number>();
-  if (bytes === undefined) {
-    return overrides;
-  }
   const fields = new RecordReader(bytes);
   for (let left = fields.uint8(); left > 0; left--) {
     const quota = fields.text();

@@ -6,7 +6,7 @@ import { isHistoryDue } from "./history.ts";
 import { readHistoryBounds } from "./history-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { SETTINGS_ROW } from "./rows.ts";
-import { historyLimitsOf, rateLimitOf, readSettings, settingOf } from "./settings.ts";
+import { describeSettings, historyLimitsOf, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 
 const SUBJECT = "admin";
 /** The defaults of a member. */
@@ -38,6 +38,25 @@ describe("settings", () => {
     expect(rateLimitOf(log.store, "http", LIMIT)).deep.equal(LIMIT);
     expect(rateLimitOf(log.store, "grpc", LIMIT)).deep.equal(LIMIT);
     expect(historyLimitsOf(log.store, DEFAULT_STATE_LIMITS.history)).equal(DEFAULT_STATE_LIMITS.history);
+  });
+
+  it("are described with the limits of single namespaces that are set, also of those that do not exist", () => {
+    put({ "quota.namespace.keys": "9", "quota.namespace.a.b.keys": "2", "quota.namespace.a.locks": "0" });
+    const described = describeSettings(log.store, DEFAULT_STATE_LIMITS);
+    const all = described.map(({ name }) => name);
+    const names = all.filter((name) => !name.startsWith("quota.namespace.a."));
+    expect(names).deep.equal([...names].sort());
+    expect(all.slice(names.length)).deep.equal(["quota.namespace.a.locks", "quota.namespace.a.b.keys"]);
+    expect(described.at(-1)).deep.equal({
+      name: "quota.namespace.a.b.keys",
+      value: 2,
+      whenUnset: 9,
+      min: 0,
+      max: 1_000_000_000_000_000,
+    });
+    expect(described.at(-2)).include({ value: 0, whenUnset: DEFAULT_STATE_LIMITS.namespaceLocksMax });
+    put({ "quota.namespace.a.b.keys": "", "quota.namespace.a.locks": "" });
+    expect(describeSettings(log.store, DEFAULT_STATE_LIMITS)).to.have.length(names.length);
   });
 
   it("take effect for every reader", () => {

@@ -21,6 +21,7 @@ import {
   type NamespaceOverrides,
   type NamespaceQuota,
   QUOTA_MAX,
+  readAllOverrides,
   readOverrides,
   requireOverrideCapacity,
   unsetLimits,
@@ -130,7 +131,7 @@ export function readSettings(reader: StateReader): Settings {
 
 /** A setting as administrators see it. */
 export interface DescribedSetting {
-  readonly name: SettingName;
+  readonly name: string;
   /** Null = it is not set. */
   readonly value: number | null;
   /** Its value while it is not set; null = that depends on the flags of each member. */
@@ -139,12 +140,12 @@ export interface DescribedSetting {
   readonly max: number;
 }
 
-/** All settings, ordered by name. Those of single namespaces are not among them. */
+/** All settings, ordered by name, and then the limits that are set for single namespaces. */
 export function describeSettings(reader: StateReader, limits: StateLimits): DescribedSetting[] {
   const { values } = readSettings(reader);
   const releaseDefaults = defaultsOf(limits);
   const names = (Object.keys(RULES) as SettingName[]).sort();
-  return names.map((name) => {
+  const ofCluster = names.map((name): DescribedSetting => {
     const { min, max, whenUnset } = RULES[name];
     return {
       name,
@@ -154,6 +155,15 @@ export function describeSettings(reader: StateReader, limits: StateLimits): Desc
       whenUnset: whenUnset ?? releaseDefaults.get(name) ?? null,
     };
   });
+  const ofNamespaces = readAllOverrides(reader).flatMap(([namespace, overrides]) =>
+    Array.from(overrides, ([quota, value]): DescribedSetting => {
+      const ofAll = `quota.namespace.${quota}` as const;
+      const whenUnset = values.get(ofAll) ?? releaseDefaults.get(ofAll) ?? null;
+      const { min, max } = QUOTA;
+      return { name: `quota.namespace.${namespace}.${quota}`, value, min, max, whenUnset };
+    }),
+  );
+  return [...ofCluster, ...ofNamespaces];
 }
 
 /** The defaults that are limits of the release. */

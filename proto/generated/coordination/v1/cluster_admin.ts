@@ -370,7 +370,7 @@ export interface Setting {
 
 /** The settings. */
 export interface GetSettingsResponse {
-  /** All settings, ordered by name. */
+  /** All settings, ordered by name, and then the limits that are set for single namespaces. */
   settings: Setting[];
   /** Revision of the settings, for `if_settings_revision` of PutSettings; 0 = no setting was ever changed. */
   settingsRevision: bigint;
@@ -5325,10 +5325,7 @@ export const ClusterAdminServiceService = {
       Buffer.from(GetMemberCountersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetMemberCountersResponse => GetMemberCountersResponse.decode(value),
   },
-  /**
-   * Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. The limits of
-   * single namespaces are in ListNamespaces.
-   */
+  /** Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. */
   getSettings: {
     path: "/coordination.v1.ClusterAdminService/GetSettings" as const,
     requestStream: false as const,
@@ -5550,10 +5547,7 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
    * answer; it does not fail the call. Errors: NOT_FOUND / MEMBER_NOT_FOUND.
    */
   getMemberCounters: handleUnaryCall<GetMemberCountersRequest, GetMemberCountersResponse>;
-  /**
-   * Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. The limits of
-   * single namespaces are in ListNamespaces.
-   */
+  /** Reads the replicated settings: the set values, the defaults and the bounds. The read is linearizable. */
   getSettings: handleUnaryCall<GetSettingsRequest, GetSettingsResponse>;
   /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the

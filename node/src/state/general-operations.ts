@@ -5,7 +5,6 @@ import {
   applySetClusterVersion,
   type Checkpoint,
   CoordinationError,
-  type CreateNamespaceResult,
   clientOperation,
   clusterStep,
   count,
@@ -15,6 +14,18 @@ import {
   text,
   writeNamespace,
 } from "./core/index.ts";
+
+declare module "./core/results.ts" {
+  interface StoredResults {
+    readonly "create-namespace": CreateNamespaceResult;
+  }
+}
+
+export interface CreateNamespaceResult {
+  readonly kind: "create-namespace";
+  readonly createdAtMs: number;
+  readonly revision: number;
+}
 
 export interface CreateNamespace {
   readonly kind: "create-namespace";

@@ -1,3 +1,11 @@
+export type {
+  CreateApiKeyResult,
+  DeleteUserResult,
+  ResetOwnerResult,
+  RevokeApiKeyResult,
+  RotateSigningKeyResult,
+  UserResult,
+} from "./accounts/index.ts";
 export {
   type AccountPage,
   ALL_NAMESPACES,
@@ -39,6 +47,7 @@ export {
   userNotFound,
   writeUser,
 } from "./accounts/index.ts";
+export type { ClaimSlotResult, MembershipResult } from "./cluster/index.ts";
 export {
   type ClaimSlot,
   changeOf,
@@ -72,11 +81,10 @@ export {
   encodeRequest,
   isGrowing,
 } from "./command.ts";
+export type { CompactHistoryResult, PutSettingsResult } from "./core/index.ts";
 export {
   type Access,
-  type AcquireLockResult,
   type ApiKey,
-  type AppendEventsResult,
   answerRange,
   badField,
   type Change,
@@ -84,26 +92,18 @@ export {
   Checkpoints,
   CLUSTER_VERSION,
   CLUSTER_VERSIONS,
-  type ClaimSlotResult,
   type ClientOperationKind,
   type Cluster,
   type ClusterMember,
   COUNTED_QUOTAS,
   type Code,
-  type CompactHistoryResult,
-  type CompareAndSwapResult,
   CoordinationError,
   type CountedQuota,
   type CountedReader,
-  type CreateApiKeyResult,
-  type CreateNamespaceResult,
   clusterRow,
   compactRevisionOf,
   completeFrom,
   DEFAULT_STATE_LIMITS,
-  type DeleteKeyResult,
-  type DeleteLogResult,
-  type DeleteUserResult,
   type DescribedSetting,
   type Digest,
   decodeText,
@@ -135,11 +135,9 @@ export {
   type LockChange,
   type LockMode,
   type LockName,
-  type LockState,
   type LogSettings,
   listNamespaces,
   type MemberAddress,
-  type MembershipResult,
   NAMESPACE_PATTERN,
   type NamespacedOperationKind,
   type NamespaceLimits,
@@ -155,19 +153,14 @@ export {
   PROGRESS_ROW,
   type Principal,
   type Progress,
-  type PutKeyResult,
-  type PutSettingsResult,
   type Reason,
   type Reconfigure,
   type Replayed,
   type RequestIdentity,
   type RequiredAccess,
-  type ResetOwnerResult,
   type Result,
   type RevisionChanges,
-  type RevokeApiKeyResult,
   type Role,
-  type RotateSigningKeyResult,
   type Row,
   rateLimitOf,
   readCluster,
@@ -194,7 +187,6 @@ export {
   type UsageCounts,
   type UsageLevels,
   type User,
-  type UserResult,
   type UserStatus,
   unsetLimits,
   VERSION_WITH_REQUEST_IDS,
@@ -202,6 +194,7 @@ export {
   type WatchedChange,
   withNul,
 } from "./core/index.ts";
+export type { AppendEventsResult, DeleteLogResult } from "./event-logs/index.ts";
 export {
   type AppendEvents,
   appendEventsOperation,
@@ -225,7 +218,9 @@ export {
   sequencesOf,
   updateLogSettingsOperation,
 } from "./event-logs/index.ts";
+export type { CreateNamespaceResult } from "./general-operations.ts";
 export { type CheckDigest, createNamespaceOperation, type SetClusterVersion } from "./general-operations.ts";
+export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys/index.ts";
 export {
   compareAndSwapOperation,
   deleteKeyOperation,
@@ -239,6 +234,7 @@ export {
   putKeyOperation,
   touchKeyOperation,
 } from "./keys/index.ts";
+export type { AcquireLockResult, LockState } from "./locks/index.ts";
 export {
   type AcquireLock,
   acquireLockOperation,

@@ -5,15 +5,8 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import {
-  type CompareAndSwapResult,
-  type KeyChange,
-  type Outcome,
-  type StateReader,
-  type StoredKey,
-  scanHistory,
-} from "./core/index.ts";
-import { type CompareAndSwap, readKey } from "./keys/index.ts";
+import { type KeyChange, type Outcome, type StateReader, type StoredKey, scanHistory } from "./core/index.ts";
+import { type CompareAndSwap, type CompareAndSwapResult, readKey } from "./keys/index.ts";
 import type { ClientOperation } from "./operations.ts";
 
 /** The outcome of a replay with the missing values that can be found; else the same outcome. */

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { AppliedLock, answerText, OWNER, requestOf } from "../../test/index.ts";
-import { type AcquireLockResult, DEFAULT_STATE_LIMITS } from "./core/index.ts";
+import { DEFAULT_STATE_LIMITS } from "./core/index.ts";
+import type { AcquireLockResult } from "./locks/index.ts";
 import { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;

@@ -6,8 +6,64 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
+import type { ApiKey, User } from "../core/index.ts";
 import { type Field, oneOf, type Principal, type RequestIdentity, type Role } from "../core/index.ts";
 import { ROLES, STATUSES } from "./principals.ts";
+
+declare module "../core/results.ts" {
+  interface StoredResults {
+    readonly "create-user": UserResult;
+    readonly "update-user": UserResult;
+    readonly "verify-user": UserResult;
+    readonly "delete-user": DeleteUserResult;
+    readonly "create-api-key": CreateApiKeyResult;
+    readonly "revoke-api-key": RevokeApiKeyResult;
+    readonly "rotate-signing-key": RotateSigningKeyResult;
+    readonly "reset-owner": ResetOwnerResult;
+  }
+}
+
+/** A user was created, changed, or verified. */
+export interface UserResult {
+  readonly kind: "create-user" | "update-user" | "verify-user";
+  readonly user: User;
+  readonly revision: number;
+}
+
+export interface DeleteUserResult {
+  readonly kind: "delete-user";
+  readonly userId: string;
+  readonly revision: number;
+}
+
+export interface CreateApiKeyResult {
+  readonly kind: "create-api-key";
+  readonly apiKey: ApiKey;
+  readonly revision: number;
+}
+
+export interface RevokeApiKeyResult {
+  readonly kind: "revoke-api-key";
+  readonly apiKeyId: string;
+  /** Of the first revocation. */
+  readonly revokedAtMs: number;
+  readonly revision: number;
+}
+
+export interface RotateSigningKeyResult {
+  readonly kind: "rotate-signing-key";
+  /** Of the signing key after the command. */
+  readonly kid: string;
+  readonly revision: number;
+}
+
+export interface ResetOwnerResult {
+  readonly kind: "reset-owner";
+  readonly userId: string;
+  /** Whether there was no user with the address. */
+  readonly created: boolean;
+  readonly revision: number;
+}
 
 export const SIGNING_KEY_BYTES = 32;
 

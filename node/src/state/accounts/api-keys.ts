@@ -8,17 +8,15 @@ import {
   type ApiKey,
   type ApplyContext,
   CoordinationError,
-  type CreateApiKeyResult,
   count,
   fixedBytes,
   operationWithOptionalId,
   type Principal,
-  type RevokeApiKeyResult,
   text,
   userApiKeysMaxOf,
   userFull,
 } from "../core/index.ts";
-import type { CreateApiKey, RevokeApiKey } from "./account-commands.ts";
+import type { CreateApiKey, CreateApiKeyResult, RevokeApiKey, RevokeApiKeyResult } from "./account-commands.ts";
 import {
   apiKeyInAnswer,
   apiKeysOf,

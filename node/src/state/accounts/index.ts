@@ -1,3 +1,11 @@
+export type {
+  CreateApiKeyResult,
+  DeleteUserResult,
+  ResetOwnerResult,
+  RevokeApiKeyResult,
+  RotateSigningKeyResult,
+  UserResult,
+} from "./account-commands.ts";
 export {
   type ReportedUse,
   type ResetOwner,

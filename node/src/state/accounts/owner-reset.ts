@@ -17,13 +17,12 @@ import {
   flag,
   nullable,
   optionalRequest,
-  type ResetOwnerResult,
   recordOf,
   text,
   type User,
   verificationRow,
 } from "../core/index.ts";
-import type { ResetOwner } from "./account-commands.ts";
+import type { ResetOwner, ResetOwnerResult } from "./account-commands.ts";
 import { ensureApiKeyCapacity } from "./api-keys.ts";
 import { readApiKeyByPrefix, readUserByEmail, SHA256_BYTES, writeApiKey, writeUser } from "./principals.ts";
 

@@ -18,14 +18,18 @@ import {
   PAGE_TOKEN_KEY_ROW,
   RecordReader,
   RecordWriter,
-  type RotateSigningKeyResult,
   type StateReader,
   signingKeyRow,
   type Transaction,
   tableRange,
   text,
 } from "../core/index.ts";
-import { type DropSigningKeys, type RotateSigningKey, SIGNING_KEY_BYTES } from "./account-commands.ts";
+import {
+  type DropSigningKeys,
+  type RotateSigningKey,
+  type RotateSigningKeyResult,
+  SIGNING_KEY_BYTES,
+} from "./account-commands.ts";
 import { VERSION_WITH_SHARES } from "./principals.ts";
 
 /** An Ed25519 key pair (RFC 8037): raw public key and seed, 32 bytes each. */

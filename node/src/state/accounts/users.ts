@@ -17,7 +17,6 @@ import {
   CoordinationError,
   clusterOperation,
   count,
-  type DeleteUserResult,
   fixedBytes,
   hasRulesOf,
   listOf,
@@ -31,16 +30,17 @@ import {
   type StateReader,
   text,
   type User,
-  type UserResult,
   userRow,
   verificationRow,
 } from "../core/index.ts";
 import {
   type CreateUser,
   type DeleteUser,
+  type DeleteUserResult,
   newStatus,
   role,
   type UpdateUser,
+  type UserResult,
   type VerifyUser,
 } from "./account-commands.ts";
 import {

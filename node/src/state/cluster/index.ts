@@ -7,6 +7,7 @@ export {
   type Founding,
   type FoundingOwner,
 } from "./founding.ts";
+export type { ClaimSlotResult, MembershipResult } from "./membership.ts";
 export {
   applyLeave,
   applyMembership,

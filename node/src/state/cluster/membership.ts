@@ -14,7 +14,6 @@ import {
   type ApplyContext,
   answerForm,
   badField,
-  type ClaimSlotResult,
   type Cluster,
   type ClusterMember,
   CoordinationError,
@@ -25,7 +24,6 @@ import {
   fixedBytes,
   INCARNATION_BYTES,
   type MemberAddress,
-  type MembershipResult,
   oneOf,
   optionalRequest,
   type Reconfigure,
@@ -38,6 +36,32 @@ import {
   writeAddress,
   writeCluster,
 } from "../core/index.ts";
+
+declare module "../core/results.ts" {
+  interface StoredResults {
+    readonly membership: MembershipResult;
+    readonly "claim-slot": ClaimSlotResult;
+  }
+}
+
+/** The result of a membership entry. */
+export interface MembershipResult {
+  readonly kind: "membership";
+  readonly revision: number;
+  /** Index of the configuration that is in force with this entry. */
+  readonly configIndex: number;
+  /** Id of the added slot; else 0. */
+  readonly memberId: number;
+}
+
+/** The result of a claim: no-slot and slot-taken are answers, not refusals, because the process claims again. */
+export interface ClaimSlotResult {
+  readonly kind: "claim-slot";
+  readonly revision: number;
+  readonly verdict: "accepted" | "no-slot" | "slot-taken";
+  /** Id of the slot; 0 if there is none. */
+  readonly memberId: number;
+}
 
 /** An entry that changes the configuration at the request of an administrator. */
 export interface MembershipEntry {

@@ -22,10 +22,23 @@ import type { HistoryLimits } from "./limits.ts";
 import { clusterOperation, clusterStep } from "./operation.ts";
 import { optionalRequest, type RequestIdentity } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import type { CompactHistoryResult } from "./results.ts";
+
 import { historyRow, tableRange } from "./rows.ts";
 import { historyLimitsOf } from "./settings.ts";
 import type { StateReader } from "./store.ts";
+
+declare module "./results.ts" {
+  interface StoredResults {
+    readonly "compact-history": CompactHistoryResult;
+  }
+}
+
+export interface CompactHistoryResult {
+  readonly kind: "compact-history";
+  /** The first revision that a watch can start at from now on. */
+  readonly compactRevision: number;
+  readonly revision: number;
+}
 
 /** Drops changes beyond the limits of the history, for at most this many revisions. */
 export interface TrimHistory {

@@ -63,6 +63,7 @@ export {
   smallCount,
   text,
 } from "./fields.ts";
+export type { CompactHistoryResult } from "./history.ts";
 export {
   applyCompactHistory,
   type CompactHistory,
@@ -138,39 +139,9 @@ export {
 export { encodeProgress, type Progress, readProgress, type UsageLevels } from "./progress.ts";
 export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits, userFull } from "./quotas.ts";
 export { decodeText, encodeText, RecordReader, RecordWriter } from "./record.ts";
-export {
-  type AcquireLockResult,
-  type AllocateMemoryResult,
-  type AppendEventsResult,
-  type ClaimSlotResult,
-  type CompactHistoryResult,
-  type CompareAndSwapResult,
-  type CreateApiKeyResult,
-  type CreateLockResult,
-  type CreateLogResult,
-  type CreateNamespaceResult,
-  type DeleteKeyResult,
-  type DeleteLogResult,
-  type DeleteUserResult,
-  type ForceReleaseLockResult,
-  type FreeMemoryResult,
-  type LockState,
-  type MembershipResult,
-  type PutKeyResult,
-  type PutSettingsResult,
-  type QueuedLockResult,
-  REGION_ID_BYTES,
-  type ReleaseLockResult,
-  type ResetOwnerResult,
-  type ResizeMemoryResult,
-  type Result,
-  type RevokeApiKeyResult,
-  type RotateSigningKeyResult,
-  type StoredResult,
-  type TouchKeyResult,
-  type UpdateLogSettingsResult,
-  type UserResult,
-  type WriteMemoryResult,
+export type {
+  Result,
+  StoredResult,
 } from "./results.ts";
 export {
   ACTIVE_OWNER_PREFIX,
@@ -232,6 +203,7 @@ export {
   withNul,
 } from "./rows.ts";
 export { SequenceRuns, SequenceRunsWriter, sequenceRuns, withLaterSequences } from "./sequence-runs.ts";
+export type { PutSettingsResult } from "./settings.ts";
 export {
   type DescribedSetting,
   describeSettings,

@@ -28,9 +28,21 @@ import {
   writeOverrides,
 } from "./quotas.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import type { PutSettingsResult } from "./results.ts";
+
 import { SETTINGS_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
+
+declare module "./results.ts" {
+  interface StoredResults {
+    readonly "put-settings": PutSettingsResult;
+  }
+}
+
+export interface PutSettingsResult {
+  readonly kind: "put-settings";
+  readonly settingsRevision: number;
+  readonly revision: number;
+}
 
 /** Changes settings; an empty value resets a setting to its default. */
 export interface PutSettings {

@@ -15,12 +15,9 @@ import { invariant } from "../../primitives/index.ts";
 import { includesAccess, includesNamespace, readUser, roleAccess } from "../accounts/index.ts";
 import {
   type Access,
-  type AppendEventsResult,
   type ApplyContext,
   CoordinationError,
-  type CreateLogResult,
   count,
-  type DeleteLogResult,
   derivedId,
   derivedIdText,
   type EventLog,
@@ -42,7 +39,6 @@ import {
   sequenceRuns,
   tableRange,
   text,
-  type UpdateLogSettingsResult,
   withNul,
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
@@ -50,13 +46,17 @@ import { appendedSequences } from "./appended-sequences.ts";
 import { findStoredEvents, rememberKeys } from "./event-deduplication.ts";
 import {
   type AppendEvents,
+  type AppendEventsResult,
   appendField,
   type CreateLog,
+  type CreateLogResult,
   type DeleteLog,
+  type DeleteLogResult,
   logChanges,
   logId,
   logSettings,
   type UpdateLogSettings,
+  type UpdateLogSettingsResult,
 } from "./log-commands.ts";
 import { beginErasure } from "./log-erasures.ts";
 import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";

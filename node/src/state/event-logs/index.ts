@@ -14,6 +14,7 @@ export {
   sequencesOf,
   updateLogSettingsOperation,
 } from "./event-logs.ts";
+export type { AppendEventsResult, DeleteLogResult } from "./log-commands.ts";
 export {
   type AppendEvents,
   BATCH_EVENTS_MAX,

@@ -1,6 +1,7 @@
 /** Commands about event logs: client operations, and the steps by which the cluster keeps logs small. */
 
 import { invariant, readUint32, writeUint32 } from "../../primitives/index.ts";
+import type { EventLog, SequenceRuns } from "../core/index.ts";
 import {
   allAtOnce,
   type Field,
@@ -18,6 +19,46 @@ import {
 } from "../core/index.ts";
 import { GUARD, type Guard } from "../locks/index.ts";
 import { Payloads } from "./payloads.ts";
+
+declare module "../core/results.ts" {
+  interface StoredResults {
+    readonly "create-log": CreateLogResult;
+    readonly "update-log-settings": UpdateLogSettingsResult;
+    readonly "delete-log": DeleteLogResult;
+    readonly "append-events": AppendEventsResult;
+  }
+}
+
+export interface CreateLogResult {
+  readonly kind: "create-log";
+  readonly log: EventLog;
+  readonly revision: number;
+}
+
+export interface UpdateLogSettingsResult {
+  readonly kind: "update-log-settings";
+  readonly log: EventLog;
+  readonly revision: number;
+}
+
+export interface DeleteLogResult {
+  readonly kind: "delete-log";
+  readonly logId: Uint8Array;
+  readonly revision: number;
+}
+
+export interface AppendEventsResult {
+  readonly kind: "append-events";
+  readonly logId: Uint8Array;
+  /** Of all events in order, including those stored before; see `sequencesOf`. */
+  readonly runs: SequenceRuns;
+  /** The greatest sequence. */
+  readonly lastSequence: number;
+  /** Events newly stored, and bytes of their payloads. */
+  readonly appendedEvents: number;
+  readonly appendedBytes: number;
+  readonly revision: number;
+}
 
 /** Bytes of a log id, which is a UUID. */
 export const LOG_ID_BYTES = 16;

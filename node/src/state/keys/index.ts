@@ -1,4 +1,13 @@
-export type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey, TouchKey } from "./key-commands.ts";
+export type {
+  CompareAndSwap,
+  CompareAndSwapResult,
+  DeleteKey,
+  DeleteKeyResult,
+  ExpireKeys,
+  PutKey,
+  PutKeyResult,
+  TouchKey,
+} from "./key-commands.ts";
 export { type KeyVersion, type KeyVersionPage, listKeyVersions } from "./key-versions.ts";
 export {
   compareAndSwapOperation,

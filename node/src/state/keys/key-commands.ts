@@ -1,6 +1,48 @@
 /** Commands about keys. */
 
+import type { StoredKey } from "../core/index.ts";
 import type { Guard } from "../locks/index.ts";
+
+declare module "../core/results.ts" {
+  interface StoredResults {
+    readonly "put-key": PutKeyResult;
+    readonly "delete-key": DeleteKeyResult;
+    readonly "compare-and-swap": CompareAndSwapResult;
+    readonly "touch-key": TouchKeyResult;
+  }
+}
+
+export interface PutKeyResult {
+  readonly kind: "put-key";
+  readonly modRevision: number;
+  readonly created: boolean;
+  readonly previous: StoredKey | null;
+  readonly revision: number;
+}
+
+export interface DeleteKeyResult {
+  readonly kind: "delete-key";
+  readonly previous: StoredKey | null;
+  readonly revision: number;
+}
+
+export interface CompareAndSwapResult {
+  readonly kind: "compare-and-swap";
+  readonly success: boolean;
+  /** The current key: the new value on success, else the value that did not match. */
+  readonly currentExists: boolean;
+  readonly currentValue: Uint8Array;
+  readonly modRevision: number;
+  readonly revision: number;
+}
+
+export interface TouchKeyResult {
+  readonly kind: "touch-key";
+  readonly modRevision: number;
+  /** Cluster tick at which the key may expire, in milliseconds; 0 = never. */
+  readonly deadlineMs: number;
+  readonly revision: number;
+}
 
 export interface PutKey {
   readonly kind: "put-key";

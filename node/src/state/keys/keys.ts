@@ -11,12 +11,10 @@ import { invariant, readUint32, readUint53 } from "../../primitives/index.ts";
 import {
   type ApplyContext,
   bytes,
-  type CompareAndSwapResult,
   CoordinationError,
   clientOperation,
   clusterStep,
   count,
-  type DeleteKeyResult,
   decodeText,
   endOf,
   expiryRow,
@@ -31,7 +29,6 @@ import {
   nullable,
   optionalCount,
   orEmpty,
-  type PutKeyResult,
   prefixEnd,
   RecordReader,
   RecordWriter,
@@ -40,14 +37,23 @@ import {
   requireNamespace,
   type StateReader,
   type StoredKey,
-  type TouchKeyResult,
   tableRange,
   text,
   VERSION_WITH_TOUCH,
   withNul,
 } from "../core/index.ts";
 import { checkGuard, optionalGuard } from "../locks/index.ts";
-import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey, TouchKey } from "./key-commands.ts";
+import type {
+  CompareAndSwap,
+  CompareAndSwapResult,
+  DeleteKey,
+  DeleteKeyResult,
+  ExpireKeys,
+  PutKey,
+  PutKeyResult,
+  TouchKey,
+  TouchKeyResult,
+} from "./key-commands.ts";
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);

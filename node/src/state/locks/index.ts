@@ -1,5 +1,12 @@
 export { checkGuard, GUARD, type Guard, optionalGuard } from "./guards.ts";
-export type { AcquireLock, CancelAcquisition, CreateLock, ReleaseLock } from "./lock-commands.ts";
+export type {
+  AcquireLock,
+  AcquireLockResult,
+  CancelAcquisition,
+  CreateLock,
+  LockState,
+  ReleaseLock,
+} from "./lock-commands.ts";
 export {
   type ListedLock,
   type LockPage,

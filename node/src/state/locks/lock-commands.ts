@@ -4,7 +4,63 @@
  */
 
 import type { ProposalOrigin } from "../../raft/index.ts";
+import type { Hold } from "../core/index.ts";
 import { type LockMode, type LockName, oneOf } from "../core/index.ts";
+
+declare module "../core/results.ts" {
+  interface StoredResults {
+    readonly "create-lock": CreateLockResult;
+    readonly "release-lock": ReleaseLockResult;
+    readonly "force-release-lock": ForceReleaseLockResult;
+  }
+  interface UnstoredResults {
+    readonly "acquire-lock": AcquireLockResult;
+    readonly "queued-lock": QueuedLockResult;
+  }
+}
+
+export interface CreateLockResult {
+  readonly kind: "create-lock";
+  readonly createdAtMs: number;
+  readonly revision: number;
+}
+
+export interface ReleaseLockResult {
+  readonly kind: "release-lock";
+  readonly revision: number;
+}
+
+export interface ForceReleaseLockResult {
+  readonly kind: "force-release-lock";
+  /** The hold that ended; of several readers, the one granted first; null = none ended. */
+  readonly previous: Hold | null;
+  readonly revision: number;
+}
+
+/** `cooldown`: no caller holds it, and its delay after an expired or forced hold has not ended. */
+export type LockState = "free" | "held" | "read-held" | "write-held" | "cooldown";
+
+/** The answer to an acquisition, as of the entry that it answers (S23). */
+export interface AcquireLockResult {
+  readonly kind: "acquire-lock";
+  /** The requested hold; null = the caller did not get it. */
+  readonly hold: Hold | null;
+  /** The first live holds in the order of their grants, and that one. */
+  readonly holds: readonly Hold[];
+  readonly state: LockState;
+  readonly queueLength: number;
+  /** Cluster ticks from the entry of the newest attempt to the grant, in milliseconds. */
+  readonly waitedMs: number;
+  /** The cluster tick from which the remaining times of holds count. */
+  readonly tickMs: number;
+  readonly revision: number;
+}
+
+/** The acquisition waits in the state: it has no answer yet, and a later entry gives one. */
+export interface QueuedLockResult {
+  readonly kind: "queued-lock";
+  readonly revision: number;
+}
 
 export interface CreateLock extends LockName {
   readonly kind: "create-lock";

@@ -10,7 +10,6 @@ import {
   decodeText,
   type Hold,
   type LockName,
-  type LockState,
   lockRow,
   prefixEnd,
   requireNamespace,
@@ -18,6 +17,7 @@ import {
   splitLockRow,
   withNul,
 } from "../core/index.ts";
+import type { LockState } from "./lock-commands.ts";
 import { decodeLock, type Lock, readFirstHolds, requireLock, visitWaits, type Wait } from "./lock-rows.ts";
 import { SHOWN_HOLDS_MAX, stateOf } from "./lock-view.ts";
 

@@ -1,13 +1,7 @@
 /** The public view of a lock: for descriptions, and for answers to acquisitions. */
 
-import {
-  type AcquireLockResult,
-  type Hold,
-  type LockName,
-  type LockState,
-  requireNamespace,
-  type StateReader,
-} from "../core/index.ts";
+import { type Hold, type LockName, requireNamespace, type StateReader } from "../core/index.ts";
+import type { AcquireLockResult, LockState } from "./lock-commands.ts";
 import { type Lock, readFirstHolds, readHold, readHolds, requireLock } from "./lock-rows.ts";
 
 export interface LockView {

@@ -13,7 +13,8 @@ import {
   releaseLock,
   requestOf,
 } from "../../../test/index.ts";
-import { type AcquireLockResult, DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
+import { DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
+import type { AcquireLockResult } from "./lock-commands.ts";
 import { dueLockTimers } from "./lock-rows.ts";
 import { describeLock } from "./lock-view.ts";
 

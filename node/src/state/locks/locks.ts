@@ -7,17 +7,14 @@
 
 import { equalBytes } from "../../bytes/index.ts";
 import {
-  type AcquireLockResult,
   type AnswerSlot,
   type ApplyContext,
   attempt,
   CoordinationError,
-  type CreateLockResult,
   clientOperation,
   clusterStep,
   continuedOperation,
   count,
-  type ForceReleaseLockResult,
   fixedBytes,
   type Hold,
   holdField,
@@ -34,9 +31,7 @@ import {
   type Outcome,
   orEmpty,
   type Principal,
-  type QueuedLockResult,
   REQUEST_ID_BYTES,
-  type ReleaseLockResult,
   type RequestIdentity,
   recordOf,
   requireNamespace,
@@ -55,12 +50,17 @@ import {
 } from "../replay/index.ts";
 import {
   type AcquireLock,
+  type AcquireLockResult,
   type CancelAcquisition,
   type CreateLock,
+  type CreateLockResult,
   type ExpireLocks,
   type ForceReleaseLock,
+  type ForceReleaseLockResult,
   type LockTimer,
+  type QueuedLockResult,
   type ReleaseLock,
+  type ReleaseLockResult,
   timerKind,
 } from "./lock-commands.ts";
 import {

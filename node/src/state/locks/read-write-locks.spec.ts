@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ANNA, AppliedLock, acquireLock, answerText, BEN, NAMED, requestOf } from "../../../test/index.ts";
-import { type AcquireLockResult, DEFAULT_STATE_LIMITS } from "../core/index.ts";
-import type { CreateLock } from "./lock-commands.ts";
+import { DEFAULT_STATE_LIMITS } from "../core/index.ts";
+import type { AcquireLockResult, CreateLock } from "./lock-commands.ts";
 
 describe("a read-write lock", () => {
   const rw = (lock: Partial<CreateLock> = {}, limits = DEFAULT_STATE_LIMITS) =>

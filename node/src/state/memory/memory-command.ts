@@ -2,6 +2,46 @@
 
 import type { Guard } from "../locks/index.ts";
 
+declare module "../core/results.ts" {
+  interface StoredResults {
+    readonly "allocate-memory": AllocateMemoryResult;
+    readonly "resize-memory": ResizeMemoryResult;
+    readonly "free-memory": FreeMemoryResult;
+    readonly "write-memory": WriteMemoryResult;
+  }
+}
+
+/** Bytes of a region's id, which is a UUID. */
+export const REGION_ID_BYTES = 16;
+
+export interface AllocateMemoryResult {
+  readonly kind: "allocate-memory";
+  readonly regionId: Uint8Array;
+  readonly sizeBytes: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+export interface ResizeMemoryResult {
+  readonly kind: "resize-memory";
+  readonly sizeBytes: number;
+  readonly previousSizeBytes: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+export interface FreeMemoryResult {
+  readonly kind: "free-memory";
+  readonly revision: number;
+}
+
+export interface WriteMemoryResult {
+  readonly kind: "write-memory";
+  readonly bytesWritten: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
 export interface AllocateMemory {
   readonly kind: "allocate-memory";
   readonly namespace: string;

@@ -8,7 +8,6 @@
  */
 
 import {
-  type AllocateMemoryResult,
   type ApplyContext,
   bytes,
   CoordinationError,
@@ -16,24 +15,27 @@ import {
   count,
   derivedId,
   derivedIdText,
-  type FreeMemoryResult,
   fixedBytes,
   MEMORY_OPERATION,
   memoryRegionRow,
   name,
   optionalCount,
   prefixEnd,
-  REGION_ID_BYTES,
   RecordReader,
   RecordWriter,
-  type ResizeMemoryResult,
   requireNamespace,
   type StateReader,
   text,
-  type WriteMemoryResult,
 } from "../core/index.ts";
 import { checkGuard, optionalGuard } from "../locks/index.ts";
 import type { AllocateMemory, FreeMemory, RegionMutation, ResizeMemory, WriteMemory } from "./memory-command.ts";
+import {
+  type AllocateMemoryResult,
+  type FreeMemoryResult,
+  REGION_ID_BYTES,
+  type ResizeMemoryResult,
+  type WriteMemoryResult,
+} from "./memory-command.ts";
 import { cutPages, readPages, writePages } from "./memory-pages.ts";
 
 /** A stored region without its bytes. */

@@ -3,17 +3,9 @@ import { expect } from "chai";
 import { AppliedEventLog, AppliedLog, OWNER, putOf, requestOf } from "../../../test/index.ts";
 import { readUsage, readUser, writeUser } from "../accounts/index.ts";
 
-import {
-  CoordinationError,
-  DEFAULT_STATE_LIMITS,
-  type DeleteKeyResult,
-  type Outcome,
-  type PutKeyResult,
-  SequenceRuns,
-  Transaction,
-} from "../core/index.ts";
+import { CoordinationError, DEFAULT_STATE_LIMITS, type Outcome, SequenceRuns, Transaction } from "../core/index.ts";
 import { type ClientOperation, encodeRequest } from "../index.ts";
-import { getKey, type PutKey } from "../keys/index.ts";
+import { type DeleteKeyResult, getKey, type PutKey, type PutKeyResult } from "../keys/index.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 const KEY = Buffer.from("k");

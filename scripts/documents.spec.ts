@@ -36,8 +36,18 @@ const OF_OTHERS = ["**/node_modules", "site", "packages", "dist"];
 const PACKING = "docs/packages.md";
 /** Specs that write pages of their own. */
 const SPECS_OF_PAGES = /^scripts\/(site|tidy|prose)\/.*\.spec\.ts$/;
-/** Words of Kubernetes and Linux that look like names of this project. */
-const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM", "Bearer", "Allow", "UPDATE", "INTERNAL"];
+/** Words of Kubernetes, Linux and gRPC that look like names of this project. */
+const WORDS_OF_OTHERS = [
+  "Pending",
+  "Terminating",
+  "SERVING",
+  "VmHWM",
+  "Bearer",
+  "Allow",
+  "UPDATE",
+  "INTERNAL",
+  "DATA_LOSS",
+];
 /** Flags of Helm. */
 const FLAGS_OF_OTHERS = ["--set", "--take-ownership"];
 /** Metrics that the Prometheus library defines for every process. */
@@ -85,7 +95,8 @@ function readContract(): { readonly codes: ReadonlyMap<string, string>; readonly
   const codes = new Map([...rows].map(([, reason = "", code = ""]) => [reason, code]));
   const values = allOf(sourcesOf("proto/coordination/v1/*.proto"), /^ +([A-Z_]+) = \d+;/gm);
   const reasons = allOf(read("client/src/errors/reasons.ts"), /^ {2}"([A-Z_]+)",$/gm);
-  return { codes, words: [...reasons, ...codes.keys(), ...codes.values(), ...values] };
+  const ofHttp = allOf(read("node/src/api/http/answers/http-error.ts"), /^ {2}\w+: "([A-Z_]+)",$/gm);
+  return { codes, words: [...reasons, ...ofHttp, ...codes.keys(), ...codes.values(), ...values] };
 }
 
 describe("the documents", () => {
@@ -397,6 +408,7 @@ describe("the documents", () => {
       [...page.matchAll(pattern)].map(([, name = "", code = ""]) => [name, code]);
     const described = new Map(rows(/^\| `([A-Z_]+)` +\| `([A-Z_]+)` +\|(?:[^|]*\|)?(?:[^|]*\S[^|]*\|){2}$/gm));
     const further: readonly [string, string][] = [
+      ["API_KEY_LOST", "DATA_LOSS"],
       ["INTERNAL", "INTERNAL"],
       ["NOT_ACQUIRED", "FAILED_PRECONDITION"],
       ["NO_TOKEN", "UNAUTHENTICATED"],

@@ -8,5 +8,4 @@ shift 2
 
 kubectl --namespace "$namespace" get secret "$cluster-owner" --output 'jsonpath={.data.api-key}' | base64 -d |
   kubectl --namespace "$namespace" exec --stdin "$cluster-0" --container quoin -- sh -c '
-    QUOIN_API_KEY=$(cat) QUOIN_ENDPOINTS=localhost:7400 QUOIN_HTTP_ENDPOINTS=https://localhost:7401 \
-      exec quoinctl --ca /etc/quoin/ca/ca.crt "$@"' quoinctl "$@"
+    QUOIN_API_KEY=$(cat) QUOIN_ENDPOINTS=localhost:7400 exec quoinctl --ca /etc/quoin/ca/ca.crt "$@"' quoinctl "$@"

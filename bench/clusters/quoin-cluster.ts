@@ -69,8 +69,8 @@ export class QuoinCluster implements MeasuredCluster {
     const basePort = await freeBasePort();
     const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags] };
     const cluster = await (checkout === null ? LocalCluster : await launcherOf(checkout)).start(options);
-    const { grpc, http, apiKey } = cluster.endpoints;
-    const tokens = createTokenSource({ apiKey, httpEndpoints: http }, undefined);
+    const { grpc, apiKey } = cluster.endpoints;
+    const tokens = createTokenSource({ credentials: { apiKey }, endpoints: grpc });
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: tokens }));
     try {
       if (admins.length !== members || cluster.memberPids.length !== members) {

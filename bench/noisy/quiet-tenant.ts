@@ -40,8 +40,8 @@ export class QuietTenant {
   #next = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(endpoints: readonly string[], httpEndpoints: readonly string[], tokens: TokenSource, namespace: string) {
-    this.#client = createClient({ endpoints, httpEndpoints, credentials: tokens });
+  constructor(endpoints: readonly string[], tokens: TokenSource, namespace: string) {
+    this.#client = createClient({ endpoints, credentials: tokens });
     this.#namespace = namespace;
   }
 

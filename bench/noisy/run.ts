@@ -114,16 +114,16 @@ class Site {
   static async begin(dataDirectory: string): Promise<Site> {
     const basePort = await freeBasePort();
     const cluster = await LocalCluster.start({ members: MEMBERS, basePort, dataDirectory });
-    const { grpc, http, apiKey } = cluster.endpoints;
-    const credentials = { apiKey, httpEndpoints: http };
-    const owner = createClient({ endpoints: grpc, httpEndpoints: http, credentials });
+    const { grpc, apiKey } = cluster.endpoints;
+    const credentials = { apiKey };
+    const owner = createClient({ endpoints: grpc, credentials });
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials }));
     let quiet: QuietTenant | null = null;
     try {
-      const quietTokens = await createTenant(owner, http, dataDirectory, QUIET);
-      const noisyTokens = await createTenant(owner, http, dataDirectory, NOISY);
+      const quietTokens = await createTenant(owner, cluster.endpoints, dataDirectory, QUIET);
+      const noisyTokens = await createTenant(owner, cluster.endpoints, dataDirectory, NOISY);
       const target = { namespace: NOISY, token: await noisyTokens.token(), ...(await furnish(owner)) };
-      quiet = new QuietTenant(grpc, http, quietTokens, QUIET);
+      quiet = new QuietTenant(grpc, quietTokens, QUIET);
       await quiet.start();
       const version = (await (admins[0] as AdminClient).getStatus()).status.version;
       const ports = Array.from({ length: MEMBERS }, (_, at) => addressesOf(basePort, at));

@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, createTokenSource, type TokenSource } from "@quoin/client";
+import { type Client, createTokenSource, logIn, type TokenSource } from "@quoin/client";
+import type { Endpoints } from "@quoin/node/local";
 
 /** The token for the verification is in a line of its own. */
 const TOKEN_LINE = /^ {4}(\S+)\r?$/m;
@@ -14,7 +15,7 @@ const MAIL_TRIES = 200;
 /** Creates the namespace and its user, and returns a source of the user's tokens. */
 export async function createTenant(
   owner: Client,
-  http: readonly string[],
+  { grpc: endpoints, http }: Endpoints,
   directory: string,
   namespace: string,
 ): Promise<TokenSource> {
@@ -22,8 +23,8 @@ export async function createTenant(
   await owner.keyValue.createNamespace(namespace);
   await owner.users.create(email, { role: "member", namespaces: [namespace] });
   await post(http, "/auth/verify", { token: await mailedToken(directory, email), password: PASSWORD });
-  const { access_token: token } = await post(http, "/auth/login", { email, password: PASSWORD });
-  return createTokenSource({ token: String(token) }, undefined);
+  const { accessToken: token } = await logIn({ email, password: PASSWORD, endpoints });
+  return createTokenSource({ credentials: { token }, endpoints });
 }
 
 /** Members of a local cluster write mail into their logs. */
@@ -42,7 +43,7 @@ async function mailedToken(directory: string, email: string): Promise<string> {
   throw new Error(`no mail to ${email} in the logs`);
 }
 
-async function post(http: readonly string[], path: string, body: object): Promise<Record<string, unknown>> {
+async function post(http: readonly string[], path: string, body: object): Promise<void> {
   const response = await fetch(`${http[0]}${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
@@ -51,5 +52,4 @@ async function post(http: readonly string[], path: string, body: object): Promis
   if (!response.ok) {
     throw new Error(`${path} was answered with ${response.status}`);
   }
-  return (await response.json()) as Record<string, unknown>;
 }

@@ -1,5 +1,5 @@
 /**
- * Connects the examples: to the cluster of QUOIN_ENDPOINTS and QUOIN_HTTP_ENDPOINTS with the token of QUOIN_TOKEN, or
+ * Connects the examples: to the cluster of QUOIN_ENDPOINTS with the token of QUOIN_TOKEN, or
  * to the cluster that `npm start` runs. In that case `.quoin/endpoints.json` in the working directory has the addresses
  * and an API key.
  */
@@ -13,10 +13,10 @@ import { createClient } from "@quoin/client";
  * @returns {import("@quoin/client").Client}
  */
 export function connect() {
-  const { QUOIN_ENDPOINTS: endpoints, QUOIN_HTTP_ENDPOINTS: http, QUOIN_TOKEN: token } = process.env;
+  const { QUOIN_ENDPOINTS: endpoints, QUOIN_TOKEN: token } = process.env;
   if (endpoints !== undefined && token !== undefined) {
-    return createClient({ endpoints: endpoints.split(","), httpEndpoints: http?.split(","), credentials: { token } });
+    return createClient({ endpoints: endpoints.split(","), credentials: { token } });
   }
   const local = JSON.parse(readFileSync(".quoin/endpoints.json", "utf8"));
-  return createClient({ endpoints: local.grpc, credentials: { apiKey: local.api_key, httpEndpoints: local.http } });
+  return createClient({ endpoints: local.grpc, credentials: { apiKey: local.api_key } });
 }

@@ -30,7 +30,7 @@ try {
 
 // All of them or none, with any bytes.
 const batch = await client.logs.appendBatch(logId, ["order 3\nof two lines", "", Uint8Array.of(0, 255)]);
-console.log(`a batch is stored as ${batch.sequences.join(", ")}`);
+console.log(`a batch is stored as ${batch.sequences?.join(", ")}`);
 
 const page = await client.logs.read(logId, { fromSequence: 2, limit: 2 });
 console.log(

@@ -1,14 +1,6 @@
 /** The client of a cluster: an application creates one and shares it. */
 
-import {
-  ApiKeyClient,
-  type Credentials,
-  createTokenSource,
-  isTokenSource,
-  UsageClient,
-  UserClient,
-} from "./accounts/index.ts";
-import { HttpMembers } from "./calls/index.ts";
+import { ApiKeyClient, type Credentials, openContext, UsageClient, UserClient } from "./accounts/index.ts";
 import { ClusterClient, MemberDiscovery } from "./cluster/index.ts";
 import { Election } from "./election/index.ts";
 import { KeyValueClient } from "./kv/index.ts";
@@ -20,13 +12,7 @@ import {
   assertEndpoints,
   type ChannelOptions,
   clientRules,
-  conventionalHttpEndpoint,
-  DEFAULT_TIMEOUT_MS,
-  EndpointPool,
-  openChannel,
   type Runtime,
-  systemRuntime,
-  Tls,
   type TlsOptions,
   type TokenSource,
 } from "./transport/index.ts";
@@ -41,11 +27,6 @@ export interface ClientOptions {
   readonly endpoints: readonly string[];
   /** Credentials, or a source of tokens that several clients share. */
   readonly credentials: Credentials | TokenSource;
-  /**
-   * HTTP interfaces of members as URLs, for event logs, API keys, users and usage. Default: those of the API key
-   * exchange, else the port after that of each gRPC endpoint.
-   */
-  readonly httpEndpoints?: readonly string[] | undefined;
   /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
   readonly tls?: TlsOptions | undefined;
   /** Deadline of operations without their own, in milliseconds. Default 5,000. */
@@ -78,7 +59,6 @@ export interface Client {
 const checkOptions = optionsCheck<ClientOptions>({
   ...clientRules,
   endpoints: listOf(text),
-  httpEndpoints: listOf(text),
 });
 
 /**
@@ -88,44 +68,26 @@ const checkOptions = optionsCheck<ClientOptions>({
  */
 export function createClient(options: ClientOptions): Client {
   checkOptions(options, "createClient");
-  const { endpoints, credentials, channel = {}, timeoutMs = DEFAULT_TIMEOUT_MS, runtime = systemRuntime } = options;
+  const { endpoints } = options;
   assertEndpoints("endpoints", endpoints);
-  const tls = Tls.of(options.tls);
-  const start = Math.floor(runtime.random() * endpoints.length);
-  const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
-  const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
-  const shared = { pool, tokens, runtime, timeoutMs, followLeader: true };
+  const shared = openContext(endpoints, options, true);
   const discovery = new MemberDiscovery(shared);
   const context = { ...shared, onAnswer: () => discovery.onAnswer() };
   const keyValue = new KeyValueClient(context);
   const locks = new LockClient(context);
   const watch = new WatchClient(context);
-  const members = new HttpMembers({ endpoints: httpEndpointsOf(options), tls, tokens, runtime, timeoutMs });
   return {
     keyValue,
     locks,
     readWriteLocks: new ReadWriteLockClient(context),
     memory: new MemoryClient(context),
     watch,
-    logs: new LogClient(members),
-    keys: new ApiKeyClient(members),
-    users: new UserClient(members),
-    usage: new UsageClient(members),
+    logs: new LogClient(context),
+    keys: new ApiKeyClient(context),
+    users: new UserClient(context),
+    usage: new UsageClient(context),
     cluster: new ClusterClient(context),
     election: (namespace, name) => new Election({ keyValue, locks, watch }, namespace, name),
-    close: () => {
-      pool.close();
-      members.close();
-    },
+    close: () => shared.pool.close(),
   };
-}
-
-function httpEndpointsOf({ httpEndpoints, credentials, endpoints, tls }: ClientOptions): readonly string[] {
-  if (httpEndpoints !== undefined) {
-    return httpEndpoints;
-  }
-  if ("httpEndpoints" in credentials) {
-    return credentials.httpEndpoints;
-  }
-  return endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
 }

@@ -20,6 +20,7 @@ export {
   type NewUser,
   type QuotaUse,
   type RevokedApiKey,
+  type TokenSourceOptions,
   type Usage,
   type UsageClient,
   type UsageNumbers,
@@ -74,7 +75,6 @@ export {
 export { type CampaignOptions, Election, type Leader, Leadership } from "./election/index.ts";
 export {
   CompactedError,
-  type FormerReason,
   isQuoinError,
   isQuoinReason,
   type Outcome,
@@ -177,7 +177,6 @@ export {
 } from "./memory/index.ts";
 export {
   type ChannelOptions,
-  conventionalHttpEndpoint,
   isEndpoint,
   type Runtime,
   systemRuntime,

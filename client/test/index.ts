@@ -1,6 +1,5 @@
 /**
- * Shared parts of the client's specs: a member and a token endpoint with scripted answers, and programs run as
- * children.
+ * Shared parts of the client's specs: a member with scripted answers, and programs run as children.
  */
 
 export { type ChildResult, LAUNCHER, type RunningChild, runQuoinctl, startProgram, startQuoinctl } from "./child.ts";
@@ -8,14 +7,13 @@ export { ConnectProxy } from "./connect-proxy.ts";
 export { FakeRuntime } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
 export {
-  answerInTurn,
-  answerJson,
-  type ReceivedRequest,
-  ScriptedHttpMember,
-  type StatusAndBody,
-} from "./scripted-http-member.ts";
-export { type ReceivedCall, type Refusal, refuse, ScriptedMember, type ScriptedStream } from "./scripted-member.ts";
-export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
+  issueTokens,
+  type ReceivedCall,
+  type Refusal,
+  refuse,
+  ScriptedMember,
+  type ScriptedStream,
+} from "./scripted-member.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";
 export { canMakeTerminals, TerminalRun } from "./terminal-run.ts";
 export { TEST_CERTIFICATE, TEST_KEY, UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "./test-certificate.ts";

@@ -40,6 +40,15 @@ export function refuse(refusal: Refusal): never {
   throw new RefusalError(refusal);
 }
 
+/** Answers exchanges of API keys with the tokens `token-1`, `token-2` and so on, each for an hour. */
+export function issueTokens(): NonNullable<Scripts["exchangeToken"]> {
+  let count = 0;
+  return () => {
+    count += 1;
+    return { accessToken: `token-${count}`, expiresInSeconds: 3_600n };
+  };
+}
+
 /** A call as it arrived. */
 export interface ReceivedCall {
   readonly method: string;
@@ -63,7 +72,9 @@ type Methods = Services["KeyValueService"] &
   Services["MemoryService"] &
   Services["WatchService"] &
   Services["ClusterService"] &
-  Services["ClusterAdminService"];
+  Services["ClusterAdminService"] &
+  Services["EventLogService"] &
+  Services["AccountService"];
 type NameOf<IsStream extends boolean> = {
   [Name in keyof Methods]: Methods[Name]["responseStream"] extends IsStream ? Name : never;
 }[keyof Methods];

@@ -173,7 +173,6 @@ export class LoadPod {
     const value = (variable: string, text: string): object => ({ name: variable, value: text });
     const env = [
       value("QUOIN_ENDPOINTS", `${name}.${namespace}.svc:7400`),
-      value("QUOIN_HTTP_ENDPOINTS", `https://${name}.${namespace}.svc:7401`),
       value("LEADER_ENDPOINT", `${name}-leader.${namespace}.svc:7400`),
       { name: "QUOIN_API_KEY", valueFrom: { secretKeyRef: { name: `${name}-owner`, key: "api-key" } } },
       value("QUOIN_CA_FILE", `${AUTHORITIES_AT}/ca.crt`),

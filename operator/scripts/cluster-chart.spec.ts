@@ -89,12 +89,10 @@ describe("chart quoin-cluster", () => {
   it("tests through both Services, as the owner, whose key is in no argument", () => {
     const environment = environmentOf(render("production"));
     expect(environment.get("SERVICES")).to.equal("store store-leader");
-    expect(environment.get("SCHEME")).to.equal("https");
     expect(environment.get("QUOIN_API_KEY")).to.deep.equal({ secretKeyRef: { name: "store-owner", key: "api-key" } });
     expect(environment.get("QUOIN_CA_PEM")).to.deep.equal({ configMapKeyRef: { name: "store-ca", key: "ca.crt" } });
     const plain = environmentOf(render("plain-text"));
     expect(plain.get("SERVICES")).to.equal("prod");
-    expect(plain.get("SCHEME")).to.equal("http");
     expect(plain.has("QUOIN_CA_PEM")).to.equal(false);
   });
 

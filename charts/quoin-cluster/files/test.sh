@@ -28,7 +28,7 @@ refused() {
 }
 
 try() {
-  export QUOIN_ENDPOINTS="$1:$GRPC_PORT" QUOIN_HTTP_ENDPOINTS="$SCHEME://$1:$HTTP_PORT"
+  export QUOIN_ENDPOINTS="$1:$GRPC_PORT"
   name="$1-$(date +%s)-$$"
   key="$namespace/$name"
   echo "through $1"

@@ -4,26 +4,15 @@
  * calls fetches nothing.
  */
 
-import { badField } from "../options/index.ts";
-import type { Runtime, Tls, TokenSource } from "../transport/index.ts";
-import { exchangeApiKeyOnce } from "./token-exchange.ts";
+import { QuoinError } from "../errors/index.ts";
+import type { Runtime, TokenSource } from "../transport/index.ts";
+import type { AccessToken } from "./token-exchange.ts";
 
 /** Part of its life after which a token is replaced: early enough for several retries. */
 const REFRESH_AT = 0.8;
 
 /** Pause before a retry to replace a token that still works, in milliseconds. */
 const RETRY_PAUSE_MS = 1_000;
-
-/** The parts of an ApiKeyTokenSource. */
-export interface ApiKeyTokenSourceOptions {
-  readonly apiKey: string;
-  /** URLs of HTTP interfaces, at least one; each is tried in turn. */
-  readonly httpEndpoints: readonly string[];
-  readonly tls: Tls | undefined;
-  readonly runtime: Runtime;
-  /** Ends exchanges at once, because their client is closed. */
-  readonly closing?: AbortSignal | undefined;
-}
 
 interface FetchedToken {
   readonly text: string;
@@ -33,31 +22,21 @@ interface FetchedToken {
 
 /** Exchanges an API key for tokens. */
 export class ApiKeyTokenSource implements TokenSource {
-  readonly #options: ApiKeyTokenSourceOptions;
+  readonly #exchange: () => Promise<AccessToken>;
+  readonly #runtime: Runtime;
   #current: FetchedToken | undefined;
   #underWay: Promise<string> | undefined;
   #notBeforeMs = 0;
 
-  /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD without a key or an HTTP endpoint. */
-  constructor(options: ApiKeyTokenSourceOptions) {
-    if (options.apiKey === "") {
-      throw badField("credentials.apiKey", "is empty");
-    }
-    if (options.httpEndpoints.length === 0) {
-      throw badField("credentials.httpEndpoints", "must name at least one URL");
-    }
-    for (const endpoint of options.httpEndpoints) {
-      const protocol = URL.parse(endpoint)?.protocol;
-      if (protocol !== "http:" && protocol !== "https:") {
-        throw badField("credentials.httpEndpoints", "must be URLs that begin with http:// or https://");
-      }
-    }
-    this.#options = options;
+  /** @param exchange fetches a token. */
+  constructor(exchange: () => Promise<AccessToken>, runtime: Runtime) {
+    this.#exchange = exchange;
+    this.#runtime = runtime;
   }
 
   /** @throws QuoinError as exchangeApiKey. */
   token(): string | Promise<string> {
-    const nowMs = this.#options.runtime.monotonicMs();
+    const nowMs = this.#runtime.monotonicMs();
     const current = this.#current;
     if (current === undefined || nowMs >= current.expiresAtMs) {
       return this.#fetch();
@@ -80,22 +59,21 @@ export class ApiKeyTokenSource implements TokenSource {
   #refreshInBackground(): void {
     this.#fetch().catch(() => {
       // The current token still works. If it expires before a later retry succeeds, that call gets the error.
-      this.#notBeforeMs = this.#options.runtime.monotonicMs() + RETRY_PAUSE_MS;
+      this.#notBeforeMs = this.#runtime.monotonicMs() + RETRY_PAUSE_MS;
     });
   }
 
   #fetch(): Promise<string> {
-    this.#underWay ??= this.#exchange().finally(() => {
+    this.#underWay ??= this.#replace().finally(() => {
       this.#underWay = undefined;
     });
     return this.#underWay;
   }
 
-  async #exchange(): Promise<string> {
-    const { apiKey, httpEndpoints, tls, runtime, closing } = this.#options;
+  async #replace(): Promise<string> {
     // The life counts from before the exchange, so that the client errs early.
-    const startMs = runtime.monotonicMs();
-    const { accessToken, expiresInSeconds } = await exchangeApiKeyOnce({ apiKey, httpEndpoints, tls }, closing);
+    const startMs = this.#runtime.monotonicMs();
+    const { accessToken, expiresInSeconds } = await this.#exchanged();
     const lifeMs = expiresInSeconds * 1_000;
     this.#current = {
       text: accessToken,
@@ -103,5 +81,15 @@ export class ApiKeyTokenSource implements TokenSource {
       expiresAtMs: startMs + lifeMs,
     };
     return accessToken;
+  }
+
+  /** If a member was only too slow, the operations that wait try again, at the next one. */
+  async #exchanged(): Promise<AccessToken> {
+    try {
+      return await this.#exchange();
+    } catch (thrown) {
+      const error = QuoinError.from(thrown);
+      throw error.code === "DEADLINE_EXCEEDED" ? error.with({ code: "UNAVAILABLE", reason: "" }) : error;
+    }
   }
 }

@@ -1,62 +1,64 @@
 import { expect } from "chai";
-import { answerInTurn, FakeRuntime, failure, ScriptedHttpMember, type StatusAndBody } from "../../test/index.ts";
+import { FakeRuntime, failure, refuse, ScriptedMember } from "../../test/index.ts";
 import { type ApiKeyInfo, type Client, createClient } from "../index.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
-const LISTED = {
-  api_key_id: ID,
-  name: "ci",
-  key_prefix: "qk_1",
-  created_at: "2030-01-01T00:00:00.000Z",
-  expires_at: null,
-  last_used_at: "2030-01-02T00:00:00.000Z",
-  revoked_at: null,
-};
-const UNAVAILABLE: StatusAndBody = [503, { error: "no leader", code: "unavailable" }];
-const UNKNOWN: StatusAndBody = [504, { error: "who knows", code: "timeout" }];
+const LISTED = { apiKeyId: ID, name: "ci", keyPrefix: "qk_1", userId: "u", createdAtMs: 1_000n, lastUsedAtMs: 3_000n };
 
 describe("API keys of the SDK", () => {
-  let member: ScriptedHttpMember;
+  let member: ScriptedMember;
   let client: Client;
-  let answers: StatusAndBody[];
 
   beforeEach(async () => {
-    member = await ScriptedHttpMember.start((...call) => answerInTurn(answers)(...call));
-    const options = { endpoints: ["127.0.0.1:1"], httpEndpoints: [member.url], credentials: { token: "t" } };
-    client = createClient({ ...options, runtime: new FakeRuntime() });
+    member = await ScriptedMember.start({});
+    const runtime = new FakeRuntime();
+    client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" }, runtime });
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     client.close();
-    await member.stop();
+    member.stop();
   });
 
-  const lines = () => member.requests.map(({ method, path }) => `${method} ${path}`);
+  const asked = () => member.calls.map(({ method, request }) => [method, request]);
 
-  it("are created, with or without an end, and not twice if the outcome of the first request is unknown", async () => {
-    const made = { api_key_id: ID, name: "ci", key: "qk_1_secret", created_at: LISTED.created_at };
-    answers = [UNAVAILABLE, [201, { ...made, expires_at: "2030-02-01T00:00:00.000Z" }]];
+  it("are created, with or without an end", async () => {
+    let attempts = 0;
+    member.scripts.createApiKey = ({ expiresInDays }) => {
+      attempts += 1;
+      const apiKey = { ...LISTED, expiresAtMs: expiresInDays * 1_000n };
+      return attempts === 1 ? refuse({ code: "UNAVAILABLE", outcome: "unknown" }) : { apiKey, key: "qk_1_secret" };
+    };
     expect(await client.keys.create("ci", { expiresInDays: 31 })).to.deep.equal({
       apiKeyId: ID,
       name: "ci",
       key: "qk_1_secret",
-      createdAtMs: Date.parse(made.created_at),
-      expiresAtMs: Date.parse("2030-02-01"),
+      createdAtMs: 1_000,
+      expiresAtMs: 31_000,
     });
-    answers = [[201, { ...made, expires_at: null }]];
     expect((await client.keys.create("ci")).expiresAtMs).to.equal(undefined);
-    answers = [UNKNOWN];
-    expect(await failure(client.keys.create("ci"))).to.include({ code: "DEADLINE_EXCEEDED", outcome: "unknown" });
-    expect(member.requests.map(({ body }) => JSON.parse(body.toString()))).to.deep.equal([
-      ...[{ name: "ci", expires_in_days: 31 }, { name: "ci", expires_in_days: 31 }, { name: "ci" }, { name: "ci" }],
+    expect(asked()).to.deep.equal([
+      ["createApiKey", { name: "ci", expiresInDays: 31n }],
+      ["createApiKey", { name: "ci", expiresInDays: 31n }],
+      ["createApiKey", { name: "ci", expiresInDays: 0n }],
     ]);
+    expect(member.calls[0]?.requestId).to.deep.equal(member.calls[1]?.requestId);
+    for (const expiresInDays of [0, -1]) {
+      const refused = await failure(client.keys.create("ci", { expiresInDays }));
+      expect(refused.message).to.equal(`expiresInDays must be 1 or more, not ${expiresInDays}`);
+    }
+  });
+
+  it("are an error if they were created and the answer with the key was lost", async () => {
+    member.scripts.createApiKey = () => ({ apiKey: LISTED });
+    const lost = await failure(client.keys.create("ci"));
+    expect(lost).to.include({ code: "DATA_LOSS", reason: "API_KEY_LOST", outcome: "unknown" });
+    expect(lost.details.get("api_key_id")).to.equal(ID);
   });
 
   it("are listed page by page, with undefined for events that have not happened", async () => {
-    answers = [
-      [200, { keys: [LISTED], next_cursor: "a=" }],
-      [200, { keys: [], next_cursor: null }],
-    ];
+    member.scripts.listApiKeys = ({ pageToken }) =>
+      pageToken === "" ? { keys: [LISTED], nextPageToken: "a" } : { keys: [] };
     const pages: (readonly ApiKeyInfo[])[] = [];
     for await (const page of client.keys.pages({ userId: ID, includeRevoked: true, pageSize: 2 })) {
       pages.push(page);
@@ -67,39 +69,32 @@ describe("API keys of the SDK", () => {
           apiKeyId: ID,
           name: "ci",
           keyPrefix: "qk_1",
-          createdAtMs: Date.parse("2030-01-01"),
+          createdAtMs: 1_000,
           expiresAtMs: undefined,
-          lastUsedAtMs: Date.parse("2030-01-02"),
+          lastUsedAtMs: 3_000,
           revokedAtMs: undefined,
         },
       ],
       [],
     ]);
     await client.keys.pages({ all: true }).next();
-    expect(lines()).to.deep.equal([
-      `GET /keys?limit=2&user_id=${ID}&include_revoked=true`,
-      `GET /keys?limit=2&user_id=${ID}&include_revoked=true&cursor=a%3D`,
-      "GET /keys?limit=100&all=true",
+    const fields = { userId: ID, all: false, includeRevoked: true, pageSize: 2 };
+    expect(asked()).to.deep.equal([
+      ["listApiKeys", { ...fields, pageToken: "" }],
+      ["listApiKeys", { ...fields, pageToken: "a" }],
+      ["listApiKeys", { userId: "", all: true, includeRevoked: false, pageSize: 0, pageToken: "" }],
     ]);
   });
 
   it("are revoked, and again if the outcome of the first request is unknown", async () => {
-    answers = [UNKNOWN, [200, { api_key_id: ID, revoked: true, revoked_at: LISTED.last_used_at }]];
-    expect(await client.keys.revoke(ID)).to.deep.equal({ apiKeyId: ID, revokedAtMs: Date.parse("2030-01-02") });
-    answers = [[404, { error: "none", code: "key_not_found" }]];
-    expect(await failure(client.keys.revoke("a/b"))).to.include({ code: "NOT_FOUND", reason: "API_KEY_NOT_FOUND" });
-    expect(lines()).to.deep.equal([`DELETE /keys/${ID}`, `DELETE /keys/${ID}`, "DELETE /keys/a%2Fb"]);
-  });
-
-  it("are refused if the answer is not JSON", async () => {
-    const broken = await ScriptedHttpMember.start((response) => response.end("<html>"));
-    const options = { endpoints: ["127.0.0.1:1"], httpEndpoints: [broken.url], credentials: { token: "t" } };
-    const other = createClient(options);
-    try {
-      expect(await failure(other.keys.revoke(ID))).to.include({ code: "INTERNAL" });
-    } finally {
-      other.close();
-      await broken.stop();
-    }
+    let attempts = 0;
+    member.scripts.revokeApiKey = () => {
+      attempts += 1;
+      return attempts === 1 ? refuse({ code: "UNAVAILABLE", outcome: "unknown" }) : { revokedAtMs: 2_000n };
+    };
+    expect(await client.keys.revoke(ID)).to.deep.equal({ apiKeyId: ID, revokedAtMs: 2_000 });
+    member.scripts.revokeApiKey = () => refuse({ code: "NOT_FOUND", reason: "API_KEY_NOT_FOUND" });
+    expect(await failure(client.keys.revoke(ID))).to.include({ code: "NOT_FOUND", reason: "API_KEY_NOT_FOUND" });
+    expect(asked()).to.deep.equal(Array(3).fill(["revokeApiKey", { apiKeyId: ID }]));
   });
 });

@@ -1,11 +1,24 @@
-/**
- * API keys, with which programs authenticate. Each acts for the user who created it. Every member serves them over
- * HTTP.
- */
+/** API keys, with which programs authenticate. Each acts for the user who created it. */
 
-import type { ApiKeyBody, ApiKeysBody, CreatedApiKeyBody } from "@quoin/proto";
-import { getJson, type HttpCallOptions, type HttpMembers, optionalTimeMs, sendJson } from "../calls/index.ts";
-import { flag, httpCallRules, optionsCheck, text, textField, whole } from "../options/index.ts";
+import { type ApiKey, serviceDefinitions } from "@quoin/proto";
+import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
+import { QuoinError } from "../errors/index.ts";
+import {
+  callRules,
+  callRulesWithoutRequestId,
+  flag,
+  optionsCheck,
+  positiveField,
+  text,
+  textField,
+  whole,
+  whole32,
+} from "../options/index.ts";
+
+const service = serviceDefinitions.AccountService;
+const createApiKeyMethod = unaryMethod(service.createApiKey);
+const listApiKeysMethod = unaryMethod(service.listApiKeys);
+const revokeApiKeyMethod = unaryMethod(service.revokeApiKey);
 
 /** An API key without its secret part. */
 export interface ApiKeyInfo {
@@ -37,83 +50,85 @@ export interface RevokedApiKey {
 }
 
 /** Options of create. */
-export interface CreateApiKeyOptions extends HttpCallOptions {
+export interface CreateApiKeyOptions extends CallOptions {
   /** Days that the key is valid, 1 to 3,650. Undefined = unlimited. */
   readonly expiresInDays?: number | undefined;
 }
 
 /** Options of pages. */
-export interface ListApiKeysOptions extends HttpCallOptions {
+export interface ListApiKeysOptions extends Omit<CallOptions, "requestId"> {
   /** The keys of the user with this id, for administrators. Default: one's own. */
   readonly userId?: string | undefined;
   /** The keys of all users, for administrators. Default false. */
   readonly all?: boolean | undefined;
   /** Whether to list revoked keys too. Default false. */
   readonly includeRevoked?: boolean | undefined;
-  /** Keys per page, at most 1,000. Default 100. */
+  /** Keys per page, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
-const checkCreate = optionsCheck<CreateApiKeyOptions>({ ...httpCallRules, expiresInDays: whole });
+const checkCreate = optionsCheck<CreateApiKeyOptions>({ ...callRules, expiresInDays: whole });
 const checkPages = optionsCheck<ListApiKeysOptions>({
-  ...httpCallRules,
+  ...callRulesWithoutRequestId,
   userId: text,
   all: flag,
   includeRevoked: flag,
-  pageSize: whole,
+  pageSize: whole32,
 });
-const checkRevoke = optionsCheck<HttpCallOptions>(httpCallRules);
+const checkRevoke = optionsCheck<CallOptions>(callRules);
 
 /** API keys. */
 export class ApiKeyClient {
-  readonly #members: HttpMembers;
+  readonly #context: OperationContext;
 
-  constructor(members: HttpMembers) {
-    this.#members = members;
+  constructor(context: OperationContext) {
+    this.#context = context;
   }
 
   /**
    * Creates an API key for the user of this client's token. Only this answer contains the key.
    *
    * @param name for people; 1 to 128 characters.
+   * @throws QuoinError DATA_LOSS / API_KEY_LOST if an earlier attempt has created the key, and its answer was lost. The
+   * detail `api_key_id` names the key: revoke it, and create another one.
    */
   async create(name: string, options: CreateApiKeyOptions = {}): Promise<CreatedApiKey> {
     checkCreate(options, "keys.create");
     const { expiresInDays, ...call } = options;
-    const value = { name: textField("name", name), expires_in_days: expiresInDays };
-    const request = { method: "POST", path: "/keys", value, isRepeatable: false } as const;
-    const made = await sendJson<CreatedApiKeyBody>(this.#members, request, call);
+    const request = {
+      name: textField("name", name),
+      expiresInDays: BigInt(positiveField("expiresInDays", expiresInDays)),
+    };
+    const { message } = await execute(this.#context, createApiKeyMethod, request, call);
+    const created = infoOf(message.apiKey);
+    if (message.key === "") {
+      throw keyLost(created.apiKeyId);
+    }
     return {
-      apiKeyId: made.api_key_id,
-      name: made.name,
-      key: made.key,
-      createdAtMs: Date.parse(made.created_at),
-      expiresAtMs: optionalTimeMs(made.expires_at),
+      apiKeyId: created.apiKeyId,
+      name: created.name,
+      key: message.key,
+      createdAtMs: created.createdAtMs,
+      expiresAtMs: created.expiresAtMs,
     };
   }
 
   /** API keys, page by page; each page is requested when it is needed. */
   async *pages(options: ListApiKeysOptions = {}): AsyncGenerator<readonly ApiKeyInfo[], void, undefined> {
     checkPages(options, "keys.pages");
-    const { userId, all = false, includeRevoked = false, pageSize = 100, ...call } = options;
-    const query = new URLSearchParams({ limit: String(pageSize) });
-    if (all) {
-      query.set("all", "true");
-    }
-    if (userId !== undefined) {
-      query.set("user_id", textField("userId", userId));
-    }
-    if (includeRevoked) {
-      query.set("include_revoked", "true");
-    }
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      if (cursor !== "") {
-        query.set("cursor", cursor);
-      }
-      const page: ApiKeysBody = await getJson(this.#members, `/keys?${query}`, call);
-      yield page.keys.map(infoOf);
-      cursor = page.next_cursor;
-    }
+    const { userId = "", all = false, includeRevoked = false, pageSize, ...call } = options;
+    const fields = {
+      userId: textField("userId", userId),
+      all,
+      includeRevoked,
+      pageSize: positiveField("pageSize", pageSize),
+    };
+    let pageToken = "";
+    do {
+      const { message } = await execute(this.#context, listApiKeysMethod, { ...fields, pageToken }, call);
+      yield message.keys.map(infoOf);
+      pageToken = message.nextPageToken;
+    } while (pageToken !== "");
   }
 
   /**
@@ -122,27 +137,35 @@ export class ApiKeyClient {
    * @throws QuoinError NOT_FOUND / API_KEY_NOT_FOUND, also for a key of another user, unless one is an administrator with
    * that user's role and namespaces.
    */
-  async revoke(apiKeyId: string, options: HttpCallOptions = {}): Promise<RevokedApiKey> {
+  async revoke(apiKeyId: string, options: CallOptions = {}): Promise<RevokedApiKey> {
     checkRevoke(options, "keys.revoke");
-    const path = `/keys/${encodeURIComponent(textField("apiKeyId", apiKeyId))}`;
-    const request = { method: "DELETE", path, isRepeatable: true } as const;
-    const revoked = await sendJson<{ readonly api_key_id: string; readonly revoked_at: string }>(
-      this.#members,
-      request,
-      options,
-    );
-    return { apiKeyId: revoked.api_key_id, revokedAtMs: Date.parse(revoked.revoked_at) };
+    const request = { apiKeyId: textField("apiKeyId", apiKeyId) };
+    const { message } = await execute(this.#context, revokeApiKeyMethod, request, options);
+    return { apiKeyId, revokedAtMs: Number(message.revokedAtMs) };
   }
 }
 
-function infoOf(key: ApiKeyBody): ApiKeyInfo {
+function infoOf(key: ApiKey | undefined): ApiKeyInfo {
+  if (key === undefined) {
+    throw new QuoinError({ code: "INTERNAL", message: "the answer has no API key" });
+  }
   return {
-    apiKeyId: key.api_key_id,
+    apiKeyId: key.apiKeyId,
     name: key.name,
-    keyPrefix: key.key_prefix,
-    createdAtMs: Date.parse(key.created_at),
-    expiresAtMs: optionalTimeMs(key.expires_at),
-    lastUsedAtMs: optionalTimeMs(key.last_used_at),
-    revokedAtMs: optionalTimeMs(key.revoked_at),
+    keyPrefix: key.keyPrefix,
+    createdAtMs: Number(key.createdAtMs),
+    expiresAtMs: Number(key.expiresAtMs) || undefined,
+    lastUsedAtMs: Number(key.lastUsedAtMs) || undefined,
+    revokedAtMs: Number(key.revokedAtMs) || undefined,
   };
+}
+
+function keyLost(apiKeyId: string): QuoinError {
+  return new QuoinError({
+    code: "DATA_LOSS",
+    reason: "API_KEY_LOST",
+    outcome: "unknown",
+    message: `the API key ${apiKeyId} was created, but the answer with the key was lost: revoke it, and create another`,
+    details: new Map([["api_key_id", apiKeyId]]),
+  });
 }

@@ -5,6 +5,8 @@ import { expect } from "chai";
 import { withTemporaryDirectory } from "../../test/index.ts";
 import { createTokenSource, QuoinError } from "../index.ts";
 
+const endpoints = ["127.0.0.1:1"];
+
 async function failure(work: () => unknown): Promise<QuoinError> {
   try {
     await work();
@@ -17,14 +19,14 @@ async function failure(work: () => unknown): Promise<QuoinError> {
 
 describe("createTokenSource", () => {
   it("sends a given token as it is, and has no other", async () => {
-    const source = createTokenSource({ token: "a.b-c_d~e+f/g==" }, undefined);
+    const source = createTokenSource({ credentials: { token: "a.b-c_d~e+f/g==" }, endpoints });
     expect(source.token()).to.equal("a.b-c_d~e+f/g==");
     expect(await source.refresh("a.b-c_d~e+f/g==")).to.equal(undefined);
   });
 
   it("refuses an invalid bearer token without repeating it", async () => {
     for (const token of ["", "two words", "line\nbreak", "secret\u0000", "sécret"]) {
-      const error = await failure(() => createTokenSource({ token }, undefined));
+      const error = await failure(() => createTokenSource({ credentials: { token }, endpoints }));
       expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
       if (token !== "") {
         expect(inspect(error)).to.not.include(token);
@@ -32,16 +34,16 @@ describe("createTokenSource", () => {
     }
   });
 
-  it("refuses an API key without HTTP endpoints, and endpoints that are not URLs", async () => {
-    expect((await failure(() => createTokenSource({ apiKey: "k", httpEndpoints: [] }, undefined))).reason).to.equal(
-      "BAD_FIELD",
-    );
-    expect(
-      (await failure(() => createTokenSource({ apiKey: "", httpEndpoints: ["http://h"] }, undefined))).reason,
-    ).to.equal("BAD_FIELD");
-    for (const url of ["127.0.0.1:7401", "ftp://h", "h", "file:///etc/passwd"]) {
-      const error = await failure(() => createTokenSource({ apiKey: "k", httpEndpoints: [url] }, undefined));
-      expect(error.reason, url).to.equal("BAD_FIELD");
+  it("refuses an empty API key, and endpoints that are not host:port", async () => {
+    const credentials = { apiKey: "k" };
+    for (const options of [
+      { credentials: { apiKey: "" }, endpoints: ["h:1"] },
+      { credentials, endpoints: [] },
+      { credentials, endpoints: ["http://127.0.0.1:7401"] },
+      { credentials: { apiKey: "k", httpEndpoints: ["http://127.0.0.1:7401"] }, endpoints: ["h:1"] },
+      { credentials: {} as typeof credentials, endpoints: ["h:1"] },
+    ]) {
+      expect(await failure(() => createTokenSource(options))).to.include({ reason: "BAD_FIELD" });
     }
   });
 });
@@ -51,7 +53,7 @@ describe("a token file", () => {
     await withTemporaryDirectory(async (directory) => {
       const tokenFile = path.join(directory, "token");
       await writeFile(tokenFile, "\n  first \nsecond\n");
-      const source = createTokenSource({ tokenFile }, undefined);
+      const source = createTokenSource({ credentials: { tokenFile }, endpoints });
       expect(await source.token()).to.equal("first");
       expect(await source.refresh("first"), "the file is still the same").to.equal(undefined);
       await writeFile(tokenFile, "next\n");
@@ -64,7 +66,7 @@ describe("a token file", () => {
   it("if it is missing or has no token, the error does not contain its content", async () => {
     await withTemporaryDirectory(async (directory) => {
       const tokenFile = path.join(directory, "token");
-      const source = createTokenSource({ tokenFile }, undefined);
+      const source = createTokenSource({ credentials: { tokenFile }, endpoints });
       expect(await failure(() => source.token())).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
       for (const content of ["", "\n\n", "two secrets\n"]) {
         await writeFile(tokenFile, content);

@@ -3,10 +3,19 @@
  * exchanged for tokens.
  */
 
-import { badField, listOf, record, text } from "../options/index.ts";
-import { isToken, type Runtime, systemRuntime, Tls, type TlsOptions, type TokenSource } from "../transport/index.ts";
+import { badField, listOf, optionsCheck, record, text, unchecked } from "../options/index.ts";
+import {
+  assertEndpoints,
+  isToken,
+  type Runtime,
+  systemRuntime,
+  Tls,
+  type TlsOptions,
+  type TokenSource,
+} from "../transport/index.ts";
 import { ApiKeyTokenSource } from "./api-key-token-source.ts";
 import { FileTokenSource } from "./file-token-source.ts";
+import { type AccessToken, exchangeInRound } from "./token-exchange.ts";
 
 /** The credentials of a client: exactly one of these. */
 export type Credentials =
@@ -14,22 +23,51 @@ export type Credentials =
   | { readonly token: string }
   /** A file whose first non-empty line is the token. It is read again when the token is refused. */
   | { readonly tokenFile: string }
-  /** An API key, exchanged for tokens at the HTTP interface of a member, such as `http://127.0.0.1:7401`. */
-  | { readonly apiKey: string; readonly httpEndpoints: readonly string[] };
+  /** An API key, exchanged for tokens. */
+  | { readonly apiKey: string };
+
+/** The options of a source of tokens. */
+export interface TokenSourceOptions {
+  readonly credentials: Credentials;
+  /** gRPC endpoints of members as `host:port`, at least one, to exchange an API key. */
+  readonly endpoints: readonly string[];
+  /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
+  readonly tls?: TlsOptions | undefined;
+  readonly runtime?: Runtime | undefined;
+}
+
+const checkOptions = optionsCheck<TokenSourceOptions>(
+  { credentials: unchecked, endpoints: listOf(text), tls: unchecked, runtime: unchecked },
+  ["credentials", "endpoints"],
+);
 
 /**
- * Creates the token source for credentials.
+ * Creates a source of tokens that several clients share. It has its own connections, and only during an exchange.
  *
- * @param tls options for the HTTP interface if its URL begins with `https`.
- * @param closing ends an exchange of the API key at once; later ones fail.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for unusable options; the message does not contain credentials.
+ */
+export function createTokenSource(options: TokenSourceOptions): TokenSource {
+  checkOptions(options, "createTokenSource");
+  const { credentials, endpoints, tls, runtime = systemRuntime } = options;
+  assertEndpoints("endpoints", endpoints);
+  Tls.of(tls);
+  return tokenSourceOf(credentials, (apiKey) => exchangeInRound({ endpoints, tls }, apiKey, runtime), runtime);
+}
+
+/**
+ * The source of tokens for credentials.
+ *
+ * @param exchange exchanges an API key.
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if they are unusable; the message does not contain them.
  */
-export function createTokenSource(
-  credentials: Credentials,
-  tls: TlsOptions | Tls | undefined,
-  runtime: Runtime = systemRuntime,
-  closing?: AbortSignal,
+export function tokenSourceOf(
+  credentials: Credentials | TokenSource,
+  exchange: (apiKey: string) => Promise<AccessToken>,
+  runtime: Runtime,
 ): TokenSource {
+  if (isTokenSource(credentials)) {
+    return credentials;
+  }
   checkCredentials(credentials);
   if ("token" in credentials) {
     return new StaticTokenSource(credentials.token);
@@ -37,19 +75,19 @@ export function createTokenSource(
   if ("tokenFile" in credentials) {
     return new FileTokenSource(credentials.tokenFile);
   }
-  const { apiKey, httpEndpoints } = credentials;
-  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls: Tls.of(tls), runtime, closing });
+  const { apiKey } = credentials;
+  if (apiKey === "") {
+    throw badField("credentials.apiKey", "is empty");
+  }
+  return new ApiKeyTokenSource(() => exchange(apiKey), runtime);
 }
 
 const tokenRule = record<Credentials & { token: string }>({ token: text }, ["token"]);
 const tokenFileRule = record<Credentials & { tokenFile: string }>({ tokenFile: text }, ["tokenFile"]);
-const apiKeyRule = record<Extract<Credentials, { apiKey: string }>>({ apiKey: text, httpEndpoints: listOf(text) }, [
-  "apiKey",
-  "httpEndpoints",
-]);
+const apiKeyRule = record<Credentials & { apiKey: string }>({ apiKey: text }, ["apiKey"]);
 
 /** Whether credentials are a source of tokens. */
-export function isTokenSource(credentials: Credentials | TokenSource): credentials is TokenSource {
+function isTokenSource(credentials: Credentials | TokenSource): credentials is TokenSource {
   return typeof credentials === "object" && credentials !== null && "refresh" in credentials;
 }
 
@@ -63,7 +101,7 @@ function checkCredentials(credentials: unknown): void {
   } else if ("apiKey" in given) {
     apiKeyRule(credentials, "credentials");
   } else {
-    throw badField("credentials", "must have a token, a tokenFile, or an apiKey with its httpEndpoints");
+    throw badField("credentials", "must have a token, a tokenFile or an apiKey");
   }
 }
 

@@ -6,7 +6,8 @@ export {
   type ListApiKeysOptions,
   type RevokedApiKey,
 } from "./api-keys.ts";
-export { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
+export { openContext } from "./client-context.ts";
+export { type Credentials, createTokenSource, type TokenSourceOptions } from "./credentials.ts";
 export {
   type AccessToken,
   type ExchangeRequest,
@@ -24,11 +25,5 @@ export {
   type UsageNumbers,
   type UsageOptions,
 } from "./usage.ts";
-export {
-  type ListUsersOptions,
-  type NewUser,
-  type UserChanges,
-  UserClient,
-  type UserInfo,
-  type UserRole,
-} from "./users.ts";
+export type { UserInfo, UserRole } from "./user-info.ts";
+export { type ListUsersOptions, type NewUser, type UserChanges, UserClient } from "./users.ts";

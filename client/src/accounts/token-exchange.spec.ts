@@ -1,257 +1,202 @@
 import { inspect } from "node:util";
+import { UserRole, UserStatus } from "@quoin/proto";
 import { expect } from "chai";
 import {
-  answerInTurn,
   FakeRuntime,
   failure,
-  ScriptedHttpMember,
-  ScriptedTokenEndpoint,
-  type StatusAndBody,
+  issueTokens,
+  type Refusal,
+  refuse,
+  ScriptedMember,
   TEST_CERTIFICATE,
   TEST_KEY,
 } from "../../test/index.ts";
-import type { QuoinError } from "../errors/index.ts";
-import { type AccessToken, type ExchangeRequest, exchangeApiKey, exchangeApiKeyOnce, logIn } from "./token-exchange.ts";
+import { createTokenSource, type ExchangeRequest, exchangeApiKey, logIn, type QuoinError } from "../index.ts";
 
 const API_KEY = "qk_verysecret";
+const PASSWORD = "correct horse";
+/** Nothing listens here: the port of an obsolete service. */
+const CLOSED_ENDPOINT = "127.0.0.1:1";
+const NO_LEADER: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", message: "no leader" };
 
-/** More than the attempts that reach a member. */
-const ROUNDS_ALONE = 6;
+describe("exchanges for tokens", function () {
+  // Usually milliseconds: a limit for a busy machine.
+  this.timeout(20_000);
 
-/** A member that starts only after some rounds have failed. */
-class LateMember extends FakeRuntime {
-  readonly #answers: StatusAndBody[];
-  #port = 0;
-  #member: ScriptedHttpMember | undefined;
+  const members: ScriptedMember[] = [];
+  let runtime: FakeRuntime;
 
-  constructor(answers: StatusAndBody[]) {
-    super();
-    this.#answers = answers;
-  }
+  beforeEach(() => {
+    runtime = new FakeRuntime();
+    // Begins with the first endpoint.
+    runtime.chance = 0;
+  });
 
-  /** Its future address. */
-  async freeUrl(): Promise<string> {
-    const member = await ScriptedHttpMember.start(() => undefined);
-    const { url } = member;
-    await member.stop();
-    this.#port = Number(new URL(url).port);
-    return url;
-  }
-
-  override async sleep(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
-    await super.sleep(durationMs, signal);
-    if (this.pausesMs.length === ROUNDS_ALONE) {
-      this.#member = await ScriptedHttpMember.start(answerInTurn(this.#answers), this.#port);
-    }
-  }
-
-  async stop(): Promise<void> {
-    await this.#member?.stop();
-  }
-}
-
-describe("exchangeApiKey", () => {
-  const endpoints: ScriptedTokenEndpoint[] = [];
-
-  afterEach(async () => {
-    for (const endpoint of endpoints.splice(0)) {
-      await endpoint.stop();
+  afterEach(() => {
+    for (const member of members.splice(0)) {
+      member.stop();
     }
   });
 
-  async function start(...parameters: Parameters<typeof ScriptedTokenEndpoint.start>): Promise<ScriptedTokenEndpoint> {
-    const endpoint = await ScriptedTokenEndpoint.start(...parameters);
-    endpoints.push(endpoint);
-    return endpoint;
+  async function start(...parameters: Parameters<typeof ScriptedMember.start>): Promise<ScriptedMember> {
+    const member = await ScriptedMember.start(...parameters);
+    members.push(member);
+    return member;
   }
 
-  function exchange(urls: readonly string[], options: Partial<ExchangeRequest> = {}): Promise<AccessToken> {
-    return exchangeApiKey({ apiKey: API_KEY, httpEndpoints: urls, ...options });
+  function exchange(endpoints: readonly string[], options: Partial<ExchangeRequest> = {}) {
+    return exchangeApiKey({ apiKey: API_KEY, endpoints, ...options }, runtime);
   }
 
   async function secretFailure(work: Promise<unknown>): Promise<QuoinError> {
-    const result = await work.then(
-      () => undefined,
-      (error: QuoinError) => error,
-    );
-    if (result === undefined) {
-      throw new Error("the exchange succeeded");
-    }
-    expect(inspect(result, { depth: 10 }), "the key is never repeated").to.not.include(API_KEY);
-    return result;
+    const error = await failure(work);
+    const shown = inspect(error, { depth: 10 });
+    expect(shown, "the key is never repeated").to.not.include(API_KEY);
+    expect(shown, "the password is never repeated").to.not.include(PASSWORD);
+    return error;
   }
 
-  it("posts the key, and the lifetime if there is one", async () => {
-    const endpoint = await start();
-    expect(await exchange([endpoint.url])).to.deep.equal({ accessToken: "token-1", expiresInSeconds: 3_600 });
-    await exchange([endpoint.url], { expiresInSeconds: 60 });
-    expect(endpoint.bodies).to.deep.equal([{ api_key: API_KEY }, { api_key: API_KEY, expires_in_secs: 60 }]);
-  });
-
-  const refusals = [
-    [400, "invalid_request", "INVALID_ARGUMENT", "BAD_FIELD"],
-    [401, "invalid_api_key", "UNAUTHENTICATED", "INVALID_API_KEY"],
-    [404, "not_found", "UNIMPLEMENTED", "NOT_FOUND"],
-    [429, "rate_limited", "RESOURCE_EXHAUSTED", "RATE_LIMITED"],
-    [418, "teapot", "UNKNOWN", "TEAPOT"],
-  ] as const;
-  for (const [status, code, expected, reason] of refusals) {
-    it(`takes HTTP status ${status} as ${expected}, and tries no other member`, async () => {
-      const first = await start(() => ({ status, body: { error: `because ${code}`, code } }));
-      const second = await start();
-      const error = await secretFailure(exchange([first.url, second.url]));
-      expect(error).to.include({
-        code: expected,
-        reason,
-        message: `because ${code}`,
-        outcome: "not-executed",
-      });
-      expect(second.bodies).to.have.length(0);
+  describe("exchangeApiKey", () => {
+    it("sends the key without a token, and the lifetime if there is one", async () => {
+      const member = await start({ exchangeToken: issueTokens() });
+      expect(await exchange([member.endpoint])).to.deep.equal({ accessToken: "token-1", expiresInSeconds: 3_600 });
+      await exchange([member.endpoint], { expiresInSeconds: 60 });
+      expect(member.calls.map(({ request, authorization }) => [request, authorization])).to.deep.equal([
+        [{ apiKey: API_KEY, expiresInSeconds: 0n }, []],
+        [{ apiKey: API_KEY, expiresInSeconds: 60n }, []],
+      ]);
+      const refused = await secretFailure(exchange([member.endpoint], { expiresInSeconds: 0 }));
+      expect(refused.message).to.equal("expiresInSeconds must be 1 or more, not 0");
     });
-  }
 
-  it("tries the next member if one has no leader, fails, or does not run", async () => {
-    const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
-    const broken = await start(() => ({ status: 500, body: "<html>oops</html>" }));
-    const fit = await start();
-    const urls = ["http://127.0.0.1:1", withoutLeader.url, broken.url, fit.url];
-    expect((await exchange(urls)).accessToken).to.equal("token-1");
-  });
-
-  it("is UNAVAILABLE when no member decides", async () => {
-    const error = await secretFailure(exchange(["http://127.0.0.1:1"], { timeoutMs: 100 }));
-    expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
-    expect(error.message).to.match(/^no connection to http:\/\/127.0.0.1:1: .*ECONNREFUSED/);
-    expect((await secretFailure(exchange([]))).code).to.equal("UNAVAILABLE");
-  });
-
-  it("retries within its time while no member runs, or none can decide", async () => {
-    const member = new LateMember([
-      [503, { error: "no leader", code: "unavailable" }],
-      [504, { error: "not in time", code: "timeout" }],
-      [200, { access_token: "token", expires_in: 60 }],
-    ]);
-    try {
-      const httpEndpoints = ["http://127.0.0.1:1", await member.freeUrl()];
-      expect((await exchangeApiKey({ apiKey: API_KEY, httpEndpoints }, member)).accessToken).to.equal("token");
-      expect(member.pausesMs, "rounds without an answer do not count").to.have.length(ROUNDS_ALONE + 2);
-      expect(Math.min(...member.pausesMs)).to.be.greaterThan(0);
-    } finally {
-      await member.stop();
-    }
-  });
-
-  it("gives up at the end of its time", async () => {
-    const runtime = new FakeRuntime();
-    const error = await failure(exchangeApiKey({ apiKey: API_KEY, httpEndpoints: ["http://127.0.0.1:1"] }, runtime));
-    expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
-    expect(runtime.nowMs - 1_000).to.be.within(4_000, 5_000);
-  });
-
-  it("tries members that cannot decide at most four times, and one with an internal error once", async () => {
-    const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
-    expect((await secretFailure(exchange([withoutLeader.url], { timeoutMs: 20_000 }))).message).to.equal("no leader");
-    expect(withoutLeader.bodies).to.have.length(4);
-    const broken = await start(() => ({ status: 500, body: { error: "oops", code: "internal_error" } }));
-    expect((await secretFailure(exchange([broken.url], { timeoutMs: 20_000 }))).message).to.equal("oops");
-    expect(broken.bodies).to.have.length(1);
-  });
-
-  it("is made in one round for operations, which retry themselves", async () => {
-    const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
-    const request = { apiKey: API_KEY, httpEndpoints: [withoutLeader.url, withoutLeader.url] };
-    expect((await secretFailure(exchangeApiKeyOnce(request))).code).to.equal("UNAVAILABLE");
-    expect(withoutLeader.bodies).to.have.length(2);
-  });
-
-  it("refuses a time beyond the range of timers", async () => {
-    for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
-      expect(await secretFailure(exchange(["http://127.0.0.1:1"], { timeoutMs }))).to.include({ reason: "BAD_FIELD" });
-    }
-  });
-
-  it("waits for an answer no longer than its time limit", async () => {
-    const silent = await start(() => new Promise(() => undefined));
-    const error = await secretFailure(exchange([silent.url], { timeoutMs: 100 }));
-    expect(error.code).to.equal("UNAVAILABLE");
-  });
-
-  it("refuses an answer without a valid token", async () => {
-    const bodies = [
-      "",
-      "[]",
-      "null",
-      "not JSON",
-      { access_token: "t" },
-      { access_token: "t", expires_in: 0 },
-      { access_token: "t", expires_in: "60" },
-      { access_token: "two words", expires_in: 60 },
-      { expires_in: 60 },
+    const refusals: readonly Refusal[] = [
+      { code: "INVALID_ARGUMENT", reason: "BAD_FIELD" },
+      { code: "UNAUTHENTICATED", reason: "INVALID_API_KEY" },
+      { code: "UNIMPLEMENTED", reason: "NOT_SERVED" },
+      { code: "RESOURCE_EXHAUSTED", reason: "RATE_LIMITED" },
+      { code: "INTERNAL", reason: "INTERNAL" },
     ];
-    for (const body of bodies) {
-      const endpoint = await start(() => ({ status: 200, body }));
-      expect((await secretFailure(exchange([endpoint.url]))).code, JSON.stringify(body)).to.equal("INTERNAL");
+    for (const refusal of refusals) {
+      it(`takes ${refusal.code} as final, and tries no other member`, async () => {
+        const [first, second] = [await start({ exchangeToken: () => refuse(refusal) }), await start({})];
+        const error = await secretFailure(exchange([first.endpoint, second.endpoint]));
+        expect(error).to.include({ code: refusal.code, reason: refusal.reason, outcome: "not-executed" });
+        expect([first.calls.length, second.calls.length]).to.deep.equal([1, 0]);
+      });
     }
+
+    it("tries the next member if one has no leader, hangs, or does not run", async () => {
+      const withoutLeader = await start({ exchangeToken: () => refuse(NO_LEADER) });
+      const hanging = await start({ exchangeToken: () => new Promise(() => undefined) });
+      const fit = await start({ exchangeToken: issueTokens() });
+      const endpoints = [CLOSED_ENDPOINT, withoutLeader.endpoint, hanging.endpoint, fit.endpoint];
+      expect((await exchange(endpoints, { timeoutMs: 2_000 })).accessToken).to.equal("token-1");
+    });
+
+    it("is UNAVAILABLE when no member decides until the end of its time", async () => {
+      const error = await secretFailure(exchange([CLOSED_ENDPOINT]));
+      expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+      expect(error.message).to.match(/^no connection to 127.0.0.1:1: .*ECONNREFUSED/);
+      expect(runtime.nowMs - 1_000).to.be.within(4_000, 5_000);
+      expect(await secretFailure(exchange([]))).to.include({ reason: "BAD_FIELD" });
+    });
+
+    it("tries members that cannot decide at most four times", async () => {
+      const withoutLeader = await start({ exchangeToken: () => refuse(NO_LEADER) });
+      const error = await secretFailure(exchange([withoutLeader.endpoint], { timeoutMs: 20_000 }));
+      expect(error).to.include({ code: "UNAVAILABLE", reason: "NO_LEADER", message: "no leader" });
+      expect(withoutLeader.calls).to.have.length(4);
+    });
+
+    it("refuses a time beyond the range of timers", async () => {
+      for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
+        expect(await secretFailure(exchange([CLOSED_ENDPOINT], { timeoutMs }))).to.include({ reason: "BAD_FIELD" });
+      }
+    });
+
+    it("refuses an answer without a valid token", async () => {
+      const answers = [
+        {},
+        { accessToken: "t" },
+        { expiresInSeconds: 60n },
+        { accessToken: "t", expiresInSeconds: -1n },
+        { accessToken: "two words", expiresInSeconds: 60n },
+      ];
+      for (const answer of answers) {
+        const member = await start({ exchangeToken: () => answer });
+        expect(await secretFailure(exchange([member.endpoint]))).to.include({ code: "INTERNAL" });
+      }
+    });
+
+    it("speaks TLS with the given authority and certificate, and only with them", async () => {
+      const options = { tls: { certificate: TEST_CERTIFICATE, key: TEST_KEY } };
+      const member = await start({ exchangeToken: issueTokens() }, options);
+      const tls = { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_KEY };
+      expect((await exchange([member.endpoint], { tls })).accessToken).to.equal("token-1");
+      const refused = await secretFailure(
+        exchange([member.endpoint], { tls: { certificate: TEST_CERTIFICATE, key: TEST_KEY } }),
+      );
+      expect(refused.message).to.include("self-signed");
+      expect(await secretFailure(exchange([member.endpoint], { tls: { ca: TEST_CERTIFICATE } }))).to.include({
+        code: "UNAVAILABLE",
+      });
+      expect(member.calls).to.have.length(1);
+    });
   });
 
-  it("does not read an endless answer", async () => {
-    const endpoint = await start(() => ({ status: 200, body: "x".repeat(21 * 1_024 * 1_024) }));
-    expect((await secretFailure(exchange([endpoint.url]))).message).to.include("the answer is too large");
+  describe("a source for several clients", () => {
+    it("tries each member once, because the operations that wait try again", async () => {
+      const without = await Promise.all([1, 2].map(() => start({ exchangeToken: () => refuse(NO_LEADER) })));
+      const endpoints = [CLOSED_ENDPOINT, ...without.map(({ endpoint }) => endpoint)];
+      const source = createTokenSource({ credentials: { apiKey: API_KEY }, endpoints, runtime });
+      const error = await secretFailure(Promise.resolve(source.token()));
+      expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+      expect(without.map(({ calls }) => calls.length)).to.deep.equal([1, 1]);
+      without[1]!.scripts.exchangeToken = issueTokens();
+      expect(await source.token()).to.equal("token-1");
+    });
   });
 
-  it("speaks TLS with the given authority and certificate, and only with them", async () => {
-    const endpoint = await start(undefined, { certificate: TEST_CERTIFICATE, key: TEST_KEY });
-    const tls = { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_KEY };
-    expect((await exchange([endpoint.url], { tls })).accessToken).to.equal("token-1");
-    const refused = (others: typeof tls | { readonly ca: string }) =>
-      secretFailure(exchangeApiKeyOnce({ apiKey: API_KEY, httpEndpoints: [endpoint.url], tls: others }));
-    expect((await refused({ ...tls, ca: undefined } as unknown as typeof tls)).message).to.include("self-signed");
-    expect((await refused({ ca: TEST_CERTIFICATE })).code).to.equal("UNAVAILABLE");
-    expect(endpoint.bodies).to.have.length(1);
-  });
-});
+  describe("logIn", () => {
+    const user = {
+      userId: "u",
+      email: "ada@example.com",
+      role: UserRole.MEMBER,
+      namespaces: ["a"],
+      status: UserStatus.ACTIVE,
+      createdAtMs: 1n,
+    };
+    const request = { email: "ada@example.com", password: PASSWORD };
 
-describe("logIn", () => {
-  const user = { user_id: "u", email: "ada@example.com", role: "member", namespaces: ["a"] };
-  const token = { access_token: "token", expires_in: 60 };
-
-  it("posts the e-mail address and the password, and returns the user", async () => {
-    const member = await ScriptedHttpMember.start(
-      answerInTurn([
-        [200, { ...token, user }],
-        [200, token],
-        [403, { error: "not yet", code: "email_not_verified" }],
-      ]),
-    );
-    const request = { email: "ada@example.com", password: "correct horse", httpEndpoints: [member.url] };
-    try {
-      expect(await logIn({ ...request, httpEndpoints: ["http://127.0.0.1:1", member.url] })).to.deep.equal({
+    it("sends the e-mail address and the password without a token, and returns the user", async () => {
+      const member = await start({ login: () => ({ accessToken: "token", expiresInSeconds: 60n, user }) });
+      expect(await logIn({ ...request, endpoints: [CLOSED_ENDPOINT, member.endpoint] }, runtime)).to.deep.equal({
         accessToken: "token",
         expiresInSeconds: 60,
-        user: { userId: "u", email: "ada@example.com", role: "member", namespaces: ["a"] },
+        user: { ...user, role: "member", status: "active", createdAtMs: 1 },
       });
-      expect(await failure(logIn(request))).to.include({ code: "INTERNAL" });
-      const refused = await failure(logIn(request));
-      expect(refused).to.include({ code: "PERMISSION_DENIED", reason: "EMAIL_NOT_VERIFIED" });
-      expect(inspect(refused, { depth: 10 }), "the password is never repeated").to.not.include(request.password);
-      expect(member.requests.map(({ method, path }) => `${method} ${path}`)[0]).to.equal("POST /auth/login");
-      expect(JSON.parse(String(member.requests[0]?.body))).to.deep.equal({
-        email: request.email,
-        password: request.password,
-      });
-    } finally {
-      await member.stop();
-    }
-  });
+      expect(member.calls.map(({ request: sent, authorization }) => [sent, authorization])).to.deep.equal([
+        [request, []],
+      ]);
+    });
 
-  it("retries while no member runs", async () => {
-    const member = new LateMember([[200, { ...token, user }]]);
-    try {
-      const request = { email: "ada@example.com", password: "correct horse", httpEndpoints: [await member.freeUrl()] };
-      expect((await logIn(request, member)).accessToken).to.equal("token");
-      expect(member.pausesMs).to.have.length(ROUNDS_ALONE);
-    } finally {
-      await member.stop();
-    }
+    it("fails with the refusal, or without a user in the answer", async () => {
+      const member = await start({ login: () => ({ accessToken: "token", expiresInSeconds: 60n }) });
+      const endpoints = [member.endpoint];
+      expect(await secretFailure(logIn({ ...request, endpoints }, runtime))).to.include({ code: "INTERNAL" });
+      for (const refusal of [
+        { code: "PERMISSION_DENIED", reason: "EMAIL_NOT_VERIFIED" },
+        { code: "UNAUTHENTICATED", reason: "INVALID_CREDENTIALS" },
+      ] as const) {
+        member.scripts.login = () => refuse(refusal);
+        expect(await secretFailure(logIn({ ...request, endpoints }, runtime))).to.include(refusal);
+      }
+    });
+
+    it("waits 10 s for members that do not run", async () => {
+      const error = await secretFailure(logIn({ ...request, endpoints: [CLOSED_ENDPOINT] }, runtime));
+      expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+      expect(runtime.nowMs - 1_000).to.be.within(9_000, 10_000);
+    });
   });
 });

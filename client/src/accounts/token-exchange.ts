@@ -1,45 +1,41 @@
 /**
- * Exchanges API keys, and passwords of users, for access tokens at the HTTP interface of any member.
+ * Exchanges API keys, and passwords of users, for access tokens at any member.
  *
- * Each endpoint is tried in turn. If none could decide, all are tried again until the time is up, as for other
- * operations: up to four attempts that reach a member, and any number of those that reach none. Repeating an exchange
- * does no harm, whatever the outcome of the attempt before.
+ * An exchange is an operation without a token. Repeating one does no harm, whatever the outcome of the attempt before.
  */
 
+import { serviceDefinitions } from "@quoin/proto";
+import { execute, type OperationContext, type Persistence, unaryMethod } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
-import { listOf, optionsCheck, text, timeout, timeoutField, unchecked, whole } from "../options/index.ts";
+import { listOf, optionsCheck, positiveField, text, textField, timeout, unchecked, whole } from "../options/index.ts";
 import {
   ATTEMPTS_MAX,
-  backoffMs,
-  failureOf,
-  type HttpAnswer,
-  HttpExchange,
-  isPassing,
+  assertEndpoints,
   isToken,
-  isUnreached,
-  parseObject,
+  NO_TOKENS,
+  openPool,
   type Runtime,
   systemRuntime,
-  type Tls,
+  Tls,
   type TlsOptions,
-  unreachedPauseMs,
 } from "../transport/index.ts";
+import { type UserInfo, userInfo } from "./user-info.ts";
+
+const exchangeMethod = unaryMethod(serviceDefinitions.AccountService.exchangeToken);
+const loginMethod = unaryMethod(serviceDefinitions.AccountService.login);
 
 /** Where to exchange. */
 interface ExchangeTarget {
-  /** URLs of HTTP interfaces, such as `http://127.0.0.1:7401`; tried in turn until one decides. */
-  readonly httpEndpoints: readonly string[];
+  /** gRPC endpoints of members as `host:port`, at least one. */
+  readonly endpoints: readonly string[];
+  /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
   readonly tls?: TlsOptions | undefined;
   /**
-   * How long to continue while no endpoint decides, in milliseconds; also the limit for each endpoint in the first
-   * round. Default for an API key: 5,000, and 2,000 for each endpoint; for a login: 10,000.
+   * How long to continue while no member decides, in milliseconds. Default for an API key 5,000, and for a login 10,000.
+   * A member that does not answer in two fifths of it, for a login in half of it, is left for the next one.
    */
   readonly timeoutMs?: number | undefined;
 }
-
-/** The same, with options that may have been checked. */
-type Checked<Target extends ExchangeTarget> = Omit<Target, "tls"> & { readonly tls?: TlsOptions | Tls | undefined };
-type CheckedTarget = Checked<ExchangeTarget>;
 
 /** An API key, and where to exchange it. */
 export interface ExchangeRequest extends ExchangeTarget {
@@ -63,203 +59,123 @@ export interface AccessToken {
 
 /** A new token of a user. */
 export interface Login extends AccessToken {
-  readonly user: {
-    readonly userId: string;
-    readonly email: string;
-    readonly role: string;
-    readonly namespaces: readonly string[];
-  };
-}
-
-interface Exchange {
-  readonly path: string;
-  readonly body: object;
-}
-
-const STATUS_OK = 200;
-/** Members with such an answer could not decide, or have a bug: try the next one. */
-const FIRST_STATUS_OF_SERVER_ERRORS = 500;
-
-/** Time limits, in milliseconds. */
-interface TimeLimits {
-  /** An attempt at one endpoint. */
-  readonly attemptMs: number;
-  /** All rounds together; the first one always runs to its end. */
-  readonly totalMs: number;
-  /** Ends them all. */
-  readonly closing?: AbortSignal | undefined;
+  readonly user: UserInfo;
 }
 
 /** Two attempts fit into the default deadline of a call. */
-const DEFAULT_TIME_LIMITS: TimeLimits = { attemptMs: 2_000, totalMs: 5_000 };
+const EXCHANGE_TIMEOUT_MS = 5_000;
+const EXCHANGE_ATTEMPT_SHARE = 0.4;
 /** A password is hashed before the answer, which is slow by design: this is the maximum of the service. */
-const DEFAULT_LOGIN_TIME_LIMITS: TimeLimits = { attemptMs: 10_000, totalMs: 10_000 };
+const LOGIN_TIMEOUT_MS = 10_000;
+const LOGIN_ATTEMPT_SHARE = 0.5;
 
-const targetRules = { httpEndpoints: listOf(text), tls: unchecked, timeoutMs: timeout };
+/** The time limit of an attempt that is made for operations. */
+const ATTEMPT_TIMEOUT_MS = EXCHANGE_TIMEOUT_MS * EXCHANGE_ATTEMPT_SHARE;
+
+const targetRules = { endpoints: listOf(text), tls: unchecked, timeoutMs: timeout };
 const checkExchange = optionsCheck<ExchangeRequest>({ ...targetRules, apiKey: text, expiresInSeconds: whole }, [
   "apiKey",
-  "httpEndpoints",
+  "endpoints",
 ]);
 const checkLogin = optionsCheck<LoginRequest>({ ...targetRules, email: text, password: text }, [
   "email",
   "password",
-  "httpEndpoints",
+  "endpoints",
 ]);
 
 /**
  * Exchanges an API key for a token.
  *
- * @throws QuoinError UNAUTHENTICATED / INVALID_API_KEY for a key that is unknown, revoked or expired; UNAVAILABLE if no
- * endpoint could decide. The message contains neither the key nor a token.
+ * @throws QuoinError UNAUTHENTICATED / INVALID_API_KEY for a key that is unknown, revoked or expired; UNAVAILABLE or
+ * DEADLINE_EXCEEDED if no member could decide. The message contains neither the key nor a token.
  */
 export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime = systemRuntime): Promise<AccessToken> {
   checkExchange(request, "exchangeApiKey");
-  return exchange(request, apiKeyExchange(request), timeLimitsOf(request, DEFAULT_TIME_LIMITS), runtime, tokenOf);
+  const { apiKey, expiresInSeconds, timeoutMs = EXCHANGE_TIMEOUT_MS } = request;
+  const persistence = { maxAttempts: ATTEMPTS_MAX, attemptTimeoutMs: timeoutMs * EXCHANGE_ATTEMPT_SHARE };
+  return withPool(request, timeoutMs, runtime, (context) =>
+    exchange(context, apiKey, persistence, positiveField("expiresInSeconds", expiresInSeconds)),
+  );
 }
 
 /**
- * The same in one round. An operation that needs the token repeats this call until its own deadline.
- *
- * @param closing ends it at once.
+ * The same for the operations of a client, which retry themselves: one attempt at the current endpoint of its pool. The
+ * pool leaves that endpoint if the attempt fails.
  */
-export async function exchangeApiKeyOnce(
-  request: Checked<ExchangeRequest>,
-  closing?: AbortSignal,
-): Promise<AccessToken> {
-  const limits = { ...timeLimitsOf(request, DEFAULT_TIME_LIMITS), totalMs: 0, closing };
-  return exchange(request, apiKeyExchange(request), limits, systemRuntime, tokenOf);
+export function exchangeInPool(context: Omit<OperationContext, "tokens">, apiKey: string): Promise<AccessToken> {
+  return exchange({ ...context, tokens: NO_TOKENS, timeoutMs: EXCHANGE_TIMEOUT_MS }, apiKey, countedAttempts(1), 0);
+}
+
+/** The same for the operations of several clients: one attempt at each endpoint. */
+export function exchangeInRound(target: ExchangeTarget, apiKey: string, runtime: Runtime): Promise<AccessToken> {
+  const attempts = target.endpoints.length;
+  return withPool(target, attempts * EXCHANGE_TIMEOUT_MS, runtime, (context) =>
+    exchange(context, apiKey, countedAttempts(attempts), 0),
+  );
+}
+
+function countedAttempts(maxAttempts: number): Persistence {
+  return { maxAttempts, countsUnreached: true, attemptTimeoutMs: ATTEMPT_TIMEOUT_MS };
 }
 
 /**
  * Exchanges the e-mail address and the password of a user for a token.
  *
  * @throws QuoinError UNAUTHENTICATED / INVALID_CREDENTIALS if either is wrong; PERMISSION_DENIED / EMAIL_NOT_VERIFIED;
- * UNAVAILABLE if no endpoint could decide. The message contains neither the password nor a token.
+ * UNAVAILABLE or DEADLINE_EXCEEDED if no member could decide. The message contains neither the password nor a token.
  */
 export async function logIn(request: LoginRequest, runtime: Runtime = systemRuntime): Promise<Login> {
   checkLogin(request, "logIn");
-  const { email, password, ...target } = request;
-  const asked = { path: "/auth/login", body: { email, password } };
-  return exchange(target, asked, timeLimitsOf(target, DEFAULT_LOGIN_TIME_LIMITS), runtime, (answer) => {
-    const token = tokenOf(answer);
-    const user = answer.get("user");
-    return token !== undefined && isUser(user)
-      ? { ...token, user: { userId: user.user_id, email: user.email, role: user.role, namespaces: user.namespaces } }
-      : undefined;
+  const { timeoutMs = LOGIN_TIMEOUT_MS } = request;
+  const fields = { email: textField("email", request.email), password: textField("password", request.password) };
+  const persistence = { maxAttempts: ATTEMPTS_MAX, attemptTimeoutMs: timeoutMs * LOGIN_ATTEMPT_SHARE };
+  return withPool(request, timeoutMs, runtime, async (context) => {
+    const message = await decided(execute(context, loginMethod, fields, {}, persistence));
+    return { ...tokenOf(message), user: userInfo(message.user) };
   });
 }
 
-function apiKeyExchange({ apiKey, expiresInSeconds }: Checked<ExchangeRequest>): Exchange {
-  return { path: "/auth/token", body: { api_key: apiKey, expires_in_secs: expiresInSeconds } };
+async function exchange(
+  context: OperationContext,
+  apiKey: string,
+  persistence: Persistence,
+  expiresInSeconds: number,
+): Promise<AccessToken> {
+  const fields = { apiKey: textField("apiKey", apiKey), expiresInSeconds: BigInt(expiresInSeconds) };
+  return tokenOf(await decided(execute(context, exchangeMethod, fields, {}, persistence)));
 }
 
-/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
-function timeLimitsOf({ timeoutMs }: CheckedTarget, unset: TimeLimits): TimeLimits {
-  if (timeoutMs === undefined) {
-    return unset;
-  }
-  timeoutField("timeoutMs", timeoutMs);
-  return { attemptMs: timeoutMs, totalMs: timeoutMs };
-}
-
-/** @param read parses an answer; undefined = it is invalid. */
-async function exchange<Result>(
-  target: CheckedTarget,
-  asked: Exchange,
-  limits: TimeLimits,
+/** Runs work with its own connections, and closes them. */
+async function withPool<Result>(
+  { endpoints, tls }: ExchangeTarget,
+  timeoutMs: number,
   runtime: Runtime,
-  read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
+  work: (context: OperationContext) => Promise<Result>,
 ): Promise<Result> {
-  const { endpoint, answer } = await firstDecision(target, asked, limits, runtime);
-  if (answer.status !== STATUS_OK) {
-    const refusal = notExecuted(failureOf(answer, endpoint));
-    // The exchange looks nothing up, so NOT_FOUND means a wrong path, on a server that is not a member.
-    throw refusal.code === "NOT_FOUND" ? refusal.with({ code: "UNIMPLEMENTED" }) : refusal;
-  }
-  const result = read(parseObject(answer.body));
-  if (result !== undefined) {
-    return result;
-  }
-  throw new QuoinError({ code: "INTERNAL", message: `${endpoint} answered POST ${asked.path} without a token` });
-}
-
-/** The answer of the first endpoint that does not fail. */
-async function firstDecision(
-  { httpEndpoints, tls }: CheckedTarget,
-  { path, body }: Exchange,
-  { attemptMs, totalMs, closing }: TimeLimits,
-  runtime: Runtime,
-): Promise<{ readonly endpoint: string; readonly answer: HttpAnswer }> {
-  const headers = { "content-type": "application/json" };
-  const request = { method: "POST", path, headers, body: Buffer.from(JSON.stringify(body)) } as const;
-  const endMs = runtime.monotonicMs() + totalMs;
-  const http = new HttpExchange(tls);
-  let failure = new QuoinError({ code: "UNAVAILABLE", message: "there is no HTTP endpoint to ask for a token" });
-  let counted = 0;
+  assertEndpoints("endpoints", endpoints);
+  const pool = openPool(endpoints, Tls.of(tls), {}, runtime);
   try {
-    for (let round = 1; ; round += 1) {
-      let mayPass = false;
-      let reached = false;
-      for (const endpoint of httpEndpoints) {
-        const leftMs = round === 1 ? attemptMs : Math.min(attemptMs, endMs - runtime.monotonicMs());
-        if (leftMs <= 0 || closing?.aborted === true || (round > 1 && counted >= ATTEMPTS_MAX)) {
-          break;
-        }
-        const timeout = AbortSignal.timeout(Math.ceil(leftMs));
-        try {
-          const signal = closing === undefined ? timeout : AbortSignal.any([timeout, closing]);
-          const answer = await http.answer(endpoint, request, signal);
-          if (answer.status < FIRST_STATUS_OF_SERVER_ERRORS) {
-            return { endpoint, answer };
-          }
-          failure = failureOf(answer, endpoint);
-        } catch (error) {
-          failure = QuoinError.from(error);
-        }
-        mayPass ||= isPassing(failure);
-        if (!isUnreached(failure)) {
-          reached = true;
-          counted += 1;
-        }
-      }
-      const pauseMs = (reached ? backoffMs : unreachedPauseMs)(round, runtime.random());
-      if (!mayPass || counted >= ATTEMPTS_MAX || runtime.monotonicMs() + pauseMs >= endMs) {
-        break;
-      }
-      await runtime.sleep(pauseMs, undefined);
-    }
+    return await work({ pool, tokens: NO_TOKENS, runtime, timeoutMs, followLeader: true });
   } finally {
-    http.close();
+    pool.close();
   }
-  throw notExecuted(failure.with({ code: "UNAVAILABLE" }));
 }
 
 /** If the token did not arrive, no one has it, so the exchange had no relevant effect. */
-function notExecuted(error: QuoinError): QuoinError {
-  return error.with({ outcome: "not-executed" });
+async function decided<Message>(answer: Promise<{ readonly message: Message }>): Promise<Message> {
+  try {
+    return (await answer).message;
+  } catch (thrown) {
+    throw QuoinError.from(thrown).with({ outcome: "not-executed" });
+  }
 }
 
-function tokenOf(answer: ReadonlyMap<string, unknown>): AccessToken | undefined {
-  const accessToken = answer.get("access_token");
-  const expiresInSeconds = answer.get("expires_in");
-  if (typeof accessToken !== "string" || !isToken(accessToken) || !isLife(expiresInSeconds)) {
-    return undefined;
+/** Checked, because grpc-js quotes a token that it cannot send. */
+function tokenOf(answer: { readonly accessToken: string; readonly expiresInSeconds: bigint }): AccessToken {
+  const { accessToken } = answer;
+  const expiresInSeconds = Number(answer.expiresInSeconds);
+  if (!isToken(accessToken) || expiresInSeconds <= 0) {
+    throw new QuoinError({ code: "INTERNAL", message: "the answer has no token that can be used" });
   }
   return { accessToken, expiresInSeconds };
-}
-
-interface WireUser {
-  readonly user_id: string;
-  readonly email: string;
-  readonly role: string;
-  readonly namespaces: readonly string[];
-}
-
-function isUser(value: unknown): value is WireUser {
-  const names = ["user_id", "email", "role", "namespaces"];
-  return typeof value === "object" && value !== null && names.every((name) => Object.hasOwn(value, name));
-}
-
-function isLife(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0;
 }

@@ -1,17 +1,17 @@
 import { expect } from "chai";
-import { answerJson, ScriptedHttpMember } from "../../test/index.ts";
-import { createClient } from "../index.ts";
+import { failure, ScriptedMember } from "../../test/index.ts";
+import { type Client, createClient, type UsageOptions } from "../index.ts";
 
 const SENT = {
-  requests: 1,
-  append_requests: 2,
-  events_appended: 3,
-  bytes_appended: 4,
-  bytes_stored: 5,
-  kv_operations: 6,
-  lock_operations: 7,
-  memory_operations: 8,
-  memory_bytes: 9,
+  requests: 1n,
+  appendRequests: 2n,
+  eventsAppended: 3n,
+  bytesAppended: 4n,
+  bytesStored: 5n,
+  kvOperations: 6n,
+  lockOperations: 7n,
+  memoryOperations: 8n,
+  memoryBytes: 9n,
 };
 const NUMBERS = {
   requests: 1,
@@ -24,70 +24,91 @@ const NUMBERS = {
   memoryOperations: 8,
   memoryBytes: 9,
 };
-
-const [bytes, keys, locks, memory_bytes, memory_regions, event_bytes, event_logs] = [1, 2, 3, 4, 5, 6, 7].map(
-  (used) => ({
-    used,
-    limit: used + 10,
-  }),
-);
+const QUOTAS = ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"];
 
 describe("usage of the SDK", () => {
-  it("is read for a period, with numbers for the whole, its parts and API keys", async () => {
-    const member = await ScriptedHttpMember.start((response) =>
-      answerJson(response, 200, {
-        period: { start: "2030-01-01T00:00:00.000Z", end: "2030-01-03T00:00:00.000Z" },
-        totals: SENT,
-        buckets: [
-          { start: "2030-01-02T00:00:00.000Z", ...SENT },
-          { start: "2030-01-03T00:00:00.000Z", ...SENT, bytes_stored: null, memory_bytes: null },
-        ],
-        by_key: [{ api_key_id: "k", requests: 1, events_appended: 3, bytes_appended: 4 }],
-        namespaces: [
-          {
-            namespace: "team-a",
-            quotas: { bytes, keys, locks, memory_bytes, memory_regions, event_bytes, event_logs },
-          },
-        ],
-        limits: { requests_per_minute: 6_000 },
-        as_of: "2030-01-04T00:00:00.000Z",
-      }),
-    );
-    const credentials = { token: "t" };
-    const client = createClient({ endpoints: ["127.0.0.1:1"], httpEndpoints: [member.url], credentials });
-    try {
-      expect(await client.usage.read()).to.deep.equal({
-        startMs: Date.parse("2030-01-01"),
-        endMs: Date.parse("2030-01-03"),
-        asOfMs: Date.parse("2030-01-04"),
-        totals: NUMBERS,
-        buckets: [
-          { startMs: Date.parse("2030-01-02"), ...NUMBERS },
-          { startMs: Date.parse("2030-01-03"), ...NUMBERS, bytesStored: undefined, memoryBytes: undefined },
-        ],
-        byKey: [{ apiKeyId: "k", requests: 1, eventsAppended: 3, bytesAppended: 4 }],
-        namespaces: [
-          {
-            namespace: "team-a",
-            bytes,
-            keys,
-            locks,
-            memoryBytes: memory_bytes,
-            memoryRegions: memory_regions,
-            eventBytes: event_bytes,
-            eventLogs: event_logs,
-          },
-        ],
-        requestsPerMinuteMax: 6_000,
-      });
-      await client.usage.read({ from: "2030-01-01", to: new Date("2030-01-03"), granularity: "hour" });
-      expect(member.requests.map(({ path }) => path)).to.deep.equal([
-        "/billing/usage?granularity=day",
-        "/billing/usage?granularity=hour&from=2030-01-01&to=2030-01-03T00%3A00%3A00.000Z",
-      ]);
-    } finally {
-      client.close();
-      await member.stop();
+  let member: ScriptedMember;
+  let client: Client;
+
+  beforeEach(async () => {
+    member = await ScriptedMember.start({ getUsage: () => ({ totals: SENT }) });
+    client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" } });
+  });
+
+  afterEach(() => {
+    client.close();
+    member.stop();
+  });
+
+  it("has numbers for the whole period, its parts, API keys and namespaces", async () => {
+    const quotas = QUOTAS.map((name, at) => ({ name, used: BigInt(at + 1), limit: BigInt(at + 11) }));
+    member.scripts.getUsage = () => ({
+      startMs: 1_000n,
+      endMs: 3_000n,
+      totals: SENT,
+      buckets: [
+        { startMs: 1_000n, counts: SENT },
+        { startMs: 2_000n, counts: { ...SENT, bytesStored: undefined, memoryBytes: undefined } },
+      ],
+      apiKeys: [{ apiKeyId: "k", requests: 1n, eventsAppended: 3n, bytesAppended: 4n }],
+      namespaces: [{ namespace: "team-a", quotas }],
+      requestsPerMinute: 6_000n,
+      asOfMs: 4_000n,
+    });
+    const useOf = (used: number) => ({ used, limit: used + 10 });
+    expect(await client.usage.read()).to.deep.equal({
+      startMs: 1_000,
+      endMs: 3_000,
+      asOfMs: 4_000,
+      totals: NUMBERS,
+      buckets: [
+        { startMs: 1_000, ...NUMBERS },
+        { startMs: 2_000, ...NUMBERS, bytesStored: undefined, memoryBytes: undefined },
+      ],
+      byKey: [{ apiKeyId: "k", requests: 1, eventsAppended: 3, bytesAppended: 4 }],
+      namespaces: [
+        {
+          namespace: "team-a",
+          bytes: useOf(1),
+          keys: useOf(2),
+          locks: useOf(3),
+          memoryBytes: useOf(4),
+          memoryRegions: useOf(5),
+          eventBytes: useOf(6),
+          eventLogs: useOf(7),
+        },
+      ],
+      requestsPerMinuteMax: 6_000,
+    });
+  });
+
+  it("is read for a period of days, texts and dates", async () => {
+    const periods: readonly UsageOptions[] = [
+      {},
+      { from: "2030-01-01", to: new Date("2030-01-03"), granularity: "hour" },
+      { from: "2030-01-01T01:00:00+01:00", to: "2032-02-29T00:00:00.5Z" },
+    ];
+    for (const period of periods) {
+      await client.usage.read(period);
     }
+    const start = BigInt(Date.parse("2030-01-01"));
+    expect(member.calls.map(({ request }) => request)).to.deep.equal([
+      { fromMs: 0n, toMs: 0n, granularity: 0 },
+      { fromMs: start, toMs: BigInt(Date.parse("2030-01-03")), granularity: 1 },
+      { fromMs: start, toMs: BigInt(Date.parse("2032-02-29")) + 500n, granularity: 0 },
+    ]);
+  });
+
+  it("refuses what is no instant, or cannot be sent, before any request", async () => {
+    const wrong = ["", "today", "2030-1-1", "2030-02-30", "2030-01-01T12:00", "2030-13-01", "1970-01-01", "1969-12-31"];
+    for (const from of [...wrong, new Date(Number.NaN), new Date(0)]) {
+      const error = await failure(client.usage.read({ from }));
+      expect(error.message, String(from)).to.match(/^from must be a date or a time in ISO 8601/);
+      expect((await failure(client.usage.read({ to: from }))).message).to.match(/^to must be/);
+    }
+    expect((await failure(client.usage.read({ from: 1 as never }))).message).to.equal(
+      "from must be a Date or a string, not a number",
+    );
+    expect(member.calls).to.have.length(0);
   });
 });

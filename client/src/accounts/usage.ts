@@ -1,8 +1,16 @@
-/** The usage of a cluster, as counted for billing. Every member serves it over HTTP. */
+/** The usage of a cluster, as counted for billing. */
 
-import type { UsageBody, UsageNumbersBody } from "@quoin/proto";
-import { getJson, type HttpCallOptions, type HttpMembers } from "../calls/index.ts";
-import { httpCallRules, instant, oneOf, optionsCheck } from "../options/index.ts";
+import {
+  type NamespaceUse as NamespaceUseMessage,
+  serviceDefinitions,
+  type UsageCounts,
+  UsageGranularity,
+} from "@quoin/proto";
+import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
+import { QuoinError } from "../errors/index.ts";
+import { callRules, instant, instantField, oneOf, optionsCheck } from "../options/index.ts";
+
+const getUsageMethod = unaryMethod(serviceDefinitions.AccountService.getUsage);
 
 /** The usage in a period. */
 export interface UsageNumbers {
@@ -67,16 +75,16 @@ export interface Usage {
   readonly byKey: readonly ApiKeyUsage[];
   /** The current usage of one's own namespaces, the one nearest to a limit first; at most 1,000. */
   readonly namespaces: readonly NamespaceUse[];
-  /** The request rate of one user on one member; 0 = no limit. */
+  /** The rate of HTTP requests of one user on one member; 0 = no limit. */
   readonly requestsPerMinuteMax: number;
   readonly asOfMs: number;
 }
 
 /** Options of read. */
-export interface UsageOptions extends HttpCallOptions {
+export interface UsageOptions extends CallOptions {
   /**
-   * The beginning of the period; a text is parsed by the service, such as `2030-01-31`. Default: the beginning of the
-   * month of its end.
+   * The beginning of the period, rounded down to its hour or day; a text is a day or an instant in ISO 8601, such as
+   * `2030-01-31` or `2030-01-31T12:00:00Z`. Default: the beginning of the month of its end.
    */
   readonly from?: Date | string | undefined;
   /** The end of the period, at most 100 days later. Default: now. */
@@ -85,8 +93,10 @@ export interface UsageOptions extends HttpCallOptions {
   readonly granularity?: "hour" | "day" | undefined;
 }
 
+const GRANULARITIES = { hour: UsageGranularity.HOUR, day: UsageGranularity.DAY } as const;
+
 const checkRead = optionsCheck<UsageOptions>({
-  ...httpCallRules,
+  ...callRules,
   from: instant,
   to: instant,
   granularity: oneOf("hour", "day"),
@@ -94,65 +104,73 @@ const checkRead = optionsCheck<UsageOptions>({
 
 /** Reads the usage. */
 export class UsageClient {
-  readonly #members: HttpMembers;
+  readonly #context: OperationContext;
 
-  constructor(members: HttpMembers) {
-    this.#members = members;
+  constructor(context: OperationContext) {
+    this.#context = context;
   }
 
   /** The usage in a period, by hours or days. */
   async read(options: UsageOptions = {}): Promise<Usage> {
     checkRead(options, "usage.read");
     const { from, to, granularity = "day", ...call } = options;
-    const query = new URLSearchParams({ granularity });
-    if (from !== undefined) {
-      query.set("from", instantOf(from));
-    }
-    if (to !== undefined) {
-      query.set("to", instantOf(to));
-    }
-    const usage: UsageBody = await getJson(this.#members, `/billing/usage?${query}`, call);
+    const request = {
+      fromMs: from === undefined ? 0n : instantField("from", from),
+      toMs: to === undefined ? 0n : instantField("to", to),
+      granularity: GRANULARITIES[granularity],
+    };
+    const { message: usage } = await execute(this.#context, getUsageMethod, request, call);
     return {
-      startMs: Date.parse(usage.period.start),
-      endMs: Date.parse(usage.period.end),
+      startMs: Number(usage.startMs),
+      endMs: Number(usage.endMs),
       totals: numbersOf(usage.totals),
-      buckets: usage.buckets.map((bucket) => ({ startMs: Date.parse(bucket.start), ...numbersOf(bucket) })),
-      byKey: usage.by_key.map((key) => ({
-        apiKeyId: key.api_key_id,
-        requests: key.requests,
-        eventsAppended: key.events_appended,
-        bytesAppended: key.bytes_appended,
+      buckets: usage.buckets.map(({ startMs, counts }) => ({ startMs: Number(startMs), ...numbersOf(counts) })),
+      byKey: usage.apiKeys.map((key) => ({
+        apiKeyId: key.apiKeyId,
+        requests: Number(key.requests),
+        eventsAppended: Number(key.eventsAppended),
+        bytesAppended: Number(key.bytesAppended),
       })),
-      namespaces: usage.namespaces.map(({ namespace, quotas }) => ({
-        namespace,
-        bytes: quotas.bytes,
-        keys: quotas.keys,
-        locks: quotas.locks,
-        memoryBytes: quotas.memory_bytes,
-        memoryRegions: quotas.memory_regions,
-        eventBytes: quotas.event_bytes,
-        eventLogs: quotas.event_logs,
-      })),
-      requestsPerMinuteMax: usage.limits.requests_per_minute,
-      asOfMs: Date.parse(usage.as_of),
+      namespaces: usage.namespaces.map(namespaceOf),
+      requestsPerMinuteMax: Number(usage.requestsPerMinute),
+      asOfMs: Number(usage.asOfMs),
     };
   }
 }
 
-function instantOf(instant: Date | string): string {
-  return typeof instant === "string" ? instant : instant.toISOString();
+function numbersOf(counts: UsageCounts | undefined): UsageNumbers {
+  if (counts === undefined) {
+    throw new QuoinError({ code: "INTERNAL", message: "the answer lacks the counts of a period" });
+  }
+  return {
+    requests: Number(counts.requests),
+    appendRequests: Number(counts.appendRequests),
+    eventsAppended: Number(counts.eventsAppended),
+    bytesAppended: Number(counts.bytesAppended),
+    bytesStored: counts.bytesStored === undefined ? undefined : Number(counts.bytesStored),
+    kvOperations: Number(counts.kvOperations),
+    lockOperations: Number(counts.lockOperations),
+    memoryOperations: Number(counts.memoryOperations),
+    memoryBytes: counts.memoryBytes === undefined ? undefined : Number(counts.memoryBytes),
+  };
 }
 
-function numbersOf(numbers: UsageNumbersBody): UsageNumbers {
+function namespaceOf({ namespace, quotas }: NamespaceUseMessage): NamespaceUse {
+  const useOf = (name: string): QuotaUse => {
+    const quota = quotas.find((one) => one.name === name);
+    if (quota === undefined) {
+      throw new QuoinError({ code: "INTERNAL", message: `the answer lacks the quota ${name} of a namespace` });
+    }
+    return { used: Number(quota.used), limit: Number(quota.limit) };
+  };
   return {
-    requests: numbers.requests,
-    appendRequests: numbers.append_requests,
-    eventsAppended: numbers.events_appended,
-    bytesAppended: numbers.bytes_appended,
-    bytesStored: numbers.bytes_stored ?? undefined,
-    kvOperations: numbers.kv_operations,
-    lockOperations: numbers.lock_operations,
-    memoryOperations: numbers.memory_operations,
-    memoryBytes: numbers.memory_bytes ?? undefined,
+    namespace,
+    bytes: useOf("bytes"),
+    keys: useOf("keys"),
+    locks: useOf("locks"),
+    memoryBytes: useOf("memory_bytes"),
+    memoryRegions: useOf("memory_regions"),
+    eventBytes: useOf("event_bytes"),
+    eventLogs: useOf("event_logs"),
   };
 }

@@ -1,37 +1,31 @@
 /**
  * Users: their rights, and in which namespaces. Users may see themselves. Administrators can manage users whose role
- * and namespaces they have; other users look absent. Every member serves them over HTTP.
+ * and namespaces they have; other users look absent.
  */
 
-import type { UserBody, UsersBody } from "@quoin/proto";
-import { getJson, type HttpCallOptions, type HttpMembers, sendJson } from "../calls/index.ts";
+import { serviceDefinitions, UserRole as UserRoleNumber, UserStatus } from "@quoin/proto";
+import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
 import {
-  httpCallRules,
+  callRules,
+  callRulesWithoutRequestId,
   listOf,
   oneOf,
   optionsCheck,
+  positiveField,
   type Rules,
   record,
   text,
   textField,
-  whole,
+  whole32,
 } from "../options/index.ts";
+import { type UserInfo, type UserRole, userInfo } from "./user-info.ts";
 
-/** The rights of a user; each role includes those before it. */
-export type UserRole = "viewer" | "member" | "admin" | "owner";
-
-/** A user. */
-export interface UserInfo {
-  readonly userId: string;
-  readonly email: string;
-  readonly role: UserRole;
-  /** The namespaces of the user; `*` = all. */
-  readonly namespaces: readonly string[];
-  /** Unverified until the user has confirmed the mail address. */
-  readonly status: "unverified" | "active" | "disabled";
-  /** Unix time. */
-  readonly createdAtMs: number;
-}
+const service = serviceDefinitions.AccountService;
+const createUserMethod = unaryMethod(service.createUser);
+const getUserMethod = unaryMethod(service.getUser);
+const listUsersMethod = unaryMethod(service.listUsers);
+const updateUserMethod = unaryMethod(service.updateUser);
+const deleteUserMethod = unaryMethod(service.deleteUser);
 
 /** The fields of a new user. */
 export interface NewUser {
@@ -50,15 +44,26 @@ export interface UserChanges extends Partial<NewUser> {
 }
 
 /** Options of pages. */
-export interface ListUsersOptions extends HttpCallOptions {
-  /** Users per page, at most 1,000. Default 100. */
+export interface ListUsersOptions extends Omit<CallOptions, "requestId"> {
+  /** Users per page, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
-const role = oneOf("viewer", "member", "admin", "owner");
-const checkCall = optionsCheck<HttpCallOptions>(httpCallRules);
-const checkPages = optionsCheck<ListUsersOptions>({ ...httpCallRules, pageSize: whole });
-const newUserFields: Rules<NewUser> = { role, namespaces: listOf(text), password: text };
+const ROLES = {
+  viewer: UserRoleNumber.VIEWER,
+  member: UserRoleNumber.MEMBER,
+  admin: UserRoleNumber.ADMIN,
+  owner: UserRoleNumber.OWNER,
+} as const;
+const STATUSES = { active: UserStatus.ACTIVE, disabled: UserStatus.DISABLED } as const;
+
+const checkCall = optionsCheck<CallOptions>(callRules);
+const checkPages = optionsCheck<ListUsersOptions>({ ...callRulesWithoutRequestId, pageSize: whole32 });
+const newUserFields: Rules<NewUser> = {
+  role: oneOf("viewer", "member", "admin", "owner"),
+  namespaces: listOf(text),
+  password: text,
+};
 const newUser = record<NewUser>(newUserFields, ["role", "namespaces"]);
 const userChanges = record<UserChanges>(
   { ...newUserFields, status: oneOf("active", "disabled"), currentPassword: text },
@@ -67,10 +72,10 @@ const userChanges = record<UserChanges>(
 
 /** Users. */
 export class UserClient {
-  readonly #members: HttpMembers;
+  readonly #context: OperationContext;
 
-  constructor(members: HttpMembers) {
-    this.#members = members;
+  constructor(context: OperationContext) {
+    this.#context = context;
   }
 
   /**
@@ -79,33 +84,32 @@ export class UserClient {
    * @throws QuoinError ALREADY_EXISTS / USER_EXISTS; PERMISSION_DENIED for a role or a namespace that the caller
    * does not have.
    */
-  async create(email: string, user: NewUser, options: HttpCallOptions = {}): Promise<UserInfo> {
+  async create(email: string, user: NewUser, options: CallOptions = {}): Promise<UserInfo> {
     newUser(user, "user");
     checkCall(options, "users.create");
     const { role, namespaces, password } = user;
-    const value = { email: textField("email", email), role, namespaces, password };
-    return infoOf(await this.#send({ method: "POST", path: "/users", value, isRepeatable: false }, options));
+    const request = { email: textField("email", email), role: ROLES[role], namespaces: [...namespaces], password };
+    return userInfo((await execute(this.#context, createUserMethod, request, options)).message.user);
   }
 
   /** @throws QuoinError NOT_FOUND / USER_NOT_FOUND. */
-  async get(userId: string, options: HttpCallOptions = {}): Promise<UserInfo> {
+  async get(userId: string, options: CallOptions = {}): Promise<UserInfo> {
     checkCall(options, "users.get");
-    return infoOf(await getJson(this.#members, pathOf(userId), options));
+    const request = { userId: textField("userId", userId) };
+    return userInfo((await execute(this.#context, getUserMethod, request, options)).message.user);
   }
 
   /** The visible users, page by page; the next page is requested when it is needed. */
   async *pages(options: ListUsersOptions = {}): AsyncGenerator<readonly UserInfo[], void, undefined> {
     checkPages(options, "users.pages");
-    const { pageSize = 100, ...call } = options;
-    const query = new URLSearchParams({ limit: String(pageSize) });
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      if (cursor !== "") {
-        query.set("cursor", cursor);
-      }
-      const page: UsersBody = await getJson(this.#members, `/users?${query}`, call);
-      yield page.users.map(infoOf);
-      cursor = page.next_cursor;
-    }
+    const { pageSize, ...call } = options;
+    const fields = { pageSize: positiveField("pageSize", pageSize) };
+    let pageToken = "";
+    do {
+      const { message } = await execute(this.#context, listUsersMethod, { ...fields, pageToken }, call);
+      yield message.users.map(userInfo);
+      pageToken = message.nextPageToken;
+    } while (pageToken !== "");
   }
 
   /**
@@ -115,14 +119,19 @@ export class UserClient {
    * @throws QuoinError NOT_FOUND / USER_NOT_FOUND; PERMISSION_DENIED for rights that the caller does not have;
    * FAILED_PRECONDITION / LAST_OWNER if no active owner would be left.
    */
-  async update(userId: string, changes: UserChanges, options: HttpCallOptions = {}): Promise<UserInfo> {
+  async update(userId: string, changes: UserChanges, options: CallOptions = {}): Promise<UserInfo> {
     userChanges(changes, "changes");
     checkCall(options, "users.update");
     const { role, namespaces, password, status, currentPassword } = changes;
-    const value = { role, namespaces, password, status, current_password: currentPassword };
-    // A repeated change gives the same user. Only a replaced password cannot be proven a second time.
-    const isRepeatable = currentPassword === undefined;
-    return infoOf(await this.#send({ method: "PATCH", path: pathOf(userId), value, isRepeatable }, options));
+    const request = {
+      userId: textField("userId", userId),
+      role: role === undefined ? UserRoleNumber.USER_ROLE_UNSPECIFIED : ROLES[role],
+      namespaces: namespaces === undefined ? undefined : { names: [...namespaces] },
+      password,
+      status: status === undefined ? UserStatus.USER_STATUS_UNSPECIFIED : STATUSES[status],
+      currentPassword,
+    };
+    return userInfo((await execute(this.#context, updateUserMethod, request, options)).message.user);
   }
 
   /**
@@ -130,27 +139,8 @@ export class UserClient {
    *
    * @throws QuoinError like update.
    */
-  async delete(userId: string, options: HttpCallOptions = {}): Promise<void> {
+  async delete(userId: string, options: CallOptions = {}): Promise<void> {
     checkCall(options, "users.delete");
-    await this.#send({ method: "DELETE", path: pathOf(userId), isRepeatable: false }, options);
+    await execute(this.#context, deleteUserMethod, { userId: textField("userId", userId) }, options);
   }
-
-  #send(request: Parameters<typeof sendJson>[1], options: HttpCallOptions): Promise<UserBody> {
-    return sendJson(this.#members, request, options);
-  }
-}
-
-function pathOf(userId: string): string {
-  return `/users/${encodeURIComponent(textField("userId", userId))}`;
-}
-
-function infoOf(user: UserBody): UserInfo {
-  return {
-    userId: user.user_id,
-    email: user.email,
-    role: user.role,
-    namespaces: user.namespaces,
-    status: user.status,
-    createdAtMs: Date.parse(user.created_at),
-  };
 }

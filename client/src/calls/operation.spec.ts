@@ -2,7 +2,7 @@ import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { expect } from "chai";
 import { until } from "../../../testing/index.ts";
-import { FakeRuntime, type Refusal, refuse, ScriptedMember, ScriptedTokenEndpoint } from "../../test/index.ts";
+import { FakeRuntime, issueTokens, type Refusal, refuse, ScriptedMember } from "../../test/index.ts";
 import { type Client, type ClientOptions, createClient, QuoinError, systemRuntime } from "../index.ts";
 
 /** Nothing listens here: the port of an obsolete service. */
@@ -34,12 +34,6 @@ describe("operations", function () {
     const member = await ScriptedMember.start(scripts, options);
     cleanups.push(() => member.stop());
     return member;
-  }
-
-  async function startTokens(...parameters: Parameters<typeof ScriptedTokenEndpoint.start>) {
-    const endpoint = await ScriptedTokenEndpoint.start(...parameters);
-    cleanups.push(() => endpoint.stop());
-    return endpoint;
   }
 
   function connect(endpoints: readonly string[], options: Partial<ClientOptions> = {}): Client {
@@ -288,15 +282,11 @@ describe("operations", function () {
     });
 
     it("ends the wait for a token, without having sent anything", async () => {
-      const member = await startMember({ getKey: () => FOUND });
-      const tokens = await startTokens(() => new Promise(() => undefined));
-      const client = connect([member.endpoint], {
-        credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] },
-        runtime: systemRuntime,
-      });
+      const member = await startMember({ getKey: () => FOUND, exchangeToken: () => new Promise(() => undefined) });
+      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key" }, runtime: systemRuntime });
       const error = await failure(client.keyValue.get("n", "k", { timeoutMs: 150 }));
       expect(error).to.include({ code: "DEADLINE_EXCEEDED", outcome: "not-executed" });
-      expect(member.calls).to.have.length(0);
+      expect(member.callsOf("getKey")).to.have.length(0);
     });
 
     it("leaves a host that does not answer in time for one that does", async () => {
@@ -317,43 +307,70 @@ describe("operations", function () {
   });
 
   describe("tokens", () => {
-    const FIRST_TOKEN_EXPIRED: ScriptedMember["scripts"] = {
-      getKey: (_request, call) =>
-        call.authorization[0] === "Bearer token-1"
-          ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" })
-          : FOUND,
-    };
+    const FIRST_TOKEN_EXPIRED: NonNullable<ScriptedMember["scripts"]["getKey"]> = (_request, call) =>
+      call.authorization[0] === "Bearer token-1" ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" }) : FOUND;
+    const NO_LEADER: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
+    const credentials = { apiKey: "qk_key" };
+
+    /** Issues tokens, but refuses these exchanges, counted from 1. */
+    function issueExcept(...refused: readonly number[]): ReturnType<typeof issueTokens> {
+      let count = 0;
+      return () => {
+        count += 1;
+        return refused.includes(count)
+          ? refuse(NO_LEADER)
+          : { accessToken: `token-${count}`, expiresInSeconds: 3_600n };
+      };
+    }
+
+    const tokensOf = (member: ScriptedMember) => member.callsOf("getKey").map((call) => call.authorization[0]);
+
+    it("are fetched at the same members, without a token", async () => {
+      const member = await startMember({ getKey: () => FOUND, exchangeToken: issueTokens() });
+      const client = connect([member.endpoint], { credentials });
+      await Promise.all([client.keyValue.get("n", "k"), client.keyValue.get("n", "k")]);
+      expect(tokensOf(member)).to.deep.equal(["Bearer token-1", "Bearer token-1"]);
+      const exchanges = member.callsOf("exchangeToken");
+      expect(exchanges.map(({ request, authorization }) => [request, authorization])).to.deep.equal([
+        [{ apiKey: "qk_key", expiresInSeconds: 0n }, []],
+      ]);
+    });
+
+    it("are fetched at the next member if one does not run, answers nothing, or has no leader", async () => {
+      const silent = await startSilentServer();
+      cleanups.push(() => silent.close());
+      const hanging = await startMember({ exchangeToken: () => new Promise(() => undefined) });
+      const withoutLeader = await startMember({ exchangeToken: () => refuse(NO_LEADER) });
+      for (const first of [CLOSED_ENDPOINT, silent.endpoint, hanging.endpoint, withoutLeader.endpoint]) {
+        const fit = await startMember({ getKey: () => FOUND, exchangeToken: issueTokens() });
+        await connect([first, fit.endpoint], { credentials }).keyValue.get("n", "k", { timeoutMs: TIMEOUT_MS });
+        expect(fit.calls.map(({ method }) => method)).to.deep.equal(["exchangeToken", "getKey"]);
+      }
+    });
 
     it("are refreshed once if they are refused", async () => {
-      const tokens = await startTokens();
-      const member = await startMember(FIRST_TOKEN_EXPIRED);
-      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
+      const member = await startMember({ getKey: FIRST_TOKEN_EXPIRED, exchangeToken: issueTokens() });
+      const client = connect([member.endpoint], { credentials });
       await client.keyValue.get("n", "k");
-      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-2"]);
-      expect(member.calls[0]?.requestId).to.deep.equal(member.calls[1]?.requestId);
+      expect(tokensOf(member)).to.deep.equal(["Bearer token-1", "Bearer token-2"]);
+      const [first, second] = member.callsOf("getKey");
+      expect(first?.requestId).to.deep.equal(second?.requestId);
       await client.keyValue.get("n", "k");
-      expect(tokens.bodies, "the new token is kept").to.have.length(2);
+      expect(member.callsOf("exchangeToken"), "the new token is kept").to.have.length(2);
     });
 
     it("are requested again if one is refused while the exchange has no leader", async () => {
-      const tokens = await startTokens((_body, count) =>
-        count === 2 || count === 3
-          ? { status: 503, body: { error: "no leader", code: "unavailable" } }
-          : { status: 200, body: { access_token: `token-${count}`, expires_in: 60, token_type: "Bearer" } },
-      );
-      const member = await startMember(FIRST_TOKEN_EXPIRED);
-      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
-      await client.keyValue.get("n", "k");
-      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-4"]);
+      const member = await startMember({ getKey: FIRST_TOKEN_EXPIRED, exchangeToken: issueExcept(2, 3) });
+      await connect([member.endpoint], { credentials }).keyValue.get("n", "k");
+      expect(tokensOf(member)).to.deep.equal(["Bearer token-1", "Bearer token-4"]);
     });
 
     it("are not refreshed twice in one operation", async () => {
-      const tokens = await startTokens();
-      const member = await startMember({ getKey: () => refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" }) });
-      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
-      const error = await failure(client.keyValue.get("n", "k"));
+      const getKey = () => refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" });
+      const member = await startMember({ getKey, exchangeToken: issueTokens() });
+      const error = await failure(connect([member.endpoint], { credentials }).keyValue.get("n", "k"));
       expect(error).to.include({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" });
-      expect([member.calls.length, tokens.bodies.length]).to.deep.equal([2, 2]);
+      expect([member.callsOf("getKey").length, member.callsOf("exchangeToken").length]).to.deep.equal([2, 2]);
     });
 
     it("from the caller are sent once: there is no other", async () => {
@@ -364,27 +381,17 @@ describe("operations", function () {
     });
 
     it("cannot be fetched for a revoked key: the refusal of the exchange is the error", async () => {
-      const tokens = await startTokens(() => ({
-        status: 401,
-        body: { error: "the API key is not valid", code: "invalid_api_key" },
-      }));
-      const member = await startMember({ getKey: () => FOUND });
-      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
-      const error = await failure(client.keyValue.get("n", "k"));
+      const exchangeToken = () => refuse({ code: "UNAUTHENTICATED", reason: "INVALID_API_KEY" });
+      const member = await startMember({ getKey: () => FOUND, exchangeToken });
+      const error = await failure(connect([member.endpoint], { credentials }).keyValue.get("n", "k"));
       expect(error).to.include({ code: "UNAUTHENTICATED", reason: "INVALID_API_KEY", outcome: "not-executed" });
-      expect([member.calls.length, tokens.bodies.length]).to.deep.equal([0, 1]);
+      expect(member.calls.map(({ method }) => method)).to.deep.equal(["exchangeToken"]);
     });
 
     it("are requested again if the exchange has no leader", async () => {
-      const tokens = await startTokens((_body, count) =>
-        count < 3
-          ? { status: 503, body: { error: "no leader", code: "unavailable" } }
-          : { status: 200, body: { access_token: "late", expires_in: 60, token_type: "Bearer" } },
-      );
-      const member = await startMember({ getKey: () => FOUND });
-      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
-      await client.keyValue.get("n", "k");
-      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer late"]);
+      const member = await startMember({ getKey: () => FOUND, exchangeToken: issueExcept(1, 2) });
+      await connect([member.endpoint], { credentials }).keyValue.get("n", "k");
+      expect(tokensOf(member)).to.deep.equal(["Bearer token-3"]);
     });
   });
 
@@ -426,16 +433,18 @@ describe("operations", function () {
       expect(member.calls).to.have.length(1);
     });
 
-    it("of the client ends an operation that waits for its token, before anything is sent", async () => {
-      const member = await startMember({ getKey: () => FOUND });
-      const tokens = await startTokens((_body, count) => {
-        client.close();
-        return { status: 200, body: { access_token: `token-${count}`, expires_in: 60, token_type: "Bearer" } };
+    it("of the client ends an operation that waits for its token, before anything else is sent", async () => {
+      const member = await startMember({
+        getKey: () => FOUND,
+        exchangeToken: () => {
+          client.close();
+          return new Promise(() => undefined);
+        },
       });
-      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
+      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key" } });
       const error = await failure(client.keyValue.get("n", "k"));
-      expect(error).to.include({ code: "CANCELLED", outcome: "not-executed", message: "the client is closed" });
-      expect(member.calls).to.have.length(0);
+      expect(error).to.include({ code: "CANCELLED", outcome: "not-executed" });
+      expect(member.callsOf("getKey")).to.have.length(0);
     });
 
     it("of the client: a closed client refuses operations, and sends nothing", async () => {

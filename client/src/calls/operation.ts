@@ -173,25 +173,32 @@ class Operation<Request, Response> {
 
   async #run(trace: OperationTrace): Promise<Execution<Response>> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.#context.pool.closed) {
-        throw this.#conclude(notSent("CANCELLED", "the client is closed"));
-      }
-      const target = this.#context.pool.current();
+      let target: Target | undefined;
       try {
-        const execution = await this.#attempt(target, trace);
+        this.#assertOpen();
+        const token = await this.#readToken();
+        this.#assertOpen();
+        // Only now: the exchange of an API key may have left an endpoint that fails.
+        target = this.#context.pool.current();
+        const execution = await this.#attempt(target, token, trace);
         this.#context.onAnswer?.();
         return execution;
       } catch (thrown) {
         const failure = QuoinError.from(thrown);
         const error = this.#conclude(failure);
         this.#outcome = error.outcome;
-        await this.#prepareNext(attempt, target.endpoint, error, this.#isUncounted(failure));
+        await this.#prepareNext(attempt, target?.endpoint, error, this.#isUncounted(failure));
       }
     }
   }
 
-  async #attempt(target: Target, trace: OperationTrace): Promise<Execution<Response>> {
-    const token = await this.#readToken();
+  #assertOpen(): void {
+    if (this.#context.pool.closed) {
+      throw notSent("CANCELLED", "the client is closed");
+    }
+  }
+
+  async #attempt(target: Target, token: string, trace: OperationTrace): Promise<Execution<Response>> {
     const remainingMs = this.#remainingMs();
     if (remainingMs <= 0) {
       throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
@@ -214,8 +221,22 @@ class Operation<Request, Response> {
     }
   }
 
-  /** Prepares another attempt, or throws the error if there must be none. */
-  async #prepareNext(attempt: number, endpoint: string, error: QuoinError, isUncounted: boolean): Promise<void> {
+  /**
+   * Prepares another attempt, or throws the error if there must be none.
+   *
+   * @param endpoint of the failed attempt; undefined = there was no token for it.
+   */
+  async #prepareNext(
+    attempt: number,
+    endpoint: string | undefined,
+    error: QuoinError,
+    isUncounted: boolean,
+  ): Promise<void> {
+    const isPassing = error.code === "UNAVAILABLE" || this.#isLateAttempt(error);
+    // Also after the last attempt: the next operation then begins elsewhere.
+    if (isPassing && endpoint !== undefined) {
+      this.#context.pool.leave(endpoint, this.#context.followLeader ? error.leaderEndpoint : undefined);
+    }
     if (!isUncounted) {
       this.#counted += 1;
     }
@@ -227,14 +248,13 @@ class Operation<Request, Response> {
       const failure = await this.#refreshToken(this.#token, error);
       // Without a new token, the reason of this failure is the missing token.
       if (failure !== null) {
-        await this.#prepareNext(attempt, endpoint, failure, isUnreached(failure));
+        await this.#prepareNext(attempt, undefined, failure, isUnreached(failure));
       }
       return;
     }
-    if (error.code !== "UNAVAILABLE" && !this.#isLateAttempt(error)) {
+    if (!isPassing) {
       throw error;
     }
-    this.#context.pool.leave(endpoint, this.#context.followLeader ? error.leaderEndpoint : undefined);
     const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
     if (pauseMs >= this.#remainingMs()) {
       throw error;

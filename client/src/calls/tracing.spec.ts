@@ -10,17 +10,8 @@ import {
 } from "@opentelemetry/api";
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { expect } from "chai";
-import {
-  answerInTurn,
-  FakeRuntime,
-  failure,
-  type ReceivedCall,
-  refuse,
-  ScriptedHttpMember,
-  ScriptedMember,
-  until,
-} from "../../test/index.ts";
-import { type Client, createAdminClient, createClient, QuoinError } from "../index.ts";
+import { FakeRuntime, failure, type ReceivedCall, refuse, ScriptedMember, until } from "../../test/index.ts";
+import { type Client, type Credentials, createAdminClient, createClient, logIn, QuoinError } from "../index.ts";
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const LOG_ID = "0123abcd-0000-7000-8000-00000000000f";
@@ -74,11 +65,11 @@ describe("traces of operations", function () {
     return member;
   }
 
-  function connect(endpoints: readonly string[], httpEndpoints: readonly string[] = ["http://127.0.0.1:1"]): Client {
+  function connect(endpoints: readonly string[], credentials: Credentials = { token: "t" }): Client {
     const runtime = new FakeRuntime();
     // Begins with the first endpoint.
     runtime.chance = 0;
-    const client = createClient({ endpoints, httpEndpoints, credentials: { token: "t" }, runtime });
+    const client = createClient({ endpoints, credentials, runtime });
     cleanups.push(() => client.close());
     return client;
   }
@@ -99,16 +90,14 @@ describe("traces of operations", function () {
     const member = await startMember({});
     member.streams.watchKeys = (_request, stream) => stream.send({ created: true, revision: 1n });
     member.streams.snapshot = (_request, stream) => stream.send({ index: 1n });
-    const http = await ScriptedHttpMember.start(answerInTurn([[404, { error: "no log", code: "log_not_found" }]]));
-    cleanups.push(() => http.stop());
-    const client = connect([member.endpoint], [http.url]);
+    member.streams.tailEvents = () => refuse({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND" });
+    const client = connect([member.endpoint]);
     await (await client.watch.keys("n", { traceparent: TRACEPARENT })).return();
     const admin = createAdminClient({ endpoint: member.endpoint, credentials: { token: "t" } });
     cleanups.push(() => admin.close());
     (await admin.snapshot({ traceparent: TRACEPARENT })).cancel();
-    expect(member.calls.map((call) => call.traceparent)).to.deep.equal([[TRACEPARENT], [TRACEPARENT]]);
     await failure(client.logs.tail(LOG_ID, { traceparent: TRACEPARENT }).next());
-    expect(http.requests[0]?.headers.traceparent).to.equal(TRACEPARENT);
+    expect(member.calls.map((call) => call.traceparent)).to.deep.equal(Array(3).fill([TRACEPARENT]));
     expect(() => client.logs.tail(LOG_ID, { traceparent: "1" })).to.throw(QuoinError, /^traceparent /);
     expect(await failure(client.watch.keys("n", { traceparent: "1" }))).to.include({ reason: "BAD_FIELD" });
   });
@@ -213,14 +202,21 @@ describe("traces of operations", function () {
       expect(spans()).to.deep.equal([]);
     });
 
-    it("does the same for requests over HTTP", async () => {
-      const member = await ScriptedHttpMember.start(answerInTurn([[200, {}]]));
-      cleanups.push(() => member.stop());
-      await connect(["127.0.0.1:1"], [member.url]).logs.delete(LOG_ID);
-      const [attempt] = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
-      expect(attempt?.attributes["http.request.method"]).to.equal("DELETE");
-      expect(member.requests[0]?.headers.traceparent).to.equal(headerOf(attempt));
-      expect(named("quoin DELETE")).to.have.length(1);
+    it("records no secrets of exchanges and of users", async () => {
+      const user = { userId: "u", email: "ada@example.com" };
+      const issued = { accessToken: "a-token", expiresInSeconds: 60n };
+      const member = await startMember({
+        exchangeToken: () => issued,
+        login: () => ({ ...issued, user }),
+        createUser: () => ({ user }),
+      });
+      const endpoints = [member.endpoint];
+      await logIn({ email: "ada@example.com", password: "a-password", endpoints });
+      const newUser = { role: "member", namespaces: [], password: "a-password" } as const;
+      await connect(endpoints, { apiKey: "a-key" }).users.create("ada@example.com", newUser);
+      expect(spans().map(({ name }) => name)).to.include.members(["quoin Login", "quoin ExchangeToken"]);
+      const recorded = JSON.stringify(spans().map(({ attributes, status, events }) => [attributes, status, events]));
+      expect(recorded).to.not.match(/a-token|a-password|a-key|ada@/);
     });
 
     it("makes a span for a watch, and one for each of its streams, until they end", async () => {
@@ -281,25 +277,29 @@ describe("traces of operations", function () {
     });
 
     it("does the same for the tail of a log", async () => {
-      const statuses = [503, 200, 404];
-      const member = await ScriptedHttpMember.start((response) => {
-        const status = statuses.shift() ?? 404;
-        response.writeHead(status, { "content-type": status === 200 ? "text/event-stream" : "application/json" });
-        response.end(
-          status === 200 ? "" : JSON.stringify({ error: "no", code: status === 404 ? "log_not_found" : "unavailable" }),
-        );
-      });
-      cleanups.push(() => member.stop());
-      const tail = connect(["127.0.0.1:1"], [member.url]).logs.tail(LOG_ID);
+      const member = await startMember({});
+      const ends = [
+        { code: "UNAVAILABLE", reason: "NO_LEADER" },
+        { code: "UNAVAILABLE", reason: "SHUTTING_DOWN" },
+        { code: "NOT_FOUND", reason: "LOG_NOT_FOUND" },
+      ] as const;
+      member.streams.tailEvents = (_request, stream) => {
+        const at = member.calls.length - 1;
+        if (at === 1) {
+          stream.send({ created: true });
+        }
+        stream.fail(ends[at]!);
+      };
+      const tail = connect([member.endpoint]).logs.tail(LOG_ID);
       expect(await failure(tail.next())).to.include({ reason: "LOG_NOT_FOUND" });
-      const [operation] = named("quoin GET");
+      const [operation] = named("quoin TailEvents");
       const attempts = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
       expect(operation?.status.message).to.equal("LOG_NOT_FOUND");
       expect(attempts.map(({ parentSpanContext }) => parentSpanContext?.spanId)).to.deep.equal(
         Array(3).fill(operation?.spanContext().spanId),
       );
-      expect(attempts.map(({ status }) => status.message)).to.deep.equal(["UNAVAILABLE", undefined, "LOG_NOT_FOUND"]);
-      expect(member.requests.map(({ headers }) => headers.traceparent)).to.deep.equal(attempts.map(headerOf));
+      expect(attempts.map(({ status }) => status.message)).to.deep.equal(ends.map(({ reason }) => reason));
+      expect(member.calls.map((call) => call.traceparent)).to.deep.equal(attempts.map((span) => [headerOf(span)]));
     });
 
     it("does the same for a snapshot, which ends with its cancellation or its failure", async () => {

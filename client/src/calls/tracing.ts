@@ -19,11 +19,10 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** An operation, as far as spans describe it. */
 export interface TracedOperation {
-  /** Its name, such as `PutKey` or `POST`. */
+  /** Its name, such as `PutKey`. */
   readonly name: string;
-  /** Names that an attempt has, such as the full name of the method. */
+  /** The name of its attempts: the full name of the method. */
   readonly attemptName: string;
-  readonly system: "grpc" | "http";
   readonly attributes: Attributes;
 }
 
@@ -51,7 +50,7 @@ const ignore = (): void => undefined;
 const NO_HEADERS: TraceHeaders = {};
 const UNTRACED_ATTEMPT: AttemptTrace = { headers: NO_HEADERS, end: ignore };
 /** The trace of an operation without spans and headers. */
-export const UNTRACED: OperationTrace = { attempt: () => UNTRACED_ATTEMPT, end: ignore };
+const UNTRACED: OperationTrace = { attempt: () => UNTRACED_ATTEMPT, end: ignore };
 
 let api: Api | null = null;
 let loading: Promise<Api | null> | null = null;
@@ -70,7 +69,6 @@ export function tracedCall(path: string, request: unknown, attributes: Attribute
   return {
     name: path.slice(path.lastIndexOf("/") + 1),
     attemptName: path.slice(1),
-    system: "grpc",
     attributes: { ...attributes, ...(typeof namespace === "string" ? { "quoin.namespace": namespace } : {}) },
   };
 }
@@ -121,9 +119,9 @@ class SpanTrace implements OperationTrace {
 
   attempt(endpoint: string): AttemptTrace {
     this.#attempts += 1;
-    const { attemptName, system } = this.#operation;
+    const { attemptName } = this.#operation;
     const attributes = {
-      ...(system === "grpc" ? { "rpc.system": system } : { "http.request.method": attemptName }),
+      "rpc.system": "grpc",
       "server.address": endpoint,
       "quoin.attempt": this.#attempts,
     };

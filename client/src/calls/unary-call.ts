@@ -24,6 +24,8 @@ export interface MethodDefinition<Request, Response> {
 /** The answer to a call. */
 export interface Answer<Response> {
   readonly message: Response;
+  /** Whether it repeats the answer to an earlier attempt or request, and nothing was executed now. */
+  readonly replayed: boolean;
 }
 
 /** One attempt. */
@@ -73,6 +75,7 @@ function send<Request, Response>(
     }
     const startMs = performance.now();
     const onAbort = () => call.cancel();
+    let replayed = false;
     const call = target.channel.makeUnaryRequest(
       method.path,
       method.serialize,
@@ -85,7 +88,7 @@ function send<Request, Response>(
         target.calls.delete(call);
         if (error === null) {
           target.noteAnswer();
-          resolve({ message: message as Response });
+          resolve({ message: message as Response, replayed });
           return;
         }
         if (isAnswer(error)) {
@@ -96,6 +99,9 @@ function send<Request, Response>(
         reject(callFailure(error, target.endpoint));
       },
     );
+    call.on("metadata", (headers) => {
+      replayed = headers.get("replayed").length > 0;
+    });
     target.calls.add(call);
     signal?.addEventListener("abort", onAbort, { once: true });
   });

@@ -17,7 +17,7 @@ const USERS: ObjectKind<UserInfo> = {
 
 const API_KEYS: ObjectKind<ApiKeyInfo> = {
   title: "API key",
-  notFoundReason: "KEY_NOT_FOUND",
+  notFoundReason: "API_KEY_NOT_FOUND",
   describe: ({ apiKeyId, keyPrefix, createdAtMs }) =>
     `${apiKeyId} (${keyPrefix}, created ${new Date(createdAtMs).toISOString()})`,
 };

@@ -1,123 +1,136 @@
 import { execFileSync } from "node:child_process";
 import { lstat, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { UserRole, UserStatus } from "@quoin/proto";
 import { expect } from "chai";
 import {
-  answerInTurn,
   FakeRuntime,
   type ProgramInput,
   type ProgramRun,
+  type Refusal,
   refuse,
   runProgram,
-  ScriptedHttpMember,
   ScriptedMember,
-  type StatusAndBody,
   withTemporaryDirectory,
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
-const KEY = {
-  api_key_id: ID,
-  name: "ci\u001b[2J",
-  key: "qk_1",
-  created_at: "2030-01-01T00:00:00.000Z",
-  expires_at: null,
-};
+const OTHER_ID = "22222222-2222-4333-8444-555555555555";
+const CREATED_AT = "2030-01-01T00:00:00.000Z";
+const createdAtMs = BigInt(Date.parse(CREATED_AT));
+const KEY = { apiKeyId: ID, name: "ci\u001b[2J", keyPrefix: "qk_1", createdAtMs };
 const USER = {
-  user_id: ID,
+  userId: ID,
   email: "ada@example.com",
-  role: "member",
+  role: UserRole.MEMBER,
   namespaces: ["a", "b"],
-  status: "active",
-  created_at: "2030-01-01T00:00:00.000Z",
+  status: UserStatus.ACTIVE,
+  createdAtMs,
 };
-const COUNTED = { requests: 7, events_appended: 3, bytes_stored: null, memory_bytes: 9 };
+const COUNTED = { requests: 7n, eventsAppended: 3n, memoryBytes: 9n };
+const QUOTAS = ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"];
 const USAGE = {
-  period: { start: "2030-01-01T00:00:00.000Z", end: "2030-02-01T00:00:00.000Z" },
+  startMs: createdAtMs,
+  endMs: BigInt(Date.parse("2030-02-01")),
   totals: COUNTED,
-  buckets: [{ start: "2030-01-05T00:00:00.000Z", ...COUNTED }],
-  by_key: [],
+  buckets: [{ startMs: BigInt(Date.parse("2030-01-05")), counts: COUNTED }],
   namespaces: [
     {
       namespace: "team-a",
-      quotas: Object.fromEntries(
-        ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"].map((quota, at) => [
-          quota,
-          { used: at, limit: 10 + at },
-        ]),
-      ),
+      quotas: QUOTAS.map((name, at) => ({ name, used: BigInt(at), limit: BigInt(10 + at) })),
     },
   ],
-  limits: { requests_per_minute: 60 },
-  as_of: "2030-02-01T00:00:00.000Z",
+  requestsPerMinute: 60n,
+  asOfMs: BigInt(Date.parse("2030-02-01")),
 };
-const NO_PAGE = { next_cursor: null };
+const LOGIN = { accessToken: "secret-token", expiresInSeconds: 3_600n, user: USER };
 
 describe("quoinctl and accounts", () => {
-  let service: ScriptedHttpMember;
-  /** The answers to the next requests, in order. */
-  let answers: StatusAndBody[];
+  let member: ScriptedMember;
 
   beforeEach(async () => {
-    answers = [[200, {}]];
-    service = await ScriptedHttpMember.start((...call) => answerInTurn(answers)(...call));
+    member = await ScriptedMember.start({
+      login: () => LOGIN,
+      createApiKey: () => ({ apiKey: KEY, key: "qk_1" }),
+      listApiKeys: () => ({}),
+      revokeApiKey: () => ({ revokedAtMs: createdAtMs }),
+      createUser: () => ({ user: USER }),
+      listUsers: () => ({}),
+      getUser: () => ({ user: USER }),
+      updateUser: () => ({ user: USER }),
+      deleteUser: () => ({}),
+      getUsage: () => USAGE,
+      listNamespaces: ({ prefix }) => ({ namespaces: [{ name: prefix }] }),
+    });
   });
 
-  afterEach(() => service.stop());
+  afterEach(() => member.stop());
 
-  /** Runs a command in this process against the scripted interface. */
+  /** Runs a command in this process against the scripted member. */
   function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
-    const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: "t" };
+    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
     return runProgram(run, new FakeRuntime(), parameters, { environment, ...input });
   }
 
-  const lines = () => service.requests.map(({ method, path: asked }) => `${method} ${asked}`);
-
-  async function sent(answer: object, parameters: readonly string[]): Promise<unknown[]> {
-    answers = [[200, answer]];
-    expect(await quoinctl(parameters), parameters.join(" ")).to.include({ code: 0, err: "" });
-    const { body } = service.requests.at(-1) ?? expect.fail("nothing was asked");
-    return body.length === 0 ? [lines().at(-1)] : [lines().at(-1), JSON.parse(body.toString())];
-  }
+  /** The methods of the calls, with the id that each names. */
+  const asked = () =>
+    member.calls.map(({ method, request }) => {
+      const { userId, apiKeyId } = request as { readonly userId?: string; readonly apiKeyId?: string };
+      return [method, userId ?? apiKeyId].filter((word) => word !== undefined && word !== "").join(" ");
+    });
 
   it("sends the request of each command, with the token", async () => {
-    const none = { keys: [], users: [], ...NO_PAGE };
-    for (const [parameters, answer, expected] of [
-      [["key", "create", "ci"], KEY, ["POST /keys", { name: "ci" }]],
-      [["key", "create", "ci", "--expires-in-days", "7"], KEY, ["POST /keys", { name: "ci", expires_in_days: 7 }]],
-      [["key", "list"], none, ["GET /keys?limit=1000"]],
-      [["key", "list", "--all", "--revoked"], none, ["GET /keys?limit=1000&all=true&include_revoked=true"]],
-      [["key", "list", "--user", ID], none, [`GET /keys?limit=1000&user_id=${ID}`]],
-      [["key", "revoke", ID], { api_key_id: ID, revoked_at: USER.created_at }, [`DELETE /keys/${ID}`]],
+    const ofList = { userId: "", all: false, includeRevoked: false, pageSize: 1_000, pageToken: "" };
+    const unchanged = {
+      userId: ID,
+      password: undefined,
+      currentPassword: undefined,
+      role: 0,
+      namespaces: undefined,
+      status: 0,
+    };
+    const ofUsage = { fromMs: 0n, toMs: 0n, granularity: 0 };
+    for (const [parameters, method, request] of [
+      [["key", "create", "ci"], "createApiKey", { name: "ci", expiresInDays: 0n }],
+      [["key", "create", "ci", "--expires-in-days", "7"], "createApiKey", { name: "ci", expiresInDays: 7n }],
+      [["key", "list"], "listApiKeys", ofList],
+      [["key", "list", "--all", "--revoked"], "listApiKeys", { ...ofList, all: true, includeRevoked: true }],
+      [["key", "list", "--user", ID], "listApiKeys", { ...ofList, userId: ID }],
+      [["key", "revoke", ID], "revokeApiKey", { apiKeyId: ID }],
       [
         ["user", "create", "a@b", "--namespaces", "x,y"],
-        USER,
-        ["POST /users", { email: "a@b", role: "member", namespaces: ["x", "y"] }],
+        "createUser",
+        { email: "a@b", role: 2, namespaces: ["x", "y"], password: undefined },
       ],
-      [["user", "list"], none, ["GET /users?limit=1000"]],
-      [["user", "describe", ID], USER, [`GET /users/${ID}`]],
-      [["user", "update", ID, "--role", "viewer"], USER, [`PATCH /users/${ID}`, { role: "viewer" }]],
-      [["user", "update", ID, "--status", "disabled"], USER, [`PATCH /users/${ID}`, { status: "disabled" }]],
-      [["user", "delete", ID], { user_id: ID, deleted: true }, [`DELETE /users/${ID}`]],
-      [["usage"], USAGE, ["GET /billing/usage?granularity=day"]],
+      [["user", "list"], "listUsers", { pageSize: 1_000, pageToken: "" }],
+      [["user", "describe", ID], "getUser", { userId: ID }],
+      [["user", "update", ID, "--role", "viewer"], "updateUser", { ...unchanged, role: 1 }],
+      [["user", "update", ID, "--status", "disabled"], "updateUser", { ...unchanged, status: 3 }],
+      [["user", "delete", ID], "deleteUser", { userId: ID }],
+      [["usage"], "getUsage", ofUsage],
       [
-        ["usage", "--from", "2030-01-01", "--to", "2030-01-02", "--by", "hour"],
-        USAGE,
-        ["GET /billing/usage?granularity=hour&from=2030-01-01&to=2030-01-02"],
+        ["usage", "--from", "2030-01-01", "--to", "2030-02-01T00:00:00Z", "--by", "hour"],
+        "getUsage",
+        { fromMs: createdAtMs, toMs: USAGE.endMs, granularity: 1 },
       ],
-      [["usage", "--by", "namespace"], USAGE, ["GET /billing/usage?granularity=day"]],
+      [["usage", "--by", "namespace"], "getUsage", ofUsage],
     ] as const) {
-      expect(await sent(answer, parameters), parameters.join(" ")).to.deep.equal(expected);
+      expect(await quoinctl(parameters), parameters.join(" ")).to.include({ code: 0, err: "" });
+      expect(member.callsOf(method).at(-1)?.request, parameters.join(" ")).to.deep.equal(request);
     }
-    expect(new Set(service.requests.map(({ headers }) => headers.authorization))).to.deep.equal(new Set(["Bearer t"]));
+    expect(new Set(member.calls.map(({ authorization }) => authorization[0]))).to.deep.equal(new Set(["Bearer t"]));
+    const { code, err } = await quoinctl(["usage", "--from", "yesterday"]);
+    expect([code, err]).to.deep.equal([
+      2,
+      "quoinctl: from must be a date or a time in ISO 8601 after 1970 began, such as 2030-01-31T12:00:00Z (BAD_FIELD)\n",
+    ]);
   });
 
   it("says whose credentials these are, and what they allow", async () => {
     const claims = { sub: ID, access: ["read"], namespaces: ["a"], exp: 1_893_456_000, key_id: "k-1" };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
-    answers = [[200, USER]];
-    const environment = { QUOIN_ENDPOINTS: "h:1", QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: token };
+    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: token };
     const { out } = await quoinctl(["whoami", "-o", "json"], { environment });
     expect(JSON.parse(out)).to.deep.equal({
       user_id: ID,
@@ -127,9 +140,9 @@ describe("quoinctl and accounts", () => {
       namespaces: ["a"],
       api_key_id: "k-1",
       expires_at: "2030-01-01T00:00:00.000Z",
-      endpoints: ["h:1"],
+      endpoints: [member.endpoint],
     });
-    expect(lines()).to.deep.equal([`GET /users/${ID}`]);
+    expect(asked()).to.deep.equal([`getUser ${ID}`]);
     const { code, err } = await quoinctl(["whoami"]);
     expect([code, err.includes("the token is none of Quoin")]).to.deep.equal([2, true]);
   });
@@ -140,27 +153,18 @@ describe("quoinctl and accounts", () => {
       await writeFile(next, "another horse\n");
       await writeFile(current, " correct horse \r\n");
       const parameters = ["user", "update", ID, "--password-file", next, "--current-password-file", current];
-      expect(await sent(USER, parameters)).to.deep.equal([
-        `PATCH /users/${ID}`,
-        { password: "another horse", current_password: " correct horse " },
-      ]);
-      answers = [[400, { error: "current_password is not your password", code: "invalid_request" }]];
+      expect((await quoinctl(parameters)).code).to.equal(0);
+      expect(member.calls.at(-1)?.request).to.include({
+        password: "another horse",
+        currentPassword: " correct horse ",
+      });
+      const refusal: Refusal = { code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "it is not your password" };
+      member.scripts.updateUser = () => refuse(refusal);
       const refused = await quoinctl(parameters);
-      expect([refused.code, refused.out]).to.deep.equal([2, ""]);
-      expect(refused.err).to.include("current_password is not your password").and.not.include("correct horse");
+      expect([refused.code, refused.out]).to.deep.equal([1, ""]);
+      expect(refused.err).to.include("it is not your password").and.not.include("correct horse");
 
-      answers = [
-        [503, { error: "no leader", code: "unavailable" }],
-        [504, { error: "late", code: "timeout" }],
-        [200, USER],
-      ];
-      const before = service.requests.length;
-      const unknown = await quoinctl(parameters);
-      expect(unknown.code).to.equal(3);
-      expect(unknown.err).to.include("late");
-      expect(service.requests.length - before, "a request that may have been executed is not sent again").to.equal(2);
-
-      const asked = service.requests.length;
+      const before = member.calls.length;
       const absent = path.join(directory, "absent");
       const missing = await quoinctl([
         "user",
@@ -173,11 +177,10 @@ describe("quoinctl and accounts", () => {
       ]);
       expect([missing.code, missing.out]).to.deep.equal([2, ""]);
       expect(missing.err).to.include(absent);
-      expect(service.requests.length, "nothing is sent without the file").to.equal(asked);
+      expect(member.calls.length, "nothing is sent without the file").to.equal(before);
     }));
 
   it("prints the answer, as a table without control characters, or in full", async () => {
-    answers = [[201, KEY]];
     expect((await quoinctl(["key", "create", "ci"])).out).to.equal(
       `API KEY ID                            NAME         KEY   EXPIRES AT\n${ID}  ci\\u{1b}[2J  qk_1  -\n`,
     );
@@ -185,15 +188,13 @@ describe("quoinctl and accounts", () => {
       api_key_id: ID,
       name: KEY.name,
       key: "qk_1",
-      created_at: KEY.created_at,
+      created_at: CREATED_AT,
       expires_at: null,
     });
-    answers = [[200, USER]];
     expect((await quoinctl(["user", "describe", ID])).out)
       .to.include("ada@example.com")
       .and.include("a,b")
-      .and.include(USER.created_at);
-    answers = [[200, USAGE]];
+      .and.include(CREATED_AT);
     expect((await quoinctl(["usage"])).out).to.match(
       /^START .* BYTES STORED +MEMORY BYTES\n2030-01-05T00:00:00.000Z +7 +3 .* - +9\n$/,
     );
@@ -202,124 +203,131 @@ describe("quoinctl and accounts", () => {
       /^NAMESPACE +BYTES +KEYS .* EVENT LOGS\nteam-a +0 B of 10 B +1 of 11 .* 6 of 16\n$/,
     );
     expect([totals.events_appended, buckets[0].start]).to.deep.equal([3, "2030-01-05T00:00:00.000Z"]);
-    const { period, by_key, namespaces, limits, as_of } = USAGE;
-    expect(rest, "the names and the form of HTTP").to.deep.equal({ period, by_key, namespaces, limits, as_of });
+    const end = "2030-02-01T00:00:00.000Z";
+    expect(rest, "the names and the form of HTTP").to.deep.equal({
+      period: { start: CREATED_AT, end },
+      by_key: [],
+      namespaces: [
+        {
+          namespace: "team-a",
+          quotas: Object.fromEntries(QUOTAS.map((quota, at) => [quota, { used: at, limit: 10 + at }])),
+        },
+      ],
+      limits: { requests_per_minute: 60 },
+      as_of: end,
+    });
     expect([totals.bytes_stored, buckets[0].bytes_stored]).to.deep.equal([null, null]);
   });
 
+  it("names the API key that was created if the answer with the key was lost", async () => {
+    member.scripts.createApiKey = () => ({ apiKey: KEY });
+    const { code, out, err } = await quoinctl(["key", "create", "ci"]);
+    expect([code, out]).to.deep.equal([1, ""]);
+    expect(err).to.include(`the API key ${ID} was created, but`).and.include("(API_KEY_LOST)");
+  });
+
   it("reads listings to their end", async () => {
-    answers = [
-      [200, { users: [USER], next_cursor: "more=" }],
-      [200, { users: [{ ...USER, email: "eve@example.com" }], next_cursor: null }],
-    ];
+    member.scripts.listUsers = ({ pageToken }) =>
+      pageToken === "" ? { users: [USER], nextPageToken: "more" } : { users: [{ ...USER, email: "eve@example.com" }] };
     const { out } = await quoinctl(["user", "list", "-o", "json"]);
     expect(JSON.parse(out).users.map(({ email }: typeof USER) => email)).to.deep.equal([
       ...["ada@example.com", "eve@example.com"],
     ]);
-    expect(lines()).to.deep.equal(["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"]);
+    expect(member.calls.map(({ request }) => request)).to.deep.equal([
+      { pageSize: 1_000, pageToken: "" },
+      { pageSize: 1_000, pageToken: "more" },
+    ]);
   });
 
   it("finds users by e-mail address, and API keys by name or prefix", async () => {
-    const other = { ...USER, user_id: "22222222-2222-4333-8444-555555555555", email: "eve@example.com" };
-    const users = [200, { users: [other, USER], ...NO_PAGE }] as const;
-    for (const [parameters, answer, expected] of [
-      [["user", "describe", "Ada@example.com"], USER, `GET /users/${ID}`],
-      [["user", "update", "ada@example.com", "--role", "viewer"], USER, `PATCH /users/${ID}`],
-      [["user", "delete", "ada@example.com"], { user_id: ID, deleted: true }, `DELETE /users/${ID}`],
-      [["key", "list", "--user", "ada@example.com"], { keys: [], ...NO_PAGE }, `GET /keys?limit=1000&user_id=${ID}`],
+    const other = { ...USER, userId: OTHER_ID, email: "eve@example.com" };
+    member.scripts.listUsers = () => ({ users: [other, USER] });
+    for (const [parameters, expected] of [
+      [["user", "describe", "Ada@example.com"], `getUser ${ID}`],
+      [["user", "update", "ada@example.com", "--role", "viewer"], `updateUser ${ID}`],
+      [["user", "delete", "ada@example.com"], `deleteUser ${ID}`],
+      [["key", "list", "--user", "ada@example.com"], `listApiKeys ${ID}`],
     ] as const) {
-      answers = [users, [200, answer]];
       expect((await quoinctl(parameters)).code, parameters.join(" ")).to.equal(0);
-      expect(lines().slice(-2), parameters.join(" ")).to.deep.equal(["GET /users?limit=1000", expected]);
+      expect(asked().slice(-2), parameters.join(" ")).to.deep.equal(["listUsers", expected]);
     }
-    answers = [users];
     const absent = await quoinctl(["user", "describe", "nowhere@example.com"]);
     expect([absent.code, absent.err]).to.deep.equal([
       1,
       'quoinctl: there is no user "nowhere@example.com" (USER_NOT_FOUND)\n',
     ]);
 
-    const named = { ...KEY, name: "ci", key_prefix: "qk_1" };
-    const twin = { ...named, api_key_id: other.user_id, key_prefix: "qk_2" };
-    const revoked = [200, { api_key_id: ID, revoked: true, revoked_at: USER.created_at }] as const;
+    const named = { ...KEY, name: "ci" };
+    const twin = { ...named, apiKeyId: OTHER_ID, keyPrefix: "qk_2" };
+    member.scripts.listApiKeys = () => ({ keys: [named] });
     for (const text of ["ci", "qk_1"]) {
-      answers = [[200, { keys: [named], ...NO_PAGE }], revoked];
       expect((await quoinctl(["key", "revoke", text])).code).to.equal(0);
-      expect(lines().slice(-2)).to.deep.equal(["GET /keys?limit=1000", `DELETE /keys/${ID}`]);
+      expect(asked().slice(-2)).to.deep.equal(["listApiKeys", `revokeApiKey ${ID}`]);
     }
-    answers = [[200, { keys: [], ...NO_PAGE }], [200, { keys: [twin, named], ...NO_PAGE }], revoked];
+    member.scripts.listApiKeys = ({ all }) => (all ? { keys: [twin, named] } : {});
     expect((await quoinctl(["key", "revoke", "qk_1"])).code).to.equal(0);
-    expect(lines().slice(-2), "then those of other users").to.deep.equal([
-      "GET /keys?limit=1000&all=true",
-      `DELETE /keys/${ID}`,
+    expect(asked().slice(-3), "then those of other users").to.deep.equal([
+      "listApiKeys",
+      "listApiKeys",
+      `revokeApiKey ${ID}`,
     ]);
-    answers = [
-      [200, { keys: [], ...NO_PAGE }],
-      [403, { error: "no", code: "insufficient_role" }],
-    ];
+    member.scripts.listApiKeys = ({ all }) =>
+      all ? refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" }) : {};
     expect((await quoinctl(["key", "revoke", "ci"])).err).to.equal(
-      'quoinctl: there is no API key "ci" (KEY_NOT_FOUND)\n',
+      'quoinctl: there is no API key "ci" (API_KEY_NOT_FOUND)\n',
     );
   });
 
   it("refuses a name that several API keys have, and lists them", async () => {
-    const twins = ["qk_1", "qk_2"].map((key_prefix) => ({
+    const keys = ["qk_1", "qk_2"].map((keyPrefix) => ({
       ...KEY,
-      api_key_id: `id of ${key_prefix}`,
+      apiKeyId: `id of ${keyPrefix}`,
       name: "ci",
-      key_prefix,
+      keyPrefix,
     }));
-    answers = [[200, { keys: twins, ...NO_PAGE }]];
+    member.scripts.listApiKeys = () => ({ keys });
     const { code, err } = await quoinctl(["key", "revoke", "ci"]);
     expect([code, err]).to.deep.equal([
       2,
       'quoinctl: 2 API keys are called "ci": name one of them\n' +
-        `hint: id of qk_1 (qk_1, created ${KEY.created_at}), id of qk_2 (qk_2, created ${KEY.created_at})\n`,
+        `hint: id of qk_1 (qk_1, created ${CREATED_AT}), id of qk_2 (qk_2, created ${CREATED_AT})\n`,
     ]);
-    expect(lines(), "nothing is revoked").to.deep.equal(["GET /keys?limit=1000"]);
+    expect(asked(), "nothing is revoked").to.deep.equal(["listApiKeys"]);
   });
 
   it("warn of namespaces of a user that do not exist, if the caller may know", async () => {
     const existing = ["a", "a-longer", "b"];
-    const member = await ScriptedMember.start({
-      listNamespaces: ({ prefix, pageSize }) => ({
-        namespaces: existing
-          .filter((name) => name.startsWith(prefix))
-          .slice(0, pageSize)
-          .map((name) => ({ name })),
-      }),
+    member.scripts.listNamespaces = ({ prefix, pageSize }) => ({
+      namespaces: existing
+        .filter((name) => name.startsWith(prefix))
+        .slice(0, pageSize)
+        .map((name) => ({ name })),
     });
-    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: "t" };
     const errorsOf = async (...words: string[]) => {
-      const { code, err } = await quoinctl(["user", ...words, "-o", "json"], { environment });
+      const { code, err } = await quoinctl(["user", ...words, "-o", "json"]);
       expect(code).to.equal(0);
       return err;
     };
-    answers = [[200, USER]];
-    try {
-      const created = await errorsOf("create", "a@b", "--namespaces", "a,a-long,*");
-      expect(created).to.equal(
-        "warning: namespace a-long does not exist yet; create it with: quoinctl namespace create a-long\n",
-      );
-      const changed = await errorsOf("update", ID, "--namespaces", "b,team");
-      expect(changed).to.match(/^warning: namespace team does not exist yet; .*\n$/);
-      expect(await errorsOf("update", ID, "--role", "viewer")).to.equal("");
-      member.scripts.listNamespaces = () => refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" });
-      expect(await errorsOf("create", "a@b", "--namespaces", "team")).to.equal("");
-    } finally {
-      member.stop();
-    }
+    const created = await errorsOf("create", "a@b", "--namespaces", "a,a-long,*");
+    expect(created).to.equal(
+      "warning: namespace a-long does not exist yet; create it with: quoinctl namespace create a-long\n",
+    );
+    const changed = await errorsOf("update", ID, "--namespaces", "b,team");
+    expect(changed).to.match(/^warning: namespace team does not exist yet; .*\n$/);
+    expect(await errorsOf("update", ID, "--role", "viewer")).to.equal("");
+    member.scripts.listNamespaces = () => refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" });
+    expect(await errorsOf("create", "a@b", "--namespaces", "team")).to.equal("");
   });
 
   it("prints the reason of a refusal, with the exit code", async () => {
-    for (const [status, code, exitCode, reason] of [
-      [403, "insufficient_role", 1, "ACCESS_DENIED"],
-      [404, "user_not_found", 1, "USER_NOT_FOUND"],
-      [409, "last_owner", 1, "LAST_OWNER"],
-      [503, "unavailable", 3, "UNAVAILABLE"],
-      [504, "timeout", 3, "DEADLINE"],
+    for (const [code, exitCode, reason] of [
+      ["PERMISSION_DENIED", 1, "ACCESS_DENIED"],
+      ["NOT_FOUND", 1, "USER_NOT_FOUND"],
+      ["FAILED_PRECONDITION", 1, "LAST_OWNER"],
+      ["UNAVAILABLE", 3, "NO_LEADER"],
+      ["DEADLINE_EXCEEDED", 3, "DEADLINE"],
     ] as const) {
-      answers = [[status, { error: "because", code }]];
+      member.scripts.deleteUser = () => refuse({ code, reason, message: "because" });
       const { code: ended, err, out } = await quoinctl(["user", "delete", ID]);
       expect([ended, out]).to.deep.equal([exitCode, ""]);
       expect(err).to.include(`because (${reason})`);
@@ -329,19 +337,13 @@ describe("quoinctl and accounts", () => {
   });
 
   describe("login", () => {
-    const answer = { access_token: "secret-token", expires_in: 3_600, token_type: "Bearer", user: USER };
-
-    const passwords = () => service.requests.map(({ body }) => JSON.parse(body.toString()).password);
-
-    beforeEach(() => {
-      answers = [[200, answer]];
-    });
+    const passwords = () =>
+      member.callsOf("login").map(({ request }) => (request as { readonly password: string }).password);
 
     it("takes the password from the standard input, and prints the token alone if that is requested", async () => {
       const ran = await quoinctl(["login", "ada@example.com", "--print-token"], { input: "correct horse\nmore\n" });
       expect(ran).to.include({ code: 0, out: "secret-token\n", err: "" });
-      expect(lines()).to.deep.equal(["POST /auth/login"]);
-      expect(service.requests[0]?.headers.authorization).to.equal(undefined);
+      expect(member.calls.map(({ method, authorization }) => [method, authorization])).to.deep.equal([["login", []]]);
       expect(passwords()).to.deep.equal(["correct horse"]);
     });
 
@@ -383,13 +385,13 @@ describe("quoinctl and accounts", () => {
       }));
 
     it("retries while no member can decide, within --timeout", async () => {
-      const unavailable = [503, { error: "no leader", code: "unavailable" }] as const;
-      answers = [unavailable, unavailable, [200, answer]];
+      member.scripts.login = () =>
+        passwords().length < 3 ? refuse({ code: "UNAVAILABLE", reason: "NO_LEADER" }) : LOGIN;
       const parameters = ["login", "ada@example.com", "--print-token", "--timeout", "20s"];
       const ran = await quoinctl(parameters, { input: "correct horse\n" });
       expect(ran).to.include({ code: 0, out: "secret-token\n", err: "" });
       expect(passwords()).to.deep.equal(["correct horse", "correct horse", "correct horse"]);
-      const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: "http://127.0.0.1:1" };
+      const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1" };
       const input = { input: "correct horse\n", environment };
       const gone = await quoinctl(["login", "ada@example.com", "--timeout", "300ms"], input);
       expect([gone.code, gone.out]).to.deep.equal([3, ""]);
@@ -397,7 +399,8 @@ describe("quoinctl and accounts", () => {
     });
 
     it("reports a missing and a wrong password", async () => {
-      answers = [[401, { error: "not right", code: "invalid_credentials" }]];
+      const refusal: Refusal = { code: "UNAUTHENTICATED", reason: "INVALID_CREDENTIALS", message: "not right" };
+      member.scripts.login = () => refuse(refusal);
       const refused = await quoinctl(["login", "ada@example.com"], { input: "wrong\n" });
       expect([refused.code, refused.out]).to.deep.equal([1, ""]);
       expect(refused.err).to.include("not right (INVALID_CREDENTIALS)").and.not.include("wrong\n");

@@ -5,9 +5,6 @@
 
 import type { Credentials, TlsOptions } from "../index.ts";
 
-/** An API key whose HTTP endpoints are not known yet, or credentials that need none. */
-export type SourceCredentials = { readonly apiKey: string } | Exclude<Credentials, { readonly apiKey: string }>;
-
 /** Credentials for admin ports: a token, never an API key. */
 export type AdminCredentials = Exclude<Credentials, { readonly apiKey: string }>;
 
@@ -15,9 +12,7 @@ export type AdminCredentials = Exclude<Credentials, { readonly apiKey: string }>
 export interface ConnectionSource {
   /** gRPC endpoints as `host:port`. */
   readonly endpoints?: readonly string[] | undefined;
-  /** URLs of HTTP interfaces. */
-  readonly httpEndpoints?: readonly string[] | undefined;
-  readonly credentials?: SourceCredentials | undefined;
+  readonly credentials?: Credentials | undefined;
   /** Admin ports, as `host:port`. */
   readonly adminEndpoints?: readonly string[] | undefined;
   /** An admin token, only for these ports. */

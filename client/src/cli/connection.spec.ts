@@ -88,8 +88,7 @@ describe("findConnection", () => {
       for (const below of [".", "a", "a/b"]) {
         expect(await find({}, {}, below)).to.deep.equal({
           endpoints: LOCAL_ENDPOINTS.grpc,
-          httpEndpoints: LOCAL_ENDPOINTS.http,
-          credentials: { apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http },
+          credentials: { apiKey: "qk_local" },
           tls: undefined,
         });
       }
@@ -100,7 +99,7 @@ describe("findConnection", () => {
       const { api_key, apiKey, ...addresses } = LOCAL_ENDPOINTS;
       for (const key of [{ api_key }, { apiKey }, { api_key, apiKey: "qk_old" }]) {
         await write(".quoin/endpoints.json", { ...addresses, ...key });
-        expect((await find()).credentials).to.deep.equal({ apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http });
+        expect((await find()).credentials).to.deep.equal({ apiKey: "qk_local" });
       }
     }));
 
@@ -120,41 +119,27 @@ describe("findConnection", () => {
       await write(".config/quoin/config.yaml", CONTEXT);
       expect(await find()).to.deep.equal({
         endpoints: ["staging:7400"],
-        httpEndpoints: ["https://staging:8443"],
-        credentials: { apiKey: "qk_staging", httpEndpoints: ["https://staging:8443"] },
+        credentials: { apiKey: "qk_staging" },
         tls: {},
       });
       expect(await find({}, { QUOIN_TOKEN: "env-token" })).to.deep.include({
-        httpEndpoints: ["https://staging:8443"],
         credentials: { token: "env-token" },
       });
     }));
 
-  it("prefers a token in the environment to an API key there, and its HTTP endpoints to all others", () =>
-    withPlace(async ({ find }) => {
-      const base = { QUOIN_ENDPOINTS: "h:7400", QUOIN_API_KEY: "qk_env" };
-      expect((await find({}, { ...base, QUOIN_TOKEN: "t" })).credentials).to.deep.equal({ token: "t" });
-      const both = { ...base, QUOIN_HTTP_ENDPOINTS: "http://a:1,http://b:2", QUOIN_HTTP_ENDPOINT: "http://c:3" };
-      expect((await find({}, both)).credentials).to.deep.equal({
-        apiKey: "qk_env",
-        httpEndpoints: ["http://a:1", "http://b:2"],
-      });
-      expect((await find({}, { ...base, QUOIN_HTTP_ENDPOINT: "http://c:3" })).credentials).to.deep.include({
-        httpEndpoints: ["http://c:3"],
-      });
-    }));
-
-  it("assumes HTTP at the port after that of gRPC, encrypted like that", () =>
+  it("prefers a token in the environment to an API key there", () =>
     withPlace(async ({ find }) => {
       const environment = { QUOIN_ENDPOINTS: "h:7400,i:7410", QUOIN_API_KEY: "qk_env" };
-      expect((await find({}, environment)).credentials).to.deep.include({
-        httpEndpoints: ["http://h:7401", "http://i:7411"],
-      });
+      expect((await find({}, environment)).credentials).to.deep.equal({ apiKey: "qk_env" });
+      expect((await find({}, { ...environment, QUOIN_TOKEN: "t" })).credentials).to.deep.equal({ token: "t" });
+    }));
+
+  it("takes the certificate authorities of the environment, as a text or a file", () =>
+    withPlace(async ({ find }) => {
+      const environment = { QUOIN_ENDPOINTS: "h:7400", QUOIN_API_KEY: "qk_env" };
       const secure = await find({}, { ...environment, QUOIN_CA_PEM: TEST_CERTIFICATE });
-      expect(secure.credentials).to.deep.include({ httpEndpoints: ["https://h:7401", "https://i:7411"] });
       expect(secure.tls?.ca).to.equal(TEST_CERTIFICATE.trim());
       const byFile = await find({}, { ...environment, QUOIN_CA_FILE: "ca.crt" });
-      expect(byFile.credentials).to.deep.equal(secure.credentials);
       expect(byFile.tls).to.deep.equal({ ca: undefined, caFile: "ca.crt" });
       const both = { ...environment, QUOIN_CA_FILE: "ca.crt", QUOIN_CA_PEM: TEST_CERTIFICATE };
       expect((await usageError(find({}, both))).message).to.equal("give QUOIN_CA_PEM or QUOIN_CA_FILE, not both");
@@ -170,8 +155,7 @@ describe("findConnection", () => {
       ]) {
         expect(await find({}, environment)).to.deep.equal({
           endpoints: LOCAL_ENDPOINTS.grpc,
-          httpEndpoints: LOCAL_ENDPOINTS.http,
-          credentials: { apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http },
+          credentials: { apiKey: "qk_local" },
           tls: undefined,
         });
         expect((await find({ context: "production" }, environment)).endpoints).to.deep.equal(["production:7400"]);
@@ -194,9 +178,9 @@ describe("findConnection", () => {
     withPlace(async ({ find, findAdmin, write, directory }) => {
       await write(".quoin/endpoints.json", LOCAL_ENDPOINTS);
       await write(".config/quoin/config.yaml", CONTEXT);
-      const credentials = { apiKey: "qk_local", httpEndpoints: LOCAL_ENDPOINTS.http };
+      const credentials = { apiKey: "qk_local" };
       for (const endpoints of [["127.0.0.1:7410"], ["localhost:7410"], LOCAL_ENDPOINTS.grpc]) {
-        const found = { endpoints, httpEndpoints: LOCAL_ENDPOINTS.http, credentials, tls: undefined };
+        const found = { endpoints, credentials, tls: undefined };
         expect(await find({ endpoints }), endpoints.join()).to.deep.equal(found);
         expect(await find({}, { QUOIN_ENDPOINTS: endpoints.join() })).to.deep.equal(found);
       }
@@ -220,34 +204,18 @@ describe("findConnection", () => {
       });
     }));
 
-  it("takes a context of --context before the environment, with its own HTTP endpoints", () =>
+  it("takes a context of --context before the environment", () =>
     withPlace(async ({ find, write }) => {
       await write(".config/quoin/config.yaml", CONTEXT);
-      const environment = {
-        QUOIN_ENDPOINTS: "env:7400",
-        QUOIN_TOKEN: "env-token",
-        QUOIN_HTTP_ENDPOINTS: "http://env:7401",
-      };
+      const environment = { QUOIN_ENDPOINTS: "env:7400", QUOIN_TOKEN: "env-token" };
       expect(await find({ context: "staging" }, environment)).to.deep.equal({
         endpoints: ["staging:7400"],
-        httpEndpoints: ["https://staging:8443"],
-        credentials: { apiKey: "qk_staging", httpEndpoints: ["https://staging:8443"] },
+        credentials: { apiKey: "qk_staging" },
         tls: {},
       });
-      expect((await find({ context: "production" }, environment)).httpEndpoints).to.deep.equal([
-        "http://production:7401",
-      ]);
+      expect((await find({ context: "production" }, environment)).endpoints).to.deep.equal(["production:7400"]);
       expect((await find({}, { QUOIN_CONTEXT: "production" })).endpoints).to.deep.equal(["production:7400"]);
       expect((await find({}, { ...environment, QUOIN_CONTEXT: "production" })).endpoints).to.deep.equal(["env:7400"]);
-    }));
-
-  it("never exchanges a key at an HTTP endpoint of another cluster", () =>
-    withPlace(async ({ find, write }) => {
-      await write(".config/quoin/config.yaml", CONTEXT);
-      expect((await find({ endpoints: ["other:7400"] }, { QUOIN_API_KEY: "qk_env" })).credentials).to.deep.equal({
-        apiKey: "qk_env",
-        httpEndpoints: ["https://other:7401"],
-      });
     }));
 
   it("refuses files with secrets that other users may use", () =>
@@ -297,7 +265,7 @@ describe("findConnection", () => {
       await write(".config/quoin/cert.pem", TEST_CERTIFICATE);
       await write(".config/quoin/key.pem", TEST_KEY);
       const { credentials, tls } = await find({ context: "files" });
-      expect(credentials).to.deep.equal({ apiKey: "qk_file", httpEndpoints: ["https://files:7401"] });
+      expect(credentials).to.deep.equal({ apiKey: "qk_file" });
       const at = (name: string): string => path.join(directory, ".config", "quoin", name);
       expect(tls).to.deep.equal({ caFile: at("ca.pem"), certificateFile: at("cert.pem"), keyFile: at("key.pem") });
     }));

@@ -2,15 +2,15 @@
  * How quoinctl reaches the cluster. It combines the options, the environment, a context and the local cluster in this
  * order, and takes each part from the first place that has it. Endpoints of the local cluster find its credentials.
  *
- * A local cluster is used completely or not at all, and the HTTP endpoints of a place are used only with its gRPC
- * endpoints. So an API key is never sent to another cluster than the requested one.
+ * A local cluster is used completely or not at all. So an API key is never sent to another cluster than the requested
+ * one.
  */
 
 import path from "node:path";
 import type { Credentials, TlsOptions } from "../index.ts";
 import type { AdminCredentials, ConnectionSource } from "./connection-source.ts";
 import { readContextSource } from "./context-source.ts";
-import { type EnvironmentSource, readEnvironmentSource } from "./environment-source.ts";
+import { readEnvironmentSource } from "./environment-source.ts";
 import { readEndpointsFile, readLocalClusterSource } from "./local-cluster-source.ts";
 import { type ConnectionOptions, readOptionSource } from "./option-source.ts";
 import type { Terminal } from "./terminal.ts";
@@ -19,20 +19,12 @@ import { UsageError } from "./usage-error.ts";
 /** The parameters of a client. */
 export interface Connection {
   readonly endpoints: readonly string[];
-  /** URLs. */
-  readonly httpEndpoints: readonly string[];
   readonly credentials: Credentials;
   readonly tls: TlsOptions | undefined;
 }
 
-/** The parameters of the HTTP interface. */
-export interface HttpConnection {
-  /** gRPC endpoints. */
-  readonly endpoints: readonly string[];
-  /** URLs. */
-  readonly httpEndpoints: readonly string[];
-  readonly tls: TlsOptions | undefined;
-}
+/** A cluster, without credentials. */
+export type ClusterPlace = Omit<Connection, "credentials">;
 
 /** The parameters of the admin ports. */
 export interface AdminConnection {
@@ -45,10 +37,10 @@ const ADMIN_HINT = "name the admin ports: --endpoints host:7403 --token-file FIL
 
 type SourceContext = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
 
-/** The addresses of the cluster, and their sources. */
+/** The cluster, and the sources of what is known of it. */
 interface Found {
   readonly sources: readonly ConnectionSource[];
-  readonly http: HttpConnection;
+  readonly place: ClusterPlace;
 }
 
 /**
@@ -57,28 +49,24 @@ interface Found {
  * @throws UsageError if no place names one, if there are no credentials, or if the found values are unusable.
  */
 export async function findConnection(terminal: SourceContext, options: ConnectionOptions): Promise<Connection> {
-  const { sources, http } = await findSources(terminal, options);
-  const { endpoints, tls, httpEndpoints } = http;
+  const { sources, place } = await findSources(terminal, options);
   const credentials = sources.find((source) => source.credentials !== undefined)?.credentials;
   if (credentials === undefined) {
     throw new UsageError(
-      `there is no token or API key for ${endpoints.join(", ")}`,
+      `there is no token or API key for ${place.endpoints.join(", ")}`,
       "log in with: quoinctl login EMAIL, or pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
     );
   }
-  if (!("apiKey" in credentials)) {
-    return { endpoints, httpEndpoints, credentials, tls };
-  }
-  return { endpoints, httpEndpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
+  return { ...place, credentials };
 }
 
 /**
- * Finds the HTTP interface of the cluster, with or without credentials.
+ * Finds the cluster, with or without credentials.
  *
  * @throws UsageError like findConnection, except for credentials.
  */
-export async function findHttpConnection(terminal: SourceContext, options: ConnectionOptions): Promise<HttpConnection> {
-  return (await findSources(terminal, options)).http;
+export async function findPlace(terminal: SourceContext, options: ConnectionOptions): Promise<ClusterPlace> {
+  return (await findSources(terminal, options)).place;
 }
 
 /**
@@ -91,7 +79,7 @@ export async function findAdminConnection(
   options: ConnectionOptions,
 ): Promise<AdminConnection> {
   const named = ({ endpoints, adminEndpoints }: ConnectionSource) => endpoints ?? adminEndpoints;
-  const { sources } = await gatherSources(terminal, options, named);
+  const sources = await gatherSources(terminal, options, named);
   const place = sources.find((source) => named(source) !== undefined);
   if (place === undefined) {
     throw noCluster();
@@ -132,8 +120,13 @@ function adminPortsOf(
 
 async function findSources(terminal: SourceContext, options: ConnectionOptions): Promise<Found> {
   const named = ({ endpoints }: ConnectionSource) => endpoints;
-  const { sources, variables } = await gatherSources(terminal, options, named);
-  return assemble(sources, variables);
+  const sources = await gatherSources(terminal, options, named);
+  const endpoints = sources.find((source) => named(source) !== undefined)?.endpoints;
+  if (endpoints === undefined) {
+    throw noCluster();
+  }
+  await assertEndpoints(endpoints);
+  return { sources, place: { endpoints, tls: tlsOf(sources) } };
 }
 
 /**
@@ -144,7 +137,7 @@ async function gatherSources(
   terminal: SourceContext,
   options: ConnectionOptions,
   named: (source: ConnectionSource) => readonly string[] | undefined,
-): Promise<{ readonly sources: readonly ConnectionSource[]; readonly variables: EnvironmentSource }> {
+): Promise<readonly ConnectionSource[]> {
   const namesCluster = (all: readonly ConnectionSource[]) => all.some((source) => named(source) !== undefined);
   const variables = readEnvironmentSource(terminal.environment);
   const option = await readOptionSource(options);
@@ -154,13 +147,13 @@ async function gatherSources(
     if (context === undefined && !namesCluster(sources)) {
       sources.push((await readLocalClusterSource(terminal.workingDirectory)) ?? {});
     }
-    return { sources, variables };
+    return sources;
   }
   const sources: ConnectionSource[] = [option, variables];
   const [given] = sources.flatMap((source) => [named(source)].filter((endpoints) => endpoints !== undefined));
   const local = given === undefined ? undefined : await localClusterOf(terminal, given, variables.endpointsFile);
   if (local !== undefined) {
-    return { sources: [...sources, local], variables };
+    return [...sources, local];
   }
   if (given === undefined && variables.endpointsFile !== undefined) {
     sources.push(await readEndpointsFile(path.resolve(terminal.workingDirectory, variables.endpointsFile)));
@@ -170,7 +163,7 @@ async function gatherSources(
   if (!namesCluster(sources)) {
     sources.push((await readLocalClusterSource(terminal.workingDirectory)) ?? {});
   }
-  return { sources, variables };
+  return sources;
 }
 
 /** The local cluster, if all of these endpoints are its own; undefined = it is another cluster, or there is none. */
@@ -197,25 +190,6 @@ async function localClusterOf(
 /** The launcher writes numeric addresses; people also type `localhost`. */
 function withNumericHost(endpoint: string): string {
   return endpoint.replace(/^localhost:/, "127.0.0.1:");
-}
-
-async function assemble(sources: readonly ConnectionSource[], variables: EnvironmentSource): Promise<Found> {
-  const place = sources.find((source) => source.endpoints !== undefined);
-  const endpoints = place?.endpoints;
-  if (place === undefined || endpoints === undefined) {
-    throw noCluster();
-  }
-  await assertEndpoints(endpoints);
-  const { conventionalHttpEndpoint } = await import("../index.ts");
-  const tls = tlsOf(sources);
-  // A place before the environment has its own HTTP endpoints, as a context that the command line names.
-  const isBefore = sources.indexOf(place) < sources.indexOf(variables) && place !== sources[0];
-  const httpEndpoints =
-    (isBefore ? undefined : variables.httpEndpoints) ??
-    place.httpEndpoints ??
-    sources.find((source) => source !== place && isSameCluster(source, endpoints))?.httpEndpoints ??
-    endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
-  return { sources, http: { endpoints, httpEndpoints, tls } };
 }
 
 /** Whether a source has these endpoints too, as the local cluster has those of an option. */

@@ -62,7 +62,6 @@ describe("quoinctl context", () => {
         {
           name: "production",
           endpoints: ["production:7400", "production:7410"],
-          http_endpoints: [],
           tls: true,
           credentials: "api_key",
           email: "ada@example.com",
@@ -142,7 +141,7 @@ describe("quoinctl context", () => {
         "context two is set\n",
       );
       await quoinctl("context", "set", "two", "--admin-endpoints", "c:4", "--admin-token-file", "/admin");
-      await quoinctl("context", "set", "one", "--token-file", "/token", "--http-endpoints", "http://a:9");
+      await quoinctl("context", "set", "one", "--token-file", "/token");
       await quoinctl("context", "set", "two", "--ca", "ca.pem", "--cert", "c.pem", "--key", "k.pem");
       expect(await readFile(path.join(directory, "quoin/config.yaml"), "utf8")).to.equal(
         [
@@ -151,8 +150,6 @@ describe("quoinctl context", () => {
           "    endpoints:",
           "      - a:1",
           "      - b:2",
-          "    http_endpoints:",
-          "      - http://a:9",
           "    token_file: /token",
           "  two:",
           "    endpoints:",

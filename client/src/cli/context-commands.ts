@@ -82,7 +82,6 @@ function addUse(context: Command, session: Session): void {
 }
 
 interface SetOptions {
-  readonly httpEndpoints?: readonly string[];
   readonly adminEndpoints?: readonly string[];
   readonly adminTokenFile?: string;
   readonly tls?: boolean;
@@ -92,7 +91,6 @@ function addSet(context: Command, session: Session): void {
   context
     .command("set <CONTEXT>")
     .description("create a context, or change it; the first one becomes the current one")
-    .addOption(new Option("--http-endpoints <LIST>", "URLs of the HTTP interfaces").argParser(parseList))
     .addOption(new Option("--admin-endpoints <LIST>", "admin ports as host:port").argParser(parseList))
     .option("--admin-token-file <FILE>", "file with the admin token for them")
     .option("--tls", "encrypt the connection, and trust the certificate authorities of the system")
@@ -183,7 +181,7 @@ function warnOfOverride(session: Session, name: string): void {
 /** The options as fields of a context; files by their absolute paths. */
 function fieldsToSet(
   { endpoints, tokenFile, apiKeyFile, ca, cert, key }: ConnectionOptions,
-  { httpEndpoints, adminEndpoints, adminTokenFile, tls }: SetOptions,
+  { adminEndpoints, adminTokenFile, tls }: SetOptions,
   workingDirectory: string,
 ): ReadonlyMap<string, unknown> {
   const absolute = (file: string | undefined) =>
@@ -196,7 +194,6 @@ function fieldsToSet(
   }
   const given = new Map<string, unknown>([
     ["endpoints", endpoints],
-    ["http_endpoints", httpEndpoints],
     ["token_file", absolute(tokenFile)],
     ["api_key_file", absolute(apiKeyFile)],
     ["ca", absolute(ca)],
@@ -220,7 +217,6 @@ function assertName(name: string): void {
 interface DescribedContext {
   readonly name: string;
   readonly endpoints: readonly string[];
-  readonly http_endpoints: readonly string[];
   readonly tls: boolean;
   /** The field that has them; null = none. */
   readonly credentials: string | null;
@@ -233,7 +229,6 @@ function describe(configuration: Configuration, name: string): DescribedContext 
   return {
     name,
     endpoints: fields.texts("endpoints") ?? [],
-    http_endpoints: fields.texts("http_endpoints") ?? [],
     tls: fields.flag("tls") || has("ca") || has("cert"),
     credentials: ["token", "api_key", "token_file", "api_key_file"].find(has) ?? null,
     email: fields.text("email") ?? null,

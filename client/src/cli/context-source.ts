@@ -5,19 +5,19 @@
  *     contexts:
  *       production:
  *         endpoints: [quoin.example.com:7400]
- *         http_endpoints: ["https://quoin.example.com:7401"]
  *         api_key: qk_…            # or api_key_file, token, token_file
  *         admin_endpoints: [quoin.example.com:7403]
  *         admin_token_file: admin-token   # or admin_token
  *         tls: true                # implied by ca, cert and key, which are files
  *
- * The command `login` also writes `email`, `api_key_id` and `expires_at`. A file that contains a key or token itself
- * must be readable only by its owner.
+ * The command `login` also writes `email`, `api_key_id` and `expires_at`. Fields of older releases, such as
+ * `http_endpoints`, mean nothing. A file that contains a key or token itself must be readable only by its owner.
  */
 
 import path from "node:path";
+import type { Credentials } from "../index.ts";
 import { type Configuration, type ConfigurationPlace, readConfiguration } from "./configuration.ts";
-import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
+import type { AdminCredentials, ConnectionSource } from "./connection-source.ts";
 import { FieldReader } from "./document.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { notPrivate } from "./private-file.ts";
@@ -106,7 +106,6 @@ async function toSource(fields: FieldReader, directory: string): Promise<Connect
   const tls = await checkTlsFiles({ ca: fileAt("ca"), cert: fileAt("cert"), key: fileAt("key") });
   return {
     endpoints: fields.texts("endpoints"),
-    httpEndpoints: fields.texts("http_endpoints"),
     credentials:
       inlineCredentials(fields) ??
       (await readSecretFiles({ tokenFile: fileAt("token_file"), apiKeyFile: fileAt("api_key_file") })),
@@ -123,7 +122,7 @@ function adminCredentials(token: string | undefined, tokenFile: string | undefin
   return tokenFile === undefined ? undefined : { tokenFile };
 }
 
-function inlineCredentials(fields: FieldReader): SourceCredentials | undefined {
+function inlineCredentials(fields: FieldReader): Credentials | undefined {
   const token = fields.text("token");
   if (token !== undefined) {
     return { token };

@@ -1,7 +1,7 @@
 /** The connection in environment variables: QUOIN_ENDPOINTS and others. An empty variable counts as unset. */
 
-import type { TlsOptions } from "../index.ts";
-import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
+import type { Credentials, TlsOptions } from "../index.ts";
+import type { AdminCredentials, ConnectionSource } from "./connection-source.ts";
 import { parseList } from "./list.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -19,9 +19,6 @@ export interface EnvironmentSource extends ConnectionSource {
 export function readEnvironmentSource(environment: Readonly<Record<string, string | undefined>>): EnvironmentSource {
   return {
     endpoints: parseList(variable(environment, "QUOIN_ENDPOINTS")),
-    httpEndpoints: parseList(
-      variable(environment, "QUOIN_HTTP_ENDPOINTS") ?? variable(environment, "QUOIN_HTTP_ENDPOINT"),
-    ),
     credentials: credentials(variable(environment, "QUOIN_TOKEN"), variable(environment, "QUOIN_API_KEY")),
     adminEndpoints: parseList(variable(environment, "QUOIN_ADMIN_ENDPOINTS")),
     adminCredentials: adminCredentials(variable(environment, "QUOIN_ADMIN_TOKEN")),
@@ -31,7 +28,7 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
 }
 
 /** A token has fewer rights than a key, and a caller that sets it wants to use it. */
-function credentials(token: string | undefined, apiKey: string | undefined): SourceCredentials | undefined {
+function credentials(token: string | undefined, apiKey: string | undefined): Credentials | undefined {
   if (token !== undefined) {
     return { token };
   }

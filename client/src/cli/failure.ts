@@ -130,7 +130,7 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["OTHER_BACKUP_STORE", "see the stores of the members with: quoinctl backup status"],
   ["BACKUP_IN_PROGRESS", "see its progress with: quoinctl backup status"],
   ["BACKUP_STORE_UNAVAILABLE", "the member cannot use its store; see its flags --backup-store and --backup-key-file"],
-  ["NOT_SERVED", "name the admin ports: --endpoints host:7403 --token-file FILE"],
+  ["NOT_SERVED", "for administration, name the admin ports: --endpoints host:7403 --token-file FILE"],
   ["CONFIG_CHANGED", "look again with: quoinctl member list"],
 ]);
 

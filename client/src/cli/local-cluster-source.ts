@@ -69,7 +69,6 @@ function toSource(file: string, fields: FieldReader): ConnectionSource {
   const apiKey = fields.text("api_key") ?? fields.text("apiKey");
   return {
     endpoints,
-    httpEndpoints: fields.texts("http"),
     credentials: apiKey === undefined ? undefined : { apiKey },
     adminEndpoints: fields.texts("admin"),
     adminCredentials: { tokenFile: path.join(path.dirname(file), ADMIN_TOKEN_FILE) },

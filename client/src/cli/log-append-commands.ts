@@ -10,7 +10,8 @@ import { readValue, textOption } from "./value-argument.ts";
 /** The id of a log, given by its id or its name. */
 type FindLogId = (client: Client, text: string) => Promise<string>;
 
-const BATCH_BYTES_MAX = 10 * 1_024 * 1_024;
+/** More than any batch: the SDK refuses what is too large. */
+const BATCH_BYTES_MAX = 4 * 1_024 * 1_024;
 const NEWLINE = "\n";
 
 interface AppendCommandOptions extends LogGuardOptions {
@@ -56,7 +57,10 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
     .addOption(
       new Option("--delimiter <TEXT>", "what separates the events (default: a line break)").argParser(parseDelimiter),
     );
-  addConditions(command, "base of the keys: event i, from 0, has the key KEY:i, of at most 1,024 bytes").action(
+  addConditions(
+    command,
+    "base of the keys: event i, from 0, has the key KEY:i, of at most 1,024 bytes (default: a random one)",
+  ).action(
     async (
       text: string,
       argument: string | undefined,
@@ -71,10 +75,10 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
         client.logs.appendBatch(await findLogId(client, text), payloads, conditionsOf(options)),
       );
       await session.print({
-        document: { success: true, sequences, last_sequence: lastSequence, replayed },
+        document: { success: true, sequences: sequences ?? null, last_sequence: lastSequence, replayed },
         shown: {
           columns: ["EVENTS", "LAST", "REPLAYED"],
-          rows: [[String(sequences.length), String(lastSequence), String(replayed)]],
+          rows: [[String(payloads.length), String(lastSequence), String(replayed)]],
         },
       });
     },
@@ -83,7 +87,7 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
 
 function addConditions(command: Command, keyText: string): Command {
   command
-    .option("--idempotency-key <KEY>", `${keyText} (default: a random one)`)
+    .option("--idempotency-key <KEY>", keyText)
     .addOption(
       new Option("--if-sequence <N>", "append only if N is the last sequence of the log; 0 = the log is new").argParser(
         parseCount,

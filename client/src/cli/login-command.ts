@@ -9,7 +9,7 @@ import path from "node:path";
 import { type Command, Option } from "commander";
 import type { Client, CreatedApiKey, Login } from "../index.ts";
 import { changeConfiguration, readConfiguration } from "./configuration.ts";
-import type { HttpConnection } from "./connection.ts";
+import type { ClusterPlace } from "./connection.ts";
 import { setFields, setFirstContext } from "./context-document.ts";
 import { contextFields, selectContext } from "./context-source.ts";
 import { parsePositiveCount } from "./count.ts";
@@ -76,7 +76,7 @@ export function addLoginCommand(login: Command, session: Session): void {
       if (email === undefined) {
         throw new UsageError("name the user: quoinctl login EMAIL");
       }
-      const place = await session.findHttpConnection({ mayLackContext: true });
+      const place = await session.findPlace({ mayLackContext: true });
       const savesAccess = printToken !== true && save === undefined;
       if (savesAccess) {
         assertFits(session.terminal, target, place);
@@ -84,8 +84,7 @@ export function addLoginCommand(login: Command, session: Session): void {
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
       const { logIn } = await import("../index.ts");
-      const { httpEndpoints, tls } = place;
-      const entered = await logIn({ email, password, httpEndpoints, tls, timeoutMs: session.timeoutMs });
+      const entered = await logIn({ email, password, ...place, timeoutMs: session.timeoutMs });
       if (savesAccess) {
         await saveAccess(session, target, place, entered, options.expiresInDays);
       } else if (save === undefined) {
@@ -118,7 +117,7 @@ async function findTarget(session: Session): Promise<Target> {
 }
 
 /** @throws UsageError if the access would come into a context of another cluster, or that cannot reach its own. */
-function assertFits({ environment }: Session["terminal"], target: Target, { endpoints, tls }: HttpConnection): void {
+function assertFits({ environment }: Session["terminal"], target: Target, { endpoints, tls }: ClusterPlace): void {
   const { name, isNew, endpoints: known = endpoints } = target;
   if (known.join() !== endpoints.join()) {
     throw new UsageError(
@@ -135,7 +134,7 @@ function assertFits({ environment }: Session["terminal"], target: Target, { endp
 async function saveAccess(
   session: Session,
   target: Target,
-  place: HttpConnection,
+  place: ClusterPlace,
   entered: Login,
   days: number,
 ): Promise<void> {
@@ -145,7 +144,7 @@ async function saveAccess(
   try {
     const created = await createKey(client, days);
     const expiresAt = new Date(created?.expiresAtMs ?? Date.now() + expiresInSeconds * MS_PER_SECOND).toISOString();
-    const fields = new Map<string, unknown>(target.isNew ? await clusterFields(session, place) : []);
+    const fields = new Map<string, unknown>(target.isNew ? clusterFields(session, place) : []);
     fields.set("email", user.email);
     if (created === undefined) {
       fields.set("token", accessToken);
@@ -206,17 +205,11 @@ async function forget(session: Session, client: Client, apiKeyId: string): Promi
 }
 
 /** The fields of a new context, from the options. */
-async function clusterFields(
-  session: Session,
-  { endpoints, httpEndpoints, tls }: HttpConnection,
-): Promise<readonly (readonly [string, unknown])[]> {
-  const { conventionalHttpEndpoint } = await import("../index.ts");
-  const conventional = endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
+function clusterFields(session: Session, { endpoints, tls }: ClusterPlace): readonly (readonly [string, unknown])[] {
   const { ca, cert, key } = session.connectionOptions;
   const absolute = (file: string | undefined) => file && path.resolve(session.terminal.workingDirectory, file);
   const fields: readonly (readonly [string, unknown])[] = [
     ["endpoints", endpoints],
-    ["http_endpoints", httpEndpoints.join() === conventional.join() ? undefined : httpEndpoints],
     ["ca", absolute(ca)],
     ["cert", absolute(cert)],
     ["key", absolute(key)],
@@ -225,8 +218,8 @@ async function clusterFields(
   return fields.filter(([, value]) => value !== undefined);
 }
 
-function loginDocument({ user: { userId, ...user } }: Login): object {
-  return { user: { user_id: userId, ...user } };
+function loginDocument({ user: { userId, email, role, namespaces } }: Login): object {
+  return { user: { user_id: userId, email, role, namespaces } };
 }
 
 function tokenDocument({ expiresInSeconds }: Login): object {

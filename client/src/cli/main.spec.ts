@@ -7,12 +7,12 @@ import { expect } from "chai";
 import { BlackHole } from "../../../testing/index.ts";
 import {
   type ChildResult,
+  issueTokens,
   LAUNCHER,
   type RunningChild,
   refuse,
   runQuoinctl,
   ScriptedMember,
-  ScriptedTokenEndpoint,
   startProgram,
   startQuoinctl,
   until,
@@ -34,7 +34,6 @@ describe("quoinctl, the process", function () {
   this.timeout(60_000);
 
   let member: ScriptedMember;
-  let tokens: ScriptedTokenEndpoint;
   let stored: Map<string, Pick<KeyValue, "value">>;
   const children: RunningChild[] = [];
 
@@ -50,8 +49,8 @@ describe("quoinctl, the process", function () {
         return found ?? refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND", message: `there is no key ${key}` });
       },
       compareAndSwap: () => ({ success: false, currentExists: false }),
+      exchangeToken: issueTokens(),
     });
-    tokens = await ScriptedTokenEndpoint.start();
   });
 
   afterEach(async () => {
@@ -59,7 +58,6 @@ describe("quoinctl, the process", function () {
       child.stop();
     }
     member.stop();
-    await tokens.stop();
   });
 
   /** Gives a test a directory with a local cluster, as the launcher of clusters creates it. */
@@ -67,7 +65,7 @@ describe("quoinctl, the process", function () {
     return withTemporaryDirectory(async (directory) => {
       const file = path.join(directory, ".quoin", "endpoints.json");
       await mkdir(path.dirname(file));
-      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: [tokens.url], apiKey: API_KEY }));
+      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: ["http://127.0.0.1:1"], apiKey: API_KEY }));
       await chmod(file, 0o600);
       await work(directory);
     });
@@ -127,12 +125,16 @@ describe("quoinctl, the process", function () {
         environment: { http_proxy: "http://127.0.0.1:1", grpc_proxy: "http://127.0.0.1:1" },
       });
       assertSucceeded(proxied);
-      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal([
+      const exchanges = member.callsOf("exchangeToken");
+      expect(exchanges.map(({ request }) => request)).to.deep.equal(
+        Array(3).fill({ apiKey: API_KEY, expiresInSeconds: 0n }),
+      );
+      const used = member.calls.filter((call) => !exchanges.includes(call));
+      expect(used.map((call) => call.authorization[0])).to.deep.equal([
         "Bearer token-1",
         "Bearer token-2",
         "Bearer token-3",
       ]);
-      expect(tokens.bodies).to.deep.equal(Array.from({ length: 3 }, () => ({ api_key: API_KEY })));
     }));
 
   it("refuses an argument that is not UTF-8, by its number, and takes U+FFFD that is", () =>

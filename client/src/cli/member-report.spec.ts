@@ -30,7 +30,7 @@ describe("reportMembers", () => {
   }
 
   function report(...endpoints: string[]): Promise<ClusterReport> {
-    return reportMembers({ endpoints, httpEndpoints: [], credentials: { token: "t" }, tls: undefined }, 5_000);
+    return reportMembers({ endpoints, credentials: { token: "t" }, tls: undefined }, 5_000);
   }
 
   function listed(id: string, grpcEndpoint: string, leader = false, learner = false) {

@@ -78,7 +78,7 @@ interface NamedMember {
  */
 export async function reportMembers(connection: Connection, timeoutMs: number): Promise<ClusterReport> {
   const { endpoints, tls } = connection;
-  const tokens = createTokenSource(connection.credentials, tls);
+  const tokens = createTokenSource(connection);
   // Before the deadlines of the requests start: during the exchange of an API key, a hanging member takes time too.
   await tokens.token();
   const client = createClient({ endpoints, credentials: tokens, tls, timeoutMs });

@@ -1,23 +1,11 @@
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import {
-  answerJson,
-  canMakeTerminals,
-  type ReceivedRequest,
-  ScriptedHttpMember,
-  TerminalRun,
-  until,
-  withTemporaryDirectory,
-} from "../../test/index.ts";
+import { canMakeTerminals, ScriptedMember, TerminalRun, until, withTemporaryDirectory } from "../../test/index.ts";
 import { askPassword } from "./password.ts";
 import { UsageError } from "./usage-error.ts";
 
-const ANSWER = {
-  access_token: "secret-token",
-  expires_in: 3_600,
-  user: { user_id: "u", email: "ada@example.com", role: "member", namespaces: [] },
-};
+const ANSWER = { accessToken: "secret-token", expiresInSeconds: 3_600n, user: { userId: "u" } };
 const LAUNCHER = fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url));
 const PASSWORD = "correct horse";
 const ENTER = "\r";
@@ -57,7 +45,7 @@ describe("a password prompt", () => {
     // Node starts twice or three times: a limit for a busy machine.
     this.timeout(60_000);
 
-    let member: ScriptedHttpMember;
+    let member: ScriptedMember;
     const runs: TerminalRun[] = [];
 
     before(function () {
@@ -69,20 +57,20 @@ describe("a password prompt", () => {
     });
 
     beforeEach(async () => {
-      member = await ScriptedHttpMember.start((response) => answerJson(response, 200, ANSWER));
+      member = await ScriptedMember.start({ login: () => ANSWER });
     });
 
-    afterEach(async () => {
+    afterEach(() => {
       for (const run of runs.splice(0)) {
         run.stop();
       }
-      await member.stop();
+      member.stop();
     });
 
     /** Runs `quoinctl login` on a terminal with echo, answers its prompt at once, and reads the terminal settings. */
     async function answer(directory: string, keys: string): Promise<TerminalRun> {
       const login = `"${process.execPath}" "${LAUNCHER}" login ada@example.com --print-token`;
-      const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: member.url };
+      const environment = { QUOIN_ENDPOINTS: member.endpoint };
       const run = new TerminalRun(`stty echo; ${login}; echo "ended: $?"; stty -a`, { directory, environment });
       runs.push(run);
       await until("the question", () => run.shown.includes("Password: "));
@@ -94,21 +82,20 @@ describe("a password prompt", () => {
       return run;
     }
 
-    const passwordsOf = (requests: readonly ReceivedRequest[]) =>
-      requests.map(({ body }) => JSON.parse(body.toString()).password);
-
     it("does not show the password, even if it is typed at once, and gets a token", () =>
       withTemporaryDirectory(async (directory) => {
         const { shown } = await answer(directory, `${PASSWORD}${ENTER}`);
         expect(shown).to.match(/^Password: \r\nsecret-token\r\nended: 0\r\n/);
-        expect(passwordsOf(member.requests)).to.deep.equal([PASSWORD]);
+        expect(member.calls.map(({ request }) => request)).to.deep.equal([
+          { email: "ada@example.com", password: PASSWORD },
+        ]);
       }));
 
     it("ends after Ctrl-C, with the command, as after SIGINT", () =>
       withTemporaryDirectory(async (directory) => {
         const { shown } = await answer(directory, `half of it${CTRL_C}`);
         expect(shown).to.match(/^Password: \r\nended: 130\r\n/);
-        expect(member.requests).to.have.length(0);
+        expect(member.calls).to.have.length(0);
       }));
 
     it("ends after Ctrl-D, which ends the input", () =>

@@ -5,12 +5,13 @@ import { expect } from "chai";
 import { parse } from "yaml";
 import {
   FakeRuntime,
+  issueTokens,
   type ProgramInput,
   type ProgramRun,
+  type Refusal,
   refuse,
   runProgram,
   ScriptedMember,
-  ScriptedTokenEndpoint,
   withTemporaryDirectory,
 } from "../../test/index.ts";
 import { run } from "./program.ts";
@@ -27,18 +28,15 @@ const HISTORY = { create_revision: 1, mod_revision: 2, version: 3, expires_in_ms
 
 describe("quoinctl, the program", () => {
   let member: ScriptedMember;
-  let tokens: ScriptedTokenEndpoint;
   let runtime: FakeRuntime;
 
   beforeEach(async () => {
     runtime = new FakeRuntime();
     member = await ScriptedMember.start({});
-    tokens = await ScriptedTokenEndpoint.start();
   });
 
   afterEach(async () => {
     member.stop();
-    await tokens.stop();
   });
 
   /** Runs a command in this process against the scripted member. */
@@ -468,15 +466,15 @@ describe("quoinctl, the program", () => {
 
   describe("token", () => {
     it("prints a fresh token of an API key, with the given lifetime", async () => {
-      const environment = {
-        QUOIN_ENDPOINTS: member.endpoint,
-        QUOIN_API_KEY: "qk_key",
-        QUOIN_HTTP_ENDPOINT: tokens.url,
-      };
+      member.scripts.exchangeToken = issueTokens();
+      const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_API_KEY: "qk_key" };
       expect(await quoinctl(["token"], { environment })).to.include({ code: 0, out: "token-1\n", err: "" });
       const json = await quoinctl(["token", "--expires-in", "10m", "-o", "json"], { environment });
       expect(JSON.parse(json.out)).to.deep.equal({ access_token: "token-2", expires_in: 3_600, token_type: "Bearer" });
-      expect(tokens.bodies).to.deep.equal([{ api_key: "qk_key" }, { api_key: "qk_key", expires_in_secs: 600 }]);
+      expect(member.calls.map(({ request: sent }) => sent)).to.deep.equal([
+        { apiKey: "qk_key", expiresInSeconds: 0n },
+        { apiKey: "qk_key", expiresInSeconds: 600n },
+      ]);
     });
 
     it("prints a given token, but cannot change its lifetime", async () => {
@@ -489,12 +487,13 @@ describe("quoinctl, the program", () => {
     });
 
     it("ends with 1 for an invalid key, and does not repeat it", async () => {
-      tokens.script = () => ({ status: 401, body: { error: "the API key is not valid", code: "invalid_api_key" } });
-      const environment = {
-        QUOIN_ENDPOINTS: member.endpoint,
-        QUOIN_API_KEY: "qk_secret",
-        QUOIN_HTTP_ENDPOINT: tokens.url,
+      const refusal: Refusal = {
+        code: "UNAUTHENTICATED",
+        reason: "INVALID_API_KEY",
+        message: "the API key is not valid",
       };
+      member.scripts.exchangeToken = () => refuse(refusal);
+      const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_API_KEY: "qk_secret" };
       for (const command of [["token"], ["kv", "get", "n/k"], ["status"]]) {
         const { code, out, err } = await quoinctl(command, { environment });
         expect([code, out]).to.deep.equal([1, ""]);
@@ -595,7 +594,7 @@ describe("quoinctl, the program", () => {
     await withTemporaryDirectory(async (directory) => {
       await mkdir(path.join(directory, ".quoin"));
       const file = path.join(directory, ".quoin", "endpoints.json");
-      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: [tokens.url], apiKey: "qk_local" }));
+      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], apiKey: "qk_local" }));
       await chmod(file, 0o644);
       const { code, err } = await quoinctl(["kv", "get", "n/k"], { environment: {}, directory });
       expect(code).to.equal(2);

@@ -1,6 +1,6 @@
 /** Tokens and API keys from files. The party that mounts or writes such a file decides who can read it. */
 
-import type { SourceCredentials } from "./connection-source.ts";
+import type { Credentials } from "../index.ts";
 import { readTextFile } from "./text-file.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -16,7 +16,7 @@ export interface SecretFiles {
  * @returns undefined if none is given.
  * @throws UsageError if both are given, or the file has no API key.
  */
-export async function readSecretFiles({ tokenFile, apiKeyFile }: SecretFiles): Promise<SourceCredentials | undefined> {
+export async function readSecretFiles({ tokenFile, apiKeyFile }: SecretFiles): Promise<Credentials | undefined> {
   if (tokenFile !== undefined && apiKeyFile !== undefined) {
     throw new UsageError("a token file and an API key file exclude each other");
   }

@@ -1,7 +1,7 @@
 /** One run of quoinctl: its surroundings, its global options, and shared functions of commands. */
 
 import type { AdminClient, Client, QuoinError } from "../index.ts";
-import type { AdminConnection, Connection, HttpConnection } from "./connection.ts";
+import type { AdminConnection, ClusterPlace, Connection } from "./connection.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { EXIT_CODES } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
@@ -53,13 +53,13 @@ export class Session {
   }
 
   /**
-   * Finds the HTTP interface of the cluster, for work without credentials; raises UsageError if there is none.
+   * Finds the cluster, for work without credentials; raises UsageError if there is none.
    *
    * @param mayLackContext whether the selected context need not exist.
    */
-  async findHttpConnection({ mayLackContext }: { readonly mayLackContext: boolean }): Promise<HttpConnection> {
-    const { findHttpConnection } = await import("./connection.ts");
-    return findHttpConnection(this.terminal, { ...this.#readOptions(), mayLackContext });
+  async findPlace({ mayLackContext }: { readonly mayLackContext: boolean }): Promise<ClusterPlace> {
+    const { findPlace } = await import("./connection.ts");
+    return findPlace(this.terminal, { ...this.#readOptions(), mayLackContext });
   }
 
   /** Finds the admin ports; raises UsageError if there are none, or if there is no admin token. */

@@ -1,7 +1,8 @@
 /** `quoinctl token`: the only command that prints a secret, and only on the standard output. */
 
 import { type Command, Option } from "commander";
-import type { AccessToken, Credentials, TlsOptions } from "../index.ts";
+import type { AccessToken } from "../index.ts";
+import type { Connection } from "./connection.ts";
 import { parseDurationSeconds } from "./duration.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
@@ -15,8 +16,8 @@ export function addTokenCommand(token: Command, session: Session): void {
       ),
     )
     .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
-      const { credentials, tls } = await session.findConnection();
-      const { accessToken, expiresInSeconds } = await obtainToken(credentials, tls, expiresIn, session.timeoutMs);
+      const connection = await session.findConnection();
+      const { accessToken, expiresInSeconds } = await obtainToken(connection, expiresIn, session.timeoutMs);
       await session.print({
         document: {
           access_token: accessToken,
@@ -30,17 +31,16 @@ export function addTokenCommand(token: Command, session: Session): void {
 
 /** A new token from an API key; a given token unchanged. */
 async function obtainToken(
-  credentials: Credentials,
-  tls: TlsOptions | undefined,
+  { credentials, ...place }: Connection,
   expiresInSeconds: number | undefined,
   timeoutMs: number | undefined,
 ): Promise<Partial<AccessToken> & Pick<AccessToken, "accessToken">> {
   const { createTokenSource, exchangeApiKey } = await import("../index.ts");
   if ("apiKey" in credentials) {
-    return exchangeApiKey({ ...credentials, tls, expiresInSeconds, timeoutMs });
+    return exchangeApiKey({ ...credentials, ...place, expiresInSeconds, timeoutMs });
   }
   if (expiresInSeconds !== undefined) {
     throw new UsageError("--expires-in needs an API key: this token exists already");
   }
-  return { accessToken: await createTokenSource(credentials, tls).token() };
+  return { accessToken: await createTokenSource({ credentials, ...place }).token() };
 }

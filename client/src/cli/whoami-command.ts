@@ -21,9 +21,9 @@ const SHOWN_FIELDS = ["email", "role", "access", "namespaces", "apiKeyId", "expi
 /** Completes the command. */
 export function addWhoamiCommand(command: Command, session: Session): void {
   command.action(async () => {
-    const { endpoints, credentials, tls } = await session.findConnection();
+    const connection = await session.findConnection();
     const { createTokenSource } = await import("../index.ts");
-    const tokens = createTokenSource(credentials, tls);
+    const tokens = createTokenSource(connection);
     const { sub, access, namespaces, exp, key_id: apiKeyId } = readClaims(await tokens.token());
     const user = await session.withClient((client) => client.users.get(sub));
     // The rights of a token are at most those of its user by now.
@@ -35,7 +35,7 @@ export function addWhoamiCommand(command: Command, session: Session): void {
       namespaces,
       apiKeyId,
       expiresAtMs: exp * MILLISECONDS_PER_SECOND,
-      endpoints,
+      endpoints: connection.endpoints,
     };
     await session.print(accountResult(shown, [shown], SHOWN_FIELDS));
   });

@@ -24,13 +24,13 @@ import {
   type ResetOwnerResponse,
   serviceDefinitions,
 } from "@quoin/proto";
-import { type Credentials, createTokenSource, isTokenSource } from "../accounts/index.ts";
+import { type Credentials, openContext } from "../accounts/index.ts";
 import { type CallOptions, execute, type OperationContext, type Plain, toPlain, unaryMethod } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import {
   callRules,
+  callRulesWithoutRequestId,
   flag,
-  httpCallRules,
   int32Field,
   int64Field,
   listOf,
@@ -46,12 +46,7 @@ import {
   assertEndpoints,
   type ChannelOptions,
   clientRules,
-  DEFAULT_TIMEOUT_MS,
-  EndpointPool,
-  openChannel,
   type Runtime,
-  systemRuntime,
-  Tls,
   type TlsOptions,
   type TokenSource,
 } from "../transport/index.ts";
@@ -279,7 +274,7 @@ const checkStartBackup = optionsCheck<StartBackupOptions>({
   allowLeaderless: flag,
 });
 const checkBackupStatus = optionsCheck<BackupStatusOptions>({ ...callRules, memberId: text });
-const checkSnapshot = optionsCheck<SnapshotOptions>({ ...httpCallRules, silenceMs: timeout });
+const checkSnapshot = optionsCheck<SnapshotOptions>({ ...callRulesWithoutRequestId, silenceMs: timeout });
 
 /** Administers a cluster, or one member. */
 export class AdminClient {
@@ -540,16 +535,11 @@ function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
   checkOptions(options, "createAdminClient");
-  const { credentials, channel = {}, timeoutMs = DEFAULT_TIMEOUT_MS, runtime = systemRuntime } = options;
   const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
   // A caller that names one member means that one: another has another status, or another admin port.
   const followLeader = "endpoints" in options;
   assertEndpoints(followLeader ? "endpoints" : "endpoint", endpoints);
-  const tls = Tls.of(options.tls);
-  const start = Math.floor(runtime.random() * endpoints.length);
-  const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
-  const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
-  return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader });
+  return new AdminClient(openContext(endpoints, options, followLeader));
 }
 
 /** A status in the form of the SDK. */

@@ -14,7 +14,7 @@ import { type CallOptions, EndableIterator, type Guard } from "../calls/index.ts
 import { CompactedError, QuoinError } from "../errors/index.ts";
 import type { KeyValueClient } from "../kv/index.ts";
 import type { LockClient, LockHandle } from "../locks/index.ts";
-import { httpCallRules, optionsCheck, textField, whole } from "../options/index.ts";
+import { callRulesWithoutRequestId, optionsCheck, textField, whole } from "../options/index.ts";
 import type { KeyEvent, LockEvent, WatchClient } from "../watch/index.ts";
 import { type Leader, LeaderView } from "./leader-view.ts";
 
@@ -45,9 +45,9 @@ const WAIT_TIMEOUT_REASONS: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK
 /** How often the lock and the key are read if another leader came in between: after more changes there is no result. */
 const READS_MAX = 3;
 
-const checkCall = optionsCheck<Omit<CallOptions, "requestId">>(httpCallRules);
+const checkCall = optionsCheck<Omit<CallOptions, "requestId">>(callRulesWithoutRequestId);
 const checkCampaign = optionsCheck<CampaignOptions>({
-  ...httpCallRules,
+  ...callRulesWithoutRequestId,
   ttlSeconds: whole,
   waitMs: whole,
 });

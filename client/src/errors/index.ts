@@ -8,4 +8,4 @@ export {
   type QuoinErrorCode,
   type QuoinErrorFields,
 } from "./quoin-error.ts";
-export { type FormerReason, isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";
+export { isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";

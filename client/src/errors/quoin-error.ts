@@ -5,7 +5,7 @@
 
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeStatusDetails, MalformedMessageError, STATUS_DETAILS_TRAILER, type StatusDetails } from "@quoin/proto";
-import type { FormerReason, QuoinReason } from "./reasons.ts";
+import type { QuoinReason } from "./reasons.ts";
 
 /** Name of a gRPC status code other than OK, such as `NOT_FOUND`. */
 export type QuoinErrorCode = Exclude<keyof typeof status, "OK">;
@@ -134,8 +134,7 @@ export class QuoinError extends Error {
 }
 
 /**
- * Whether something thrown is a QuoinError, also of another copy of this package, and has one of the reasons. It also
- * knows the words that errors over HTTP had as their reason up to 0.1.0: the code of HTTP in capitals.
+ * Whether something thrown is a QuoinError, also of another copy of this package, and has one of the reasons.
  *
  * @param reasons none = any reason.
  */
@@ -144,17 +143,12 @@ export function isQuoinError<Reason extends QuoinReason>(
   thrown: unknown,
   ...reasons: readonly [Reason, ...Reason[]]
 ): thrown is QuoinError & { readonly reason: Reason };
-export function isQuoinError(
-  thrown: unknown,
-  ...reasons: readonly (QuoinReason | FormerReason)[]
-): thrown is QuoinError;
+export function isQuoinError(thrown: unknown, ...reasons: readonly QuoinReason[]): thrown is QuoinError;
 export function isQuoinError(thrown: unknown, ...reasons: readonly string[]): boolean {
   if (!(thrown instanceof Error) || !(BRAND in thrown)) {
     return false;
   }
-  const { reason, details } = thrown as QuoinError;
-  const words = [reason, details.get("http_code")?.toUpperCase() ?? ""];
-  return reasons.length === 0 || words.some((word) => word !== "" && reasons.includes(word));
+  return reasons.length === 0 || reasons.includes((thrown as QuoinError).reason);
 }
 
 // A class that names itself gets another name in a bundle, and stacks show that one.

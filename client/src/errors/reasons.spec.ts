@@ -11,20 +11,14 @@ function namesIn(file: string, table: RegExp, name: RegExp): string[] {
 }
 
 describe("the reasons of errors", () => {
-  it("are those of the service, those that HTTP raises itself, and two of this package", () => {
+  it("are those of the service, that of its bugs, and three of this package", () => {
     const service = namesIn(
       "state/core/coordination-error.ts",
       /const CODES: Record<Reason, Code> = \{([^}]+)\}/,
       /^ {2}([A-Z_]+): "[A-Z_]+",$/gm,
     );
-    const http = namesIn(
-      "api/http/answers/http-error.ts",
-      /const OWN_REASONS = \{([^}]+)\}/,
-      /^ {2}\w+: "([A-Z_]+)",$/gm,
-    );
     expect(service).to.have.length.greaterThan(50);
-    expect(http).to.have.length.greaterThan(10);
-    const expected = new Set([...service, ...http, "NOT_ACQUIRED", "NO_TOKEN"]);
+    const expected = new Set([...service, "INTERNAL", "NOT_ACQUIRED", "NO_TOKEN", "API_KEY_LOST"]);
     expect([...quoinReasons].sort()).to.deep.equal([...expected].sort());
   });
 
@@ -47,15 +41,6 @@ describe("isQuoinError", () => {
     for (const other of [new Error("KEY_NOT_FOUND"), { ...error }, "KEY_NOT_FOUND", null, undefined]) {
       expect(isQuoinError(other), String(other)).to.equal(false);
     }
-  });
-
-  it("knows the words of earlier releases, which were the codes of HTTP", () => {
-    const details = new Map([["http_code", "already_exists"]]);
-    const exists = new QuoinError({ code: "ALREADY_EXISTS", reason: "LOG_EXISTS", message: "", details });
-    expect(isQuoinError(exists, "LOG_EXISTS")).to.equal(true);
-    expect(isQuoinError(exists, "ALREADY_EXISTS")).to.equal(true);
-    expect(isQuoinError(exists, "UNAUTHORIZED", "USER_EXISTS")).to.equal(false);
-    expect(isQuoinError(error, "ALREADY_EXISTS")).to.equal(false);
   });
 
   it("finds errors of another copy of the SDK, which `instanceof` does not", async () => {

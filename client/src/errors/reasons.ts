@@ -3,7 +3,7 @@
  * service.
  */
 
-/** Reasons of the service, the same over gRPC and HTTP. */
+/** Reasons of the service. */
 const SERVICE_REASONS = [
   "BAD_METADATA",
   "BAD_FIELD",
@@ -68,45 +68,21 @@ const SERVICE_REASONS = [
   "INTERNAL",
 ] as const;
 
-/** Reasons that only the HTTP interface has: event logs, tokens, API keys, users and usage use it. */
-const HTTP_REASONS = [
-  "INVALID_HEADER",
-  "MISSING_HEADER",
-  "INVALID_DELIMITER",
-  "EMPTY_BODY",
-  "TOO_MANY_EVENTS",
-  "NOT_FOUND",
-  "METHOD_NOT_ALLOWED",
-  "UNSUPPORTED_MEDIA_TYPE",
-] as const;
-
-/**
- * Words that `reason` had over HTTP in releases up to 0.1.0, for which gRPC has another word: the codes of HTTP, in
- * capitals. No error has them as its reason now; `isQuoinError` still understands them.
- */
-export type FormerReason =
-  | "INVALID_REQUEST"
-  | "UNAUTHORIZED"
-  | "INSUFFICIENT_ROLE"
-  | "ALREADY_EXISTS"
-  | "PAYLOAD_TOO_LARGE"
-  | "INTERNAL_ERROR"
-  | "UNAVAILABLE"
-  | "TIMEOUT";
-
 /** Reasons of this package. */
 const OWN_REASONS = [
   /** The hold was not granted in time. */
   "NOT_ACQUIRED",
   /** There is no token: its file cannot be read, or has none. */
   "NO_TOKEN",
+  /** An API key was created, and the only answer that contains it was lost. */
+  "API_KEY_LOST",
 ] as const;
 
 /** A machine-readable reason of an error. */
 export type QuoinReason = (typeof quoinReasons)[number];
 
 /** All reasons that this release knows. */
-export const quoinReasons = [...SERVICE_REASONS, ...HTTP_REASONS, ...OWN_REASONS] as const;
+export const quoinReasons = [...SERVICE_REASONS, ...OWN_REASONS] as const;
 
 const KNOWN: ReadonlySet<string> = new Set(quoinReasons);
 

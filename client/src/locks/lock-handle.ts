@@ -13,7 +13,7 @@ import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { CallOptions, Guard, Persistence } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
-import { httpCallRules, optionsCheck } from "../options/index.ts";
+import { callRulesWithoutRequestId, optionsCheck } from "../options/index.ts";
 import type { Runtime } from "../transport/index.ts";
 import type { AcquireOptions, Grant } from "./lock-messages.ts";
 
@@ -66,7 +66,7 @@ const LOSS_REASONS: ReadonlySet<string> = new Set([
   "NAMESPACE_NOT_FOUND",
 ]);
 
-const checkRelease = optionsCheck<Omit<CallOptions, "requestId">>(httpCallRules);
+const checkRelease = optionsCheck<Omit<CallOptions, "requestId">>(callRulesWithoutRequestId);
 
 /** A hold of an exclusive lock. It emits `lost`, once, if the hold ended without a release. */
 export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> implements AsyncDisposable {

@@ -1,7 +1,8 @@
 /** Event logs and their events in the SDK, made from those on the wire. */
 
-import type { EventBody, EventsBody, LogBody } from "@quoin/proto";
-import { parseJson } from "../calls/index.ts";
+import type { AppendEventsResponse, EventLog, LogEvent as LogEventMessage } from "@quoin/proto";
+import { QuoinError } from "../errors/index.ts";
+import { int64Field } from "../options/index.ts";
 
 /** An event log. */
 export interface LogInfo {
@@ -56,44 +57,70 @@ const SETTING_NAMES = [
 ] as const;
 
 /** A log in the form of the SDK. */
-export function logOf(log: LogBody): LogInfo {
+export function logOf(log: EventLog | undefined): LogInfo {
+  if (log === undefined) {
+    throw new QuoinError({ code: "INTERNAL", message: "the answer has no log" });
+  }
+  const settingOf = (wireName: string): number | null => {
+    const value = log.settings.get(wireName);
+    return value === undefined ? null : Number(value);
+  };
   return {
-    logId: log.log_id,
+    logId: log.logId,
     name: log.name,
     namespace: log.namespace,
-    firstSequence: log.first_sequence,
-    lastSequence: log.last_sequence,
-    eventCount: log.event_count,
-    sizeBytes: log.size_bytes,
-    createdAtMs: Date.parse(log.created_at),
-    createdBy: log.created_by,
-    settings: Object.fromEntries(SETTING_NAMES.map(([name, wireName]) => [name, log.settings[wireName] ?? null])),
+    firstSequence: Number(log.firstSequence),
+    lastSequence: Number(log.lastSequence),
+    eventCount: Number(log.eventCount),
+    sizeBytes: Number(log.sizeBytes),
+    createdAtMs: Number(log.createdAtMs),
+    createdBy: log.createdBy,
+    settings: Object.fromEntries(SETTING_NAMES.map(([name, wireName]) => [name, settingOf(wireName)])),
   };
 }
 
-/** Settings in the form of the wire. */
-export function wireSettings(settings: LogSettings): Record<string, number | null> {
-  const entries = SETTING_NAMES.map(([name, wireName]) => [wireName, settings[name]] as const);
-  return Object.fromEntries(
-    entries.filter((entry): entry is [(typeof entry)[0], number | null] => entry[1] !== undefined),
-  );
+/** Settings in the form of the wire: those with values, and the names of those to remove. */
+export function wireSettings(settings: LogSettings): {
+  readonly settings: Map<string, bigint>;
+  readonly unsetSettings: string[];
+} {
+  const values = new Map<string, bigint>();
+  const unsetSettings: string[] = [];
+  for (const [name, wireName] of SETTING_NAMES) {
+    const value = settings[name];
+    if (value === null) {
+      unsetSettings.push(wireName);
+    } else if (value !== undefined) {
+      values.set(wireName, int64Field(`settings.${name}`, value));
+    }
+  }
+  return { settings: values, unsetSettings };
 }
 
-/** A page of events in the form of the SDK. */
-export function pageOf({ events, last_sequence: lastSequence }: EventsBody): EventPage {
-  return { events: events.map(eventOf), lastSequence };
-}
-
-/** An event from a stream. */
-export function eventOfText(text: string): LogEvent {
-  return eventOf(parseJson(text));
-}
-
-function eventOf({ sequence, timestamp, payload, idempotency_key: key }: EventBody): LogEvent {
+/** An event in the form of the SDK. */
+export function eventOf({ sequence, appendedAtMs, payload, idempotencyKey }: LogEventMessage): LogEvent {
   return {
-    sequence,
-    timestampMs: Date.parse(timestamp),
-    payload: new Uint8Array(Buffer.from(payload, "base64")),
-    key: key ?? undefined,
+    sequence: Number(sequence),
+    timestampMs: Number(appendedAtMs),
+    payload,
+    key: idempotencyKey === "" ? undefined : idempotencyKey,
   };
+}
+
+/** The sequences of an appended batch; undefined = they are not known any more. */
+export function sequencesOf(
+  { runs, runsOmitted }: AppendEventsResponse,
+  eventCount: number,
+): readonly number[] | undefined {
+  if (runsOmitted) {
+    return undefined;
+  }
+  const total = runs.reduce((sum, { count }) => sum + Number(count), 0);
+  if (total !== eventCount) {
+    const message = `the answer has the sequences of ${total} events, not of ${eventCount}`;
+    throw new QuoinError({ code: "INTERNAL", message });
+  }
+  return runs.flatMap(({ firstSequence, count }) =>
+    Array.from({ length: Number(count) }, (_, at) => Number(firstSequence) + at),
+  );
 }

@@ -1,53 +1,58 @@
 import { expect } from "chai";
-import { answerJson, FakeRuntime, failure, type ReceivedRequest, ScriptedHttpMember } from "../../test/index.ts";
+import { FakeRuntime, failure, refuse, ScriptedMember } from "../../test/index.ts";
 import { type Client, createClient } from "../index.ts";
 
-interface WireLog {
-  readonly log_id: string;
+interface MadeLog {
+  readonly logId: string;
   readonly name: string;
   readonly namespace: string;
 }
 
 describe("logs by name", () => {
-  let logs: WireLog[];
-  let member: ScriptedHttpMember;
+  let logs: MadeLog[];
+  let member: ScriptedMember;
   let client: Client;
   let count = 0;
 
+  /** The answer about a log, if there is one with this id. */
+  const about = <Answer>(id: string, answer: Answer): Answer =>
+    logs.some(({ logId }) => logId === id) ? answer : refuse({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND" });
+
   beforeEach(async () => {
     logs = [];
-    member = await ScriptedHttpMember.start((response, request) => {
-      const url = new URL(request.path, "http://member");
-      if (url.pathname === "/logs") {
-        const { name, namespace } = Object.fromEntries(url.searchParams);
-        const found = logs.filter((log) => log.name === name && (namespace ?? log.namespace) === log.namespace);
-        answerJson(response, 200, { logs: found.map((log) => ({ ...log, settings: {} })), next_cursor: null });
-        return;
-      }
-      const [, , id = ""] = url.pathname.split("/");
-      if (logs.some((log) => log.log_id === id)) {
-        answerJson(response, 200, { sequence: 7, settings: {}, events: [] });
-      } else {
-        answerJson(response, 404, { error: "there is no such log", code: "log_not_found" });
-      }
+    member = await ScriptedMember.start({
+      listLogs: ({ name, namespace }) => ({
+        logs: logs.filter((log) => log.name === name && ["", log.namespace].includes(namespace)),
+      }),
+      appendEvent: ({ logId }) => about(logId, { sequence: 7n }),
+      readEvents: ({ logId }) => about(logId, {}),
+      getLog: ({ logId }) => about(logId, { log: { logId } }),
     });
-    const options = { endpoints: ["127.0.0.1:1"], httpEndpoints: [member.url], runtime: new FakeRuntime() };
-    client = createClient({ ...options, credentials: { token: "t" } });
+    client = createClient({
+      endpoints: [member.endpoint],
+      credentials: { token: "t" },
+      runtime: new FakeRuntime(),
+    });
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     client.close();
-    await member.stop();
+    member.stop();
   });
 
   function make(name: string, namespace = "default"): string {
     count += 1;
-    const id = `00000000-0000-4000-8000-${String(count).padStart(12, "0")}`;
-    logs.push({ log_id: id, name, namespace });
-    return id;
+    const logId = `00000000-0000-4000-8000-${String(count).padStart(12, "0")}`;
+    logs.push({ logId, name, namespace });
+    return logId;
   }
 
-  const paths = () => member.requests.map(({ method, path }: ReceivedRequest) => `${method} ${path}`);
+  /** Each call with the log or the name in it. */
+  const asked = () =>
+    member.calls.map(({ method, request }) => {
+      const { logId, name } = request as { readonly logId?: string; readonly name?: string };
+      return `${method} ${logId ?? name}`;
+    });
 
   it("are found once, by each method, and by an id without a request", async () => {
     const id = make("orders");
@@ -55,12 +60,12 @@ describe("logs by name", () => {
     await client.logs.append("orders", "b");
     await client.logs.read("orders", { fromSequence: 3 });
     await client.logs.describe(id);
-    expect(paths()).to.deep.equal([
-      "GET /logs?limit=100&name=orders&cursor=",
-      `POST /logs/${id}/append`,
-      `POST /logs/${id}/append`,
-      `GET /logs/${id}/events?from_sequence=3&limit=100&wait_secs=0`,
-      `GET /logs/${id}`,
+    expect(asked()).to.deep.equal([
+      "listLogs orders",
+      `appendEvent ${id}`,
+      `appendEvent ${id}`,
+      `readEvents ${id}`,
+      `getLog ${id}`,
     ]);
   });
 
@@ -70,9 +75,9 @@ describe("logs by name", () => {
     const slashed = make("a/b", "two");
     await client.logs.append("two/orders", "a");
     await client.logs.append("two/a/b", "a");
-    expect(paths().filter((path) => path.startsWith("POST"))).to.deep.equal([
-      `POST /logs/${id}/append`,
-      `POST /logs/${slashed}/append`,
+    expect(asked().filter((call) => call.startsWith("append"))).to.deep.equal([
+      `appendEvent ${id}`,
+      `appendEvent ${slashed}`,
     ]);
   });
 
@@ -85,15 +90,11 @@ describe("logs by name", () => {
     expect(missing.message).to.equal('there is no event log named "orders" in your namespaces');
     const next = make("orders");
     await client.logs.append("orders", "b");
-    expect(paths().at(-1)).to.equal(`POST /logs/${next}/append`);
+    expect(asked().at(-1)).to.equal(`appendEvent ${next}`);
     logs = [];
     const last = make("orders");
     await client.logs.append("orders", "c");
-    expect(paths().slice(-3)).to.deep.equal([
-      `POST /logs/${next}/append`,
-      "GET /logs?limit=100&name=orders&cursor=",
-      `POST /logs/${last}/append`,
-    ]);
+    expect(asked().slice(-3)).to.deep.equal([`appendEvent ${next}`, "listLogs orders", `appendEvent ${last}`]);
   });
 
   it("are refused if several namespaces have the name", async () => {

@@ -3,7 +3,7 @@
  * request more, once. If the log of a remembered id is gone, it looks the name up again, because a new log may have it.
  */
 
-import type { HttpCallOptions } from "../calls/index.ts";
+import type { CallOptions } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import { badField, textField } from "../options/index.ts";
 import type { LogInfo } from "./log-messages.ts";
@@ -11,9 +11,9 @@ import type { LogInfo } from "./log-messages.ts";
 /** How to look names up. */
 export interface LogSource {
   /** The log of this name in one namespace; undefined = there is none. */
-  find(name: string, options: HttpCallOptions & { readonly namespace: string }): Promise<LogInfo | undefined>;
+  find(name: string, options: CallOptions & { readonly namespace: string }): Promise<LogInfo | undefined>;
   /** The logs of this name in all visible namespaces. */
-  pages(options: HttpCallOptions & { readonly name: string }): AsyncIterable<readonly LogInfo[]>;
+  pages(options: CallOptions & { readonly name: string }): AsyncIterable<readonly LogInfo[]>;
   /** A clock that only moves forward, in milliseconds. */
   readonly monotonicMs: () => number;
   /** Time limit of calls without their own, in milliseconds. */
@@ -40,7 +40,7 @@ export class LogNames {
    * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND if no log has the name; INVALID_ARGUMENT / BAD_FIELD if several have
    * it; the error of the work.
    */
-  async withId<Call extends HttpCallOptions, Result>(
+  async withId<Call extends CallOptions, Result>(
     log: string,
     call: Call,
     work: (logId: string, call: Call) => Promise<Result>,
@@ -67,7 +67,7 @@ export class LogNames {
     return work(logId, remaining());
   }
 
-  async #lookUp(log: string, { timeoutMs, signal, traceparent }: HttpCallOptions): Promise<string> {
+  async #lookUp(log: string, { timeoutMs, signal, traceparent }: CallOptions): Promise<string> {
     const call = { timeoutMs, signal, traceparent };
     // A namespace has no slash, and a name may have more.
     const slash = log.indexOf("/");
@@ -88,7 +88,7 @@ export class LogNames {
   }
 
   /** The logs of a name in all namespaces: at least two if there are as many. */
-  async #named(name: string, call: HttpCallOptions): Promise<readonly LogInfo[]> {
+  async #named(name: string, call: CallOptions): Promise<readonly LogInfo[]> {
     const found: LogInfo[] = [];
     for await (const page of this.#source.pages({ ...call, name })) {
       found.push(...page);

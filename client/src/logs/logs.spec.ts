@@ -1,28 +1,15 @@
-import type { ServerResponse } from "node:http";
 import { expect } from "chai";
-import { answerJson, FakeRuntime, failure, type ReceivedRequest, ScriptedHttpMember } from "../../test/index.ts";
-import { type Client, createClient, QuoinError } from "../index.ts";
-import type { TokenSource } from "../transport/index.ts";
+import { FakeRuntime, failure, refuse, ScriptedMember } from "../../test/index.ts";
+import { type Client, createClient, type TokenSource } from "../index.ts";
 
 const LOG = "00000000-0000-4000-8000-000000000001";
-const STORED = { success: true, sequence: 7 };
+const UUID = /^[0-9a-f-]{36}$/;
+const STORED = { sequence: 7n };
 
-type Script = (response: ServerResponse, request: ReceivedRequest, count: number) => void;
-
-const refuse = (status: number, code: string, headers = {}): Script => {
-  return (response) => answerJson(response, status, { error: `because ${code}`, code }, headers);
-};
-const store: Script = (response) => answerJson(response, 200, STORED);
-const hangUp: Script = (response) => response.destroy();
-
-/** An event as a stream sends it. */
-function told(sequence: number): string {
-  const event = { sequence, timestamp: "2026-01-01T00:00:00.000Z", payload: "YQ==", idempotency_key: null };
-  return `id: ${sequence}\ndata: ${JSON.stringify(event)}\n\n`;
-}
+type Scripts = ScriptedMember["scripts"];
 
 describe("logs of the SDK", () => {
-  const members: ScriptedHttpMember[] = [];
+  const members: ScriptedMember[] = [];
   const clients: Client[] = [];
   let runtime: FakeRuntime;
 
@@ -31,210 +18,345 @@ describe("logs of the SDK", () => {
     runtime.chance = 0;
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     for (const client of clients.splice(0)) {
       client.close();
     }
     for (const member of members.splice(0)) {
-      await member.stop();
+      member.stop();
     }
   });
 
   /** A client of one member for each script; the first one gets the first request. */
-  async function connect(scripts: readonly Script[], tokens?: TokenSource): Promise<Client> {
-    for (const script of scripts) {
-      members.push(await ScriptedHttpMember.start(script));
-    }
-    const credentials = tokens ?? { token: "token" };
-    const httpEndpoints = members.map(({ url }) => url);
-    const client = createClient({ endpoints: ["127.0.0.1:1"], httpEndpoints, credentials, runtime });
+  async function connect(scripts: readonly Scripts[], credentials: TokenSource | { token: string } = { token: "t" }) {
+    members.push(...(await Promise.all(scripts.map((script) => ScriptedMember.start(script)))));
+    const client = createClient({ endpoints: members.map(({ endpoint }) => endpoint), credentials, runtime });
     clients.push(client);
     return client;
   }
 
-  const keysOf = (requests: readonly ReceivedRequest[]) => requests.map(({ headers }) => headers["idempotency-key"]);
+  const requests = (at = 0) => members[at]!.calls.map(({ request }) => request);
 
-  it("send an append again with its key, at the next member, whatever its outcome", async () => {
-    for (const script of [refuse(503, "unavailable"), refuse(504, "timeout"), hangUp]) {
-      const client = await connect([script, store]);
-      expect(await client.logs.append(LOG, "a")).to.deep.equal({ sequence: 7, replayed: false });
-      const [first, second] = members as [ScriptedHttpMember, ScriptedHttpMember];
-      expect([first.requests.length, second.requests.length]).to.deep.equal([1, 1]);
-      expect(keysOf(first.requests)[0]).to.match(/^[0-9a-f-]{36}$/);
-      expect(keysOf(second.requests)).to.deep.equal(keysOf(first.requests));
-      expect(String(second.requests[0]?.body)).to.equal("a");
-      for (const member of members.splice(0)) {
-        await member.stop();
-      }
-    }
-  });
-
-  it("have another key for each append, unless one is given", async () => {
-    const client = await connect([store]);
-    await client.logs.append(LOG, "a");
-    await client.logs.append(LOG, "a");
-    await client.logs.append(LOG, "a", { key: "mine" });
-    const keys = keysOf(members[0]?.requests ?? []);
-    expect([new Set(keys).size, keys[2]]).to.deep.equal([3, "mine"]);
-  });
-
-  it("send a key as its UTF-8 bytes, and keep the spaces inside it", async () => {
-    const client = await connect([store]);
-    for (const key of ["order 7", "grüße 鍵", "é".repeat(512)]) {
-      await client.logs.append(LOG, "a", { key });
-      const sent = keysOf(members[0]?.requests ?? []).at(-1);
-      expect(Buffer.from(String(sent), "latin1").toString()).to.equal(key);
-    }
-  });
-
-  it("report the missing namespace of a new log as not found", async () => {
-    const client = await connect([refuse(404, "not_found")]);
-    const missing = await failure(client.logs.create("a", { namespace: "absent" }));
-    expect(missing).to.include({ code: "NOT_FOUND", reason: "NOT_FOUND", outcome: "not-executed" });
-  });
-
-  it("repeat a request without a key only if it was certainly not executed", async () => {
-    const client = await connect([hangUp, store]);
-    expect(await failure(client.logs.create("a"))).to.include({ code: "UNAVAILABLE", outcome: "unknown" });
-    expect(members[1]?.requests).to.have.length(0);
-  });
-
-  it("do not take the refusal of a second attempt as the outcome of the first", async () => {
-    for (const refusal of [refuse(409, "sequence_conflict", { "last-sequence": "7" }), refuse(404, "log_not_found")]) {
-      const client = await connect([hangUp, refusal]);
-      // The first attempt may have stored the event, or may still be on its way.
-      const error = await failure(client.logs.append(LOG, "a", { expectedSequence: 6 }));
-      expect(error).to.include({ outcome: "unknown" });
-      expect(error.reason).to.be.oneOf(["SEQUENCE_CONFLICT", "LOG_NOT_FOUND"]);
-      for (const member of members.splice(0)) {
-        await member.stop();
-      }
-    }
-    const client = await connect([refuse(503, "unavailable"), refuse(404, "log_not_found")]);
-    expect(await failure(client.logs.append(LOG, "a"))).to.include({ outcome: "not-executed" });
-  });
-
-  it("wait as long as a rate limit demands", async () => {
+  it("are created, described, changed and deleted", async () => {
+    const log = {
+      logId: LOG,
+      name: "orders",
+      namespace: "a",
+      firstSequence: 3n,
+      lastSequence: 7n,
+      eventCount: 5n,
+      sizeBytes: 50n,
+      createdAtMs: 1_000n,
+      createdBy: "u",
+      settings: new Map([["retention.max_bytes", 10n]]),
+    };
     const client = await connect([
-      (...call) => (call[2] === 1 ? refuse(429, "rate_limited", { "retry-after": "2" }) : store)(...call),
+      { createLog: () => ({ log }), getLog: () => ({ log }), updateLog: () => ({ log }), deleteLog: () => ({}) },
     ]);
-    await client.logs.append(LOG, "a");
-    expect(runtime.pausesMs).to.deep.equal([2_000]);
+    const info = {
+      logId: LOG,
+      name: "orders",
+      namespace: "a",
+      firstSequence: 3,
+      lastSequence: 7,
+      eventCount: 5,
+      sizeBytes: 50,
+      createdAtMs: 1_000,
+      createdBy: "u",
+      settings: { duplicateWindowSeconds: null, retentionMaxAgeSeconds: null, retentionMaxBytes: 10 },
+    };
+    const settings = { retentionMaxBytes: 10, retentionMaxAgeSeconds: null };
+    expect(await client.logs.create("orders", { namespace: "a", settings })).to.deep.equal(info);
+    expect(await client.logs.describe(LOG)).to.deep.equal(info);
+    expect(await client.logs.updateSettings(LOG, settings)).to.deep.equal(info);
+    await client.logs.delete(LOG);
+    const set = new Map([["retention.max_bytes", 10n]]);
+    expect(requests()).to.deep.equal([
+      { name: "orders", namespace: "a", settings: set },
+      { logId: LOG, consistency: 0 },
+      { logId: LOG, settings: set, unsetSettings: ["retention.max_age_secs"] },
+      { logId: LOG },
+    ]);
   });
 
-  it("replace a token that is refused, once", async () => {
-    let token = "old";
-    const tokens: TokenSource = {
-      token: () => token,
-      refresh: async () => {
-        token = "new";
-        return token;
+  it("are listed page by page", async () => {
+    let count = 0;
+    const client = await connect([
+      {
+        listLogs: () => {
+          count += 1;
+          return { logs: [{ logId: LOG, name: `log-${count}` }], nextPageToken: count === 1 ? "more" : "" };
+        },
       },
-    };
-    const client = await connect(
-      [(...call) => (call[1].headers.authorization === "Bearer new" ? store : refuse(401, "token_expired"))(...call)],
-      tokens,
-    );
-    await client.logs.append(LOG, "a");
-    members.unshift(await ScriptedHttpMember.start(refuse(401, "token_revoked")));
-    const refused = await connect([], { token: () => "x", refresh: async () => "y" });
-    expect(await failure(refused.logs.describe(LOG))).to.include({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" });
+    ]);
+    const pages = await Array.fromAsync(client.logs.pages({ namespace: "a", pageSize: 1 }));
+    expect(pages.map((page) => page.map(({ name }) => name))).to.deep.equal([["log-1"], ["log-2"]]);
+    expect((await client.logs.find("log-3"))?.name).to.equal("log-3");
+    const fields = { name: "", namespace: "a", pageSize: 1, consistency: 0 };
+    expect(requests()).to.deep.equal([
+      { ...fields, pageToken: "" },
+      { ...fields, pageToken: "more" },
+      { name: "log-3", namespace: "default", pageSize: 0, pageToken: "", consistency: 0 },
+    ]);
   });
 
-  it("retry while there is no new token for some time", async () => {
-    let [token, asked] = ["old", 0];
-    const next = (): string => {
-      asked += 1;
-      if (asked < 3) {
-        throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message: "no member" });
+  it("send an append again with its request id, at the next member, whatever its outcome", async () => {
+    for (const outcome of ["not-executed", "unknown"] as const) {
+      const client = await connect([
+        { appendEvent: () => refuse({ code: "UNAVAILABLE", reason: "NO_LEADER", outcome }) },
+        { appendEvent: () => STORED },
+      ]);
+      expect(await client.logs.append(LOG, "a")).to.deep.equal({ sequence: 7, replayed: false });
+      const calls = members.flatMap((member) => member.calls);
+      expect(calls).to.have.length(2);
+      expect(calls[1]?.requestId).to.deep.equal(calls[0]?.requestId);
+      expect(calls[1]?.request).to.deep.equal(calls[0]?.request);
+      for (const member of members.splice(0)) {
+        member.stop();
       }
-      token = "new";
-      return token;
-    };
-    const tokens: TokenSource = { token: () => (asked === 0 ? token : next()), refresh: async () => next() };
-    const client = await connect(
-      [(...call) => (call[1].headers.authorization === "Bearer new" ? store : refuse(401, "token_expired"))(...call)],
-      tokens,
-    );
-    await client.logs.append(LOG, "a");
-    expect([asked, runtime.pausesMs.length]).to.deep.equal([3, 2]);
+    }
+  });
+
+  it("send a key only if one is given, and tell of events that are stored already", async () => {
+    const client = await connect([
+      {
+        appendEvent: ({ idempotencyKey }, call) => {
+          if (idempotencyKey !== "") {
+            call.sendHeader("replayed", "true");
+          }
+          return STORED;
+        },
+      },
+    ]);
+    expect((await client.logs.append(LOG, "a")).replayed).to.equal(false);
+    expect((await client.logs.append(LOG, "a", { key: " grüße 鍵" })).replayed).to.equal(true);
+    const guard = { namespace: "default", lockName: "a/b", fencingToken: 7, rw: true };
+    await client.logs.append(LOG, Uint8Array.of(255), { guard, expectedSequence: 0 });
+    expect(requests()).to.deep.equal([
+      {
+        logId: LOG,
+        payload: Buffer.from("a"),
+        idempotencyKey: "",
+        expectedSequence: undefined,
+        guard: undefined,
+      },
+      {
+        logId: LOG,
+        payload: Buffer.from("a"),
+        idempotencyKey: " grüße 鍵",
+        expectedSequence: undefined,
+        guard: undefined,
+      },
+      {
+        logId: LOG,
+        payload: Buffer.from([255]),
+        idempotencyKey: "",
+        expectedSequence: 0n,
+        guard: { namespace: "default", lockName: "a/b", fencingToken: 7n, rw: true },
+      },
+    ]);
+  });
+
+  it("append a batch under its key, or under its request id, and return its sequences in order", async () => {
+    const runs = [
+      { firstSequence: 8n, count: 1n },
+      { firstSequence: 3n, count: 2n },
+    ];
+    const answers = [
+      { runs, lastSequence: 8n },
+      { runsOmitted: true, lastSequence: 8n },
+      { runs: [], lastSequence: 8n },
+    ];
+    const client = await connect([{ appendEvents: () => answers.shift()! }]);
+    const payloads = ["one\n", "", Uint8Array.of(0)];
+    expect(await client.logs.appendBatch(LOG, payloads)).to.deep.equal({
+      sequences: [8, 3, 4],
+      lastSequence: 8,
+      replayed: false,
+    });
+    const omitted = await client.logs.appendBatch(LOG, payloads, { key: "k" });
+    expect(omitted).to.deep.equal({ sequences: undefined, lastSequence: 8, replayed: false });
+    expect(await failure(client.logs.appendBatch(LOG, payloads))).to.include({ code: "INTERNAL" });
+    const [first, second] = members[0]!.calls;
+    expect(first?.request).to.deep.equal({
+      logId: LOG,
+      payloads: [Buffer.from("one\n"), Buffer.alloc(0), Buffer.from([0])],
+      idempotencyKey: first?.requestId[0],
+      expectedSequence: undefined,
+      guard: undefined,
+    });
+    expect(first?.requestId[0]).to.match(UUID);
+    expect(second?.request).to.include({ idempotencyKey: "k" });
+  });
+
+  it("refuse a batch that no message takes, before any request", async () => {
+    const client = await connect([
+      { appendEvents: ({ payloads }) => ({ runs: [{ count: BigInt(payloads.length) }] }) },
+    ]);
+    const large = (bytes: number) => client.logs.appendBatch(LOG, [Buffer.alloc(bytes)], { key: "k" });
+    const overhead = 2 + LOG.length + 3 + 5;
+    const tooLarge = await failure(large(4 * 1_024 * 1_024 - overhead + 1));
+    expect(tooLarge).to.include({ code: "INVALID_ARGUMENT", reason: "TOO_LARGE", outcome: "not-executed" });
+    expect([...tooLarge.details]).to.deep.equal([
+      ["field", "payloads"],
+      ["limit", "4194304"],
+    ]);
+    expect(members[0]?.calls).to.have.length(0);
+    await large(4 * 1_024 * 1_024 - overhead);
+    const tooMany = await failure(client.logs.appendBatch(LOG, Array(10_001).fill("")));
+    expect(tooMany).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
+  });
+
+  it("do not take the refusal of a second attempt as the outcome of the first, unless it was decided", async () => {
+    const refusals = [
+      { code: "UNAVAILABLE", outcome: "unknown" },
+      { code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" },
+    ] as const;
+    const client = await connect(refusals.map((refusal) => ({ appendEvent: () => refuse(refusal) })));
+    // The first attempt may have stored the event, or may still be on its way.
+    expect(await failure(client.logs.append(LOG, "a"))).to.include({ reason: "ACCESS_DENIED", outcome: "unknown" });
   });
 
   it("report the last sequence of a conflict, and a hold that has ended", async () => {
-    const client = await connect([refuse(409, "sequence_conflict", { "last-sequence": "41" })]);
+    const conflicted = { code: "FAILED_PRECONDITION", reason: "SEQUENCE_CONFLICT" } as const;
+    const client = await connect([
+      {
+        appendEvent: ({ guard }) =>
+          guard === undefined
+            ? refuse({ ...conflicted, details: new Map([["last_sequence", "41"]]) })
+            : refuse({ code: "ABORTED", reason: "FENCED" }),
+      },
+    ]);
     const conflict = await failure(client.logs.append(LOG, "a", { expectedSequence: 40 }));
-    expect(conflict).to.include({ code: "FAILED_PRECONDITION", reason: "SEQUENCE_CONFLICT", outcome: "not-executed" });
+    expect(conflict).to.include({ ...conflicted, outcome: "not-executed" });
     expect(conflict.details.get("last_sequence")).to.equal("41");
-    expect(members[0]?.requests[0]?.headers["expected-sequence"]).to.equal("40");
-    members.unshift(await ScriptedHttpMember.start(refuse(409, "fenced")));
-    const fenced = await connect([]);
-    const guard = { namespace: "default", lockName: "a/b", fencingToken: 7, rw: true };
-    expect(await failure(fenced.logs.append(LOG, "a", { guard }))).to.include({ code: "ABORTED", reason: "FENCED" });
-    expect(members[0]?.requests[0]?.headers["lock-guard"]).to.equal("default/a%2Fb;token=7;rw");
+    const guard = { namespace: "default", lockName: "l", fencingToken: 7 };
+    expect(await failure(client.logs.append(LOG, "a", { guard }))).to.include({ code: "ABORTED", reason: "FENCED" });
   });
 
   it("refuse invalid arguments before any request", async () => {
-    const client = await connect([store]);
-    for (const work of [
-      ...["", " a", "a ", "a\nb", "\u0085", "\ud800", "é".repeat(513)].map((key) =>
-        client.logs.append(LOG, "a", { key }),
-      ),
-      client.logs.append(LOG, "\ud800"),
-      client.logs.append(LOG, "a", { expectedSequence: 2 ** 53 }),
-      client.logs.appendBatch(LOG, []),
-    ]) {
-      expect(await failure(work)).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
+    const client = await connect([{}]);
+    for (const [field, work] of [
+      ["key", () => client.logs.append(LOG, "a", { key: "" })],
+      ["key", () => client.logs.append(LOG, "a", { key: "\ud800" })],
+      ["payload", () => client.logs.append(LOG, "\ud800")],
+      ["expectedSequence", () => client.logs.append(LOG, "a", { expectedSequence: 2 ** 53 })],
+      ["payloads", () => client.logs.appendBatch(LOG, [])],
+      ["limit", () => client.logs.read(LOG, { limit: 0 })],
+      ["pageSize", () => client.logs.pages({ pageSize: 0 }).next()],
+      ["namespace", () => client.logs.create("a", { namespace: "" })],
+      ["name", () => client.logs.find("")],
+    ] as const) {
+      const error = await failure(work());
+      expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
+      expect(error.details.get("field")).to.equal(field);
     }
-    expect(members[0]?.requests).to.have.length(0);
+    expect(members[0]?.calls).to.have.length(0);
   });
 
-  it("read an event that is as large as the largest batch", async () => {
-    const payload = Buffer.alloc(10 * 1024 * 1024, "x");
-    const event = { sequence: 3, timestamp: "2026-01-01T00:00:00.000Z", payload: payload.toString("base64") };
-    const body = { events: [{ ...event, idempotency_key: "k:0" }], last_sequence: 3 };
-    const client = await connect([(response) => answerJson(response, 200, body)]);
+  it("read a page, also with an event that is as large as the largest batch of HTTP", async () => {
+    const payload = Buffer.alloc(10 * 1_024 * 1_024, "x");
+    const event = { sequence: 3n, appendedAtMs: 1_000n, payload, idempotencyKey: "k:0" };
+    const client = await connect([{ readEvents: () => ({ events: [event], lastSequence: 4n }) }]);
     // The deadline is not the subject: a busy machine takes long to send and to decode so much.
-    const page = await client.logs.read(LOG, { timeoutMs: 30_000 });
-    expect(page.events.map((one) => [one.sequence, payload.equals(one.payload)])).to.deep.equal([[3, true]]);
+    const page = await client.logs.read(LOG, { fromSequence: 3, limit: 5, waitSeconds: 1, timeoutMs: 30_000 });
+    const [read] = page.events;
+    expect(page.lastSequence).to.equal(4);
+    expect([read?.sequence, read?.timestampMs, read?.key, payload.equals(read!.payload)]).to.deep.equal([
+      ...[3, 1_000, "k:0", true],
+    ]);
+    expect(requests()).to.deep.equal([{ logId: LOG, fromSequence: 3n, pageSize: 5, waitSeconds: 1n, consistency: 0 }]);
   });
 
-  it("continue after the last event, at the next member, if a stream ends", async () => {
-    const streaming = (...sequences: readonly number[]): Script => {
-      return (response) => {
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        const text = `retry: 1000\n\n${sequences.map(told).join("")}: \n\n`;
-        // In pieces that end inside an event.
-        response.write(text.slice(0, 30));
-        response.end(text.slice(30));
+  describe("tails", () => {
+    const toldOf = (...sequences: readonly number[]) => ({
+      events: sequences.map((sequence) => ({ sequence: BigInt(sequence), payload: Buffer.from("a") })),
+    });
+
+    it("continue after the last event, at the next member, if a stream ends", async () => {
+      const client = await connect([{}, {}, {}]);
+      const [first, second, third] = members as [ScriptedMember, ScriptedMember, ScriptedMember];
+      first.streams.tailEvents = (_request, stream) => {
+        stream.send({ created: true });
+        stream.send(toldOf(3, 4));
+        stream.fail({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
       };
-    };
-    const client = await connect([streaming(3, 4), refuse(503, "unavailable"), streaming(5, 6)]);
-    const seen: number[] = [];
-    for await (const { sequence, payload } of client.logs.tail(LOG, { fromSequence: 3 })) {
-      expect(String.fromCharCode(...payload)).to.equal("a");
-      seen.push(sequence);
-      if (seen.length === 4) {
-        break;
+      second.streams.tailEvents = () => refuse({ code: "RESOURCE_EXHAUSTED", reason: "RATE_LIMITED" });
+      third.streams.tailEvents = (_request, stream) => {
+        stream.send({ created: true });
+        stream.send(toldOf(5, 6));
+      };
+      const seen: number[] = [];
+      for await (const { sequence, payload } of client.logs.tail(LOG, { fromSequence: 3 })) {
+        expect(String.fromCharCode(...payload)).to.equal("a");
+        seen.push(sequence);
+        if (seen.length === 4) {
+          break;
+        }
       }
-    }
-    expect(seen).to.deep.equal([3, 4, 5, 6]);
-    const asked = members.map(({ requests }) => requests[0]?.headers["last-event-id"]);
-    expect(asked).to.deep.equal(["2", "4", "4"]);
-    expect(runtime.timers, "remaining timers").to.equal(0);
-  });
+      expect(seen).to.deep.equal([3, 4, 5, 6]);
+      expect(members.flatMap(({ calls }) => calls.map(({ request }) => request))).to.deep.equal([
+        { logId: LOG, fromSequence: 3n },
+        { logId: LOG, fromSequence: 5n },
+        { logId: LOG, fromSequence: 5n },
+      ]);
+      expect(runtime.timers, "remaining timers").to.equal(0);
+    });
 
-  it("end a tail with the refusal, and on cancellation", async () => {
-    const client = await connect([refuse(404, "log_not_found")]);
-    expect(await failure(client.logs.tail(LOG).next())).to.include({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND" });
-    members.unshift(await ScriptedHttpMember.start((response) => response.writeHead(200).write(": \n\n")));
-    const cancelling = new AbortController();
-    const open = await connect([]);
-    const next = open.logs.tail(LOG, { signal: cancelling.signal }).next();
-    setImmediate(() => cancelling.abort());
-    expect(await failure(next)).to.include({ code: "CANCELLED" });
-    const left = open.logs.tail(LOG);
-    const waiting = left.next();
-    await left.return();
-    expect(await waiting).to.deep.equal({ done: true, value: undefined });
+    it("find their log by its name once, however long no member answers", async () => {
+      let asked = 0;
+      const client = await connect([
+        {
+          listLogs: () => {
+            asked += 1;
+            return asked < 8 ? refuse({ code: "UNAVAILABLE", reason: "NO_LEADER" }) : { logs: [{ logId: LOG }] };
+          },
+        },
+      ]);
+      let opened = 0;
+      members[0]!.streams.tailEvents = (_request, stream) => {
+        opened += 1;
+        stream.send({ created: true });
+        stream.send(toldOf(opened));
+        stream.end();
+      };
+      const tail = client.logs.tail("orders");
+      expect((await tail.next()).value?.sequence).to.equal(1);
+      expect((await tail.next()).value?.sequence).to.equal(2);
+      await tail.return();
+      expect(asked).to.equal(8);
+    });
+
+    it("replace a token that is refused, once", async () => {
+      let token = "old";
+      const tokens: TokenSource = {
+        token: () => token,
+        refresh: async () => {
+          token = "new";
+          return token;
+        },
+      };
+      const client = await connect([{}], tokens);
+      members[0]!.streams.tailEvents = (_request, _stream, { authorization: [sent] }) =>
+        refuse({ code: "UNAUTHENTICATED", reason: sent === "Bearer new" ? "TOKEN_REVOKED" : "TOKEN_EXPIRED" });
+      expect(await failure(client.logs.tail(LOG).next())).to.include({ reason: "TOKEN_REVOKED" });
+      expect(members[0]?.calls).to.have.length(2);
+    });
+
+    it("end with the refusal, and on cancellation", async () => {
+      const client = await connect([{}]);
+      const [member] = members as [ScriptedMember];
+      member.streams.tailEvents = () => refuse({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND" });
+      expect(await failure(client.logs.tail(LOG).next())).to.include({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND" });
+      member.streams.tailEvents = (_request, stream) => stream.send({ created: true });
+      const cancelling = new AbortController();
+      const next = client.logs.tail(LOG, { signal: cancelling.signal }).next();
+      setImmediate(() => cancelling.abort());
+      expect(await failure(next)).to.include({ code: "CANCELLED", message: "the tail was cancelled" });
+      const left = client.logs.tail(LOG);
+      const waiting = left.next();
+      await left.return();
+      expect(await waiting).to.deep.equal({ done: true, value: undefined });
+    });
   });
 });

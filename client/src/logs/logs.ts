@@ -1,76 +1,93 @@
 /**
- * Event logs: appending, once for each key, reading, and following. Every member serves them over HTTP.
+ * Event logs: appending, once for each key, reading, and following.
  *
- * An append without a given idempotency key gets its own. So it can be retried, also on another member, if its outcome
- * is unknown: the log remembers the key for its window, and stores the event once.
+ * Each operation has a request id, so an append is executed once, whatever becomes of its attempts. An idempotency key
+ * does the same for appends of several processes.
  */
 
 import { randomUUID } from "node:crypto";
-import type { EventsBody, LogBody, LogsBody } from "@quoin/proto";
 import {
-  assertTraceparent,
+  AppendEventsRequest,
+  type AppendGuard,
+  type ListLogsRequest,
+  type ListLogsResponse,
+  ReadConsistency,
+  serviceDefinitions,
+  type TailEventsRequest,
+  type TailEventsResponse,
+} from "@quoin/proto";
+import {
+  type CallOptions,
+  ContinuedStream,
   EndableIterator,
+  execute,
   type Guard,
-  getJson,
-  type HttpCallOptions,
-  type HttpMembers,
-  type OperationTrace,
-  parseJson,
-  type SentEvent,
-  sendJson,
-  sentEvents,
-  tracedRequest,
-  traceOperation,
+  guardField,
+  type OperationContext,
+  streamMethod,
+  unaryMethod,
 } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import {
   abortSignal,
   badField,
   bytesField,
+  callRules,
+  callRulesWithoutRequestId,
   flag,
-  httpCallRules,
   int64Field,
   optionsCheck,
   orNull,
+  positiveField,
   record,
   text,
   textField,
   whole,
+  whole32,
 } from "../options/index.ts";
-import { backoffMs, type HttpAnswer } from "../transport/index.ts";
-import { joinPayloads, percentEncoded } from "./log-batch.ts";
 import {
   type EventPage,
-  eventOfText,
+  eventOf,
   type LogEvent,
   type LogInfo,
   type LogSettings,
   logOf,
-  pageOf,
+  sequencesOf,
   wireSettings,
 } from "./log-messages.ts";
 import { LogNames } from "./log-names.ts";
 
+const service = serviceDefinitions.EventLogService;
+const createLogMethod = unaryMethod(service.createLog);
+const getLogMethod = unaryMethod(service.getLog);
+const listLogsMethod = unaryMethod(service.listLogs);
+const updateLogMethod = unaryMethod(service.updateLog);
+const deleteLogMethod = unaryMethod(service.deleteLog);
+const appendEventMethod = unaryMethod(service.appendEvent);
+const appendEventsMethod = unaryMethod(service.appendEvents);
+const readEventsMethod = unaryMethod(service.readEvents);
+const tailEventsMethod = streamMethod(service.tailEvents);
+
 /** Options of create. */
-export interface CreateLogOptions extends HttpCallOptions {
+export interface CreateLogOptions extends CallOptions {
   /** The namespace of the log; users see only logs of their namespaces. Default `default`. */
   readonly namespace?: string | undefined;
   readonly settings?: LogSettings | undefined;
 }
 
 /** Options of find. */
-export interface FindLogOptions extends HttpCallOptions {
+export interface FindLogOptions extends CallOptions {
   /** The namespace of the log. Default `default`. */
   readonly namespace?: string | undefined;
 }
 
 /** Options of pages. */
-export interface ListLogsOptions extends HttpCallOptions {
+export interface ListLogsOptions extends Omit<CallOptions, "requestId"> {
   /** Only logs of this name, at most one in each namespace. */
   readonly name?: string | undefined;
   /** Only logs of this namespace. Default: of all accessible namespaces. */
   readonly namespace?: string | undefined;
-  /** Logs per page, at most 1,000. Default 100. */
+  /** Logs per page, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
@@ -80,11 +97,11 @@ export interface LogGuard extends Guard {
 }
 
 /** Options of appends. */
-export interface AppendOptions extends HttpCallOptions {
+export interface AppendOptions extends CallOptions {
   /**
    * Idempotency key: while the log remembers it, an append with the same key stores nothing and gets the first answer.
-   * 1 to 1,024 bytes of UTF-8 without control characters and without spaces at either end; in a batch, including the
-   * suffix `:{i}` of each event. Random by default.
+   * 1 to 1,024 bytes of UTF-8 without control characters; in a batch, including the suffix `:{i}` of each event.
+   * Default: none for an event, and the request id for a batch.
    */
   readonly key?: string | undefined;
   /** The last sequence that the log must have, else FAILED_PRECONDITION / SEQUENCE_CONFLICT; 0 = no event yet. */
@@ -102,8 +119,11 @@ export interface AppendResult {
 
 /** Answer of appendBatch. */
 export interface AppendBatchResult {
-  /** In the order of the payloads. */
-  readonly sequences: readonly number[];
+  /**
+   * In the order of the payloads. Undefined if the answer belongs to a repeated attempt, and was too large to be kept:
+   * that takes hundreds of gaps between the sequences.
+   */
+  readonly sequences: readonly number[] | undefined;
   /** The greatest sequence. */
   readonly lastSequence: number;
   /** Whether all were already stored, perhaps by an earlier attempt. */
@@ -111,10 +131,10 @@ export interface AppendBatchResult {
 }
 
 /** Options of read. */
-export interface ReadEventsOptions extends HttpCallOptions {
+export interface ReadEventsOptions extends CallOptions {
   /** The first requested sequence. Default 1. */
   readonly fromSequence?: number | undefined;
-  /** The maximum number of events, up to 1,000. Default 100. */
+  /** The maximum number of events, 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
   /** Seconds to wait for events if there are none, up to 60; added to `timeoutMs`. Default 0. */
   readonly waitSeconds?: number | undefined;
@@ -129,26 +149,27 @@ export interface TailOptions {
   /** The header `traceparent` to send; by default spans below the context of the first read, as for other calls. */
   readonly traceparent?: string | undefined;
 }
-const KEY_BYTES_MAX = 1_024;
-/** No control characters, and no space at either end. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the refused characters.
-const KEY_PATTERN = /^[^\u0000-\u0020\u007f-\u009f](?:[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$/u;
-/** Members send something every ten seconds. A stream that is silent for this long, in milliseconds, is left. */
-const SILENCE_MS = 30_000;
+
+/** The service takes no larger message, and no more events in one. */
+const REQUEST_BYTES_MAX = 4 * 1_024 * 1_024;
+const BATCH_EVENTS_MAX = 10_000;
 const MS_PER_SECOND = 1_000;
-/** The most failed attempts to open a tail that increase the pause between them. */
-const PAUSED_ATTEMPTS_MAX = 10;
 
 const settingsRule = record<LogSettings>(
   { duplicateWindowSeconds: orNull(whole), retentionMaxAgeSeconds: orNull(whole), retentionMaxBytes: orNull(whole) },
   [],
 );
-const checkCall = optionsCheck<HttpCallOptions>(httpCallRules);
-const checkCreate = optionsCheck<CreateLogOptions>({ ...httpCallRules, namespace: text, settings: settingsRule });
-const checkFind = optionsCheck<FindLogOptions>({ ...httpCallRules, namespace: text });
-const checkPages = optionsCheck<ListLogsOptions>({ ...httpCallRules, name: text, namespace: text, pageSize: whole });
+const checkCall = optionsCheck<CallOptions>(callRules);
+const checkCreate = optionsCheck<CreateLogOptions>({ ...callRules, namespace: text, settings: settingsRule });
+const checkFind = optionsCheck<FindLogOptions>({ ...callRules, namespace: text });
+const checkPages = optionsCheck<ListLogsOptions>({
+  ...callRulesWithoutRequestId,
+  name: text,
+  namespace: text,
+  pageSize: whole32,
+});
 const checkAppend = optionsCheck<AppendOptions>({
-  ...httpCallRules,
+  ...callRules,
   key: text,
   expectedSequence: whole,
   guard: record<LogGuard>({ namespace: text, lockName: text, fencingToken: whole, rw: flag }, [
@@ -158,9 +179,9 @@ const checkAppend = optionsCheck<AppendOptions>({
   ]),
 });
 const checkRead = optionsCheck<ReadEventsOptions>({
-  ...httpCallRules,
+  ...callRules,
   fromSequence: whole,
-  limit: whole,
+  limit: whole32,
   waitSeconds: whole,
 });
 const checkTail = optionsCheck<TailOptions>({ fromSequence: whole, signal: abortSignal, traceparent: text });
@@ -170,16 +191,16 @@ const checkTail = optionsCheck<TailOptions>({ fromSequence: whole, signal: abort
  * call with a name raises INVALID_ARGUMENT / BAD_FIELD if several namespaces have it.
  */
 export class LogClient {
-  readonly #members: HttpMembers;
+  readonly #context: OperationContext;
   readonly #names: LogNames;
 
-  constructor(members: HttpMembers) {
-    this.#members = members;
+  constructor(context: OperationContext) {
+    this.#context = context;
     this.#names = new LogNames({
       find: (name, options) => this.find(name, options),
       pages: (options) => this.pages(options),
-      monotonicMs: () => members.runtime.monotonicMs(),
-      timeoutMs: members.timeoutMs,
+      monotonicMs: () => context.runtime.monotonicMs(),
+      timeoutMs: context.timeoutMs,
     });
   }
 
@@ -192,18 +213,21 @@ export class LogClient {
   async create(name: string, options: CreateLogOptions = {}): Promise<LogInfo> {
     checkCreate(options, "logs.create");
     const { namespace, settings = {}, ...call } = options;
-    const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
-    // A second creation gets the error that the log already exists.
-    const request = { method: "POST", path: "/logs", value: body, isRepeatable: false } as const;
-    return logOf(await sendJson<LogBody>(this.#members, request, call));
+    const request = {
+      name: textField("name", name),
+      namespace: namespaceField(namespace),
+      settings: wireSettings(settings).settings,
+    };
+    return logOf((await execute(this.#context, createLogMethod, request, call)).message.log);
   }
 
   /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that is not visible. */
-  async describe(log: string, options: HttpCallOptions = {}): Promise<LogInfo> {
+  async describe(log: string, options: CallOptions = {}): Promise<LogInfo> {
     checkCall(options, "logs.describe");
-    return this.#names.withId(log, options, async (logId, call) =>
-      logOf(await getJson<LogBody>(this.#members, pathOf(logId), call)),
-    );
+    return this.#names.withId(log, options, async (logId, call) => {
+      const request = { logId, consistency: ReadConsistency.LINEARIZABLE };
+      return logOf((await execute(this.#context, getLogMethod, request, call)).message.log);
+    });
   }
 
   /**
@@ -214,65 +238,65 @@ export class LogClient {
   async find(name: string, options: FindLogOptions = {}): Promise<LogInfo | undefined> {
     checkFind(options, "logs.find");
     const { namespace = "default", ...call } = options;
-    const query = new URLSearchParams({ name: textField("name", name), namespace: textField("namespace", namespace) });
-    const [log] = (await getJson<LogsBody>(this.#members, `/logs?${query}`, call)).logs;
+    const [log] = (await this.#page({ ...selectionOf(name, namespace), pageSize: 0, pageToken: "" }, call)).logs;
     return log === undefined ? undefined : logOf(log);
   }
 
   /** The visible logs, by namespace and name, page by page; a page may be empty although others follow. */
   async *pages(options: ListLogsOptions = {}): AsyncGenerator<readonly LogInfo[], void, undefined> {
     checkPages(options, "logs.pages");
-    const { pageSize = 100, name, namespace, ...call } = options;
-    const query = new URLSearchParams({ limit: String(pageSize) });
-    if (name !== undefined) {
-      query.set("name", textField("name", name));
-    }
-    if (namespace !== undefined) {
-      query.set("namespace", textField("namespace", namespace));
-    }
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      query.set("cursor", cursor);
-      const page: LogsBody = await getJson<LogsBody>(this.#members, `/logs?${query}`, call);
+    const { pageSize, name, namespace, ...call } = options;
+    const fields = { ...selectionOf(name, namespace), pageSize: positiveField("pageSize", pageSize) };
+    let pageToken = "";
+    do {
+      const page = await this.#page({ ...fields, pageToken }, call);
       yield page.logs.map(logOf);
-      cursor = page.next_cursor;
-    }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
   }
 
   /** Changes the given settings. The caller must be the creator of the log, or an administrator. */
-  async updateSettings(log: string, changed: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
+  async updateSettings(log: string, changed: LogSettings, options: CallOptions = {}): Promise<LogInfo> {
     settingsRule(changed, "settings");
     checkCall(options, "logs.updateSettings");
-    const value = { settings: wireSettings(changed) };
-    return this.#names.withId(log, options, async (logId, call) => {
-      // Repeated changes give the same settings.
-      const request = { method: "PATCH", path: pathOf(logId), value, isRepeatable: true } as const;
-      return logOf(await sendJson<LogBody>(this.#members, request, call));
-    });
+    const fields = wireSettings(changed);
+    return this.#names.withId(log, options, async (logId, call) =>
+      logOf((await execute(this.#context, updateLogMethod, { logId, ...fields }, call)).message.log),
+    );
   }
 
   /**
    * Deletes a log and its events, at once and for ever. The caller must be the creator of the log, or an administrator.
    */
-  async delete(log: string, options: HttpCallOptions = {}): Promise<void> {
+  async delete(log: string, options: CallOptions = {}): Promise<void> {
     checkCall(options, "logs.delete");
-    await this.#names.withId(log, options, (logId, call) =>
-      sendJson(this.#members, { method: "DELETE", path: pathOf(logId), isRepeatable: false }, call),
-    );
-  }
-
-  /** Appends an event, of at most 1 MiB. Text is stored as UTF-8. */
-  async append(log: string, payload: string | Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
-    checkAppend(options, "logs.append");
-    const body = bytesField("payload", payload);
-    const answer = await this.#append(log, "append", body, options);
-    const { sequence } = parseJson<{ readonly sequence: number }>(answer.body.toString("utf8"));
-    return { sequence, replayed: isReplayed(answer) };
+    await this.#names.withId(log, options, (logId, call) => execute(this.#context, deleteLogMethod, { logId }, call));
   }
 
   /**
-   * Appends all events or none: at most 1,000,000 of them, and at most 10 MiB including their delimiters. A delimiter
-   * follows each event except the last: one byte, or 24 bytes if any event contains a line break. One event may have
-   * the whole size.
+   * Appends an event, of at most 1 MiB. Text is stored as UTF-8.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / SEQUENCE_CONFLICT; ABORTED / FENCED; INVALID_ARGUMENT / TOO_LARGE.
+   */
+  async append(log: string, payload: string | Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
+    checkAppend(options, "logs.append");
+    const { key, expectedSequence, guard, ...given } = options;
+    const fields = {
+      payload: bytesField("payload", payload),
+      idempotencyKey: key === undefined ? "" : givenField("key", key),
+      expectedSequence: sequenceField(expectedSequence),
+      guard: logGuardField(guard),
+    };
+    return this.#names.withId(log, given, async (logId, call) => {
+      const { message, replayed } = await execute(this.#context, appendEventMethod, { logId, ...fields }, call);
+      return { sequence: Number(message.sequence), replayed };
+    });
+  }
+
+  /**
+   * Appends all events or none: 1 to 10,000 of them, in a request of at most 4 MiB. One event may have the whole size.
+   *
+   * @throws QuoinError as append.
    */
   async appendBatch(
     log: string,
@@ -280,202 +304,131 @@ export class LogClient {
     options: AppendOptions = {},
   ): Promise<AppendBatchResult> {
     checkAppend(options, "logs.appendBatch");
-    if (!Array.isArray(payloads)) {
-      throw badField("payloads", "must be an array");
+    if (!Array.isArray(payloads) || payloads.length < 1 || payloads.length > BATCH_EVENTS_MAX) {
+      throw badField("payloads", "must be an array of 1 to 10,000 events");
     }
-    if (payloads.length === 0) {
-      throw badField("payloads", "must hold at least one event");
-    }
-    const { body, delimiter } = joinPayloads(payloads.map((payload) => bytesField("payloads", payload)));
-    const answer = await this.#append(log, `append_batch?delimiter=${percentEncoded(delimiter)}`, body, options);
-    const { sequences, last_sequence: lastSequence } = parseJson<{
-      readonly sequences: readonly number[];
-      readonly last_sequence: number;
-    }>(answer.body.toString("utf8"));
-    return { sequences, lastSequence, replayed: isReplayed(answer) };
+    const { key, expectedSequence, guard, ...given } = options;
+    const fields = {
+      payloads: payloads.map((payload) => bytesField("payloads", payload)),
+      expectedSequence: sequenceField(expectedSequence),
+      guard: logGuardField(guard),
+    };
+    return this.#names.withId(log, given, async (logId, call) => {
+      const { requestId = randomUUID() } = call;
+      const request = { logId, ...fields, idempotencyKey: key === undefined ? requestId : givenField("key", key) };
+      assertFits(request);
+      const { message, replayed } = await execute(this.#context, appendEventsMethod, request, { ...call, requestId });
+      const sequences = sequencesOf(message, payloads.length);
+      return { sequences, lastSequence: Number(message.lastSequence), replayed };
+    });
   }
 
   /** Reads a page of events, of at most 1 MiB, or one larger event. */
   async read(log: string, options: ReadEventsOptions = {}): Promise<EventPage> {
     checkRead(options, "logs.read");
-    const { fromSequence = 1, limit = 100, waitSeconds = 0, ...call } = options;
-    const query = `from_sequence=${fromSequence}&limit=${limit}&wait_secs=${waitSeconds}`;
-    const { timeoutMs = this.#members.timeoutMs } = call;
-    return this.#names.withId(
-      log,
-      waitSeconds === 0 ? call : { ...call, timeoutMs: timeoutMs + waitSeconds * MS_PER_SECOND },
-      async (logId, request) =>
-        pageOf(await getJson<EventsBody>(this.#members, `${pathOf(logId)}/events?${query}`, request)),
-    );
+    const { fromSequence = 1, limit, waitSeconds = 0, ...given } = options;
+    const { timeoutMs = this.#context.timeoutMs } = given;
+    const fields = {
+      fromSequence: int64Field("fromSequence", fromSequence),
+      pageSize: positiveField("limit", limit),
+      waitSeconds: int64Field("waitSeconds", waitSeconds),
+      consistency: ReadConsistency.LINEARIZABLE,
+    };
+    const waiting = waitSeconds === 0 ? given : { ...given, timeoutMs: timeoutMs + waitSeconds * MS_PER_SECOND };
+    return this.#names.withId(log, waiting, async (logId, call) => {
+      const { message } = await execute(this.#context, readEventsMethod, { logId, ...fields }, call);
+      return { events: message.events.map(eventOf), lastSequence: Number(message.lastSequence) };
+    });
   }
 
   /**
    * Follows a log from a sequence on: existing and new events, each once and in order, until the loop ends. If a member
-   * is gone or silent, it continues after the last event on another member. Events removed by retention are left out.
+   * is gone, it continues after the last event on another member. Events removed by retention are left out.
    *
    * It fails with the QuoinError of a refusal, such as NOT_FOUND when the log is deleted.
    */
   tail(log: string, options: TailOptions = {}): EndableIterator<LogEvent> {
     checkTail(options, "logs.tail");
-    assertTraceparent(options.traceparent);
+    textField("log", log);
+    const { fromSequence = 1, traceparent } = options;
     const ending = new AbortController();
-    return new EndableIterator(this.#tracedFollow(textField("log", log), options, ending.signal), ending);
+    // One log from the beginning to the end, also if a new one gets its name.
+    let logId: string | undefined;
+    const stream: ContinuedStream<TailEventsRequest, TailEventsResponse> = new ContinuedStream(
+      this.#context,
+      {
+        title: "tail",
+        method: tailEventsMethod,
+        start: fromSequence,
+        request: async (position: bigint) => {
+          logId ??= await this.#names.withId(log, { signal: stream.anyEnd, traceparent }, async (found) => found);
+          return { logId, fromSequence: position };
+        },
+        positionBehind: ({ events }) => Number(events.at(-1)?.sequence ?? 0n) + 1,
+        // Members send nothing without events.
+        silenceMs: undefined,
+      },
+      options,
+      ending.signal,
+    );
+    return new EndableIterator(eventsOf(stream), ending);
   }
 
-  async *#tracedFollow(
-    log: string,
-    options: TailOptions,
-    ending: AbortSignal,
-  ): AsyncGenerator<LogEvent, undefined, undefined> {
-    const trace = await traceOperation(options.traceparent, () => tracedRequest("GET"));
-    try {
-      return yield* this.#follow(log, options, ending, trace);
-    } catch (thrown) {
-      if (options.signal?.aborted !== true && !this.#members.closing.aborted) {
-        trace.end(QuoinError.from(thrown));
-      }
-      throw thrown;
-    } finally {
-      trace.end(null);
-    }
+  async #page(request: Omit<ListLogsRequest, "consistency">, call: CallOptions): Promise<ListLogsResponse> {
+    const fields = { ...request, consistency: ReadConsistency.LINEARIZABLE };
+    return (await execute(this.#context, listLogsMethod, fields, call)).message;
   }
+}
 
-  async *#follow(
-    log: string,
-    { fromSequence = 1, signal: cancelling, traceparent }: TailOptions,
-    ending: AbortSignal,
-    trace: OperationTrace,
-  ): AsyncGenerator<LogEvent, undefined, undefined> {
-    const members = this.#members;
-    const signals = [ending, members.closing, ...(cancelling === undefined ? [] : [cancelling])];
-    const anyEnd = AbortSignal.any(signals);
-    let path: string | undefined;
-    let last = fromSequence - 1;
-    let failures = 0;
-    let wasRefused = false;
-    for (;;) {
-      const silence = new AbortController();
-      const stopped = AbortSignal.any([...signals, silence.signal]);
-      try {
-        // One log from the beginning to the end, also if a new one gets its name.
-        path ??= await this.#names.withId(log, { signal: anyEnd, traceparent }, async (logId) => pathOf(logId));
-        const headers = { accept: "text/event-stream", "last-event-id": String(last) };
-        const response = await members.stream(`${path}/events`, headers, stopped, trace);
-        response.setEncoding("utf8");
-        wasRefused = false;
-        for await (const sent of this.#withSilenceLimit(sentEvents(response as AsyncIterable<string>), silence)) {
-          failures = 0;
-          if (sent === undefined) {
-            continue;
-          }
-          const event = eventOfText(sent.data);
-          last = event.sequence;
-          yield event;
-        }
-      } catch (thrown) {
-        if (ending.aborted) {
-          return undefined;
-        }
-        if (members.closing.aborted || cancelling?.aborted === true) {
-          throw cancelled(cancelling ?? members.closing);
-        }
-        const isRefused = thrown instanceof QuoinError && thrown.code === "UNAUTHENTICATED";
-        if (isRefused ? wasRefused : !isPassing(thrown)) {
-          throw thrown;
-        }
-        wasRefused = isRefused;
-      }
-      failures = Math.min(failures + 1, PAUSED_ATTEMPTS_MAX);
-      members.leaveMember();
-      try {
-        await members.runtime.sleep(backoffMs(failures, members.runtime.random()), anyEnd);
-      } catch (thrown) {
-        if (ending.aborted) {
-          return undefined;
-        }
-        if (members.closing.aborted || cancelling?.aborted === true) {
-          throw cancelled(cancelling ?? members.closing);
-        }
-        throw thrown;
-      }
-    }
+async function* eventsOf(
+  stream: ContinuedStream<TailEventsRequest, TailEventsResponse>,
+): AsyncGenerator<LogEvent, undefined, undefined> {
+  for await (const { events } of stream.messages()) {
+    yield* events.map(eventOf);
   }
+  return undefined;
+}
 
-  /** Aborts a stream that is silent for too long. */
-  async *#withSilenceLimit(
-    events: AsyncIterable<SentEvent | undefined>,
-    silence: AbortController,
-  ): AsyncGenerator<SentEvent | undefined> {
-    const start = (): (() => void) => this.#members.runtime.after(SILENCE_MS, () => silence.abort());
-    let stop = start();
-    try {
-      for await (const event of events) {
-        stop();
-        yield event;
-        stop = start();
-      }
-    } finally {
-      stop();
-      silence.abort();
-    }
+function namespaceField(namespace: string | undefined): string {
+  return namespace === undefined ? "" : givenField("namespace", namespace);
+}
+
+function selectionOf(name: string | undefined, namespace: string | undefined) {
+  return { name: name === undefined ? "" : givenField("name", name), namespace: namespaceField(namespace) };
+}
+
+/** A text that is empty on the wire if it is not given. So a given one must not be empty. */
+function givenField(field: string, given: string): string {
+  if (textField(field, given) === "") {
+    throw badField(field, "must not be empty");
   }
+  return given;
+}
 
-  #append(log: string, operation: string, body: Uint8Array, options: AppendOptions): Promise<HttpAnswer> {
-    const { key = randomUUID(), expectedSequence, guard, ...callOptions } = options;
-    const headers = {
-      "content-type": "application/octet-stream",
-      "idempotency-key": keyField(key),
-      ...(expectedSequence !== undefined && {
-        "expected-sequence": String(int64Field("expectedSequence", expectedSequence)),
-      }),
-      ...(guard !== undefined && { "lock-guard": guardHeader(guard) }),
-    };
-    return this.#names.withId(log, callOptions, (logId, call) => {
-      const path = `${pathOf(logId)}/${operation}`;
-      return this.#members.request({ method: "POST", path, headers, body, isRepeatable: true }, call);
+function sequenceField(expectedSequence: number | undefined): bigint | undefined {
+  return expectedSequence === undefined ? undefined : int64Field("expectedSequence", expectedSequence);
+}
+
+function logGuardField(guard: LogGuard | undefined): AppendGuard | undefined {
+  const fields = guardField(guard);
+  return guard === undefined || fields === undefined
+    ? undefined
+    : { ...fields, namespace: textField("guard.namespace", guard.namespace) };
+}
+
+/** @throws QuoinError INVALID_ARGUMENT / TOO_LARGE for a request that the service would not take. */
+function assertFits(request: AppendEventsRequest): void {
+  const bytes = AppendEventsRequest.encode(request).finish().length;
+  if (bytes > REQUEST_BYTES_MAX) {
+    throw new QuoinError({
+      code: "INVALID_ARGUMENT",
+      reason: "TOO_LARGE",
+      outcome: "not-executed",
+      message: `payloads make a request of ${bytes} bytes; at most ${REQUEST_BYTES_MAX} are allowed`,
+      details: new Map([
+        ["field", "payloads"],
+        ["limit", String(REQUEST_BYTES_MAX)],
+      ]),
     });
   }
-}
-
-function pathOf(logId: string): string {
-  return `/logs/${encodeURIComponent(textField("logId", logId))}`;
-}
-
-/**
- * The key in Node's form for headers, one character for each byte. Checked here, because Node would quote it in its
- * error, and because HTTP removes spaces at both ends, so two keys could become one.
- */
-function keyField(key: string): string {
-  const bytes = Buffer.from(key);
-  if (!key.isWellFormed() || !KEY_PATTERN.test(key) || bytes.length > KEY_BYTES_MAX) {
-    throw badField(
-      "key",
-      `must have 1 to ${KEY_BYTES_MAX} bytes of UTF-8, no control characters, no space at either end`,
-    );
-  }
-  return bytes.toString("latin1");
-}
-
-function guardHeader({ namespace, lockName, fencingToken, rw = false }: LogGuard): string {
-  const token = int64Field("guard.fencingToken", fencingToken);
-  const lock = encodeURIComponent(textField("guard.lockName", lockName));
-  return `${encodeURIComponent(namespace)}/${lock};token=${token}${rw ? ";rw" : ""}`;
-}
-
-function isReplayed({ headers }: HttpAnswer): boolean {
-  return headers["idempotent-replayed"] === "true";
-}
-
-/** Whether to reopen a stream that failed for another reason than its token. */
-function isPassing(thrown: unknown): boolean {
-  return !(thrown instanceof QuoinError) || thrown.code === "UNAVAILABLE" || thrown.reason === "RATE_LIMITED";
-}
-
-function cancelled(signal: AbortSignal): QuoinError {
-  return new QuoinError({
-    code: "CANCELLED",
-    outcome: "not-executed",
-    message: "the tail was cancelled",
-    cause: signal.reason,
-  });
 }

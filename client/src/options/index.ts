@@ -3,8 +3,8 @@ export {
   bytes,
   callback,
   callRules,
+  callRulesWithoutRequestId,
   flag,
-  httpCallRules,
   instant,
   listOf,
   oneOf,
@@ -19,4 +19,13 @@ export {
   whole,
   whole32,
 } from "./options-check.ts";
-export { badField, bytesField, int32Field, int64Field, textField, timeoutField } from "./request-field.ts";
+export {
+  badField,
+  bytesField,
+  instantField,
+  int32Field,
+  int64Field,
+  positiveField,
+  textField,
+  timeoutField,
+} from "./request-field.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { answerJson, failure, ScriptedHttpMember, ScriptedMember } from "../../test/index.ts";
+import { failure, ScriptedMember } from "../../test/index.ts";
 import { type AdminClient, type Client, createAdminClient, createClient, exchangeApiKey, logIn } from "../index.ts";
 
 /** Everything as plain JavaScript sees it. */
@@ -23,16 +23,14 @@ async function refusal(work: () => unknown): Promise<string> {
 
 describe("the check of arguments", () => {
   let member: ScriptedMember;
-  let http: ScriptedHttpMember;
   let client: Client;
   let admin: AdminClient;
   let untyped: Untyped;
 
   beforeEach(async () => {
     member = await ScriptedMember.start({});
-    http = await ScriptedHttpMember.start((response) => answerJson(response, 500, {}));
     const credentials = { token: "t" };
-    client = createClient({ endpoints: [member.endpoint], credentials, httpEndpoints: [http.url] });
+    client = createClient({ endpoints: [member.endpoint], credentials });
     admin = createAdminClient({ endpoint: member.endpoint, credentials });
     untyped = client as unknown as Untyped;
   });
@@ -42,9 +40,7 @@ describe("the check of arguments", () => {
     admin.close();
     // Nothing was sent.
     expect(member.calls).to.deep.equal([]);
-    expect(http.requests).to.deep.equal([]);
     member.stop();
-    await http.stop();
   });
 
   it("refuses an unknown option in every call, and names the nearest known one", async () => {
@@ -130,8 +126,8 @@ describe("the check of arguments", () => {
       ["listBackups", () => admin.listBackups("", wrong as object)],
       ["snapshot", () => admin.snapshot(wrong as object)],
       ["createClient", () => createClient({ endpoints: ["h:1"], credentials: { token: "t" }, ...wrong } as never)],
-      ["exchangeApiKey", () => exchangeApiKey({ apiKey: "k", httpEndpoints: ["http://h"], ...wrong } as never)],
-      ["logIn", () => logIn({ email: "e", password: "p", httpEndpoints: ["http://h"], ...wrong } as never)],
+      ["exchangeApiKey", () => exchangeApiKey({ apiKey: "k", endpoints: ["h:1"], ...wrong } as never)],
+      ["logIn", () => logIn({ email: "e", password: "p", endpoints: ["h:1"], ...wrong } as never)],
     ];
     for (const [call, work] of guesses) {
       const expected = `timeutMs is not an option of ${call}; did you mean timeoutMs?`;
@@ -191,7 +187,7 @@ describe("the check of arguments", () => {
         () => untyped.keyValue!.compareAndSwap!("n", "k", "v", { expectedValue: 5 }),
         "expectedValue must be a string or a Uint8Array, not a number",
       ],
-      [() => untyped.usage!.read!({ from: new Date("never") }), "from must be a valid Date"],
+      [() => untyped.usage!.read!({ from: new Date("never") }), /^from must be a date or a time in ISO 8601/],
       [() => untyped.usage!.read!({ from: 5 }), "from must be a Date or a string, not a number"],
       [() => untyped.users!.create!("e", { role: "king", namespaces: [] }), /^user.role must be "viewer" or .*"king"$/],
       [() => untyped.users!.create!("e", { role: "viewer" }), "user.namespaces is missing"],
@@ -224,7 +220,7 @@ describe("the check of arguments", () => {
       [() => untyped.readWriteLocks!.acquire!("n", "l", "SHARED"), 'mode must be "READ" or "WRITE", not "SHARED"'],
       [() => untyped.memory!.read!("n", "r", "0", 1), "offset must be a whole number within ±(2^53 - 1), not a string"],
       [() => untyped.logs!.append!("l", { a: 1 }), "payload must be a string or a Uint8Array, not an object"],
-      [() => untyped.logs!.appendBatch!("l", "v"), "payloads must be an array"],
+      [() => untyped.logs!.appendBatch!("l", "v"), "payloads must be an array of 1 to 10,000 events"],
       [() => untyped.logs!.append!(5, "v"), "log must be a string, not a number"],
     ] as const) {
       expect(await refusal(work)).to.equal(message);
@@ -262,10 +258,14 @@ describe("the check of arguments", () => {
       [() => create({ channel: { keepalive: 1 } }), /^channel.keepalive is not .*did you mean keepaliveTimeMs/],
       [() => create({ tls: { cert: "x" } }), "tls.cert is not an option of tls; did you mean certificate?"],
       [() => create({ tls: true }), "tls must be an object, not a boolean"],
-      [() => create({ credentials: {} }), /^credentials must have a token, a tokenFile, or an apiKey/],
+      [() => create({ credentials: {} }), /^credentials must have a token, a tokenFile or an apiKey/],
       [() => create({ credentials: "secret" }), /^credentials must have a token/],
       [() => create({ credentials: { token: "secret", apiKey: "k" } }), /^credentials.apiKey is not an option of/],
-      [() => create({ credentials: { apiKey: "secret" } }), "credentials.httpEndpoints is missing"],
+      [
+        () => create({ credentials: { apiKey: "secret", httpEndpoints: ["http://h"] } }),
+        /^credentials.httpEndpoints is not an option of/,
+      ],
+      [() => create({ httpEndpoints: ["http://h"] }), /^httpEndpoints is not an option of createClient/],
       [() => createAdminClient({ credentials: { token: "t" } } as never), /^endpoint must be host:port/],
     ] as const) {
       const refused = await refusal(work);

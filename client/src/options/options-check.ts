@@ -8,7 +8,7 @@
 
 import { nearestName } from "@quoin/proto";
 import type { QuoinError } from "../errors/index.ts";
-import { badField, int32Field, kindOf, textField, timeoutField, wholeNumber } from "./request-field.ts";
+import { badField, instantField, int32Field, kindOf, textField, timeoutField, wholeNumber } from "./request-field.ts";
 
 /** Raises a QuoinError INVALID_ARGUMENT / BAD_FIELD unless the value, which is never undefined, is of the type. */
 export interface Rule<Value> {
@@ -95,16 +95,9 @@ export const timeout: Rule<number> = (value, name) => {
   timeoutField(name, value);
 };
 
-/** A valid date, or a text that the service parses. */
+/** A date, or a day or an instant as text. */
 export const instant: Rule<Date | string> = (value, name) => {
-  if (!(value instanceof Date)) {
-    if (typeof value !== "string") {
-      throw badField(name, `must be a Date or a string, not ${kindOf(value)}`);
-    }
-    textField(name, value);
-  } else if (Number.isNaN(value.getTime())) {
-    throw badField(name, "must be a valid Date");
-  }
+  instantField(name, value);
 };
 
 /** One of some strings. */
@@ -157,11 +150,11 @@ export function record<Value extends object>(
   };
 }
 
-/** The options of every call without a request id. */
-export const httpCallRules = { timeoutMs: timeout, signal: abortSignal, traceparent: text };
+/** The options of what has no request id of its own, such as a stream, or a listing of several pages. */
+export const callRulesWithoutRequestId = { timeoutMs: timeout, signal: abortSignal, traceparent: text };
 
 /** The options of every call. */
-export const callRules = { ...httpCallRules, requestId: text };
+export const callRules = { ...callRulesWithoutRequestId, requestId: text };
 
 /**
  * @param prefix of the names in errors.

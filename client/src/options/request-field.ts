@@ -9,6 +9,8 @@ const INT32_MAX = 2 ** 31 - 1;
 const INT32_MIN = -(2 ** 31);
 /** The longest timer of Node; a longer deadline would end at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+/** RFC 3339: a date alone, or a date and a time with its offset from UTC. */
+const INSTANT_PATTERN = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
 const utf8 = new TextEncoder();
 
 /** The error of an argument that never reaches a member: INVALID_ARGUMENT / BAD_FIELD, not executed. */
@@ -67,6 +69,33 @@ export function int32Field(field: string, count: unknown): number {
     throw badField(field, `must be a whole number of 32 bits, not ${numberOrKind(count)}`);
   }
   return count;
+}
+
+/** An int32 or int64 field whose value 0 means the default on the wire: 1 or more; undefined = the default. */
+export function positiveField(field: string, count: number | undefined): number {
+  if (count !== undefined && int32Field(field, count) < 1) {
+    throw badField(field, `must be 1 or more, not ${count}`);
+  }
+  return count ?? 0;
+}
+
+/** An instant in Unix time, in milliseconds, after 1970 began: 0 means the default on the wire. */
+export function instantField(field: string, instant: unknown): bigint {
+  if (!(instant instanceof Date) && typeof instant !== "string") {
+    throw badField(field, `must be a Date or a string, not ${kindOf(instant)}`);
+  }
+  const timeMs = typeof instant === "string" ? parseInstant(instant) : instant.getTime();
+  if (!(timeMs > 0)) {
+    throw badField(field, "must be a date or a time in ISO 8601 after 1970 began, such as 2030-01-31T12:00:00Z");
+  }
+  return BigInt(timeMs);
+}
+
+/** NaN for anything else than an instant. The parser reads the 30th of February as the 2nd of March. */
+function parseInstant(text: string): number {
+  const [year = 0, month = 0, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number);
+  const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
+  return INSTANT_PATTERN.test(text) && isDay ? Date.parse(text) : Number.NaN;
 }
 
 /** A time limit in milliseconds, within the range of timers. */

@@ -17,7 +17,10 @@ export interface ChannelOptions {
   readonly keepaliveTimeMs?: number | undefined;
   /** How long a probe may remain unanswered before the connection counts as lost, in milliseconds. Default 5,000. */
   readonly keepaliveTimeoutMs?: number | undefined;
-  /** Largest message to send or receive, in bytes. Default 4 MiB, the limit of the service. */
+  /**
+   * Largest message to send or receive, in bytes. Default: 4 MiB to send, the limit of the service, and 16 MiB to
+   * receive, because one event of a log may have 10 MiB.
+   */
   readonly maxMessageBytes?: number | undefined;
 }
 
@@ -29,7 +32,8 @@ export const channelRule = record<ChannelOptions>(
 
 const DEFAULT_KEEPALIVE_TIME_MS = 10_000;
 const DEFAULT_KEEPALIVE_TIMEOUT_MS = 5_000;
-const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1_024 * 1_024;
+const DEFAULT_SENT_BYTES_MAX = 4 * 1_024 * 1_024;
+const DEFAULT_RECEIVED_BYTES_MAX = 16 * 1_024 * 1_024;
 
 // A restarting member is back within seconds. The 120 s that grpc-js may wait by default would be a further outage.
 const FIRST_RECONNECT_MS = 50;
@@ -48,7 +52,6 @@ const PLACEHOLDER_NAME = "address.invalid";
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if the environment names no usable proxy.
  */
 export function openChannel(endpoint: string, tls: Tls | undefined, options: ChannelOptions): Client {
-  const maxMessageBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
   const security =
     tls === undefined ? { credentials: credentials.createInsecure(), options: {} } : tlsSettings(endpoint, tls);
   const dialing = new Dialing(endpoint, proxyFor(endpoint));
@@ -57,8 +60,8 @@ export function openChannel(endpoint: string, tls: Tls | undefined, options: Cha
     ...dialing.options,
     "grpc.keepalive_time_ms": options.keepaliveTimeMs ?? DEFAULT_KEEPALIVE_TIME_MS,
     "grpc.keepalive_timeout_ms": options.keepaliveTimeoutMs ?? DEFAULT_KEEPALIVE_TIMEOUT_MS,
-    "grpc.max_send_message_length": maxMessageBytes,
-    "grpc.max_receive_message_length": maxMessageBytes,
+    "grpc.max_send_message_length": options.maxMessageBytes ?? DEFAULT_SENT_BYTES_MAX,
+    "grpc.max_receive_message_length": options.maxMessageBytes ?? DEFAULT_RECEIVED_BYTES_MAX,
     "grpc.initial_reconnect_backoff_ms": FIRST_RECONNECT_MS,
     "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,
     "grpc.dns_min_time_between_resolutions_ms": RESOLUTION_PAUSE_MS_MIN,

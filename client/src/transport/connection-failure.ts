@@ -44,12 +44,9 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     { problem: "client-certificate", words: "it refuses the client certificate, or wants one" },
   ],
   [/certificate/i, { problem: "untrusted-certificate", words: "its certificate is not trusted" }],
-  [/^Protocol error|Expected HTTP\//, { problem: "other-protocol", words: "the port speaks another protocol" }],
+  [/^Protocol error/, { problem: "other-protocol", words: "the port speaks another protocol" }],
   [/wrong version number|packet length too long/, { problem: "no-tls", words: "the port does not speak TLS" }],
-  [
-    /ECONNRESET|socket hang up|^Failed to connect/,
-    { problem: "closed", words: "the other side closed the connection" },
-  ],
+  [/ECONNRESET|^Failed to connect/, { problem: "closed", words: "the other side closed the connection" }],
 ];
 
 /** What grpc-js, Node and OpenSSL add to a text, without a meaning for people. */
@@ -74,7 +71,7 @@ const WITHOUT_DETAIL = /^(Name resolution failed|Failed to connect|no (connectio
 /**
  * The error of a request without an answer: it was never sent, or it may have arrived.
  *
- * @param address as the caller has written it: `host:port` or a URL.
+ * @param address as the caller has written it.
  * @param text why, in the words of grpc-js, Node or OpenSSL.
  */
 export function noAnswer(wasSent: boolean, address: string, text: string, cause?: unknown): QuoinError {

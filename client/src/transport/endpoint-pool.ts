@@ -10,11 +10,30 @@
  */
 
 import type { Client } from "@grpc/grpc-js";
+import { type ChannelOptions, openChannel } from "./channel.ts";
 import { isEndpoint } from "./endpoint.ts";
+import type { Runtime } from "./runtime.ts";
 import { type SentCall, Target } from "./target.ts";
+import type { Tls } from "./tls.ts";
 
 /** Channels to endpoints that members have named, besides the configured ones: more than a cluster has members. */
 const HINTED_CHANNELS_MAX = 16;
+
+/**
+ * The pool of these endpoints, which begins with a random one, and connects on first use.
+ *
+ * @param endpoints valid ones, at least one.
+ * @param tls undefined = not encrypted.
+ */
+export function openPool(
+  endpoints: readonly string[],
+  tls: Tls | undefined,
+  channel: ChannelOptions,
+  runtime: Runtime,
+): EndpointPool {
+  const start = Math.floor(runtime.random() * endpoints.length);
+  return new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
+}
 
 /** The endpoints of one client, and the one in use. */
 export class EndpointPool {

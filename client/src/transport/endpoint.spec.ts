@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { QuoinError } from "../errors/index.ts";
-import { assertEndpoints, conventionalHttpEndpoint, hostOf, isEndpoint, isLoopback } from "./endpoint.ts";
+import { assertEndpoints, hostOf, isEndpoint, isLoopback } from "./endpoint.ts";
 
 describe("isEndpoint", () => {
   it("accepts host:port, with an IPv6 address in brackets", () => {
@@ -50,12 +50,5 @@ describe("assertEndpoints", () => {
       'endpoints must be host:port, not "b"',
     );
     assertEndpoints("endpoints", ["a:1", "b:2"]);
-  });
-});
-
-describe("conventionalHttpEndpoint", () => {
-  it("is the next port of the same host", () => {
-    expect(conventionalHttpEndpoint("demo:7400", false)).to.equal("http://demo:7401");
-    expect(conventionalHttpEndpoint("[::1]:7410", true)).to.equal("https://[::1]:7411");
   });
 });

@@ -1,4 +1,4 @@
-/** Addresses of members, as `host:port` for gRPC and as a URL for HTTP. */
+/** Addresses of members, as `host:port`. */
 
 import { isIPv4, isIPv6 } from "node:net";
 import { badField } from "../options/index.ts";
@@ -45,16 +45,4 @@ export function assertEndpoints(field: string, endpoints: readonly string[]): vo
       throw badField(field, `must be host:port, not ${JSON.stringify(endpoint)}`);
     }
   }
-}
-
-/**
- * The conventional HTTP interface of a member: the port after that of gRPC (7400 and 7401), on the same host.
- *
- * @param endpoint a valid `host:port`.
- * @param secure whether the cluster uses TLS.
- */
-export function conventionalHttpEndpoint(endpoint: string, secure: boolean): string {
-  const separator = endpoint.lastIndexOf(":");
-  const port = Number(endpoint.slice(separator + 1)) + 1;
-  return `${secure ? "https" : "http"}://${endpoint.slice(0, separator)}:${port}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The proxy through which the environment wants members to be reached, by gRPC and by HTTP, with and without TLS. It
- * passes on a connection (CONNECT, RFC 9110 §9.3.6): with TLS it sees no content.
+ * The proxy through which the environment wants members to be reached, with and without TLS. It passes on a connection
+ * (CONNECT, RFC 9110 §9.3.6): with TLS it sees no content.
  *
  * Names are in small letters or in capitals; small letters come first. This machine is always reached directly.
  */
@@ -19,32 +19,28 @@ export interface EnvironmentProxy {
   readonly shown: string;
 }
 
-const PROXY_VARIABLES = ["https_proxy", "http_proxy"];
-const DIRECT_VARIABLES = ["no_proxy"];
-/** The variables that gRPC has besides, before the others. */
-const GRPC_PROXY_VARIABLE = "grpc_proxy";
-const GRPC_DIRECT_VARIABLE = "no_grpc_proxy";
+/** In the order in which they count. */
+const PROXY_VARIABLES = ["grpc_proxy", "https_proxy", "http_proxy"];
+const DIRECT_VARIABLES = ["no_grpc_proxy", "no_proxy"];
 
 const DEFAULT_PORT = "80";
 
 /**
- * The proxy for an address; undefined = the address is reached directly.
+ * The proxy for an endpoint; undefined = it is reached directly.
  *
- * @param address a valid `host:port`, which is reached by gRPC, or the URL of an HTTP interface.
+ * @param endpoint a valid `host:port`.
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a variable that names no proxy.
  */
-export function proxyFor(address: string, environment: NodeJS.ProcessEnv = process.env): EnvironmentProxy | undefined {
-  const url = address.includes("://") ? URL.parse(address) : null;
-  const host = url === null ? hostOf(address) : url.hostname.replace(/^\[|\]$/g, "");
+export function proxyFor(endpoint: string, environment: NodeJS.ProcessEnv = process.env): EnvironmentProxy | undefined {
+  const host = hostOf(endpoint);
   if (isLoopback(host)) {
     return undefined;
   }
-  const isGrpc = url === null;
-  const found = firstSet(environment, [...(isGrpc ? [GRPC_PROXY_VARIABLE] : []), ...PROXY_VARIABLES]);
+  const found = firstSet(environment, PROXY_VARIABLES);
   if (found === undefined) {
     return undefined;
   }
-  const direct = firstSet(environment, [...(isGrpc ? [GRPC_DIRECT_VARIABLE] : []), ...DIRECT_VARIABLES])?.value ?? "";
+  const direct = firstSet(environment, DIRECT_VARIABLES)?.value ?? "";
   if (direct.split(",").some((entry) => isMatch(entry.trim().toLowerCase(), host.toLowerCase()))) {
     return undefined;
   }

@@ -1,14 +1,12 @@
 export { ATTEMPTS_MAX, backoffMs, isUnreached, unreachedPauseMs } from "./backoff.ts";
 export { isToken } from "./bearer-token.ts";
-export { type ChannelOptions, openChannel } from "./channel.ts";
+export type { ChannelOptions } from "./channel.ts";
 export { clientRules, DEFAULT_TIMEOUT_MS } from "./client-rules.ts";
 export { connect, neverSent } from "./connect.ts";
 export { callFailure } from "./connection-failure.ts";
-export { assertEndpoints, conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
-export { EndpointPool } from "./endpoint-pool.ts";
-export { HttpExchange, type HttpRequest, wholeAnswer } from "./http-exchange.ts";
-export { failureOf, type HttpAnswer, isPassing, parseObject } from "./http-failure.ts";
+export { assertEndpoints, isEndpoint } from "./endpoint.ts";
+export { type EndpointPool, openPool } from "./endpoint-pool.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
 export { Target } from "./target.ts";
 export { Tls, type TlsOptions } from "./tls.ts";
-export type { TokenSource } from "./token-source.ts";
+export { NO_TOKENS, type TokenSource } from "./token-source.ts";

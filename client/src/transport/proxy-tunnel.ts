@@ -1,6 +1,6 @@
 /** A connection through a proxy: the proxy is asked for it, and then passes on all bytes. */
 
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { EnvironmentProxy } from "./environment-proxy.ts";
 
 /** More than the head of any sensible answer. */
@@ -51,15 +51,4 @@ export function openTunnel(proxy: EnvironmentProxy, address: string, socket: Soc
     socket.on("readable", onReadable).on("error", fail).on("close", onClose);
     socket.write(`CONNECT ${address} HTTP/1.1\r\nHost: ${address}\r\n${credentials}\r\n`);
   });
-}
-
-/** Connects to a proxy, and asks it for a connection, which must come in time. */
-export async function dialThrough(proxy: EnvironmentProxy, address: string, timeoutMs: number): Promise<Socket> {
-  const socket = connect(proxy.port, proxy.host);
-  const timer = setTimeout(() => socket.destroy(new Error("no connection in time")), timeoutMs);
-  try {
-    return await openTunnel(proxy, address, socket);
-  } finally {
-    clearTimeout(timer);
-  }
 }

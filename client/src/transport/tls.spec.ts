@@ -11,7 +11,7 @@ import { Tls } from "./tls.ts";
 const TAKERS: readonly ((tls: TlsOptions | undefined) => unknown)[] = [
   (tls) => createClient({ endpoints: ["h:1"], credentials: { token: "t" }, tls }).close(),
   (tls) => createAdminClient({ endpoint: "h:1", credentials: { token: "t" }, tls }).close(),
-  (tls) => createTokenSource({ apiKey: "k", httpEndpoints: ["https://h"] }, tls),
+  (tls) => createTokenSource({ credentials: { apiKey: "k" }, endpoints: ["h:1"], tls }),
 ];
 
 describe("TLS options", () => {

@@ -1,4 +1,4 @@
-/** The TLS options of a client, for gRPC and for HTTP. */
+/** The TLS options of a client. */
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

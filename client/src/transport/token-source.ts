@@ -3,7 +3,7 @@
 /** Provides tokens for calls; one source may serve several clients. */
 export interface TokenSource {
   /**
-   * The token to send now; a promise if it must be fetched first.
+   * The token to send now, empty = none; a promise if it must be fetched first.
    *
    * @throws QuoinError if there is none.
    */
@@ -15,3 +15,6 @@ export interface TokenSource {
    */
   refresh(refused: string): Promise<string | undefined>;
 }
+
+/** Sends no token, for the calls that return one. */
+export const NO_TOKENS: TokenSource = { token: () => "", refresh: async () => undefined };

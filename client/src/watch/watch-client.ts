@@ -95,6 +95,7 @@ export class WatchClient {
     assertStart(options);
     const source = {
       method: watchKeysMethod,
+      namespace: fields.namespace,
       request: (startRevision: bigint) => ({ ...fields, startRevision }),
       events: ({ events }: WatchKeysResponse) => events.map(keyEvent),
     };
@@ -116,6 +117,7 @@ export class WatchClient {
     assertStart(options);
     const source = {
       method: watchLocksMethod,
+      namespace: fields.namespace,
       request: (startRevision: bigint) => ({ ...fields, startRevision }),
       events: ({ events }: WatchLocksResponse) => events.map(lockEvent),
     };

@@ -10,11 +10,11 @@ import { expect } from "chai";
 import {
   FakeRuntime,
   failure,
+  issueTokens,
   type Refusal,
   refuse,
   ScriptedMember,
   type ScriptedStream,
-  ScriptedTokenEndpoint,
   until,
 } from "../../test/index.ts";
 import {
@@ -230,9 +230,8 @@ describe("watches", function () {
     });
 
     it("fetches another token if its own is refused, and ends if that one is refused too", async () => {
-      const tokens = await ScriptedTokenEndpoint.start();
-      cleanups.push(() => tokens.stop());
-      const credentials = { apiKey: "qk_key", httpEndpoints: [tokens.url] };
+      member.scripts.exchangeToken = issueTokens();
+      const credentials = { apiKey: "qk_key" };
       const watch = await connect([member.endpoint], { credentials }).watch.keys("n");
       const expired: Refusal = { code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" };
       streams[0]?.fail(expired);
@@ -240,11 +239,11 @@ describe("watches", function () {
       await until("the second stream", () => streams.length === 2);
       streams[1]?.send(put("a", 11n));
       await batch;
-      expect(new Set(member.calls.map((call) => call.authorization[0]))).to.have.property("size", 2);
+      expect(new Set(member.callsOf("watchKeys").map((call) => call.authorization[0]))).to.have.property("size", 2);
       member.streams.watchKeys = () => refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" });
       streams[1]?.fail(expired);
       expect((await failure(nextOf(watch))).reason).to.equal("TOKEN_REVOKED");
-      expect(member.calls).to.have.length(3);
+      expect(member.callsOf("watchKeys")).to.have.length(3);
     });
 
     it("ends if the service refuses to continue", async () => {

@@ -24,16 +24,20 @@ function variable(name: string): string {
 }
 
 const authoritiesFile = variable("QUOIN_CA_FILE");
-const credentials = { apiKey: variable("QUOIN_API_KEY"), httpEndpoints: [variable("QUOIN_HTTP_ENDPOINTS")] };
+const any = variable("QUOIN_ENDPOINTS");
 const target: Target = {
-  any: variable("QUOIN_ENDPOINTS"),
+  any,
   leader: variable("LEADER_ENDPOINT"),
   authoritiesFile,
   // Clients without the SDK keep their initial authorities and connections; a later client needs the present ones.
   get authorities() {
     return readFileSync(authoritiesFile, "utf8");
   },
-  tokens: createTokenSource(credentials, { caFile: authoritiesFile }),
+  tokens: createTokenSource({
+    credentials: { apiKey: variable("QUOIN_API_KEY") },
+    endpoints: [any],
+    tls: { caFile: authoritiesFile },
+  }),
 };
 
 const label = variable("LABEL");

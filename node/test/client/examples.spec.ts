@@ -46,7 +46,6 @@ describe("examples on three members", function () {
       ...process.env,
       HOME: directory,
       QUOIN_ENDPOINTS: cluster.endpoints.join(","),
-      QUOIN_HTTP_ENDPOINTS: cluster.httpEndpoints.join(","),
       QUOIN_TOKEN: await cluster.tokens.token(),
     };
     const child = new TestProcess(program, args, { cwd: directory, env, ...(input === undefined ? {} : { input }) });

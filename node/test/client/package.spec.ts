@@ -333,7 +333,7 @@ describe("the published package", function () {
       writeFileSync(
         file,
         `import { connect } from "./services.mjs";
-        const { keyValue, watch } = connect(process.env.QUOIN_HTTP_ENDPOINTS.split(",")[0], process.env.QUOIN_TOKEN);
+        const { keyValue, watch } = connect(process.env.HTTP_ENDPOINT, process.env.QUOIN_TOKEN);
         const key = { namespace: "default", key: "from a page" };
         const ending = new AbortController();
         const changes = watch.watchKeys({ namespace: "default", prefix: key.key }, ending)[Symbol.asyncIterator]();
@@ -367,7 +367,7 @@ describe("the published package", function () {
           ...process.env,
           HOME: project,
           QUOIN_ENDPOINTS: cluster.endpoints.join(","),
-          QUOIN_HTTP_ENDPOINTS: cluster.httpEndpoints.join(","),
+          HTTP_ENDPOINT: cluster.httpEndpoints[0],
           QUOIN_TOKEN: await cluster.tokens.token(),
           UNREACHED: `127.0.0.1:${hole.port}`,
           UNANSWERED: `127.0.0.1:${(silent.address() as AddressInfo).port}`,

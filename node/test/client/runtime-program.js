@@ -6,11 +6,11 @@
  */
 export async function useQuoin({ createClient, isQuoinError, QuoinError }) {
   const text = new TextDecoder();
-  const { QUOIN_ENDPOINTS = "", QUOIN_HTTP_ENDPOINTS = "", QUOIN_TOKEN: token = "" } = process.env;
+  const { QUOIN_ENDPOINTS = "", QUOIN_TOKEN: token = "" } = process.env;
   const { UNREACHED = "", UNANSWERED = "" } = process.env;
   const credentials = { token };
   const endpoints = QUOIN_ENDPOINTS.split(",");
-  const client = createClient({ endpoints, httpEndpoints: QUOIN_HTTP_ENDPOINTS.split(","), credentials });
+  const client = createClient({ endpoints, credentials });
   const prefix = `run-${process.pid}/`;
   /** @type {Record<string, unknown>} */
   const seen = {};

@@ -353,9 +353,9 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
 
     /** Logs in and sends a write. The member ends during one of the two, so this may reject. */
     async function write(member: MemberUnderTest, listening: Listening): Promise<void> {
-      const { grpc, http } = listening;
+      const { grpc } = listening;
       const credentials = { token: await member.token(listening) };
-      const client = createClient({ endpoints: [grpc], httpEndpoints: [`http://${http}`], credentials });
+      const client = createClient({ endpoints: [grpc], credentials });
       try {
         await client.keyValue.put("default", "key", "value", { timeoutMs: 2_000 });
       } finally {

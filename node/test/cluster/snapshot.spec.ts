@@ -1,6 +1,6 @@
 import { createClient, type LogEvent } from "@quoin/client";
 import { expect } from "chai";
-import { type ClusterMember, ClusterUnderTest } from "../harness/index.ts";
+import { appendLines, type ClusterMember, ClusterUnderTest } from "../harness/index.ts";
 import { writeMebibytes, wrongKeys } from "./bulk.ts";
 
 /** Few keys, so that the state stays small while the log grows. */
@@ -16,12 +16,7 @@ async function readLargeBatches(member: ClusterMember, cluster: ClusterUnderTest
   const told = ({ sequence, payload }: LogEvent): string => {
     return `${sequence} ${WHOLE.equals(payload) ? "whole" : Buffer.from(payload).toString()}`;
   };
-  const { host, ports, grpc } = member;
-  const client = createClient({
-    endpoints: [grpc],
-    httpEndpoints: [`http://${host}:${ports.http}`],
-    credentials: cluster.tokens,
-  });
+  const client = createClient({ endpoints: [member.grpc], credentials: cluster.tokens });
   try {
     const first = await client.logs.read(logId, { limit: 10 });
     const last = await client.logs.read(logId, { fromSequence: MANY, limit: 10 });
@@ -44,8 +39,10 @@ describe("a follower that was down past the start of the log", () => {
       const client = cluster.client(cluster.endpoints.filter((endpoint) => endpoint !== follower.grpc));
       const leader = await cluster.leader();
       const { logId } = await client.logs.create("large");
-      await client.logs.appendBatch(logId, [WHOLE], { timeoutMs: 30_000 });
-      await client.logs.appendBatch(logId, Array(MANY).fill("event"), { timeoutMs: 30_000 });
+      const endpoint = `http://${leader.host}:${leader.ports.http}`;
+      const target = { endpoint, log: logId, token: await cluster.tokens.token(), timeoutMs: 30_000 };
+      await appendLines(target, "whole", WHOLE);
+      await appendLines(target, "many", "event\n".repeat(MANY));
       const lastIndex = before?.lastIndex ?? 0;
       let isCompacted = false;
       const written = await writeMebibytes(client, KEYS, async (writes) => {

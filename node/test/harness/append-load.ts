@@ -192,8 +192,8 @@ export class AppendLoad {
   }
 
   #connect(timeoutMs: number): Client {
-    const { tokens: credentials, endpoints, httpEndpoints } = this.#options.cluster;
-    return createClient({ endpoints, httpEndpoints, credentials, timeoutMs });
+    const { tokens: credentials, endpoints } = this.#options.cluster;
+    return createClient({ endpoints, credentials, timeoutMs });
   }
 
   async #work(name: string): Promise<void> {
@@ -204,7 +204,7 @@ export class AppendLoad {
     let client: Client | null = null;
     try {
       while (!this.#isStopping) {
-        const present = [...cluster.endpoints, ...cluster.httpEndpoints].join();
+        const present = cluster.endpoints.join();
         if (client === null || connectedTo !== present) {
           client?.close();
           client = this.#connect(timeoutMs);
@@ -309,7 +309,7 @@ export class AppendLoad {
     };
     const [first] = events as [AskedEvent];
     try {
-      const { sequences, replayed } =
+      const { sequences = [], replayed } =
         first.key === key
           ? await client.logs.append(log, first.payload, options).then(({ sequence, ...rest }) => {
               return { sequences: [sequence], ...rest };

@@ -54,7 +54,7 @@ export class ClusterUnderTest {
   readonly #clients: Client[] = [];
   readonly #loads: ConcurrentLoad[] = [];
   readonly #options: ClusterOptions;
-  #tokens: { readonly source: TokenSource; readonly httpEndpoints: readonly string[] } | null = null;
+  #tokens: { readonly source: TokenSource; readonly endpoints: readonly string[] } | null = null;
 
   private constructor(options: ClusterOptions) {
     this.#options = options;
@@ -135,7 +135,7 @@ export class ClusterUnderTest {
     return this.members.map(({ grpc }) => grpc);
   }
 
-  /** URLs of the HTTP interfaces of all members, for clients. */
+  /** URLs of the HTTP interfaces of all members. */
   get httpEndpoints(): string[] {
     return this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
   }
@@ -150,7 +150,7 @@ export class ClusterUnderTest {
 
   /** A client of these endpoints, or of all; the cluster closes it. */
   client(endpoints: readonly string[] = this.endpoints): Client {
-    const client = createClient({ endpoints, httpEndpoints: this.httpEndpoints, credentials: this.tokens });
+    const client = createClient({ endpoints, credentials: this.tokens });
     this.#clients.push(client);
     return client;
   }
@@ -351,11 +351,11 @@ export class ClusterUnderTest {
 
   /** A source of tokens from members that are mostly still there. */
   #tokensOfPresent(): TokenSource {
-    const present = this.httpEndpoints;
-    const left = this.#tokens?.httpEndpoints.filter((endpoint) => present.includes(endpoint)) ?? [];
-    if (this.#tokens === null || left.length * 2 <= this.#tokens.httpEndpoints.length) {
-      const source = createTokenSource({ apiKey: this.#apiKey, httpEndpoints: present }, undefined);
-      this.#tokens = { source, httpEndpoints: present };
+    const { endpoints } = this;
+    const left = this.#tokens?.endpoints.filter((endpoint) => endpoints.includes(endpoint)) ?? [];
+    if (this.#tokens === null || left.length * 2 <= this.#tokens.endpoints.length) {
+      const source = createTokenSource({ credentials: { apiKey: this.#apiKey }, endpoints });
+      this.#tokens = { source, endpoints };
     }
     return this.#tokens.source;
   }

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createAdminClient, createTokenSource, type TlsOptions } from "@quoin/client";
+import { createAdminClient, exchangeApiKey, type TlsOptions } from "@quoin/client";
 import { generateApiKey } from "../../src/access/index.ts";
 import { type ProcessOptions, TestProcess } from "./process.ts";
 import { until } from "./until.ts";
@@ -128,9 +128,12 @@ export class MemberUnderTest {
 
   /** An access token of the owner. */
   async token(listening: Listening): Promise<string> {
-    const scheme = this.#tls === undefined ? "http" : "https";
-    const credentials = { apiKey: this.#apiKey, httpEndpoints: [`${scheme}://${listening.http}`] };
-    return createTokenSource(credentials, this.#tls).token();
+    const { accessToken } = await exchangeApiKey({
+      apiKey: this.#apiKey,
+      endpoints: [listening.grpc],
+      tls: this.#tls,
+    });
+    return accessToken;
   }
 
   /** Ends the process at once, as a crash would. */

@@ -1,6 +1,6 @@
 /**
- * Appends that the SDK does not send: without an idempotency key, and so only once, or cut off in the middle of the
- * body.
+ * Appends that the SDK does not send, by HTTP: without an idempotency key, and so only once, cut off in the middle of the
+ * body, or larger than a message of gRPC.
  */
 
 import { request } from "node:http";
@@ -60,6 +60,25 @@ export async function appendOnce(
     }
     return { kind: "unknown" };
   }
+}
+
+/** Appends the lines of a batch, and returns their sequences. Rejects without them. */
+export async function appendLines(
+  { endpoint, log, token, timeoutMs }: AppendTarget,
+  key: string,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<readonly number[]> {
+  const answer = await fetch(`${endpoint}/logs/${log}/append_batch?delimiter=%0A`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "idempotency-key": key },
+    body,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const { sequences, message } = (await answer.json()) as { readonly sequences?: number[]; readonly message?: string };
+  if (sequences === undefined) {
+    throw new Error(`the batch was refused with the status ${answer.status}: ${message}`);
+  }
+  return sequences;
 }
 
 /** Sends the beginning of a batch and breaks the connection: an incomplete batch has no effect. */

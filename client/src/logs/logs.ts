@@ -153,6 +153,9 @@ export interface TailOptions {
 /** The service takes no larger message, and no more events in one. */
 const REQUEST_BYTES_MAX = 4 * 1_024 * 1_024;
 const BATCH_EVENTS_MAX = 10_000;
+/** The most bytes before a payload in a message, and those of the other fields of a batch. */
+const PAYLOAD_HEADER_BYTES = 5;
+const OTHER_FIELDS_BYTES = 8 * 1_024;
 const MS_PER_SECOND = 1_000;
 
 const settingsRule = record<LogSettings>(
@@ -418,6 +421,14 @@ function logGuardField(guard: LogGuard | undefined): AppendGuard | undefined {
 
 /** @throws QuoinError INVALID_ARGUMENT / TOO_LARGE for a request that the service would not take. */
 function assertFits(request: AppendEventsRequest): void {
+  const bytesMax = request.payloads.reduce(
+    (sum, { length }) => sum + PAYLOAD_HEADER_BYTES + length,
+    OTHER_FIELDS_BYTES,
+  );
+  // Only a request near the limit is encoded twice.
+  if (bytesMax <= REQUEST_BYTES_MAX) {
+    return;
+  }
   const bytes = AppendEventsRequest.encode(request).finish().length;
   if (bytes > REQUEST_BYTES_MAX) {
     throw new QuoinError({

@@ -7,7 +7,7 @@
  */
 
 import { isIP } from "node:net";
-import { z } from "zod";
+import * as z from "zod";
 import { FrameError } from "./frame.ts";
 
 /** Longer than any name, address or token in a configuration. */

@@ -19,7 +19,7 @@ import {
 } from "@quoin/client";
 import { GetKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import { closeHttpServer, createHttpApplication, createHttpServer, route } from "../../src/api/http/index.ts";
 import { CoordinationError, isReason } from "../../src/state/index.ts";

@@ -1,7 +1,7 @@
 /** The schemas of users and API keys in answers, for the OpenAPI document. */
 
 import type { ApiKeyBody, UserBody } from "@quoin/proto";
-import { z } from "zod";
+import * as z from "zod";
 
 const ROLES = ["viewer", "member", "admin", "owner"] as const;
 

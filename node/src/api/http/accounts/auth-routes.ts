@@ -1,6 +1,6 @@
 /** POST /auth/login, /auth/verify and /auth/reset: for users with a password, who need no API key. */
 
-import { z } from "zod";
+import * as z from "zod";
 import type { RateLimiters } from "../../../access/index.ts";
 import type { LoggedIn, MailedTokenMethods, TokenMethods } from "../../methods/index.ts";
 import { methodAnswer } from "../answers/index.ts";

@@ -1,6 +1,6 @@
 /** GET /.well-known/jwks.json: the public keys that verify tokens of this cluster (RFC 7517). */
 
-import { z } from "zod";
+import * as z from "zod";
 import { publicJwks, type ReplicatedState } from "../../../access/index.ts";
 import { type Route, route } from "../routing/index.ts";
 

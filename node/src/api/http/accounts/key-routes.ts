@@ -1,7 +1,7 @@
 /** The routes of API keys: POST, GET and DELETE of /keys. */
 
 import type { ApiKeysBody, CreatedApiKeyBody } from "@quoin/proto";
-import { z } from "zod";
+import * as z from "zod";
 import type { RevokeApiKeyResult } from "../../../state/index.ts";
 import type { ApiKeyMethods, CreatedKey, ListedKeys } from "../../methods/index.ts";
 import { methodAnswer, timestamp } from "../answers/index.ts";

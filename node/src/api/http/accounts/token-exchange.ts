@@ -1,6 +1,6 @@
 /** POST /auth/token: exchanges an API key for an access token. */
 
-import { z } from "zod";
+import * as z from "zod";
 import type { IssuedToken, RateLimiters } from "../../../access/index.ts";
 import type { TokenMethods } from "../../methods/index.ts";
 import { methodAnswer } from "../answers/index.ts";

@@ -1,7 +1,7 @@
 /** GET /billing/usage: the usage, by hour or day and by API key. */
 
 import type { NamespaceUsageBody, QuotaBody, UsageBody, UsageNumbersBody } from "@quoin/proto";
-import { z } from "zod";
+import * as z from "zod";
 import { COUNTED_QUOTAS, type CountedQuota, NAMESPACE_PATTERN } from "../../../state/index.ts";
 import type { NamespaceUse, UsageMethods, UsageNumbers, UsageReport } from "../../methods/index.ts";
 import { methodAnswer, timestamp } from "../answers/index.ts";

@@ -1,7 +1,7 @@
 /** The routes of users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
 
 import type { UsersBody } from "@quoin/proto";
-import { z } from "zod";
+import * as z from "zod";
 import { type DeleteUserResult, NAMESPACE_PATTERN } from "../../../state/index.ts";
 import type { DescribedUser, ListedUsers, UserMethods } from "../../methods/index.ts";
 import { methodAnswer } from "../answers/index.ts";

@@ -3,7 +3,7 @@
  * the methods of the services.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 import { compressedFile, type HttpErrorCode, REASON_HEADER, type StoredFile, statusOf } from "../answers/index.ts";
 import type { JsonSchema, Parameters } from "../requests/index.ts";
 import { changesNothing, type Route, type RouteSuccess, route } from "../routing/index.ts";

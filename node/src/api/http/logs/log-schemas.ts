@@ -1,7 +1,7 @@
 /** The schemas of event logs and their events in requests and answers, for the OpenAPI document and its readers. */
 
 import type { EventBody, EventsBody, LogBody, LogsBody } from "@quoin/proto";
-import { z } from "zod";
+import * as z from "zod";
 import { derivedIdText, type EventLog, eventCountOf, type LogEvent, NAMESPACE_PATTERN } from "../../../state/index.ts";
 import type { EventMessage } from "../../../watch/index.ts";
 import { type ListedLogs, LOG_NAME_BYTES_MAX, LOG_SETTINGS, namedSettings } from "../../methods/index.ts";

@@ -9,7 +9,7 @@
 
 import { MIMEType } from "node:util";
 import type { Request, Response } from "express";
-import { z } from "zod";
+import * as z from "zod";
 import { beginningOf } from "../../../primitives/index.ts";
 import { CoordinationError } from "../../../state/index.ts";
 import { parseBounded, unknownName } from "../../json/index.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { z } from "zod";
+import * as z from "zod";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, type RateLimiters, rateLimiters } from "../../../access/index.ts";
 import { CoordinationError } from "../../../state/index.ts";

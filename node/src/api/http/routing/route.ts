@@ -6,7 +6,7 @@
  * A file of routes exports a function that returns a list of them, each made by `route`.
  */
 
-import type { z } from "zod";
+import type * as z from "zod";
 import type { RateLimiter } from "../../../access/index.ts";
 import type { Access } from "../../../state/index.ts";
 import type { ResponseStream } from "../../methods/index.ts";

@@ -49,7 +49,7 @@ export class AppliedEventLog {
     { log = new AppliedLog(DEFAULT_STATE_LIMITS), name = "events", namespace = "default" } = {},
   ) {
     this.log = log;
-    const { logId } = log.httpResult<"create-log">({
+    const { logId } = log.result<"create-log">({
       kind: "create-log",
       name,
       namespace,
@@ -71,17 +71,15 @@ export class AppliedEventLog {
   }
 
   append(payload: string, changes: Partial<AppendEvents> = {}, principal: Principal = OWNER): string {
-    return appended(this.log.executeHttp(this.operation([payload], changes), principal));
+    return appended(this.log.execute(this.operation([payload], changes), { principal }));
   }
 
   appendBatch(base: string, payloads: readonly string[], changes: Partial<AppendEvents> = {}): string {
-    return appended(
-      this.log.executeHttp(this.operation(payloads, { isBatch: true, idempotencyKey: base, ...changes })),
-    );
+    return appended(this.log.execute(this.operation(payloads, { isBatch: true, idempotencyKey: base, ...changes })));
   }
 
   change(changes: Partial<LogSettings>): void {
-    this.log.httpResult<"update-log-settings">({ kind: "update-log-settings", logId: this.logId, changes });
+    this.log.result<"update-log-settings">({ kind: "update-log-settings", logId: this.logId, changes });
   }
 
   /** Lets time pass, and does what a leader does with expired things. */

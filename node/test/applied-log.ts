@@ -26,6 +26,7 @@ import {
   encodeCommand,
   encodeFounding,
   type Founding,
+  kindOf,
   type Outcome,
   type Principal,
   type Progress,
@@ -42,10 +43,11 @@ import { soleVoter } from "./sole-voter.ts";
 /** The result of one kind of operation. */
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
-/** The caller and the request id; by default the owner, under a new id. */
+/** The caller, by default the owner, and the request id. */
 export interface ExecuteOptions {
   readonly principal?: Principal;
-  readonly request?: RequestIdentity;
+  /** Null = without an id. Absent: a new one, or none for an operation that may lack it. */
+  readonly request?: RequestIdentity | null;
 }
 
 /** The founding of every AppliedLog. Its secrets are bytes that are easy to recognise in a failure. */
@@ -159,7 +161,10 @@ export class AppliedLog {
   /** Applies a client's operation. */
   execute(
     operation: ClientOperation,
-    { principal = OWNER, request = requestOf(this.#requests++) }: ExecuteOptions = {},
+    {
+      principal = OWNER,
+      request = kindOf(operation).mayLackId ? null : requestOf(this.#requests++),
+    }: ExecuteOptions = {},
   ): Outcome {
     const outcome = this.append(EntryType.Command, encodeCommand({ principal, request, operation }));
     invariant(outcome !== null, "a client's command has an outcome");
@@ -188,46 +193,14 @@ export class AppliedLog {
     throw new Error(`${operation.kind} was not refused`);
   }
 
-  /** Applies an operation that HTTP offers too: as HTTP does, without a request id, or as gRPC does, with one. */
-  executeHttp(
-    operation: ClientOperation,
-    principal: Principal = OWNER,
-    request: RequestIdentity | null = null,
-  ): Outcome {
-    const outcome = this.append(EntryType.Command, encodeCommand({ principal, request, operation }));
-    invariant(outcome !== null, "what clients ask for has an outcome");
-    return outcome;
-  }
-
-  /** The same; returns the result or the refusal. */
+  /** Applies a client's operation, and returns its result or the refusal. */
   ask<Kind extends ClientOperation["kind"]>(
     operation: Extract<ClientOperation, { readonly kind: Kind }>,
     principal: Principal = OWNER,
   ): ResultOf<Kind> | CoordinationError {
-    const { answer } = this.executeHttp(operation, principal);
+    const { answer } = this.execute(operation, { principal });
     invariant(answer instanceof CoordinationError || answer.kind === operation.kind, "a result is of its operation");
     return answer as ResultOf<Kind> | CoordinationError;
-  }
-
-  /** The same for a request that must succeed. */
-  httpResult<Kind extends ClientOperation["kind"]>(
-    operation: Extract<ClientOperation, { readonly kind: Kind }>,
-    principal: Principal = OWNER,
-  ): ResultOf<Kind> {
-    const answer = this.ask(operation, principal);
-    if (answer instanceof CoordinationError) {
-      throw answer;
-    }
-    return answer;
-  }
-
-  /** The same for a request that must be refused. */
-  httpRefusal(operation: ClientOperation, principal: Principal = OWNER): CoordinationError {
-    const { answer } = this.executeHttp(operation, principal);
-    if (answer instanceof CoordinationError) {
-      return answer;
-    }
-    throw new Error(`${operation.kind} was not refused`);
   }
 
   /** Applies an operation that the cluster proposes itself, and returns its outcome, if any. */

@@ -1,13 +1,5 @@
 import { expect } from "chai";
-import {
-  AppliedEventLog,
-  applyRows,
-  dumpOf,
-  MemoryStateStore,
-  machineOver,
-  OWNER,
-  requestOf,
-} from "../../test/index.ts";
+import { AppliedEventLog, applyRows, dumpOf, MemoryStateStore, machineOver, requestOf } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { entryPayload } from "../raft/index.ts";
 import { decodeAppend, decodeCommand } from "./command.ts";
@@ -76,7 +68,7 @@ describe("an entry that is applied in steps", () => {
       events.operation(empty(MANY - 1), batch),
     ];
     for (const [at, operation] of asked.entries()) {
-      log.executeHttp(operation, OWNER, requestOf(1, at === 2 ? 2 : 1));
+      log.execute(operation, { request: requestOf(1, at === 2 ? 2 : 1) });
     }
     const machine = machineOver(new MemoryStateStore());
     applyRows(machine, log.rows.slice(0, -3));
@@ -99,7 +91,7 @@ describe("an entry that is applied in steps", () => {
     for (const changes of [conflicting, nowhere]) {
       const { log } = events;
       const before = log.rows.length;
-      const outcome = log.executeHttp(events.operation(empty(MANY), changes));
+      const outcome = log.execute(events.operation(empty(MANY), changes));
       const machine = machineOver(new MemoryStateStore());
       applyRows(machine, log.rows.slice(0, before));
       const row = log.rows[before] as Uint8Array;
@@ -150,7 +142,9 @@ describe("an entry that is applied in steps", () => {
     events.appendBatch("k", empty(MANY));
     const payload = entryPayload(events.log.rows.at(-1) as Uint8Array);
     expect(allAtOnce(decodeAppend(payload))).to.deep.equal(decodeCommand(payload));
-    events.log.executeHttp(events.operation(empty(MANY), { isBatch: true, idempotencyKey: "k" }), OWNER, requestOf(1));
+    events.log.execute(events.operation(empty(MANY), { isBatch: true, idempotencyKey: "k" }), {
+      request: requestOf(1),
+    });
     const asked = entryPayload(events.log.rows.at(-1) as Uint8Array);
     expect(allAtOnce(decodeAppend(asked)).request).to.deep.equal(requestOf(1));
     const long = payload.slice();

@@ -51,7 +51,7 @@ class FollowedLogs {
   }
 
   append(events: AppliedEventLog, payload: string): void {
-    this.tell(this.log.executeHttp(events.operation([payload])));
+    this.tell(this.log.execute(events.operation([payload])));
   }
 
   follow(events: AppliedEventLog, changes: Partial<FollowRequest> = {}): Reader {
@@ -186,7 +186,7 @@ describe("EventHub", () => {
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
     followed.time.drain();
-    followed.log.executeHttp(events.operation(["a"]));
+    followed.log.execute(events.operation(["a"]));
     followed.tell(null);
     followed.time.drain();
     expect(reader.lines).to.deep.equal(["1"]);
@@ -234,7 +234,7 @@ describe("EventHub", () => {
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
     followed.time.drain();
-    followed.tell(followed.log.executeHttp({ kind: "delete-log", logId: events.logId }));
+    followed.tell(followed.log.execute({ kind: "delete-log", logId: events.logId }));
     followed.time.drain();
     const late = followed.follow(events);
     followed.time.drain();

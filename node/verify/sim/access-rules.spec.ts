@@ -27,16 +27,16 @@ describe("the rules of revocation", () => {
   beforeEach(() => {
     rules = new AccessRules();
     log = new ObservedLog(rules);
-    log.askByHttp(createUser(ANNA));
+    log.ask(createUser(ANNA));
     log.lead({ kind: "verify-user", userId: ANNA, tokenSha256: TOKEN_SHA256, passwordHash: "" });
-    log.askByHttp(createApiKey(KEY), undefined, BY_LOGIN);
+    log.ask(createApiKey(KEY), { principal: BY_LOGIN });
   });
 
   const put = (principal: Principal, pretended?: Outcome) => {
     return log.ask(PUT, { principal, pretend: () => (pretended === undefined ? {} : { outcome: pretended }) }).answer;
   };
-  const revokeKey = () => log.askByHttp({ kind: "revoke-api-key", apiKeyId: KEY });
-  const disable = () => log.askByHttp(updateUser(ANNA, { status: "disabled" }));
+  const revokeKey = () => log.ask({ kind: "revoke-api-key", apiKeyId: KEY });
+  const disable = () => log.ask(updateUser(ANNA, { status: "disabled" }));
 
   const broken = (rule: string, act: () => void): void => {
     expect(act, rule).to.throw(rule);
@@ -52,7 +52,7 @@ describe("the rules of revocation", () => {
     revokeKey();
     disable();
     put(BY_LOGIN);
-    log.askByHttp({ kind: "revoke-api-key", apiKeyId: KEY }, undefined, BY_LOGIN);
+    log.ask({ kind: "revoke-api-key", apiKeyId: KEY }, { principal: BY_LOGIN });
     put(OWNER);
     expect(rules.revokedAt(BY_KEY)).to.equal(revokedAt);
     expect(rules.revokedAt(BY_LOGIN)).to.equal(revokedAt + 4);
@@ -87,8 +87,8 @@ describe("the rules of revocation", () => {
 
   it("count a revocation that was refused as none", () => {
     const refused: Outcome = { answer: new CoordinationError("API_KEY_NOT_FOUND", ""), replayed: "no" };
-    log.askByHttp({ kind: "revoke-api-key", apiKeyId: KEY }, () => ({ outcome: refused }));
-    log.askByHttp(updateUser(ANNA, { status: "active" }));
+    log.ask({ kind: "revoke-api-key", apiKeyId: KEY }, { pretend: () => ({ outcome: refused }) });
+    log.ask(updateUser(ANNA, { status: "active" }));
     expect([rules.revokedAt(BY_KEY), rules.revokedAt(BY_LOGIN)]).to.deep.equal([null, null]);
   });
 

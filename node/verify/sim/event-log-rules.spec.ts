@@ -25,7 +25,7 @@ describe("the rules of event logs", () => {
       namespace: "default",
       settings: { ...NO_SETTINGS, ...settings },
     } as const;
-    return (log.askByHttp(operation).answer as Extract<Result, { readonly kind: "create-log" }>).log.logId;
+    return (log.ask(operation).answer as Extract<Result, { readonly kind: "create-log" }>).log.logId;
   };
 
   const begin = (settings: Partial<LogSettings> = {}): void => {
@@ -40,7 +40,7 @@ describe("the rules of event logs", () => {
     const payloads = Payloads.of(texts.split(" ").map((text) => Buffer.from(text)));
     const isBatch = payloads.count > 1;
     const operation = { kind: "append-events", logId, payloads, isBatch, idempotencyKey: null } as const;
-    return log.askByHttp({ ...operation, expectedSequence: undefined, ...changes }, pretend);
+    return log.ask({ ...operation, expectedSequence: undefined, ...changes }, { pretend });
   };
 
   /** An event of a batch, with its sequence. */
@@ -88,7 +88,7 @@ describe("the rules of event logs", () => {
     log.lead({ kind: "prune-duplicates", countMax: 100 });
     log.lead({ kind: "apply-retention", rowsMax: 1 });
     log.lead({ kind: "apply-retention", rowsMax: 100 });
-    log.askByHttp({ kind: "delete-log", logId });
+    log.ask({ kind: "delete-log", logId });
     append("k");
     log.lead({ kind: "erase-logs", rowsMax: 100 });
     expect([rules.appends, rules.duplicates, rules.conflicts, rules.removed]).to.deep.equal([5, 4, 1, 2]);
@@ -170,7 +170,7 @@ describe("the rules of event logs", () => {
   });
 
   it("break when a log that was deleted takes something, or an append is answered as something else", () => {
-    log.askByHttp({ kind: "delete-log", logId });
+    log.ask({ kind: "delete-log", logId });
     const other = create({}, "other");
     const gone = logId;
     logId = other;

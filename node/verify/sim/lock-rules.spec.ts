@@ -178,7 +178,7 @@ describe("the rules of locks", () => {
     });
 
     const disable = (): void => {
-      log.askByHttp(updateUser(ANNA.subject, { status: "disabled" }));
+      log.ask(updateUser(ANNA.subject, { status: "disabled" }));
       revokedAt = log.log.rows.length;
     };
 

@@ -5,6 +5,7 @@ import {
   type ClusterOperation,
   type Command,
   DEFAULT_STATE_LIMITS,
+  kindOf,
   type Outcome,
   type Principal,
   type StateLimits,
@@ -19,7 +20,7 @@ export interface ExecuteOptions {
   readonly seq?: number;
   /** The caller, by default the owner. */
   readonly principal?: Principal;
-  readonly pretend?: (executed: ExecutedCommand) => Partial<ExecutedCommand>;
+  readonly pretend?: ((executed: ExecutedCommand) => Partial<ExecutedCommand>) | undefined;
 }
 
 export class ObservedLog {
@@ -37,18 +38,11 @@ export class ObservedLog {
     operation: ClientOperation,
     { request = this.#requests++, seq = request, principal = OWNER, pretend }: ExecuteOptions = {},
   ): Outcome {
-    const identity = requestOf(request);
+    const identity = kindOf(operation).mayLackId ? null : requestOf(request);
     this.log.origin = { memberId: 1, boot: 1, seq };
     const command = { principal, request: identity, operation };
     const asking = { principal, request: identity };
     return this.#execute(command, () => this.log.execute(operation, asking), pretend) as Outcome;
-  }
-
-  /** A client's request by HTTP. */
-  askByHttp(operation: ClientOperation, pretend?: ExecuteOptions["pretend"], principal: Principal = OWNER): Outcome {
-    this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
-    const command = { principal, request: null, operation };
-    return this.#execute(command, () => this.log.executeHttp(operation, principal), pretend) as Outcome;
   }
 
   /** A command that the cluster proposes itself. */

@@ -221,7 +221,7 @@ describe("maintenance", () => {
     const events = new AppliedEventLog({}, { log });
     events.append("a");
     events.append("b");
-    log.httpResult({ kind: "delete-log", logId: events.logId });
+    log.result({ kind: "delete-log", logId: events.logId });
     expect(due(log.tickMs)).to.deep.equal({ kind: "erase-logs", rowsMax: 4 });
     log.lead({ kind: "erase-logs", rowsMax: 4 });
     expect(due(log.tickMs)).to.equal(null);

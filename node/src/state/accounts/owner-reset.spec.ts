@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLog, createUser, FOUNDING, OWNER, requestOf, updateUser } from "../../../test/index.ts";
+import { AppliedLog, createUser, FOUNDING, requestOf, updateUser } from "../../../test/index.ts";
 import { CoordinationError } from "../core/index.ts";
 import type { ResetOwner } from "./account-commands.ts";
 import { apiKeysOf, readApiKeyByPrefix, readUser, readUserByEmail, refusalOf } from "./principals.ts";
@@ -57,10 +57,10 @@ describe("a reset of the owner", () => {
     for (const isDisabled of [false, true]) {
       const userId = `user-${isDisabled}`;
       const email = `${userId}@quoin.local`;
-      log.httpResult(createUser(userId, { email, role: "viewer" }));
+      log.result(createUser(userId, { email, role: "viewer" }));
       if (isDisabled) {
         log.lead(resetOf({ email }));
-        log.httpResult(updateUser(userId, { status: "disabled" }));
+        log.result(updateUser(userId, { status: "disabled" }));
       }
       log.lead(resetOf({ email }));
       expect(readUser(log.store, userId)).to.deep.include({ role: "owner", namespaces: ["*"], status: "active" });
@@ -87,7 +87,7 @@ describe("a reset of the owner", () => {
     expect(reasonOf(resetOf({ apiKey: foreign }))).to.equal("BAD_FIELD");
     const own = { ...foreign, sha256: owner.apiKeySha256 };
     expect(reasonOf(resetOf({ apiKey: own, email: "second@quoin.local" }))).to.equal("BAD_FIELD");
-    log.httpResult({ kind: "revoke-api-key", apiKeyId: owner.apiKeyId }, OWNER);
+    log.result({ kind: "revoke-api-key", apiKeyId: owner.apiKeyId });
     expect(reasonOf(resetOf({ apiKey: own }))).to.equal("BAD_FIELD");
     expect(readUserByEmail(log.store, owner.email)).to.deep.equal(before);
     expect(readUserByEmail(log.store, "second@quoin.local")).to.equal(undefined);

@@ -10,7 +10,6 @@ import {
   MemoryStateStore,
   machineOver,
   NO_SETTINGS,
-  OWNER,
   requestOf,
   TOKEN_SHA256,
 } from "../../../test/index.ts";
@@ -212,17 +211,17 @@ describe("quotas", () => {
     const create = (name: string, namespace = NAMESPACE) => {
       return { kind: "create-log", name, namespace, settings: NO_SETTINGS } as const;
     };
-    const { logId } = log.httpResult(create("one")).log;
-    const { reason, details } = log.httpRefusal(create("two"));
+    const { logId } = log.result(create("one")).log;
+    const { reason, details } = log.refusal(create("two"));
     expect([reason, details.get("quota"), details.get("used")]).deep.equal([
       "QUOTA",
       "quota.namespace.event_logs",
       "1",
     ]);
-    log.httpResult(create("elsewhere", "default"));
-    log.httpResult({ kind: "delete-log", logId });
-    log.httpResult(create("two"));
-    expect(log.httpRefusal(create("three")).reason).equal("QUOTA");
+    log.result(create("elsewhere", "default"));
+    log.result({ kind: "delete-log", logId });
+    log.result(create("two"));
+    expect(log.refusal(create("three")).reason).equal("QUOTA");
   });
 
   describe("of bytes of events", () => {
@@ -235,7 +234,7 @@ describe("quotas", () => {
       const first = used();
       expect(first).above(10);
       limit("event_bytes", first + 9);
-      const { details } = log.httpRefusal(events.operation(["0123456789"], { idempotencyKey: "b" }));
+      const { details } = log.refusal(events.operation(["0123456789"], { idempotencyKey: "b" }));
       expect(Object.fromEntries(details)).deep.equal({
         quota: "quota.namespace.event_bytes",
         namespace: NAMESPACE,
@@ -259,7 +258,7 @@ describe("quotas", () => {
         events.append("0123456789", { idempotencyKey: key });
       }
       const all = used();
-      log.httpResult({ kind: "delete-log", logId: events.logId });
+      log.result({ kind: "delete-log", logId: events.logId });
       expect(used()).equal(all);
       log.lead({ kind: "erase-logs", rowsMax: 2 });
       const left = used();
@@ -282,9 +281,9 @@ describe("quotas", () => {
     it("count those that are neither revoked nor expired, and keep the others", () => {
       const ada = { subject: "ada", apiKeyId: "" };
       set({ "quota.user.api_keys": "2" });
-      log.httpResult(createApiKey("k1"), ada);
-      log.httpResult(createApiKey("k2", 1_000), ada);
-      const refusal = log.httpRefusal(createApiKey("k3"), ada);
+      log.result(createApiKey("k1"), { principal: ada });
+      log.result(createApiKey("k2", 1_000), { principal: ada });
+      const refusal = log.refusal(createApiKey("k3"), { principal: ada });
       expect([refusal.code, refusal.reason]).deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
       expect(Object.fromEntries(refusal.details)).deep.equal({
         quota: "quota.user.api_keys",
@@ -292,15 +291,15 @@ describe("quotas", () => {
         limit: "2",
         used: "2",
       });
-      log.httpResult(createApiKey("k4"), OWNER);
+      log.result(createApiKey("k4"));
       log.wallMs += 1_000;
-      log.httpResult(createApiKey("k3"), ada);
-      expect(log.httpRefusal(createApiKey("k5"), ada).reason).equal("QUOTA");
-      log.httpResult({ kind: "revoke-api-key", apiKeyId: "k1" }, ada);
-      log.httpResult(createApiKey("k5"), ada);
+      log.result(createApiKey("k3"), { principal: ada });
+      expect(log.refusal(createApiKey("k5"), { principal: ada }).reason).equal("QUOTA");
+      log.result({ kind: "revoke-api-key", apiKeyId: "k1" }, { principal: ada });
+      log.result(createApiKey("k5"), { principal: ada });
       set({ "quota.user.api_keys": "0" });
-      log.httpResult({ kind: "revoke-api-key", apiKeyId: "k5" }, ada);
-      expect(log.httpRefusal(createApiKey("k6"), ada).details.get("used")).equal("1");
+      log.result({ kind: "revoke-api-key", apiKeyId: "k5" }, { principal: ada });
+      expect(log.refusal(createApiKey("k6"), { principal: ada }).details.get("used")).equal("1");
     });
   });
 

@@ -275,7 +275,7 @@ class Comparison {
   /** The rows and counts that are left after all logs are deleted and erased. */
   leftAfterAll(): unknown {
     for (const { logId } of this.model.live) {
-      this.log.httpResult({ kind: "delete-log", logId });
+      this.log.result({ kind: "delete-log", logId });
     }
     while (this.log.progress.logErasures > 0) {
       this.log.lead({ kind: "erase-logs", rowsMax: 7 });
@@ -331,7 +331,7 @@ class Comparison {
       }
       wanted = error;
     }
-    const { answer } = this.log.executeHttp(asked);
+    const { answer } = this.log.execute(asked);
     this.#seen.add(`${asked.kind}: ${wanted instanceof CoordinationError ? wanted.reason : "done"}`);
     if (wanted instanceof CoordinationError) {
       expect(answer instanceof CoordinationError ? answer.reason : answer).to.equal(wanted.reason);

@@ -34,7 +34,7 @@ describe("creating an event log", () => {
     const log = new AppliedLog();
     const { revision } = log;
     const settings = { ...NO_SETTINGS, duplicateWindowSecs: 5 };
-    const result = log.httpResult<"create-log">(create("é <b>'; --", { namespace: "default", settings }));
+    const result = log.result<"create-log">(create("é <b>'; --", { namespace: "default", settings }));
     expect({ ...result.log, logId: null }).to.deep.equal({
       logId: null,
       number: 2,
@@ -58,22 +58,22 @@ describe("creating an event log", () => {
     const log = new AppliedLog();
     const ids = new Set<string>();
     for (let count = 0; count < 20; count++) {
-      const { logId } = log.httpResult<"create-log">(create("l")).log;
+      const { logId } = log.result<"create-log">(create("l")).log;
       const index = log.rows.length.toString(16).padStart(12, "0");
       const [first, second, third] = FOUNDING.clusterId.split("-") as [string, string, string];
       const text = `${first}-${second}-8${third.slice(1)}-8100-${index}`;
       expect(derivedIdText(logId)).to.equal(text);
       ids.add(text);
-      log.httpResult({ kind: "delete-log", logId });
+      log.result({ kind: "delete-log", logId });
     }
     expect(ids.size).to.equal(20);
   });
 
   it("refuses the name of a live log, and allows that of a deleted one", () => {
     const events = new AppliedEventLog({}, { name: "taken" });
-    expect(events.log.httpRefusal(create("taken", { namespace: "default" })).reason).to.equal("LOG_EXISTS");
-    events.log.httpResult({ kind: "delete-log", logId: events.logId });
-    const { logId } = events.log.httpResult<"create-log">(create("taken")).log;
+    expect(events.log.refusal(create("taken", { namespace: "default" })).reason).to.equal("LOG_EXISTS");
+    events.log.result({ kind: "delete-log", logId: events.logId });
+    const { logId } = events.log.result<"create-log">(create("taken")).log;
     expect(logId).not.to.deep.equal(events.logId);
     expect(readLogId(events.log.store, "default", "taken")).to.deep.equal(logId);
     expect(readLogId(events.log.store, "default", "other")).to.equal(undefined);
@@ -85,11 +85,11 @@ describe("creating an event log", () => {
     log.result({ kind: "create-namespace", namespace: "default.a" });
     log.result({ kind: "create-namespace", namespace: "a" });
     const ids = ["default.a", "a"].map((namespace) => {
-      const { logId } = log.httpResult<"create-log">(create("taken", { namespace })).log;
-      expect(log.httpRefusal(create("taken", { namespace })).reason).to.equal("LOG_EXISTS");
+      const { logId } = log.result<"create-log">(create("taken", { namespace })).log;
+      expect(log.refusal(create("taken", { namespace })).reason).to.equal("LOG_EXISTS");
       return logId;
     });
-    log.httpResult({ kind: "delete-log", logId: events.logId });
+    log.result({ kind: "delete-log", logId: events.logId });
     expect(["default", "default.a", "a"].map((namespace) => readLogId(log.store, namespace, "taken"))).to.deep.equal([
       undefined,
       ...ids,
@@ -109,12 +109,12 @@ describe("creating an event log", () => {
 
   it("needs the namespace to exist, and QUOTA bounds the number of logs", () => {
     const log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, logsMax: 2 });
-    expect(log.httpRefusal(create("a", { namespace: "nowhere" })).reason).to.equal("NAMESPACE_NOT_FOUND");
-    const { logId } = log.httpResult<"create-log">(create("a")).log;
-    log.httpResult(create("b"));
-    expect(log.httpRefusal(create("c")).reason).to.equal("QUOTA");
-    log.httpResult({ kind: "delete-log", logId });
-    log.httpResult(create("c"));
+    expect(log.refusal(create("a", { namespace: "nowhere" })).reason).to.equal("NAMESPACE_NOT_FOUND");
+    const { logId } = log.result<"create-log">(create("a")).log;
+    log.result(create("b"));
+    expect(log.refusal(create("c")).reason).to.equal("QUOTA");
+    log.result({ kind: "delete-log", logId });
+    log.result(create("c"));
     expect(log.progress.logs).to.equal(2);
   });
 });
@@ -130,11 +130,11 @@ describe("access to event logs", () => {
       const events = new AppliedEventLog();
       const principal = viewer(events.log, `user-${role}`, { role, namespaces: ["default"] });
       const change = { kind: "update-log-settings", logId: events.logId, changes: {} } as const;
-      expect(appended(events.log.executeHttp(create("other"), principal))).to.equal(creates);
+      expect(appended(events.log.execute(create("other"), { principal }))).to.equal(creates);
       expect(events.append("a", {}, principal)).to.equal(appends);
-      expect(appended(events.log.executeHttp(change, principal))).to.equal(changes);
+      expect(appended(events.log.execute(change, { principal }))).to.equal(changes);
       const remove = { kind: "delete-log", logId: events.logId } as const;
-      const removed = appended(events.log.executeHttp(remove, principal));
+      const removed = appended(events.log.execute(remove, { principal }));
       expect(removed).to.equal(changes === "ACCESS_DENIED" ? changes : "delete-log");
     });
   }
@@ -143,21 +143,21 @@ describe("access to event logs", () => {
     const log = new AppliedLog();
     const creator = viewer(log, "user-creator", { role: "member", namespaces: ["default"] });
     const other = viewer(log, "user-other", { role: "member", namespaces: ["*"] });
-    const { logId } = log.httpResult<"create-log">(create("own"), creator).log;
+    const { logId } = log.result<"create-log">(create("own"), { principal: creator }).log;
     const change = { kind: "update-log-settings", logId, changes: {} } as const;
     const remove = { kind: "delete-log", logId } as const;
     for (const operation of [change, remove]) {
-      expect(log.httpRefusal(operation, other).reason).to.equal("ACCESS_DENIED");
+      expect(log.refusal(operation, { principal: other }).reason).to.equal("ACCESS_DENIED");
     }
-    expect(appended(log.executeHttp(change, creator))).to.equal("update-log-settings");
-    log.httpResult(updateUser(creator.subject, { role: "viewer" }));
+    expect(appended(log.execute(change, { principal: creator }))).to.equal("update-log-settings");
+    log.result(updateUser(creator.subject, { role: "viewer" }));
     for (const operation of [change, remove]) {
-      expect(log.httpRefusal(operation, creator).reason).to.equal("ACCESS_DENIED");
+      expect(log.refusal(operation, { principal: creator }).reason).to.equal("ACCESS_DENIED");
     }
-    log.httpResult(updateUser(creator.subject, { role: "member", namespaces: ["elsewhere"] }));
-    expect(log.httpRefusal(remove, creator).reason).to.equal("LOG_NOT_FOUND");
-    log.httpResult(updateUser(creator.subject, { namespaces: ["default"] }));
-    expect(appended(log.executeHttp(remove, creator))).to.equal("delete-log");
+    log.result(updateUser(creator.subject, { role: "member", namespaces: ["elsewhere"] }));
+    expect(log.refusal(remove, { principal: creator }).reason).to.equal("LOG_NOT_FOUND");
+    log.result(updateUser(creator.subject, { namespaces: ["default"] }));
+    expect(appended(log.execute(remove, { principal: creator }))).to.equal("delete-log");
   });
 
   it("answers as if the log did not exist, if the user has no access to its namespace", () => {
@@ -169,11 +169,13 @@ describe("access to event logs", () => {
       { kind: "update-log-settings", logId, changes: {} } as const,
       { kind: "delete-log", logId } as const,
     ]) {
-      expect(events.log.httpRefusal(operation, stranger).reason).to.equal("LOG_NOT_FOUND");
+      expect(events.log.refusal(operation, { principal: stranger }).reason).to.equal("LOG_NOT_FOUND");
       const unknown = { ...operation, logId: NOWHERE };
-      expect(events.log.httpRefusal(unknown, stranger).reason).to.equal("LOG_NOT_FOUND");
+      expect(events.log.refusal(unknown, { principal: stranger }).reason).to.equal("LOG_NOT_FOUND");
     }
-    expect(events.log.httpRefusal(create("x", { namespace: "default" }), stranger).reason).to.equal("NAMESPACE_DENIED");
+    expect(events.log.refusal(create("x", { namespace: "default" }), { principal: stranger }).reason).to.equal(
+      "NAMESPACE_DENIED",
+    );
     expect(events.append("a")).to.equal("1");
   });
 
@@ -215,7 +217,7 @@ describe("appending events", () => {
   it("takes no revision, and returns how much was appended", () => {
     const events = new AppliedEventLog();
     const { revision } = events.log;
-    const result = events.log.httpResult(events.operation(["aa", "b"], { isBatch: true, idempotencyKey: "b" }));
+    const result = events.log.result(events.operation(["aa", "b"], { isBatch: true, idempotencyKey: "b" }));
     expect(result).to.deep.equal({
       kind: "append-events",
       logId: events.logId,
@@ -324,7 +326,7 @@ describe("appending events", () => {
     const events = new AppliedEventLog();
     expect(events.append("x", { idempotencyKey: "b:3" })).to.equal("1");
     expect(events.append("y", { idempotencyKey: "b:1" })).to.equal("2");
-    const result = events.log.httpResult(
+    const result = events.log.result(
       events.operation(["p", "q", "r", "s"], { isBatch: true, idempotencyKey: "b", expectedSequence: 2n }),
     );
     expect([...sequencesOf(result.runs)]).to.deep.equal([3, 2, 4, 1]);
@@ -346,7 +348,7 @@ describe("appending events", () => {
     const events = new AppliedEventLog();
     events.append("x", { idempotencyKey: "b:1" });
     events.append("y", { idempotencyKey: "b:0" });
-    const result = events.log.httpResult(events.operation(["p", "q"], { isBatch: true, idempotencyKey: "b" }));
+    const result = events.log.result(events.operation(["p", "q"], { isBatch: true, idempotencyKey: "b" }));
     expect([...sequencesOf(result.runs)]).to.deep.equal([2, 1]);
     expect(result).to.include({ lastSequence: 2, appendedEvents: 0 });
   });
@@ -383,7 +385,7 @@ describe("appending events", () => {
   it("S9: compares the expected sequence exactly, also above 2^53", () => {
     const events = new AppliedEventLog();
     for (const expectedSequence of [1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n]) {
-      const refusal = events.log.httpRefusal(events.operation(["a"], { expectedSequence }));
+      const refusal = events.log.refusal(events.operation(["a"], { expectedSequence }));
       expect(refusal.reason).to.equal("SEQUENCE_CONFLICT");
       expect(refusal.message).to.include(`${expectedSequence}`);
       expect(Object.fromEntries(refusal.details)).to.deep.equal({ last_sequence: "0" });
@@ -446,8 +448,8 @@ describe("appending events", () => {
     let next = alone.length;
     const sequences = payloads.map((_, at) => (alone.includes(at) ? alone.indexOf(at) + 1 : ++next));
     const largest = events.operation(payloads, { isBatch: true, idempotencyKey: "k" });
-    expect(appended(events.log.executeHttp(largest))).to.equal(sequences.join(" "));
-    expect(appended(events.log.executeHttp(largest))).to.equal(`again ${sequences.join(" ")}`);
+    expect(appended(events.log.execute(largest))).to.equal(sequences.join(" "));
+    expect(appended(events.log.execute(largest))).to.equal(`again ${sequences.join(" ")}`);
     expect(events.append("x", { idempotencyKey: `k:${last}` })).to.equal(`again ${sequences[last]}`);
     expect(events.append("x", { idempotencyKey: `k:${last + 1}` })).to.equal(`${BATCH_EVENTS_MAX + 1}`);
     expect(events.log.dump().filter((row) => row.startsWith("E")).length).to.be.below(1_000);
@@ -491,7 +493,7 @@ describe("QUOTA of events", () => {
     expect(events.append("b".repeat(500))).to.equal("3");
     events.append("c".repeat(1_300));
     expect(events.append("d".repeat(500))).to.equal("QUOTA");
-    log.httpResult({ kind: "delete-log", logId: events.logId });
+    log.result({ kind: "delete-log", logId: events.logId });
     log.lead({ kind: "erase-logs", rowsMax: 100 });
     expect(log.progress.eventBytes).to.equal(0);
   });
@@ -545,7 +547,7 @@ describe("listing event logs", () => {
       ["a", "b"],
       ["a", "z"],
     ] as const) {
-      log.httpResult(create(name, { namespace }));
+      log.result(create(name, { namespace }));
     }
     return log;
   }
@@ -585,7 +587,7 @@ describe("listing event logs", () => {
   it("S44: reads a bounded number of logs for one page, and continues in the next", () => {
     const log = new AppliedLog();
     for (let count = 0; count < 2_001; count++) {
-      log.httpResult(create(`log-${String(count).padStart(4, "0")}`));
+      log.result(create(`log-${String(count).padStart(4, "0")}`));
     }
     const isLast = ({ name }: { name: string }) => name === "log-2000";
     const all = { namespaces: null, name: null };

@@ -210,7 +210,7 @@ describe("a deleted event log", () => {
     for (let count = 0; count < 5; count++) {
       events.append("a", { idempotencyKey: `k${count}` });
     }
-    log.httpResult({ kind: "delete-log", logId: events.logId });
+    log.result({ kind: "delete-log", logId: events.logId });
     expect(events.append("a")).to.equal("LOG_NOT_FOUND");
     expect([log.progress.logs, log.progress.logErasures]).to.deep.equal([1, 1]);
     const left: number[] = [];
@@ -232,7 +232,7 @@ describe("a deleted event log", () => {
       events.append("a", { idempotencyKey: `k${count}` });
     }
     events.pass(1);
-    events.log.httpResult({ kind: "delete-log", logId: events.logId });
+    events.log.result({ kind: "delete-log", logId: events.logId });
     const before = events.log.rows.length;
     while (events.log.progress.logErasures > 0) {
       events.log.lead({ kind: "erase-logs", rowsMax: 4 });
@@ -250,7 +250,7 @@ describe("a deleted event log", () => {
 
   it("leaves nothing to erase if nothing was appended", () => {
     const events = new AppliedEventLog();
-    events.log.httpResult({ kind: "delete-log", logId: events.logId });
+    events.log.result({ kind: "delete-log", logId: events.logId });
     expect(events.log.progress.logErasures).to.equal(0);
     expect(rowsOf(events.log)).to.deep.equal([]);
   });
@@ -258,7 +258,7 @@ describe("a deleted event log", () => {
   it("has its keys pruned also while it is being erased", () => {
     const events = new AppliedEventLog({ duplicateWindowSecs: 1 });
     events.append("a", { idempotencyKey: "k" });
-    events.log.httpResult({ kind: "delete-log", logId: events.logId });
+    events.log.result({ kind: "delete-log", logId: events.logId });
     events.pass(1_001);
     expect(events.log.progress.logTimers).to.equal(0);
     events.log.lead({ kind: "erase-logs", rowsMax: 100 });

@@ -171,9 +171,9 @@ describe("an operation on logs or accounts, sent again", () => {
 
   /** Asks for each in turn, and then for each again. */
   function asked(log: AppliedLog, operations: readonly ClientOperation[]): (readonly [Outcome, Outcome])[] {
-    const first = operations.map((operation, at) => log.executeHttp(operation, OWNER, requestOf(at)));
+    const first = operations.map((operation, at) => log.execute(operation, { request: requestOf(at) }));
     const { revision } = log;
-    const again = operations.map((operation, at) => log.executeHttp(operation, OWNER, requestOf(at)));
+    const again = operations.map((operation, at) => log.execute(operation, { request: requestOf(at) }));
     expect(log.revision).to.equal(revision);
     return first.map((outcome, at) => [outcome, again[at] as Outcome]);
   }
@@ -210,8 +210,8 @@ describe("an operation on logs or accounts, sent again", () => {
   it("S13: with another payload is refused, and without a request id runs again", () => {
     const events = new AppliedEventLog();
     const { log } = events;
-    log.executeHttp(events.operation(["one"]), OWNER, requestOf(1));
-    const other = log.executeHttp(events.operation(["two"]), OWNER, requestOf(1, 2)).answer;
+    log.execute(events.operation(["one"]), { request: requestOf(1) });
+    const other = log.execute(events.operation(["two"]), { request: requestOf(1, 2) }).answer;
     expect((other as CoordinationError).reason).to.equal("REQUEST_ID_REUSED");
     expect(events.append("one")).to.equal("2");
     expect(events.append("one")).to.equal("3");
@@ -221,9 +221,9 @@ describe("an operation on logs or accounts, sent again", () => {
     const events = new AppliedEventLog();
     const { log } = events;
     const operation = events.operation(["one"]);
-    log.executeHttp(operation, OWNER, requestOf(1));
+    log.execute(operation, { request: requestOf(1) });
     writeOwner(log, { role: "viewer" });
-    const { answer } = log.executeHttp(operation, OWNER, requestOf(1));
+    const { answer } = log.execute(operation, { request: requestOf(1) });
     expect((answer as CoordinationError).reason).to.equal("ACCESS_DENIED");
   });
 
@@ -231,7 +231,7 @@ describe("an operation on logs or accounts, sent again", () => {
     const events = new AppliedEventLog();
     const { log } = events;
     for (let round = 0; round < 3; round++) {
-      log.executeHttp(events.operation(["four"]), OWNER, requestOf(1));
+      log.execute(events.operation(["four"]), { request: requestOf(1) });
     }
     const [hour] = readUsage(log.store, "hour", 0, Number.MAX_SAFE_INTEGER);
     expect(hour).to.include({ appendRequests: 1, eventsAppended: 1, bytesAppended: 4 });
@@ -245,8 +245,8 @@ describe("an operation on logs or accounts, sent again", () => {
       events.append("x", { idempotencyKey: `k:${at}` });
     }
     const batch = events.operation(new Array<string>(count).fill("y"), { isBatch: true, idempotencyKey: "k" });
-    const first = log.executeHttp(batch, OWNER, requestOf(1));
-    const again = log.executeHttp(batch, OWNER, requestOf(1));
+    const first = log.execute(batch, { request: requestOf(1) });
+    const again = log.execute(batch, { request: requestOf(1) });
     expect(again.replayed).to.equal("no-values");
     expect(again.answer).to.deep.equal({ ...first.answer, runs: SequenceRuns.NONE });
   });

@@ -34,10 +34,10 @@ export class Actors {
 
   /** A verified user of this role, with an API key and an exchanged token. */
   async add(role: Role, namespaces: readonly string[], userId: string = randomUUID()): Promise<Actor> {
-    this.ask(createUser(userId, { role: "member" }));
+    this.do(createUser(userId, { role: "member" }));
     this.verify(userId);
     const { apiKey, apiKeyId } = this.apiKey(userId);
-    this.ask(updateUser(userId, { role, namespaces }));
+    this.do(updateUser(userId, { role, namespaces }));
     const issued = await this.#access.exchangeApiKey(apiKey, null, Number.POSITIVE_INFINITY);
     if (issued === null) {
       throw new Error("the key of a new user gives no token");
@@ -54,36 +54,25 @@ export class Actors {
   apiKey(userId: string): { readonly apiKey: string; readonly apiKeyId: string } {
     const { apiKey, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
     const creation = { kind: "create-api-key", apiKeyId, name: "k", prefix, sha256, lifetimeMs: 0 } as const;
-    this.ask(creation, { subject: userId, apiKeyId: "" });
+    this.do(creation, { subject: userId, apiKeyId: "" });
     return { apiKey, apiKeyId };
   }
 
   /** Lets the actor act as an owner for a moment, whatever its role is before and after. */
   asOwner<Done>({ subject, role, namespaces }: Actor, act: () => Done): Done {
-    this.ask(updateUser(subject, { role: "owner", namespaces: ["*"] }));
+    this.do(updateUser(subject, { role: "owner", namespaces: ["*"] }));
     const done = act();
-    this.ask(updateUser(subject, { role, namespaces }));
+    this.do(updateUser(subject, { role, namespaces }));
     return done;
   }
 
-  /** Executes a request by HTTP, by default for the owner; throws the refusal. */
-  ask<Kind extends ClientOperation["kind"]>(
-    operation: ClientOperation & { readonly kind: Kind },
-    principal: Principal = this.#owner,
-  ): ResultOf<Kind> {
-    return this.#executed({ principal: withoutKey(principal), request: null, operation });
-  }
-
-  /** Executes a request by gRPC, by default for the owner; throws the refusal. */
+  /** Executes a request, by default for the owner; throws the refusal. */
   do<Kind extends ClientOperation["kind"]>(
     operation: ClientOperation & { readonly kind: Kind },
     principal: Principal = this.#owner,
   ): ResultOf<Kind> {
-    return this.#executed({ principal: withoutKey(principal), request: { requestId: randomBytes(16) }, operation });
-  }
-
-  #executed<Kind>(command: Parameters<SingleReplica["execute"]>[0]): ResultOf<Kind> {
-    const { answer } = this.#replica.execute(command);
+    const request = { requestId: randomBytes(16) };
+    const { answer } = this.#replica.execute({ principal: withoutKey(principal), request, operation });
     if (answer instanceof CoordinationError) {
       throw answer;
     }

@@ -591,14 +591,14 @@ class World {
   /** The id of a new log, by default of the owner. */
   log(namespace: string, creator?: Actor): string {
     const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
-    const { log } = this.actors.ask({ kind: "create-log", name: randomUUID(), namespace, settings }, creator);
+    const { log } = this.actors.do({ kind: "create-log", name: randomUUID(), namespace, settings }, creator);
     return derivedIdText(log.logId);
   }
 
   /** The id of a new member of the namespaces. */
   user(namespaces: readonly string[]): string {
     const userId = randomUUID();
-    this.actors.ask(createUser(userId, { role: "member", namespaces }));
+    this.actors.do(createUser(userId, { role: "member", namespaces }));
     this.actors.verify(userId);
     return userId;
   }
@@ -710,9 +710,9 @@ describe("access by gRPC", function () {
         const revoked = await world.actor("owner", true);
         const disabled = await world.actor("owner", true);
         const deleted = await world.actor("owner", true);
-        users.ask({ kind: "revoke-api-key", apiKeyId: revoked.apiKeyId });
-        users.ask(updateUser(disabled.subject, { status: "disabled" }));
-        users.ask({ kind: "delete-user", userId: deleted.subject });
+        users.do({ kind: "revoke-api-key", apiKeyId: revoked.apiKeyId });
+        users.do(updateUser(disabled.subject, { status: "disabled" }));
+        users.do({ kind: "delete-user", userId: deleted.subject });
         for (const [what, ask] of rows) {
           const fields = await ask(world, actors.at(-1) as Actor);
           const answers = [
@@ -733,7 +733,7 @@ describe("access by gRPC", function () {
         const lowered: Actor = { ...asOwner, role: "viewer", namespaces: [OWN, COVERED_ONLY, asOwner.subject] };
         const raised: Actor = { ...asViewer, role: "owner", namespaces: ["*"] };
         for (const { subject, role, namespaces } of [lowered, raised]) {
-          world.actors.ask(updateUser(subject, { role, namespaces }));
+          world.actors.do(updateUser(subject, { role, namespaces }));
         }
         for (const [what, ask, [expected]] of rows) {
           const answers = [

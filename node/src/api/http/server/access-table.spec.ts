@@ -370,7 +370,7 @@ class World {
   log(namespace: string, creator?: Actor): string {
     const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
     const creation = { kind: "create-log", name: this.name, namespace, settings } as const;
-    const create = () => this.#actors.ask(creation, creator);
+    const create = () => this.#actors.do(creation, creator);
     const { log } = creator === undefined ? create() : this.#actors.asOwner(creator, create);
     return derivedIdText(log.logId);
   }

@@ -93,7 +93,7 @@ describe("the quota of streams", () => {
   }
 
   function newLog(namespace = "default"): string {
-    const { log } = actors.ask({ kind: "create-log", name: "log", namespace, settings: NO_SETTINGS });
+    const { log } = actors.do({ kind: "create-log", name: "log", namespace, settings: NO_SETTINGS });
     return derivedIdText(log.logId);
   }
 

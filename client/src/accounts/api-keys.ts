@@ -1,7 +1,7 @@
 /** API keys, with which programs authenticate. Each acts for the user who created it. */
 
 import { type ApiKey, serviceDefinitions } from "@quoin/proto";
-import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
+import { allPages, type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import {
   callRules,
@@ -123,12 +123,12 @@ export class ApiKeyClient {
       includeRevoked,
       pageSize: positiveField("pageSize", pageSize),
     };
-    let pageToken = "";
-    do {
-      const { message } = await execute(this.#context, listApiKeysMethod, { ...fields, pageToken }, call);
-      yield message.keys.map(infoOf);
-      pageToken = message.nextPageToken;
-    } while (pageToken !== "");
+    const pages = allPages(async (pageToken) => {
+      return (await execute(this.#context, listApiKeysMethod, { ...fields, pageToken }, call)).message;
+    });
+    for await (const { keys } of pages) {
+      yield keys.map(infoOf);
+    }
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 
 import { serviceDefinitions, UserRole as UserRoleNumber, UserStatus } from "@quoin/proto";
-import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
+import { allPages, type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
 import {
   callRules,
   callRulesWithoutRequestId,
@@ -104,12 +104,12 @@ export class UserClient {
     checkPages(options, "users.pages");
     const { pageSize, ...call } = options;
     const fields = { pageSize: positiveField("pageSize", pageSize) };
-    let pageToken = "";
-    do {
-      const { message } = await execute(this.#context, listUsersMethod, { ...fields, pageToken }, call);
-      yield message.users.map(userInfo);
-      pageToken = message.nextPageToken;
-    } while (pageToken !== "");
+    const pages = allPages(async (pageToken) => {
+      return (await execute(this.#context, listUsersMethod, { ...fields, pageToken }, call)).message;
+    });
+    for await (const { users } of pages) {
+      yield users.map(userInfo);
+    }
   }
 
   /**

@@ -19,6 +19,7 @@ import {
   type TouchKeyResponse,
 } from "@quoin/proto";
 import {
+  allPages,
   type CallOptions,
   consistencyField,
   execute,
@@ -314,12 +315,7 @@ export class KeyValueClient {
    */
   async *pages(namespace: string, options: Omit<ListOptions, "requestId"> = {}): AsyncGenerator<KeyPage, void, void> {
     checkPages(options, "keyValue.pages");
-    let pageToken = "";
-    do {
-      const page = await this.list(namespace, { ...options, pageToken });
-      yield page;
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
+    yield* allPages((pageToken) => this.list(namespace, { ...options, pageToken }));
   }
 
   /**

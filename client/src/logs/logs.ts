@@ -17,6 +17,7 @@ import {
   type TailEventsResponse,
 } from "@quoin/proto";
 import {
+  allPages,
   type CallOptions,
   ContinuedStream,
   EndableIterator,
@@ -250,12 +251,9 @@ export class LogClient {
     checkPages(options, "logs.pages");
     const { pageSize, name, namespace, ...call } = options;
     const fields = { ...selectionOf(name, namespace), pageSize: positiveField("pageSize", pageSize) };
-    let pageToken = "";
-    do {
-      const page = await this.#page({ ...fields, pageToken }, call);
-      yield page.logs.map(logOf);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
+    for await (const { logs } of allPages((pageToken) => this.#page({ ...fields, pageToken }, call))) {
+      yield logs.map(logOf);
+    }
   }
 
   /** Changes the given settings. The caller must be the creator of the log, or an administrator. */

@@ -17,6 +17,7 @@ import {
   type WriteMemoryResponse,
 } from "@quoin/proto";
 import {
+  allPages,
   type CallOptions,
   consistencyField,
   execute,
@@ -252,12 +253,7 @@ export class MemoryClient {
     options: Omit<ListRegionsOptions, "requestId"> = {},
   ): AsyncGenerator<RegionPage, void, void> {
     checkPages(options, "memory.pages");
-    let pageToken = "";
-    do {
-      const page = await this.list(namespace, { ...options, pageToken });
-      yield page;
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
+    yield* allPages((pageToken) => this.list(namespace, { ...options, pageToken }));
   }
 
   /** A region as a file: with a position, and for reads and writes of any length. Sends no request by itself. */

@@ -55,3 +55,4 @@ export {
   encodeStatusDetails,
   STATUS_DETAILS_TRAILER,
 } from "./status-details.ts";
+export { unknownName } from "./unknown-name.ts";

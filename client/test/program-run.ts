@@ -31,7 +31,8 @@ export interface ProgramRun {
 }
 
 export interface ProgramInput {
-  readonly input?: string | Uint8Array;
+  /** A stream stays open until it ends. */
+  readonly input?: string | Uint8Array | Readable;
   /** Whether a person uses a terminal. */
   readonly isTTY?: boolean;
   readonly environment?: Record<string, string>;
@@ -74,7 +75,7 @@ export async function runProgram(
   stdout.isTTY = isTTY;
   stderr.isTTY = isTTY;
   const code = await program(parameters, {
-    stdin: input === "" ? new PassThrough() : Readable.from([Buffer.from(input)]),
+    stdin: input instanceof Readable ? input : input === "" ? new PassThrough() : Readable.from([Buffer.from(input)]),
     stdout,
     stderr,
     readCommandLine: () => Buffer.from([...parameters, ""].join("\0")),

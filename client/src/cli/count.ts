@@ -1,4 +1,4 @@
-/** Parses counts and revisions. */
+/** Parses counts and revisions, and writes counts for people. */
 
 import { InvalidArgumentError } from "commander";
 
@@ -26,4 +26,14 @@ export function parsePositiveCount(text: string): number {
     throw new InvalidArgumentError("Give a whole number of at least 1.");
   }
   return count;
+}
+
+/** Such as `1 key` or `3 keys`. */
+export function amountOf(count: number, unit: string): string {
+  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`;
+}
+
+/** Such as `no key is`, `1 key is` or `3 keys are`. */
+export function amountThatIs(count: number, unit: string): string {
+  return count === 0 ? `no ${unit} is` : `${amountOf(count, unit)} ${count === 1 ? "is" : "are"}`;
 }

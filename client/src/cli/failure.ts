@@ -1,6 +1,6 @@
 /** Turns an error into its output: one line, a hint if one helps, and an exit code. */
 
-import type { QuoinError, QuoinErrorCode } from "../index.ts";
+import type { Outcome, QuoinError, QuoinErrorCode } from "../index.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { EXIT_CODES, type ExitCode } from "./exit-code.ts";
 import { UsageError } from "./usage-error.ts";
@@ -37,6 +37,11 @@ export class CommandError extends Error {
 /** Whether the service refused something for this reason. */
 export function hasReason(error: unknown, reason: string): boolean {
   return error instanceof Error && "reason" in error && error.reason === reason;
+}
+
+/** Whether an error of the service or the SDK says this of the request. */
+export function hasOutcome(error: unknown, outcome: Outcome): boolean {
+  return error instanceof Error && "outcome" in error && error.outcome === outcome;
 }
 
 /** Reasons of refusals that only report that a value is not the expected one. */

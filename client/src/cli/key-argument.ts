@@ -14,6 +14,14 @@ export function parseKeyArgument(text: string): KeyArgument {
   return { namespace, key: name };
 }
 
+/** @throws UsageError unless it is a namespace alone. */
+export function parseNamespaceArgument(text: string): string {
+  if (text === "" || text.includes("/")) {
+    throw new UsageError(`give a namespace alone, not ${JSON.stringify(text)}`);
+  }
+  return text;
+}
+
 /**
  * The argument NAMESPACE/NAME of an object in a namespace.
  *

@@ -3,11 +3,13 @@
 import { type Command, Option } from "commander";
 import type { Client, KeyEntry, PreviousEntry } from "../index.ts";
 import { bytesDocument } from "./bytes-document.ts";
-import { parseCount, parsePositiveCount } from "./count.ts";
+import { amountOf, amountThatIs, parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseDurationSeconds } from "./duration.ts";
 import { hasReason, NotAsExpectedError } from "./failure.ts";
 import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
+import { InterruptedError } from "./interrupted-error.ts";
+import { interruptible } from "./interruption.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument, previousDocument } from "./key-document.ts";
 import { addManyKeysCommands } from "./kv-many-commands.ts";
@@ -175,27 +177,30 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
     throw new UsageError(`to remove all keys of ${namespace}, write '${namespace}/*'`);
   }
   let deleted = 0;
-  const remove = async (client: Client, line: ProgressLine): Promise<void> => {
-    for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true })) {
-      await forEachOf(items, async ({ key }) => {
-        try {
-          await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
-          deleted += 1;
-          line.showOften(() => `${deleted} keys deleted`);
-        } catch (error) {
-          // Another client was faster, or the key has expired.
-          if (!hasReason(error, "KEY_NOT_FOUND")) {
-            throw error;
-          }
+  const remove = async (client: Client, line: ProgressLine, signal: AbortSignal): Promise<void> => {
+    const removeOne = async ({ key }: KeyEntry): Promise<void> => {
+      try {
+        await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
+        deleted += 1;
+        line.showOften(() => `${amountOf(deleted, "key")} deleted`);
+      } catch (error) {
+        // Another client was faster, or the key has expired.
+        if (!hasReason(error, "KEY_NOT_FOUND")) {
+          throw error;
         }
-      });
+      }
+    };
+    for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true, signal })) {
+      await forEachOf(items, removeOne, signal);
     }
   };
   try {
-    await withProgressLine(session, (line) => session.withClient((client) => remove(client, line)));
+    await interruptible(session.terminal, (signal) =>
+      withProgressLine(session, (line) => session.withClient((client) => remove(client, line, signal))),
+    );
   } catch (error) {
-    if (deleted > 0) {
-      session.warn(`${deleted} keys are deleted, the others are not`);
+    if (deleted > 0 || error instanceof InterruptedError) {
+      session.warn(`${amountThatIs(deleted, "key")} deleted, the others are not`);
     }
     throw error;
   }

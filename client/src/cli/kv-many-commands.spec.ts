@@ -1,5 +1,7 @@
+import { EventEmitter } from "node:events";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import type { ListKeysRequest, PutKeyRequest } from "@quoin/proto";
 import { KeyEvent_Type } from "@quoin/proto";
 import { expect } from "chai";
@@ -14,6 +16,7 @@ import {
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
+const FULL = { code: "RESOURCE_EXHAUSTED", reason: "QUOTA", outcome: "not-executed", message: "full" } as const;
 const HISTORY = { createRevision: 1n, modRevision: 2n, version: 3n };
 
 function entry(key: string, value: string | Uint8Array, expiresInMs = 0n) {
@@ -68,30 +71,26 @@ describe("quoinctl kv, many keys", () => {
     const input = '{"key":"x","value":""}\n';
     const shown: readonly (readonly [parameters: readonly string[], line: string])[] = [
       [["kv", "count", "n"], "2 keys counted"],
-      [["kv", "import", "m", "-"], "1 keys imported"],
-      [["kv", "delete", "--prefix", "n/*"], "1 keys deleted"],
+      [["kv", "import", "m", "-"], "1 key imported"],
+      [["kv", "delete", "--prefix", "n/*"], "1 key deleted"],
     ];
     for (const [parameters, line] of shown) {
       const { code, err } = await quoinctl(parameters, { input, isTTY: true });
       expect([code, err]).to.deep.equal([0, `${erase}${line}${erase}`]);
     }
     member.scripts.putKey = ({ key }: PutKeyRequest) =>
-      key === "x"
-        ? { created: true, modRevision: 9n, revision: 9n }
-        : refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" });
+      key === "x" ? { created: true, modRevision: 9n, revision: 9n } : refuse(FULL);
     const more = `${input}{"key":"y","value":""}\n`;
     const { err } = await quoinctl(["kv", "import", "m", "-"], { input: more, isTTY: true });
-    expect(err).to.include(`${erase}warning: the key of line 2 is not written\n`);
+    expect(err).to.include(`${erase}warning: 1 key is written; 1 line failed: 2; nothing after line 2 is\n`);
   });
 
   it("says how many keys are deleted if one of them cannot be", async () => {
     member.scripts.deleteKey = ({ key }: { key: string }) =>
-      key === "b/1"
-        ? refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" })
-        : { deleted: true, revision: 9n };
+      key === "b/1" ? refuse(FULL) : { deleted: true, revision: 9n };
     const { code, err } = await quoinctl(["kv", "delete", "--prefix", "n/*"]);
     expect(code).to.not.equal(0);
-    expect(err).to.include("1 keys are deleted, the others are not").and.to.include("full");
+    expect(err).to.include("1 key is deleted, the others are not").and.to.include("full");
   });
 
   it("imports what it has exported, byte by byte, with the time to live", async () => {
@@ -136,12 +135,17 @@ describe("quoinctl kv, many keys", () => {
     ['{"key":"k"}', "line 2: needs value, in base64, or value_text"],
     ['{"key":"k","value":"plain text"}', "line 2: value must be base64; a text belongs into value_text"],
     ['{"key":"k","value":"","expires_in_ms":-1}', "line 2: expires_in_ms must be a number of at least 0"],
+    ['{"key":"k","value":"","expires_in_m":1}', "line 2: expires_in_m is unknown; did you mean expires_in_ms?"],
+    ['{"key":"k","value":"","ttl":1}', "line 2: ttl is unknown: a line has key, value_text, value, "],
+    ['{"key":"k","value":"b25l","value_text":"two"}', "line 2: value and value_text mean different values"],
+    ['{"key":"k","value":7,"value_text":"two"}', "line 2: value must be base64"],
+    ['{"key":"k","value":"b25l","value_text":1}', "line 2: value_text must be a text"],
   ];
   for (const [line, message] of wrong) {
     it(`refuses to import ${line}, and names line and field`, async () => {
       const { code, err } = await quoinctl(["kv", "import", "m"], { input: `{"key":"a","value":""}\n${line}\n` });
       expect(code).to.equal(2);
-      expect(err).to.include(message).and.to.include("1 keys are written");
+      expect(err).to.include(message).and.to.include("1 key is written; nothing after line 1 is\n");
     });
   }
 
@@ -162,11 +166,80 @@ describe("quoinctl kv, many keys", () => {
   });
 
   it("names the line that the service refuses", async () => {
-    member.scripts.putKey = () => refuse({ code: "RESOURCE_EXHAUSTED", reason: "QUOTA", message: "full" });
+    member.scripts.putKey = () => refuse(FULL);
     const { code, err } = await quoinctl(["kv", "import", "m"], { input: '{"key":"a","value":""}\n' });
     expect(code).to.not.equal(0);
-    expect(err).to.include("the key of line 1 is not written").and.to.include("full");
+    expect(err).to.include("no key is written; 1 line failed: 1; nothing after line 1 is").and.to.include("full");
   });
+
+  it("says once what the service refuses, of the first line, and counts the lines that failed", async () => {
+    let requests = 0;
+    member.scripts.putKey = async ({ key }: PutKeyRequest) => {
+      requests += 1;
+      // The first line is refused last.
+      while (key === "1" && requests < 16) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+      return refuse({ code: "NOT_FOUND", reason: "NAMESPACE_NOT_FOUND", message: `no namespace for ${key}` });
+    };
+    const input = Array.from({ length: 20 }, (_, at) => `{"key":"${at + 1}","value":""}\n`).join("");
+    const { code, err } = await quoinctl(["kv", "import", "m"], { input });
+    expect(code).to.equal(1);
+    const lines = err.split("\n");
+    expect(lines[0]).to.match(/^warning: no key is written; \d+ lines failed: 1, 2, .*; nothing after line \d+ is$/);
+    expect(lines.slice(1)).to.deep.equal([
+      "quoinctl: no namespace for 1 (NAMESPACE_NOT_FOUND)",
+      "hint: create it with: quoinctl namespace create NAME",
+      "",
+    ]);
+  });
+
+  it("does not claim that nothing is written if that is not known", async () => {
+    member.scripts.putKey = () => refuse({ code: "DEADLINE_EXCEEDED", reason: "DEADLINE", outcome: "unknown" });
+    const { err } = await quoinctl(["kv", "import", "m"], { input: '{"key":"a","value":""}\n' });
+    expect(err).to.include("; 1 line may have failed: 1;");
+  });
+
+  it("takes a namespace alone, and says so", async () => {
+    const { code, err } = await quoinctl(["kv", "import", "m/x"], { input: '{"key":"a","value":""}\n' });
+    expect([code, err]).to.deep.equal([2, 'quoinctl: give a namespace alone, not "m/x"\n']);
+  });
+
+  for (const isTTY of [false, true]) {
+    const place = isTTY ? "on a terminal" : "without a terminal";
+
+    it(`says ${place} how many keys are written when it is interrupted`, async () => {
+      const signals = new EventEmitter();
+      member.scripts.putKey = ({ key }: PutKeyRequest) => {
+        // What is sent is finished, and nothing more is sent.
+        if (key === "b") {
+          signals.emit("SIGINT");
+        }
+        return { created: true, modRevision: 9n, revision: 9n };
+      };
+      const input = new PassThrough();
+      input.write('{"key":"a","value":""}\n{"key":"b","value":""}\n');
+      const { code, err } = await quoinctl(["kv", "import", "m", "-"], { input, isTTY, signals });
+      expect([code, err.slice(err.indexOf("warning"))]).to.deep.equal([
+        130,
+        "warning: 2 keys are written; nothing after line 2 is\n",
+      ]);
+      expect(signals.eventNames()).to.deep.equal([]);
+    });
+
+    it(`says ${place} how many keys are deleted when it is interrupted`, async () => {
+      const signals = new EventEmitter();
+      member.scripts.deleteKey = () => {
+        signals.emit("SIGINT");
+        return { deleted: true, revision: 9n };
+      };
+      const { code, err } = await quoinctl(["kv", "delete", "--prefix", "n/*"], { isTTY, signals });
+      expect([code, err.slice(err.indexOf("warning"))]).to.deep.equal([
+        130,
+        "warning: 2 keys are deleted, the others are not\n",
+      ]);
+    });
+  }
 
   it("refuses what is not UTF-8", async () => {
     const input = Buffer.concat([Buffer.from('{"key":"k'), Uint8Array.of(0xff), Buffer.from('","value":""}')]);

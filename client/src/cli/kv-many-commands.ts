@@ -2,14 +2,16 @@
 
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
+import { addAbortSignal, type Readable } from "node:stream";
 import { type Command, Option } from "commander";
 import type { Client, KeyVersion } from "../index.ts";
 import { bytesDocument } from "./bytes-document.ts";
-import { parsePositiveCount } from "./count.ts";
+import { amountOf, amountThatIs, parsePositiveCount } from "./count.ts";
 import { decodeText, displayValue } from "./displayed-text.ts";
-import { hasReason } from "./failure.ts";
+import { hasOutcome, hasReason } from "./failure.ts";
 import { isOfFileSystem } from "./file-error.ts";
-import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
+import { interruptible } from "./interruption.ts";
+import { parseKeyArgument, parseNamespaceArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument } from "./key-document.ts";
 import { forEachOf } from "./many.ts";
 import { withProgressLine } from "./progress-line.ts";
@@ -31,8 +33,9 @@ milliseconds until it expires; 0 = never. The pages of a large listing may have 
 
 const IMPORT_HELP = `
 Each line is an object of JSON as kv export prints it: the key, and the value in base64 (value) or as text (value_text).
-A key with expires_in_ms gets that life again, counted from now. Other fields are ignored. Some keys are written at a
-time: if one is refused, others remain. Examples:
+A line with both is refused unless they mean the same: to change a text, remove value. A key with expires_in_ms gets
+that life again, counted from now. The revisions have no effect, and an unknown field is refused. Some keys are written
+at a time: if one is refused, others remain. After Ctrl-C, it says how many are written. Examples:
 
   quoinctl kv import default default.jsonl
   quoinctl kv import default --if-absent < default.jsonl`;
@@ -101,7 +104,7 @@ function addCount(kv: Command, session: Session): void {
             pageSize: PAGE_SIZE,
           })) {
             count += items.length;
-            line.showOften(() => `${count} keys counted`);
+            line.showOften(() => `${amountOf(count, "key")} counted`);
           }
         }),
       );
@@ -131,12 +134,32 @@ function addExport(kv: Command, session: Session): void {
             exported += items.length;
             // On a terminal, the lines themselves show it.
             if (stdout.isTTY !== true) {
-              line.showOften(() => `${exported} keys exported`);
+              line.showOften(() => `${amountOf(exported, "key")} exported`);
             }
           }
         }),
       );
     });
+}
+
+/** The fields of a line, as kv export prints them. */
+const LINE_FIELDS = ["key", "value_text", "value", "create_revision", "mod_revision", "version", "expires_in_ms"];
+
+/** A line whose key is not written, or may not be. */
+interface FailedLine {
+  readonly line: number;
+  readonly error: unknown;
+}
+
+/** What of the lines is not written, up to the last one that was sent. */
+function restText(failures: readonly FailedLine[], lastLine: number): string {
+  const rest = lastLine === 0 ? "" : `; nothing after line ${lastLine} is`;
+  if (failures.length === 0) {
+    return rest;
+  }
+  const isCertain = failures.every(({ error }) => hasOutcome(error, "not-executed"));
+  const numbers = failures.map(({ line }) => line).join(", ");
+  return `; ${amountOf(failures.length, "line")} ${isCertain ? "failed" : "may have failed"}: ${numbers}${rest}`;
 }
 
 /** A key to write. */
@@ -152,16 +175,18 @@ function addImport(kv: Command, session: Session): void {
     .description("write the keys that kv export has printed; without FILE, or with -, from the standard input")
     .addHelpText("after", IMPORT_HELP)
     .option("--if-absent", "leave keys that exist as they are")
-    .action(async (namespace: string, file: string | undefined, { ifAbsent }: { readonly ifAbsent?: boolean }) => {
+    .action(async (target: string, file: string | undefined, { ifAbsent }: { readonly ifAbsent?: boolean }) => {
       const { terminal } = session;
+      const namespace = parseNamespaceArgument(target);
       if (file === undefined && terminal.stdin.isTTY === true) {
         throw new UsageError("there is nothing to import", "name a file, or give the lines on the standard input");
       }
       // Only when it is read: before, no one would hear of an error.
-      const source = () => (file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
+      const source = (signal: AbortSignal) =>
+        addAbortSignal(signal, file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
       const done = { written: 0, existed: 0 };
-      /** Said when the line with the progress is gone. */
-      const refusedLines: number[] = [];
+      let lastLine = 0;
+      const failures: FailedLine[] = [];
       const write = async (client: Client, { key, value, ttlSeconds, line }: ImportedKey): Promise<void> => {
         try {
           const expected = ifAbsent === true ? { expectedModRevision: 0 } : {};
@@ -169,7 +194,7 @@ function addImport(kv: Command, session: Session): void {
           done.written += 1;
         } catch (error) {
           if (ifAbsent !== true || !hasReason(error, "REVISION_MISMATCH")) {
-            refusedLines.push(line);
+            failures.push({ line, error });
             throw error;
           }
           done.existed += 1;
@@ -177,27 +202,37 @@ function addImport(kv: Command, session: Session): void {
       };
       /** A line with the same key as one before must not overtake it. */
       const underWay = new Map<string, Promise<void>>();
+      const writeInOrder = async (client: Client, item: ImportedKey): Promise<void> => {
+        lastLine = item.line;
+        const before = underWay.get(item.key) ?? Promise.resolve();
+        const task = before.then(() => write(client, item));
+        underWay.set(item.key, task);
+        await task;
+        if (underWay.get(item.key) === task) {
+          underWay.delete(item.key);
+        }
+      };
       try {
-        await withProgressLine(session, (progress) =>
-          session.withClient((client) =>
-            forEachOf(readKeys(source), async (item) => {
-              const before = underWay.get(item.key) ?? Promise.resolve();
-              const task = before.then(() => write(client, item));
-              underWay.set(item.key, task);
-              await task;
-              if (underWay.get(item.key) === task) {
-                underWay.delete(item.key);
-              }
-              progress.showOften(() => `${done.written + done.existed} keys imported`);
-            }),
+        await interruptible(terminal, (signal) =>
+          withProgressLine(session, (progress) =>
+            session.withClient((client) =>
+              forEachOf(
+                readKeys(() => source(signal)),
+                async (item) => {
+                  await writeInOrder(client, item);
+                  progress.showOften(() => `${amountOf(done.written + done.existed, "key")} imported`);
+                },
+                signal,
+              ),
+            ),
           ),
         );
       } catch (error) {
-        for (const line of refusedLines) {
-          session.warn(`the key of line ${line} is not written`);
-        }
-        session.warn(`${done.written} keys are written, the others are not`);
-        throw isOfFileSystem(error) ? new UsageError(`${file} cannot be read: ${error.message}`) : error;
+        failures.sort((one, other) => one.line - other.line);
+        // Said when the line with the progress is gone.
+        session.warn(`${amountThatIs(done.written, "key")} written${restText(failures, lastLine)}`);
+        const first = failures.length === 0 ? error : failures[0]!.error;
+        throw isOfFileSystem(first) ? new UsageError(`${file} cannot be read: ${first.message}`) : first;
       }
       await session.print({
         document: { namespace, ...done },
@@ -206,7 +241,7 @@ function addImport(kv: Command, session: Session): void {
     });
 }
 
-async function* readKeys(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<ImportedKey> {
+async function* readKeys(open: () => Readable): AsyncGenerator<ImportedKey> {
   let line = 0;
   for await (const bytes of linesOf(open())) {
     line += 1;
@@ -215,7 +250,7 @@ async function* readKeys(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<
       throw new UsageError(`line ${line}: is not UTF-8`);
     }
     if (text.trim() !== "") {
-      yield readKey(text, line);
+      yield await readKey(text, line);
     }
   }
 }
@@ -236,7 +271,7 @@ async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
 }
 
 /** @throws UsageError that names the line and the field. */
-function readKey(text: string, line: number): ImportedKey {
+async function readKey(text: string, line: number): Promise<ImportedKey> {
   const refuse = (rule: string): never => {
     throw new UsageError(`line ${line}: ${rule}`);
   };
@@ -249,6 +284,11 @@ function readKey(text: string, line: number): ImportedKey {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     refuse("must be an object of JSON");
   }
+  const unknown = Object.keys(given as object).find((name) => !LINE_FIELDS.includes(name));
+  if (unknown !== undefined) {
+    const { unknownName } = await import("@quoin/proto");
+    return refuse(`${unknown} ${unknownName(unknown, "a line", LINE_FIELDS)}`);
+  }
   const { key, value, value_text: valueText, expires_in_ms: expiresMs = 0 } = given as Record<string, unknown>;
   if (typeof key !== "string" || key === "") {
     return refuse("key must be a text that is not empty");
@@ -257,15 +297,18 @@ function readKey(text: string, line: number): ImportedKey {
     return refuse("expires_in_ms must be a number of at least 0");
   }
   const ttlSeconds = expiresMs === 0 ? undefined : Math.ceil(expiresMs / 1_000);
-  if (typeof value === "string") {
-    const bytes = Buffer.from(value, "base64");
-    if (bytes.toString("base64") !== value) {
-      return refuse("value must be base64; a text belongs into value_text");
-    }
-    return { line, key, value: bytes, ttlSeconds };
+  if (valueText !== undefined && typeof valueText !== "string") {
+    return refuse("value_text must be a text");
   }
-  if (typeof valueText !== "string") {
-    return refuse("needs value, in base64, or value_text");
+  if (value === undefined) {
+    return { line, key, value: Buffer.from(valueText ?? refuse("needs value, in base64, or value_text")), ttlSeconds };
   }
-  return { line, key, value: Buffer.from(valueText), ttlSeconds };
+  const bytes = Buffer.from(typeof value === "string" ? value : "", "base64");
+  if (bytes.toString("base64") !== value) {
+    return refuse("value must be base64; a text belongs into value_text");
+  }
+  if (valueText !== undefined && !bytes.equals(Buffer.from(valueText))) {
+    return refuse("value and value_text mean different values: remove the wrong one");
+  }
+  return { line, key, value: bytes, ttlSeconds };
 }

@@ -4,18 +4,21 @@
 const IN_FLIGHT = 16;
 
 /**
- * Does the work for each item, in their order, up to 16 at a time. After a failure it begins nothing more.
+ * Does the work for each item, in their order, up to 16 at a time. After a failure, or when the signal aborts, it begins
+ * nothing more.
  *
- * @throws what the first failed work or the items throw, when no work goes on any more.
+ * @throws what the first failed work or the items throw, or the reason of the signal, when no work goes on any more.
  */
 export async function forEachOf<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   work: (item: Item) => Promise<void>,
+  signal: AbortSignal,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
   try {
     for await (const item of items) {
+      signal.throwIfAborted();
       const task: Promise<void> = work(item)
         .catch((error: unknown) => void failures.push(error))
         .finally(() => running.delete(task));

@@ -8,7 +8,7 @@ import { bytesDocument } from "./bytes-document.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
-import { parseNameArgument } from "./key-argument.ts";
+import { parseNameArgument, parseNamespaceArgument } from "./key-argument.ts";
 import { type ObjectKind, onlyOne } from "./named-object.ts";
 import type { Result } from "./output.ts";
 import type { Session } from "./session.ts";
@@ -45,7 +45,8 @@ function addAllocate(memory: Command, session: Session): void {
     .addArgument(sizeArgument())
     .description("create a region of zeros, and print its id")
     .option("--label <TEXT>", "a label for people")
-    .action(async (namespace: string, size: number, { label }: { readonly label?: string }) => {
+    .action(async (target: string, size: number, { label }: { readonly label?: string }) => {
+      const namespace = parseNamespaceArgument(target);
       const { regionId, sizeBytes, version, revision } = await session.withClient((client) =>
         client.memory.allocate(namespace, size, { label }),
       );
@@ -235,7 +236,8 @@ function addList(memory: Command, session: Session): void {
     .command("list <NAMESPACE>")
     .description("list the regions of a namespace")
     .addOption(new Option("--limit <N>", "stop after this many (default: all)").argParser(parsePositiveCount))
-    .action(async (namespace: string, { limit = Number.POSITIVE_INFINITY }: { readonly limit?: number }) => {
+    .action(async (target: string, { limit = Number.POSITIVE_INFINITY }: { readonly limit?: number }) => {
+      const namespace = parseNamespaceArgument(target);
       const regions = await session.withClient(async ({ memory: regionsOf }) => {
         const found: MemoryRegionInfo[] = [];
         for await (const page of regionsOf.pages(namespace)) {

@@ -7,11 +7,11 @@
  * condition of a write, and so is a field that is given twice. Every refusal is BAD_FIELD, names the field, and contains no value.
  */
 
+import { unknownName } from "@quoin/proto";
 import { beginningOf } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
 import { parseBounded } from "./parse-bounded.ts";
-import { unknownName } from "./unknown-name.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

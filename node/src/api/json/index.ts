@@ -4,4 +4,3 @@ export { decodeJson, fromJsonObject } from "./decode-json.ts";
 export { encodeJson } from "./encode-json.ts";
 export { contractRegistry, type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
 export { parseBounded } from "./parse-bounded.ts";
-export { unknownName } from "./unknown-name.ts";

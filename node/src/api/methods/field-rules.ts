@@ -7,8 +7,17 @@
  * the state of the cluster are not checked here.
  */
 
-import { type Guard as GuardMessage, ReadConsistency, RWMode } from "@quoin/proto";
-import { CoordinationError, encodeText, type Guard, NAMESPACE_PATTERN, SLOTS_MAX } from "../../state/index.ts";
+import { type Guard as GuardMessage, ReadConsistency, RWMode, unknownName } from "@quoin/proto";
+import { beginningOf } from "../../primitives/index.ts";
+import {
+  CoordinationError,
+  encodeText,
+  type Guard,
+  isKnownSetting,
+  NAMESPACE_PATTERN,
+  SETTING_NAMES,
+  SLOTS_MAX,
+} from "../../state/index.ts";
 
 /** Bytes of a key, in UTF-8. */
 const KEY_BYTES_MAX = 1024;
@@ -151,10 +160,17 @@ export function compactRevisionField(revision: bigint): number {
   return Number(revision);
 }
 
-/** Settings by name. The state machine checks names and values. */
+/**
+ * Settings by name. The state machine checks names and values. Unknown names are refused here too: only here, the
+ * refusal may name the nearest one, because members of two releases must store the same answer.
+ */
 export function settingsField(values: ReadonlyMap<string, string>): { name: string; value: string }[] {
   if (values.size > SETTINGS_MAX) {
     throw badField("values", `must hold at most ${SETTINGS_MAX} settings`, SETTINGS_MAX);
+  }
+  const unknown = values.keys().find((name) => !isKnownSetting(name));
+  if (unknown !== undefined) {
+    throw badField(`values[${beginningOf(unknown)}]`, unknownName(unknown, "the cluster", SETTING_NAMES));
   }
   return Array.from(values, ([name, value]) => ({ name, value }));
 }

@@ -69,6 +69,9 @@ describe("settings and signing keys over gRPC", () => {
     const unknown = { values: new Map([["__proto__", "1"]]), ifSettingsRevision: 0n };
     const answer = await ports.admin.call(putSettings, unknown);
     expect(verdict(answer)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "values[__proto__]"]);
+    const misspelt = { values: new Map([["token.lifetime_sec", "1"]]), ifSettingsRevision: 0n };
+    const { message } = await ports.admin.call(putSettings, misspelt);
+    expect(message).equal("field values[token.lifetime_sec] is unknown; did you mean token.lifetime_secs?");
     const many = new Map(Array.from({ length: 101 }, (_, at) => [String(at), "1"] as const));
     const tooMany = await ports.admin.call(putSettings, { values: many, ifSettingsRevision: 0n });
     expect(verdict(tooMany)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "values"]);

@@ -207,12 +207,14 @@ export type { PutSettingsResult } from "./settings.ts";
 export {
   type DescribedSetting,
   describeSettings,
+  isKnownSetting,
   namespaceLimitsOf,
   namespaceWatchesMaxOf,
   type PutSettings,
   putSettingsOperation,
   rateLimitOf,
   readSettings,
+  SETTING_NAMES,
   settingOf,
   userApiKeysMaxOf,
 } from "./settings.ts";

@@ -322,6 +322,14 @@ function limitWith(
   return overrides.get(quota) ?? values.get(`quota.namespace.${quota}`);
 }
 
+/** The names of all settings, and the form of those for single namespaces. */
+export const SETTING_NAMES: readonly string[] = [...Object.keys(RULES), "quota.namespace.NAMESPACE.QUOTA"];
+
+/** Whether a setting may have this name: one of the cluster, or of a single namespace. */
+export function isKnownSetting(name: string): boolean {
+  return isSettingName(name) || overrideNamed(name) !== null;
+}
+
 function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(RULES, name);
 }

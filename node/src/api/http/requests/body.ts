@@ -8,11 +8,12 @@
  */
 
 import { MIMEType } from "node:util";
+import { unknownName } from "@quoin/proto";
 import type { Request, Response } from "express";
 import * as z from "zod";
 import { beginningOf } from "../../../primitives/index.ts";
 import { CoordinationError } from "../../../state/index.ts";
-import { parseBounded, unknownName } from "../../json/index.ts";
+import { parseBounded } from "../../json/index.ts";
 import { HttpError } from "../answers/index.ts";
 
 const JSON_TYPE = "application/json";

@@ -4,9 +4,9 @@
  * missing: then the refusal has the code of the missing one, and names the other. Other headers are ignored.
  */
 
+import { unknownName } from "@quoin/proto";
 import type { Request } from "express";
 import { beginningOf } from "../../../primitives/index.ts";
-import { unknownName } from "../../json/index.ts";
 import { decodePercent, HttpError, type OwnHttpErrorCode, parseQuery, splitTarget } from "../answers/index.ts";
 import { type Parameter, ParameterProblem, type Parameters } from "../requests/index.ts";
 import type { Route, RouteInput } from "./route.ts";

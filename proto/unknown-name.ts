@@ -3,7 +3,7 @@
  * an effect.
  */
 
-import { nearestName } from "@quoin/proto";
+import { nearestName } from "./nearest-name.ts";
 
 /**
  * Says of a name, as a predicate, that it is unknown, and which name it most likely means. If none is near, it says

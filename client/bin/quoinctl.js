@@ -77,6 +77,8 @@ function restart() {
 if (Number.parseInt(process.versions.node, 10) < MINIMUM_NODE_MAJOR) {
   restart();
 } else {
+  // The programs that it runs may start quoinctl with the older Node again.
+  delete process.env[RESTARTED];
   // A second start is then fast: it neither strips types again nor compiles. Without this folder, nothing is kept.
   module.enableCompileCache?.(fileURLToPath(new URL("../../node_modules/.cache/quoinctl", import.meta.url)));
   const { main } = await import("../src/cli/index.ts");

@@ -39,7 +39,8 @@ describe("quoinctl watch, with a command", function () {
     member = await ScriptedMember.start({});
     sends(put("p/a", 11n, "one"), put("p/b", 12n, ""), {
       type: KeyEvent_Type.EXPIRE,
-      kv: { key: "p/a", modRevision: 13n },
+      // As members send it, with the last value.
+      kv: { ...put("p/a", 11n, "one").kv, modRevision: 13n },
     });
   });
 

@@ -323,6 +323,16 @@ describe("quoinctl, the process", function () {
         expect(absent).to.include({ code: 1, stderr: "quoinctl: there is no key absent (KEY_NOT_FOUND)\n" });
       }));
 
+    it("runs a command under a lock that starts quoinctl again with that old Node", () =>
+      withLocalCluster(async (directory) => {
+        member.scripts.acquireLock = () => ({ acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n });
+        member.scripts.releaseLock = () => ({ released: true });
+        const inner = [process.execPath, ...AS_OLD_NODE, LAUNCHER, "kv", "put", "n/inner", "written"];
+        const options = { directory, nodeArguments: AS_OLD_NODE };
+        assertSucceeded(await runQuoinctl(["lock", "run", "n/l", "--", ...inner], options));
+        expect(Buffer.from(stored.get("n/inner")!.value).toString()).to.equal("written");
+      }));
+
     it("forwards signals, and ends as the program ended", () =>
       withLocalCluster(async (directory) => {
         let arrived = () => {};

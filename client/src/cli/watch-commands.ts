@@ -31,8 +31,8 @@ Quote the asterisk, because a shell may replace it; at the end of a key, \\* is 
   quoinctl watch keys 'default/config/*' -- ./reload.sh
 
 The command runs once for each change, one after the other. Its environment has QUOIN_EVENT (PUT, DELETE or EXPIRE),
-QUOIN_EVENT_NAMESPACE, QUOIN_EVENT_KEY and QUOIN_EVENT_REVISION. Its standard input is the value, or the document that
--o json or -o yaml would print.`;
+QUOIN_EVENT_NAMESPACE, QUOIN_EVENT_KEY and QUOIN_EVENT_REVISION. Its standard input is the value, empty if the key is
+gone, or the document that -o json or -o yaml would print.`;
 
 const LOCKS_HELP = `
 Quote the asterisk, because a shell may replace it; at the end of a name, \\* is an asterisk. Examples:
@@ -154,7 +154,8 @@ function keyForms(namespace: string, showsValues: boolean): EventForms<KeyEvent>
     line: (event) => keyLine(event, showsValues),
     name: ({ kv }) => `${namespace}/${kv.key} at revision ${kv.modRevision}`,
     variables: ({ type, kv }) => ({ "": type, _NAMESPACE: namespace, _KEY: kv.key, _REVISION: kv.modRevision }),
-    value: ({ kv }) => kv.value,
+    // Of a key that is gone, the member sends the last value.
+    value: ({ type, kv }) => (type === "PUT" ? kv.value : new Uint8Array(0)),
   };
 }
 

@@ -44,6 +44,11 @@ describe("quoinctl lock and rwlock", function () {
     return runProgram(run, runtime, parameters, { environment, ...input });
   }
 
+  /** The calls without the looks at a lock for which a command waits: time passes at once here. */
+  function changes() {
+    return member.calls.filter(({ method }) => !method.startsWith("describe"));
+  }
+
   function request(): unknown {
     return member.calls.at(-1)?.request;
   }
@@ -204,6 +209,57 @@ describe("quoinctl lock and rwlock", function () {
     expect(piped).to.include({ code: 0, err: "" });
   });
 
+  for (const isTTY of [false, true]) {
+    it(`say once ${isTTY ? "on a terminal" : "without a terminal"} that no member answers, and when one does`, async () => {
+      let looks = 0;
+      let looked = () => {};
+      const seen = new Promise<void>((resolve) => {
+        looked = resolve;
+      });
+      member.scripts.listLockWaits = () => ({});
+      member.scripts.describeLock = () => {
+        looks += 1;
+        if (looks === 12) {
+          looked();
+        }
+        return looks < 10
+          ? refuse({ code: "UNAVAILABLE", reason: "NO_LEADER", message: "there is no leader" })
+          : { state: LockState.HELD, holder: HOLDER };
+      };
+      member.scripts.acquireLock = async () => {
+        await seen;
+        return { acquired: true, fencingToken: 7n, holder: HOLDER, state: LockState.HELD };
+      };
+      const { code, err } = await quoinctl(["lock", "acquire", "n/l", "--wait", "10m"], { isTTY });
+      expect(code).to.equal(0);
+      expect(err.split(/\n|\r\u001b\[K/).filter((text) => text.startsWith("quoinctl"))).to.deep.equal([
+        "quoinctl: no answer yet, still waiting for n/l: there is no leader (NO_LEADER)",
+        "quoinctl: a member answers again",
+      ]);
+    });
+  }
+
+  it("say that a member answers again if it gives the lock at once", async () => {
+    let looked = () => {};
+    const seen = new Promise<void>((resolve) => {
+      looked = resolve;
+    });
+    let looks = 0;
+    member.scripts.describeLock = () => {
+      looks += 1;
+      if (looks === 12) {
+        looked();
+      }
+      return refuse({ code: "UNAVAILABLE", reason: "NO_LEADER", message: "there is no leader" });
+    };
+    member.scripts.acquireLock = async () => {
+      await seen;
+      return { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n };
+    };
+    const { code, err } = await quoinctl(["lock", "run", "n/l", "--", "true"], { directory: "/" });
+    expect([code, err.split("\n").slice(1)]).to.deep.equal([0, ["quoinctl: a member answers again", ""]]);
+  });
+
   it("acquire in a mode, with a token that changes it", async () => {
     expect((await quoinctl(["rwlock", "acquire", "n/l"])).out).to.include("me (WRITE)");
     expect(request()).to.include({ mode: RWMode.WRITE });
@@ -276,22 +332,22 @@ describe("quoinctl lock and rwlock", function () {
           err: "",
         });
         expect(await readFile(path.join(directory, "told"), "utf8")).to.equal("n/l=7 me --not-an-option\n");
-        expect(member.calls.map(({ method }) => method)).to.deep.equal(["acquireLock", "releaseLock"]);
-        expect(member.calls[0]?.request).to.include({ ttlSeconds: 30n, owner: "me", waitMs: 3_590_000n });
+        expect(changes().map(({ method }) => method)).to.deep.equal(["acquireLock", "releaseLock"]);
+        expect(changes()[0]?.request).to.include({ ttlSeconds: 30n, owner: "me", waitMs: 3_590_000n });
       }));
 
     it("runs it under a read-write lock too", async () => {
       const { code } = await quoinctl(["rwlock", "run", "n/l", "--mode", "read", "--", "true"], { directory: "/" });
       expect(code).to.equal(0);
-      expect(member.calls.map(({ method }) => method)).to.deep.equal(["acquireRwLock", "releaseRwLock"]);
-      expect(member.calls[0]?.request).to.include({ mode: RWMode.READ });
+      expect(changes().map(({ method }) => method)).to.deep.equal(["acquireRwLock", "releaseRwLock"]);
+      expect(changes()[0]?.request).to.include({ mode: RWMode.READ });
     });
 
     it("shows in the label of the hold who runs it, with another label for each run, and releases by it", async () => {
       for (const command of ["lock", "lock", "rwlock"]) {
         expect((await quoinctl([command, "run", "n/l", "--", "true"], { directory: "/" })).code).to.equal(0);
       }
-      const owners = member.calls.map(({ request }) => (request as { owner: string }).owner);
+      const owners = changes().map(({ request }) => (request as { owner: string }).owner);
       const [first, released, second, , third] = owners;
       expect(first).to.match(new RegExp(`^${userInfo().username}@${hostname()}:${process.pid}-[0-9a-f]{12}$`));
       expect(released).to.equal(first);
@@ -305,7 +361,7 @@ describe("quoinctl lock and rwlock", function () {
         const { code, err } = await quoinctl(["lock", "run", "n/l", "--wait", "0", "--", ...words], { directory });
         expect(code).to.equal(4);
         expect(err).to.include("me holds it (NOT_ACQUIRED)");
-        expect(member.calls[0]?.request).to.include({ waitMs: 0n });
+        expect(changes()[0]?.request).to.include({ waitMs: 0n });
         expect(await readFile(path.join(directory, "ran")).catch(() => "nothing")).to.equal("nothing");
       }));
 

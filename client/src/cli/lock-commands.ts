@@ -145,11 +145,13 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
     const target = parseLock(text);
     const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
     const acquisition = await session.withClient(async (client) => {
-      const stopShowing = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
+      const wait = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
       try {
-        return await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
+        const answer = await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
+        wait.answered();
+        return answer;
       } finally {
-        stopShowing();
+        wait.end();
       }
     });
     await session.print(acquiredLock(target, acquisition, kind));
@@ -257,15 +259,15 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
       const { ttl: ttlSeconds, owner = holderLabel(), wait: waitMs, killAfter: killAfterMs } = options;
       const { terminal } = session;
       session.exitCode = await session.withClient(async (client) => {
-        const stopShowing = showWait(session, client, { target, kind, owner, waitMs });
+        const wait = showWait(session, client, { target, kind, owner, waitMs });
         const work = (handle: LockHandle) => {
-          stopShowing();
+          wait.answered();
           return runWithLock(terminal, handle, { words, killAfterMs });
         };
         try {
           return await kind.withLock(client, target, modeOf(options), work, { ttlSeconds, owner, waitMs });
         } finally {
-          stopShowing();
+          wait.end();
         }
       });
     },

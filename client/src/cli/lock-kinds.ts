@@ -64,7 +64,7 @@ export interface LockKind {
   readonly title: string;
   readonly hasModes: boolean;
   create(client: Client, target: LockTarget, options: CreateLockOptions): Promise<CreateLockResult>;
-  describe(client: Client, target: LockTarget): Promise<ShownLock>;
+  describe(client: Client, target: LockTarget, options?: { readonly timeoutMs: number }): Promise<ShownLock>;
   /** The waiting requests, in the order in which they are served. */
   listWaits(client: Client, target: LockTarget): Promise<readonly LockWait[]>;
   /** @param token of a hold to renew or to change; undefined = a new hold. */
@@ -100,8 +100,8 @@ export const EXCLUSIVE_LOCKS: LockKind = {
   title: "exclusive lock",
   hasModes: false,
   create: ({ locks }, { namespace, name }, options) => locks.create(namespace, name, options),
-  describe: async ({ locks }, { namespace, name }) => {
-    const { holder, waiters, ...rest } = await locks.describe(namespace, name);
+  describe: async ({ locks }, { namespace, name }, options) => {
+    const { holder, waiters, ...rest } = await locks.describe(namespace, name, options);
     return { ...rest, holders: holder === undefined ? [] : [holder], waiting: { waiters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name),
@@ -123,8 +123,8 @@ export const READ_WRITE_LOCKS: LockKind = {
   title: "read-write lock",
   hasModes: true,
   create: (client, { namespace, name }, options) => client.readWriteLocks.create(namespace, name, options),
-  describe: async (client, { namespace, name }) => {
-    const { waitingReaders, waitingWriters, ...rest } = await client.readWriteLocks.describe(namespace, name);
+  describe: async ({ readWriteLocks: locks }, { namespace, name }, options) => {
+    const { waitingReaders, waitingWriters, ...rest } = await locks.describe(namespace, name, options);
     return { ...rest, waiting: { waiting_readers: waitingReaders, waiting_writers: waitingWriters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name, { rw: true }),

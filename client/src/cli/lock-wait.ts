@@ -1,7 +1,11 @@
-/** Shows on a terminal for whom a request waits for a lock, at which place of the queue, and for how long. */
+/**
+ * Shows on a terminal for whom a request waits for a lock, at which place of the queue, and for how long. Everywhere, it
+ * says when the cluster does not answer during the wait, and when it answers again.
+ */
 
 import type { Client, LockWait } from "../index.ts";
 import { formatMilliseconds } from "./duration.ts";
+import { describeFailure, isRefusal } from "./failure.ts";
 import type { LockKind, LockTarget, ShownLock } from "./lock-kinds.ts";
 import { ProgressLine, type ProgressPlace, showsProgress } from "./progress-line.ts";
 
@@ -14,44 +18,83 @@ export interface WaitingRequest {
   readonly waitMs: number;
 }
 
-/** Pause between two looks at the lock. */
+/** Pause before the first look at the lock, and between two looks. */
 const PAUSE_MS = 1_000;
+/** The same where nobody sees the wait: many programs may wait, and a look only finds out whether a member answers. */
+const UNSEEN_PAUSE_MS = 10_000;
+/** How long a look may take. A wait for a cluster that is stopped is then reported after 5 s. */
+const LOOK_TIMEOUT_MS = 4_000;
 
 /** How far the end of a wait may be from the expected one, to count as the wait of this process. */
 const TOLERANCE_MS = 5_000;
 
+/** A wait that is shown. */
+export interface ShownWait {
+  /** Ends it: the service has answered the request. */
+  answered(): void;
+  /** Ends it; only the first end has an effect. */
+  end(): void;
+}
+
 /**
- * Shows the wait until the returned function is called. It never fails: what it cannot find out is left out.
+ * Shows a wait. It never fails: what it cannot find out is left out.
  *
- * @param client closed only after the returned function was called.
+ * @param client closed only after the end.
  */
-export function showWait(place: ProgressPlace, client: Client, request: WaitingRequest): () => void {
-  if (!showsProgress(place) || request.waitMs === 0) {
-    return () => undefined;
+export function showWait(place: ProgressPlace, client: Client, request: WaitingRequest): ShownWait {
+  if (request.waitMs === 0) {
+    return { answered: () => undefined, end: () => undefined };
   }
-  const { runtime } = place.terminal;
+  const { runtime, stderr } = place.terminal;
   const line = new ProgressLine(place);
+  const isSeen = showsProgress(place);
   const ended = new AbortController();
   const untilMs = runtime.monotonicMs() + request.waitMs;
+  let isSilent = false;
+  const note = (isSilentNow: boolean, text: string) => {
+    if (isSilent !== isSilentNow && !ended.signal.aborted) {
+      line.clear();
+      stderr.write(`quoinctl: ${text}\n`);
+      isSilent = isSilentNow;
+    }
+  };
+  const look = async () => {
+    const leftMs = Math.max(0, untilMs - runtime.monotonicMs());
+    const [lock, waits] = await Promise.all([
+      request.kind.describe(client, request.target, { timeoutMs: LOOK_TIMEOUT_MS }),
+      // Members of an older release do not list waits.
+      isSeen ? request.kind.listWaits(client, request.target).catch(() => []) : [],
+    ]);
+    note(false, "a member answers again");
+    if (!ended.signal.aborted) {
+      line.show(waitText(request, lock, waits, leftMs));
+    }
+  };
   const watch = async () => {
+    await runtime.sleep(PAUSE_MS, ended.signal);
     while (!ended.signal.aborted) {
-      await runtime.sleep(PAUSE_MS, ended.signal);
-      const leftMs = Math.max(0, untilMs - runtime.monotonicMs());
-      const [lock, waits] = await Promise.all([
-        request.kind.describe(client, request.target),
-        // Members of an older release do not list waits.
-        request.kind.listWaits(client, request.target).catch(() => []),
-      ]);
-      if (!ended.signal.aborted) {
-        line.show(waitText(request, lock, waits, leftMs));
-      }
+      await look().catch((error: unknown) => {
+        if (!isRefusal(error, "UNAVAILABLE") && !isRefusal(error, "DEADLINE_EXCEEDED")) {
+          throw error;
+        }
+        const { namespace, name } = request.target;
+        note(true, `no answer yet, still waiting for ${namespace}/${name}: ${describeFailure(error).message}`);
+      });
+      await runtime.sleep(isSeen || isSilent ? PAUSE_MS : UNSEEN_PAUSE_MS, ended.signal);
     }
   };
   // The request itself reports what is wrong.
   watch().catch(() => undefined);
-  return () => {
+  const end = () => {
     ended.abort();
     line.clear();
+  };
+  return {
+    answered: () => {
+      note(false, "a member answers again");
+      end();
+    },
+    end,
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { QuoinError, type QuoinErrorCode } from "../index.ts";
-import { describeFailure, NotAsExpectedError } from "./failure.ts";
+import { describeFailure, NotAsExpectedError, namingEndpoints } from "./failure.ts";
 import { UsageError } from "./usage-error.ts";
 
 const REQUEST_ID = "00000000-0000-4000-8000-000000000000";
@@ -89,6 +89,23 @@ describe("describeFailure", () => {
       expect(sent.hint).to.include("may have been executed");
     });
   }
+
+  it("names all endpoints without a connection, and leaves other errors as they are", () => {
+    const cluster = { endpoints: ["a:1", "b:1"], httpEndpoints: ["http://a:2", "http://b:2"] };
+    const messageFor = (address: string, endpoints: typeof cluster) => {
+      const details = new Map([
+        ["address", address],
+        ["connection", "refused"],
+      ]);
+      const error = new QuoinError({ code: "UNAVAILABLE", message: `no connection to ${address}`, details });
+      return describeFailure(namingEndpoints(error, endpoints)).message;
+    };
+    expect(messageFor("b:1", cluster)).to.equal("no connection to b:1; the endpoints are a:1, b:1 (UNAVAILABLE)");
+    expect(messageFor("http://b:2", cluster)).to.include("; the endpoints are http://a:2, http://b:2 (");
+    expect(messageFor("a:1", { ...cluster, endpoints: ["a:1"] })).to.equal("no connection to a:1 (UNAVAILABLE)");
+    const other = new QuoinError({ code: "UNAVAILABLE", reason: "NO_LEADER", message: "m" });
+    expect(namingEndpoints(other, cluster)).to.equal(other);
+  });
 
   it("names the ports when another protocol is spoken there, also if something was sent", () => {
     const fields = { code: "UNAVAILABLE", message: "m", details: new Map([["connection", "other-protocol"]]) } as const;

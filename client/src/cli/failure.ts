@@ -54,6 +54,21 @@ const EXPECTATION_REASONS: ReadonlySet<string> = new Set([
   "SEQUENCE_CONFLICT",
 ]);
 
+/** An error without a connection names the endpoint that was tried last: the same error with all of them. */
+export function namingEndpoints(error: unknown, { endpoints, httpEndpoints = [] }: Endpoints): unknown {
+  if (!isQuoinError(error) || !error.details.has("connection")) {
+    return error;
+  }
+  const all = error.details.get("address")?.includes("://") === true ? httpEndpoints : endpoints;
+  return all.length < 2 ? error : error.with({ message: `${error.message}; the endpoints are ${all.join(", ")}` });
+}
+
+/** The endpoints of a cluster, or of its admin ports. */
+export interface Endpoints {
+  readonly endpoints: readonly string[];
+  readonly httpEndpoints?: readonly string[];
+}
+
 /** How a command failed. */
 export interface Failure {
   /** For the standard error, without a line break. */

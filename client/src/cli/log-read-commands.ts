@@ -63,7 +63,9 @@ function addTail(log: Command, session: Session, findLogId: FindLogId): void {
       const command = wordsBehind(session, words);
       await session.withClient(async (client) => {
         const logId = await findLogId(client, text);
-        const fromSequence = options.from ?? (await client.logs.describe(logId)).lastSequence + 1;
+        // Always: a tail itself waits for a log that cannot be reached.
+        const { lastSequence } = await client.logs.describe(logId);
+        const fromSequence = options.from ?? lastSequence + 1;
         session.note(`following from sequence ${fromSequence} on`);
         const events = client.logs.tail(logId, { fromSequence });
         await handleEvents(session, events, formsOf(logId), command, options);

@@ -7,7 +7,7 @@ import { COMMAND_GROUPS } from "./command-groups.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { parseDurationMs } from "./duration.ts";
 import { EXIT_CODES } from "./exit-code.ts";
-import { describeFailure } from "./failure.ts";
+import { describeFailure, namingEndpoints } from "./failure.ts";
 import { InterruptedError } from "./interrupted-error.ts";
 import { parseList } from "./list.ts";
 import { OUTPUT_FORMATS } from "./output.ts";
@@ -77,7 +77,7 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     if (error instanceof InterruptedError) {
       return EXIT_CODES.interrupted;
     }
-    const { message, hint, exitCode } = describeFailure(error);
+    const { message, hint, exitCode } = describeFailure(namingEndpoints(error, session.endpoints));
     terminal.stderr.write(`quoinctl: ${message}\n`);
     if (hint !== undefined) {
       terminal.stderr.write(`hint: ${escapeControls(hint)}\n`);

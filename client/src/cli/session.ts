@@ -4,6 +4,7 @@ import type { AdminClient, Client, QuoinError } from "../index.ts";
 import type { AdminConnection, ClusterPlace, Connection } from "./connection.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { EXIT_CODES } from "./exit-code.ts";
+import type { Endpoints } from "./failure.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -22,6 +23,8 @@ export class Session {
   readonly parameters: readonly string[];
   /** Exit code of a command without an error; for `lock run` and others, that of the program that it ran. */
   exitCode: number = EXIT_CODES.done;
+  /** The endpoints that were found last; none before. */
+  endpoints: Endpoints = { endpoints: [] };
   readonly #readOptions: () => GlobalOptions;
 
   /** @param readOptions returns the global options; called after the command line was parsed. */
@@ -49,7 +52,7 @@ export class Session {
   /** Finds the cluster; raises UsageError if there is none. */
   async findConnection(options: Pick<ConnectionOptions, "context"> = {}): Promise<Connection> {
     const { findConnection } = await import("./connection.ts");
-    return findConnection(this.terminal, { ...this.#readOptions(), ...options });
+    return this.#noted(await findConnection(this.terminal, { ...this.#readOptions(), ...options }));
   }
 
   /**
@@ -59,13 +62,18 @@ export class Session {
    */
   async findPlace({ mayLackContext }: { readonly mayLackContext: boolean }): Promise<ClusterPlace> {
     const { findPlace } = await import("./connection.ts");
-    return findPlace(this.terminal, { ...this.#readOptions(), mayLackContext });
+    return this.#noted(await findPlace(this.terminal, { ...this.#readOptions(), mayLackContext }));
   }
 
   /** Finds the admin ports; raises UsageError if there are none, or if there is no admin token. */
   async findAdminConnection(): Promise<AdminConnection> {
     const { findAdminConnection } = await import("./connection.ts");
-    return findAdminConnection(this.terminal, this.#readOptions());
+    return this.#noted(await findAdminConnection(this.terminal, this.#readOptions()));
+  }
+
+  #noted<Found extends Endpoints>(found: Found): Found {
+    this.endpoints = found;
+    return found;
   }
 
   /**

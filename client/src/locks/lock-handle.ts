@@ -323,13 +323,17 @@ export function holdOptions(options: HoldOptions): HoldOptions & { readonly owne
 }
 
 /** The error of a wait in which the lock was never free. */
-export function notAcquired(name: string, holder: { readonly owner: string } | undefined): QuoinError {
+export function notAcquired(
+  namespace: string,
+  name: string,
+  holder: { readonly owner: string } | undefined,
+): QuoinError {
   const who = holder === undefined ? "its lock delay has not ended" : `${holder.owner} holds it`;
   return new QuoinError({
     code: "FAILED_PRECONDITION",
     reason: "NOT_ACQUIRED",
     outcome: "not-executed",
-    message: `lock ${name} was not acquired: ${who}`,
+    message: `lock ${namespace}/${name} was not acquired: ${who}`,
     details: new Map([["lock", name]]),
   });
 }

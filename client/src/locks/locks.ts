@@ -208,7 +208,7 @@ export class LockClient {
     const asked = holdOptions(options);
     const execution = await this.#acquire(namespace, name, asked);
     if (!execution.message.acquired) {
-      throw notAcquired(name, execution.message.holder);
+      throw notAcquired(namespace, name, execution.message.holder);
     }
     const grant = grantOf(execution);
     return new LockHandle({

@@ -206,7 +206,7 @@ export class ReadWriteLockClient {
     const execution = await this.#acquire(namespace, name, mode, asked);
     const { message } = execution;
     if (!message.acquired) {
-      throw notAcquired(name, message.holders[0]);
+      throw notAcquired(namespace, name, message.holders[0]);
     }
     const grant = grantOf(execution);
     return new ReadWriteLockHandle({

@@ -266,7 +266,7 @@ function machineEnvironment() {
 function showProgress() {
   const { stdout } = process;
   if (!stdout.isTTY) {
-    stdout.write("Installing dependencies ...\n");
+    stdout.write("Installing dependencies; the first time, this takes some minutes ...\n");
     return () => {};
   }
   const locked = [...(readLockfile("package-lock.json") ?? [])];
@@ -275,7 +275,9 @@ function showProgress() {
   const show = () => {
     const present = expected.filter(([name]) => fs.existsSync(path.join(root, name, "package.json"))).length;
     const seconds = Math.round((Date.now() - startedMs) / 1000);
-    stdout.write(`\r\x1b[KInstalling dependencies: ${present} of ${expected.length} packages, ${seconds} s`);
+    stdout.write(
+      `\r\x1b[KInstalling dependencies, some minutes the first time: ${present} of ${expected.length}, ${seconds} s`,
+    );
   };
   show();
   const timer = setInterval(show, PROGRESS_INTERVAL_MS);

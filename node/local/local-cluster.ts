@@ -1,8 +1,9 @@
 /** A cluster on this machine: starts its members, forms a cluster of them, and stops them. */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { QuoinError } from "@quoin/client";
 import { assemble, describeState, type Observed } from "./assembly.ts";
 import {
   announceLauncher,
@@ -39,6 +40,8 @@ export interface StartedMember {
 }
 
 const DIRECTORY_MODE = 0o700;
+/** Why a member founds no cluster from a backup. */
+const UNUSABLE_BACKUP_REASONS: ReadonlySet<string> = new Set(["BACKUP_REFUSED", "BACKUP_STORE_UNAVAILABLE"]);
 const POLL_MS = 50;
 const BASE_PORT = 7400;
 const PORTS_ADVICE = "stop the process that listens there, or choose other ports with --base-port";
@@ -69,15 +72,15 @@ export class LocalCluster {
     interrupted = new AbortController().signal,
     onStarting: () => void = () => undefined,
   ): Promise<LocalCluster> {
-    const { members, dataDirectory, memberFlags = [], restores = false } = options;
+    const { members, dataDirectory, memberFlags = [], backupDirectory, restores = false } = options;
     const directory = resolve(dataDirectory);
     const basePort = options.basePort ?? basePortBefore(directory) ?? BASE_PORT;
-    mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
     await refuseSecondLauncher(directory);
     const layouts = layoutsOf(directory, basePort, members);
     for (const { ports } of layouts) {
       await requireFree(ports, PORTS_ADVICE);
     }
+    const made = [backupDirectory, directory].map(makeDirectory);
     const restoring = restores ? new RestoreProgress(directory, layouts) : null;
     await restoring?.requireFreeSpace();
     const credentials = requireCredentials(directory, layouts, readRecord(directory) !== null && !restores);
@@ -92,6 +95,11 @@ export class LocalCluster {
     } catch (error) {
       retractLauncher(directory);
       await fleet.stop();
+      if (isRefusedRestore(error)) {
+        for (const path of made.filter((path) => path !== undefined)) {
+          rmSync(path, { recursive: true, force: true });
+        }
+      }
       throw error;
     }
   }
@@ -138,6 +146,21 @@ export class LocalCluster {
       await sleep(POLL_MS);
     }
   }
+}
+
+/**
+ * Creates a directory, so that a first try needs no preparation; members themselves never create one.
+ *
+ * @returns the first of the directories that did not exist; undefined = it was there
+ */
+function makeDirectory(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+}
+
+/** Whether no cluster was founded, because its backup cannot be used: then the new files are of no use. */
+function isRefusedRestore(error: unknown): boolean {
+  const refusal = error instanceof StartError ? error.cause : error;
+  return refusal instanceof QuoinError && UNUSABLE_BACKUP_REASONS.has(refusal.reason);
 }
 
 function startedMember({ process, status }: Observed): StartedMember {

@@ -5,6 +5,9 @@ import { expect } from "chai";
 import { UsageError } from "../src/command-line/index.ts";
 import { memberCountFor, parseOptions } from "./options.ts";
 
+/** A place that exists. */
+const STORE = tmpdir();
+
 describe("options of npm start", () => {
   const defaults = { members: 3, dataDirectory: ".quoin" };
 
@@ -35,7 +38,9 @@ describe("options of npm start", () => {
       [["--member", ""], /--member needs a name/],
       [["--member", "q-1", "--members", "3"], /--member .*cannot be used with.*--members/],
       [["--member", "q-1", "--base-port", "7400"], /--member .*cannot be used with.*--base-port/],
-      [["--nonsense"], /nonsense/],
+      [["--nonsense"], /^unknown option '--nonsense'$/],
+      [["--restore-to-time", "2026-01-31T12:00:00Z"], "unknown option '--restore-to-time'; did you mean --to-time?"],
+      [["--dir", "x"], "unknown option '--dir'; did you mean --data-dir?"],
       [["q-1"], /argument/],
     ] as const) {
       expect(() => parseOptions(args), args.join(" ")).to.throw(UsageError, message);
@@ -44,9 +49,9 @@ describe("options of npm start", () => {
 
   it("name the backup that founds a cluster, for all members; only the founder reads it", () => {
     const cluster = "11111111-2222-4333-8444-555555555555";
-    expect(parseOptions(["--restore", "/store"])).to.deep.include({
+    expect(parseOptions(["--restore", STORE])).to.deep.include({
       restores: true,
-      memberFlags: ["--restore-from", "/store"],
+      memberFlags: ["--restore-from", STORE],
     });
     const chosen = ["--to-revision", "7", "--restore-key-file", "/key", "--restore-cluster-id", cluster];
     expect(parseOptions(["--restore", "s3://bucket/prefix", ...chosen])).to.deep.include({
@@ -55,18 +60,19 @@ describe("options of npm start", () => {
         ...["--restore-key-file", "/key", "--restore-cluster-id", cluster],
       ],
     });
-    const plain = parseOptions(["--restore", "/store", "--restore-key-file", "/key", "--restore-allow-unencrypted"]);
+    const plain = parseOptions(["--restore", STORE, "--restore-key-file", "/key", "--restore-allow-unencrypted"]);
     expect(plain).to.have.property("memberFlags").that.includes("--restore-allow-unencrypted");
     for (const [args, message] of [
-      [["--restore", "/store", "--restore-allow-unencrypted"], /--restore-allow-unencrypted needs --restore, and keys/],
+      [["--restore", STORE, "--restore-allow-unencrypted"], /--restore-allow-unencrypted needs --restore, and keys/],
       [["--to-revision", "7"], /--to-revision needs --restore/],
       [["--to-time", "2026-01-31T12:00:00Z"], /--to-time needs --restore/],
-      [["--restore", "x", "--to-revision", "7", "--to-time", "2026-01-31T12:00:00Z"], /cannot be used with/],
-      [["--restore", "x", "--to-time", "yesterday"], /--to-time.*RFC 3339/],
-      [["--restore", "x", "--to-revision", "-7"], /--to-revision.*whole number/],
-      [["--restore", "x", "--restore-cluster-id", "X"], /--restore-cluster-id.*UUID/],
+      [["--restore", STORE, "--to-revision", "7", "--to-time", "2026-01-31T12:00:00Z"], /cannot be used with/],
+      [["--restore", STORE, "--to-time", "yesterday"], /--to-time.*RFC 3339/],
+      [["--restore", STORE, "--to-revision", "-7"], /--to-revision.*whole number/],
+      [["--restore", STORE, "--restore-cluster-id", "X"], /--restore-cluster-id.*UUID/],
+      [["--restore", "/no/such/store"], "--restore: /no/such/store does not exist"],
       [["--restore", "ftp://x"], /--restore: .*scheme ftp/],
-      [["--restore", "x", "--member", "q-1"], /cannot be used with/],
+      [["--restore", STORE, "--member", "q-1"], /cannot be used with/],
     ] as const) {
       expect(() => parseOptions(args), args.join(" ")).to.throw(UsageError, message);
     }
@@ -82,8 +88,8 @@ describe("options of npm start", () => {
       const store = join(directory, "new", "store");
       const memberFlags = ["--backup-store", store, "--backup-archive", "--backup-key-file", join(directory, "key")];
       const args = ["--backup-store", store, "--backup-key-file", join(directory, "key")];
-      expect(parseOptions(args)).to.deep.include({ memberFlags });
-      expect(existsSync(store)).to.equal(true);
+      expect(parseOptions(args)).to.deep.include({ memberFlags, backupDirectory: store });
+      expect(existsSync(store), "only a cluster that starts makes it").to.equal(false);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }

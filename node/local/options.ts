@@ -1,6 +1,6 @@
 /** The options of the local launcher. */
 
-import { mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseLocation, type StoreLocation } from "@quoin/backup";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -20,6 +20,8 @@ export interface LocalOptions {
   readonly dataDirectory: string;
   /** Flags of each member besides those that the launcher sets. */
   readonly memberFlags?: readonly string[];
+  /** The directory of the backups, which must exist before the members start. */
+  readonly backupDirectory?: string;
   /** Whether those flags name a backup from which the cluster is founded. */
   readonly restores?: boolean;
 }
@@ -91,7 +93,8 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
   const options = program.opts();
   const { members, basePort, dataDir: dataDirectory, member, backupStore, backupKeyFile } = options;
   const restoring = restoreFlags(options, backupKeyFile);
-  const memberFlags = [...backupFlags(backupStore, backupKeyFile), ...restoring];
+  const store = backupStore === undefined ? undefined : requireLocation("--backup-store", backupStore);
+  const memberFlags = [...backupFlags(backupStore, store, backupKeyFile), ...restoring];
   if (member === "") {
     throw new UsageError("--member needs a name, such as q-1");
   }
@@ -101,21 +104,26 @@ export function parseOptions(args: readonly string[], name = "npm start --"): Lo
         dataDirectory,
         ...(basePort === undefined ? {} : { basePort }),
         ...(memberFlags.length > 0 ? { memberFlags } : {}),
+        ...(store?.kind === "directory" ? { backupDirectory: store.directory } : {}),
         ...(restoring.length > 0 ? { restores: true } : {}),
       }
     : { member, dataDirectory };
 }
 
 /** The flags of members for their backups. Raises UsageError. */
-function backupFlags(store: string | undefined, keyFile: string | undefined): readonly string[] {
-  if (store === undefined) {
+function backupFlags(
+  text: string | undefined,
+  store: StoreLocation | undefined,
+  keyFile: string | undefined,
+): readonly string[] {
+  if (text === undefined || store === undefined) {
     if (keyFile !== undefined) {
       throw new UsageError("--backup-key-file needs --backup-store");
     }
     return [];
   }
   const key = keyFile === undefined ? [] : ["--backup-key-file", resolve(keyFile)];
-  return ["--backup-store", storeFor(store), "--backup-archive", ...key];
+  return ["--backup-store", store.kind === "directory" ? store.directory : text, "--backup-archive", ...key];
 }
 
 interface RestoreOptions {
@@ -155,9 +163,13 @@ function restoreFlags(options: RestoreOptions, backupKeyFile: string | undefined
   return flags;
 }
 
-/** Members run in another directory, so this makes a path absolute. */
+/** Members run in another directory, so this makes a path absolute. Raises UsageError if nothing is there. */
 function sourceFor(text: string): string {
-  requireLocation("--restore", text);
+  const location = requireLocation("--restore", text);
+  // A member would wait for it.
+  if (location.kind === "directory" && !existsSync(location.directory)) {
+    throw new UsageError(`--restore: ${location.directory} does not exist`);
+  }
   return text.includes("://") ? text : resolve(text);
 }
 
@@ -167,20 +179,6 @@ function requireLocation(option: string, text: string): StoreLocation {
     return parseLocation(text);
   } catch (error) {
     throw new UsageError(`${option}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
-}
-
-/** Creates a directory, so that a first try needs no preparation; members themselves never create one. */
-function storeFor(text: string): string {
-  const location = requireLocation("--backup-store", text);
-  if (location.kind !== "directory") {
-    return text;
-  }
-  try {
-    mkdirSync(location.directory, { recursive: true, mode: 0o700 });
-    return location.directory;
-  } catch (error) {
-    throw new UsageError(`--backup-store: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 

@@ -39,8 +39,17 @@ export function parseArguments(program: Command, args: readonly string[]): boole
     if (error.exitCode === 0) {
       return false;
     }
-    throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
+    const message = error.message.replace(/^error: /, "");
+    throw new UsageError(`${message}${suggestion(program, message)}`, { cause: error });
   }
+}
+
+/** Commander suggests options that differ in a few letters; this one differs in its first words. */
+function suggestion({ options }: Command, message: string): string {
+  const [, unknown = ""] = /^unknown option '-([^']+)'$/.exec(message) ?? [];
+  const flags = options.map(({ long }) => long ?? "");
+  const meant = flags.find((flag) => unknown.endsWith(flag.slice(1)) || flag.endsWith(unknown));
+  return unknown === "" || meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import {
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -298,12 +299,28 @@ describe("npm start", function () {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(base + 1, "127.0.0.1", resolve));
     try {
-      const child = await launch("--base-port", String(base));
+      const child = await launch("--base-port", String(base), "--backup-store", "backups");
       expect((await child.ended).code).to.equal(1);
       expect(child.stderr).to.include(`port ${base + 1} (http)`);
+      expect(readdirSync(directory), "it leaves nothing behind").to.deep.equal([]);
     } finally {
       await new Promise((resolve) => taken.close(resolve));
     }
+  });
+
+  it("removes what it has made if the backup cannot be used, and nothing else", async () => {
+    writeFileSync(join(directory, "garbage"), "no snapshot");
+    mkdirSync(join(directory, "there"));
+    for (const [dataDirectory, left] of [
+      ["new/data", ["garbage", "there"]],
+      ["there/data", ["garbage", "there"]],
+    ] as const) {
+      const child = await launch("--restore", "garbage", "--data-dir", dataDirectory, "--members", "1");
+      expect((await child.ended).code).to.equal(1);
+      expect(child.stderr).to.include("it is not a snapshot");
+      expect(readdirSync(directory)).to.deep.equal(left);
+    }
+    expect(readdirSync(join(directory, "there"))).to.deep.equal([]);
   });
 
   it("explains wrong arguments, with exit code 2", async () => {

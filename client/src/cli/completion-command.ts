@@ -70,7 +70,7 @@ export async function answerShell(
   const lines = candidates
     .filter(({ value }) => !UNPRINTABLE.test(value))
     .map((candidate) => (bash === undefined ? described(candidate) : bash.insertable(candidate.value)));
-  if (candidates.some(({ value }) => value.endsWith("/"))) {
+  if (candidates.some(({ value }) => /[/=]$/.test(value))) {
     lines.push(":nospace");
   }
   if (files) {

@@ -32,6 +32,9 @@ export function listNames(session: Session, place: ValuePlace): Promise<readonly
   if (place.form === "CONTEXT") {
     return listContexts(session);
   }
+  if (place.form === "NAME=VALUE") {
+    return listSettings(session);
+  }
   const list = LISTS.get(place.form);
   return list === undefined ? undefined : session.withClient((client) => list(client, place));
 }
@@ -39,6 +42,12 @@ export function listNames(session: Session, place: ValuePlace): Promise<readonly
 async function listContexts({ terminal }: Session): Promise<readonly Candidate[]> {
   const { contexts } = await readConfiguration(terminal);
   return [...contexts.keys()].map((name) => ({ value: String(name) }));
+}
+
+/** With the equals sign, because a value follows. */
+async function listSettings(session: Session): Promise<readonly Candidate[]> {
+  const { settings } = await session.withAdmin((admin) => admin.settings());
+  return settings.map(({ name, value }) => ({ value: `${name}=`, description: value }));
 }
 
 /** Lists the namespaces first, each with the slash that follows it, and then the names in one of them. */
@@ -91,7 +100,9 @@ async function listRegions(client: Client, namespace: string): Promise<readonly 
 
 async function listLogs(client: Client): Promise<readonly Candidate[]> {
   const logs = (await firstOf(client.logs.pages({ pageSize: NAMES_MAX }))) ?? [];
-  return logs.map(({ namespace, name }) => ({ value: `${namespace}/${name}` }));
+  const names = logs.map(({ name }) => name);
+  const only = names.filter((name) => names.indexOf(name) === names.lastIndexOf(name));
+  return [...only, ...logs.map(({ namespace, name }) => `${namespace}/${name}`)].map((value) => ({ value }));
 }
 
 async function listMembers(client: Client): Promise<readonly Candidate[]> {

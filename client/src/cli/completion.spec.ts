@@ -32,6 +32,9 @@ describe("completion", () => {
       }),
       listLocks: () => ({ locks: [{ name: "nightly" }, { name: "shared", rw: true }, { name: "shared" }] }),
       listMemoryRegions: () => ({ regions: [{ regionId: "r-1", label: "frames" }] }),
+      getSettings: () => ({
+        settings: ["quota.user.api_keys", "token.lifetime_secs"].map((name) => ({ name, value: "" })),
+      }),
       getCluster: () => ({ members: [{ name: "q-0" }, { name: "q-1", leader: true }] }),
       listLogs: () => ({ logs: [{ name: "orders", namespace: "default" }] }),
       listUsers: () => ({ users: [{ email: "ada@example.com", role: 3 }] }),
@@ -91,6 +94,9 @@ describe("completion", () => {
     expect(await offered("watch", "keys", "n/o")).to.deep.equal(["n/other"]);
     expect(await offered("memory", "read", "default/")).to.deep.equal(["default/r-1"]);
     expect(await offered("log", "append", "def")).to.deep.equal(["default/orders"]);
+    expect(await offered("log", "read", "or")).to.deep.equal(["orders"]);
+    expect(await offered("settings", "put", "token.")).to.deep.equal(["token.lifetime_secs=", ":nospace"]);
+    expect(await offered("settings", "put", "a=1", "quota")).to.deep.equal(["quota.user.api_keys=", ":nospace"]);
     expect(await offered("leader", "transfer", "")).to.deep.equal(["q-0", "q-1"]);
     expect(await offered("member", "remove", "q-0", "q")).to.deep.equal(["q-0", "q-1"]);
     expect(await offered("user", "update", "a")).to.deep.equal(["ada@example.com"]);

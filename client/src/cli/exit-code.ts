@@ -11,7 +11,7 @@ export const EXIT_CODES = {
   unavailable: 3,
   /** A lock was not acquired, or a comparison failed: kv cas, or an expected revision, version or membership. */
   notAsExpected: 4,
-  /** Ended by Ctrl-C where it is read as input and not sent as a signal; shells use this code for SIGINT. */
+  /** Ended by Ctrl-C, and by other signals if the command cleans up first; shells use this code for SIGINT. */
   interrupted: 130,
 } as const;
 

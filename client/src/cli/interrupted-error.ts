@@ -1,4 +1,4 @@
-/** The error of a command that Ctrl-C ended while the terminal sends no signals for it. Exit code 130. */
+/** The error of a command that Ctrl-C or another signal ended, and that has cleaned up. Exit code 130. */
 
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";

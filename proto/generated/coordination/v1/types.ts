@@ -14,7 +14,8 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
  * - A revision counts the visible changes of the cluster. It is greater than 0, only grows, and is never used twice.
  * - An int64 in a request must lie within ±(2^53 - 1). The server refuses any other value with
  *   INVALID_ARGUMENT / BAD_FIELD and never rounds it.
- * - A string must be valid UTF-8, else INVALID_ARGUMENT / BAD_FIELD. The server ignores fields that it does not know.
+ * - A string must be valid UTF-8, else INVALID_ARGUMENT / BAD_FIELD. In a binary message, the server ignores fields
+ *   that it does not know: a newer release may have them. In JSON such a field is BAD_FIELD.
  * - Errors are written CODE / REASON. CODE is the gRPC status. REASON is in google.rpc.ErrorInfo (domain `quoin.dev`)
  *   and in the trailer `error-reason`.
  */

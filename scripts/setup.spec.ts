@@ -62,7 +62,11 @@ describe("setup", function () {
     return { status, stdout, stderr };
   }
 
-  const installed = { status: 0, stdout: "Installing dependencies; the first time, this takes some minutes ...\n", stderr: "" };
+  const installed = {
+    status: 0,
+    stdout: "Installing dependencies; the first time, this takes some minutes ...\n",
+    stderr: "",
+  };
   const nothingToDo = { status: 0, stdout: "", stderr: "" };
 
   it("installs in a fresh clone, and does nothing the second time", () => {
@@ -85,9 +89,9 @@ describe("setup", function () {
       console.log("      skipped: there is no `script` of util-linux");
       this.skip();
     }
-    const shown = [...result.stdout.matchAll(/Installing dependencies, some minutes the first time: (\d+) of 1, \d+ s/g)].map(
-      ([, count]) => count,
-    );
+    const shown = [
+      ...result.stdout.matchAll(/Installing dependencies, some minutes the first time: (\d+) of 1, \d+ s/g),
+    ].map(([, count]) => count);
     expect(shown[0]).to.equal("0");
     expect(shown.at(-1)).to.equal("1");
     expect(run()).to.deep.equal(nothingToDo);

@@ -325,7 +325,12 @@ describe("quoinctl, the process", function () {
 
     it("runs a command under a lock that starts quoinctl again with that old Node", () =>
       withLocalCluster(async (directory) => {
-        member.scripts.acquireLock = () => ({ acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n });
+        member.scripts.acquireLock = () => ({
+          acquired: true,
+          fencingToken: 7n,
+          ttlSeconds: 30n,
+          expiresInMs: 30_000n,
+        });
         member.scripts.releaseLock = () => ({ released: true });
         const inner = [process.execPath, ...AS_OLD_NODE, LAUNCHER, "kv", "put", "n/inner", "written"];
         const options = { directory, nodeArguments: AS_OLD_NODE };

@@ -323,6 +323,19 @@ describe("findConnection", () => {
       }
     }));
 
+  it("refuses a context with a misspelt field, or with two credentials", () =>
+    withPlace(async ({ find, write }) => {
+      for (const [fields, message] of [
+        ["token: t, tsl: true", "context c, is invalid: tsl is unknown; did you mean tls?"],
+        ["token: t, colour: red", "context c, is invalid: colour is unknown: a context has endpoints, "],
+        ["token: t, api_key: k", "the context has token and api_key: keep one of them"],
+        ["api_key: k, api_key_file: f", "the context has api_key and api_key_file: keep one of them"],
+      ] as const) {
+        await write(".config/quoin/config.yaml", `current: c\ncontexts: { c: { endpoints: ["h:1"], ${fields} } }`);
+        expect((await usageError(find())).message).to.include(message);
+      }
+    }));
+
   it("refuses invalid endpoints", () =>
     withPlace(async ({ find }) => {
       for (const endpoint of ["http://h:7400", "h", ":7400"]) {

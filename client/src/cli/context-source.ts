@@ -28,6 +28,14 @@ import { UsageError } from "./usage-error.ts";
 /** The fields that are secrets themselves. */
 const SECRET_FIELDS = ["api_key", "token", "admin_token"] as const;
 
+const CREDENTIAL_FIELDS = ["token", "api_key", "token_file", "api_key_file"];
+
+/** All fields of a context. */
+const FIELDS = [
+  ...["endpoints", "http_endpoints", ...CREDENTIAL_FIELDS, "admin_endpoints", "admin_token", "admin_token_file"],
+  ...["tls", "ca", "cert", "key", "email", "api_key_id", "expires_at"],
+];
+
 /** The context that a command uses, and what selected it. */
 export interface SelectedContext {
   readonly name: string;
@@ -103,6 +111,11 @@ async function toSource(fields: FieldReader, directory: string): Promise<Connect
     const file = fields.text(name);
     return file === undefined ? undefined : path.resolve(directory, file);
   };
+  await fields.requireKnown(FIELDS);
+  const [one, other] = CREDENTIAL_FIELDS.filter((name) => fields.text(name) !== undefined);
+  if (other !== undefined) {
+    throw new UsageError(`the context has ${one} and ${other}: keep one of them`);
+  }
   const tls = await checkTlsFiles({ ca: fileAt("ca"), cert: fileAt("cert"), key: fileAt("key") });
   return {
     endpoints: fields.texts("endpoints"),

@@ -18,6 +18,15 @@ export class FieldReader {
     this.#fields = fields;
   }
 
+  /** @throws UsageError for a field that is none of these: it may be a misspelt one, which would have no effect. */
+  async requireKnown(known: readonly string[]): Promise<void> {
+    const unknown = [...this.#fields.keys()].map(String).find((name) => !known.includes(name));
+    if (unknown !== undefined) {
+      const { unknownName } = await import("@quoin/proto");
+      throw new UsageError(`${this.#file} is invalid: ${unknown} ${unknownName(unknown, "a context", known)}`);
+    }
+  }
+
   /** A non-empty text; undefined if absent. */
   text(name: string): string | undefined {
     const value = this.#fields.get(name);

@@ -20,7 +20,7 @@ export interface WaitingRequest {
 
 /** Pause before the first look at the lock, and between two looks. */
 const PAUSE_MS = 1_000;
-/** The same where nobody sees the wait: many programs may wait, and a look only finds out whether a member answers. */
+/** The same without a terminal: many programs may wait, and a look only finds out whether a member answers. */
 const UNSEEN_PAUSE_MS = 10_000;
 /** How long a look may take. A wait for a cluster that is stopped is then reported after 5 s. */
 const LOOK_TIMEOUT_MS = 4_000;

@@ -200,7 +200,7 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
     );
   } catch (error) {
     if (deleted > 0 || error instanceof InterruptedError) {
-      session.warn(`${amountThatIs(deleted, "key")} deleted, the others are not`);
+      session.warn(`${amountThatIs(deleted, "key")} deleted${deleted === 0 ? "" : ", the others are not"}`);
     }
     throw error;
   }

@@ -200,6 +200,16 @@ describe("quoinctl kv, many keys", () => {
     expect(err).to.include("; 1 line may have failed: 1;");
   });
 
+  it("says that no key is deleted if it is interrupted before the first one", async () => {
+    const signals = new EventEmitter();
+    member.scripts.listKeys = () => {
+      signals.emit("SIGTERM");
+      return { items: keys };
+    };
+    const { code, err } = await quoinctl(["kv", "delete", "--prefix", "n/*"], { signals });
+    expect([code, err]).to.deep.equal([130, "warning: no key is deleted\n"]);
+  });
+
   it("takes a namespace alone, and says so", async () => {
     const { code, err } = await quoinctl(["kv", "import", "m/x"], { input: '{"key":"a","value":""}\n' });
     expect([code, err]).to.deep.equal([2, 'quoinctl: give a namespace alone, not "m/x"\n']);

@@ -10,8 +10,8 @@
  *         admin_token_file: admin-token   # or admin_token
  *         tls: true                # implied by ca, cert and key, which are files
  *
- * The command `login` also writes `email`, `api_key_id` and `expires_at`. Fields of older releases, such as
- * `http_endpoints`, mean nothing. A file that contains a key or token itself must be readable only by its owner.
+ * The command `login` also writes `email`, `api_key_id` and `expires_at`. The field `http_endpoints` of
+ * older releases means nothing. A file that contains a key or token itself must be readable only by its owner.
  */
 
 import path from "node:path";

@@ -55,18 +55,15 @@ const EXPECTATION_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /** An error without a connection names the endpoint that was tried last: the same error with all of them. */
-export function namingEndpoints(error: unknown, { endpoints, httpEndpoints = [] }: Endpoints): unknown {
-  if (!isQuoinError(error) || !error.details.has("connection")) {
-    return error;
-  }
-  const all = error.details.get("address")?.includes("://") === true ? httpEndpoints : endpoints;
-  return all.length < 2 ? error : error.with({ message: `${error.message}; the endpoints are ${all.join(", ")}` });
+export function namingEndpoints(error: unknown, { endpoints }: Endpoints): unknown {
+  return isQuoinError(error) && error.details.has("connection") && endpoints.length > 1
+    ? error.with({ message: `${error.message}; the endpoints are ${endpoints.join(", ")}` })
+    : error;
 }
 
 /** The endpoints of a cluster, or of its admin ports. */
 export interface Endpoints {
   readonly endpoints: readonly string[];
-  readonly httpEndpoints?: readonly string[];
 }
 
 /** How a command failed. */

@@ -11,7 +11,7 @@ import { phase } from "./phases.ts";
 import { REPOSITORY, type Site } from "./site.ts";
 import { describeCluster, isRunning, startCluster } from "./start.ts";
 
-const COMMIT_OF_CLUSTER_VERSION_3 = "bb7604d9a62924af87bbfe8fe4a031d26dbebf6a";
+const COMMIT_OF_CLUSTER_VERSION_6 = "c0577ceb3f51e9ad6da26f629531d5d07d4b6013";
 
 /**
  * Builds the image of this repository, and imports it into all nodes of the cluster. Starts the cluster first, unless it
@@ -50,18 +50,18 @@ export async function provideNextVersion(site: Site): Promise<string> {
 }
 
 /**
- * Imports an image into all nodes of the last commit whose members run at most cluster version 3, built from the
+ * Imports an image into all nodes of the last commit whose members run at most cluster version 6, built from the
  * repository's history. Returns its tag. Rejects in a clone without that history.
  */
 export async function provideFormerRelease(site: Site): Promise<string> {
-  const tag = "cluster-version-3";
+  const tag = "cluster-version-6";
   const image = imageOf(site, tag);
   const sources = site.path(`sources-${tag}`);
   rmSync(sources, { recursive: true, force: true });
   mkdirSync(sources, { recursive: true });
   try {
     const packed = join(sources, "sources.tar");
-    await run("git", ["archive", "--output", packed, COMMIT_OF_CLUSTER_VERSION_3], { cwd: REPOSITORY });
+    await run("git", ["archive", "--output", packed, COMMIT_OF_CLUSTER_VERSION_6], { cwd: REPOSITORY });
     await run("tar", ["--extract", "--file", packed, "--directory", sources]);
     rmSync(packed);
     await buildProductImage(image, describeCluster(site).images.base, { sources });

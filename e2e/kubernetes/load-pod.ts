@@ -38,6 +38,8 @@ export interface LoadOptions {
   /** The node that it must run on, or must not run on; absent = any. */
   readonly on?: string;
   readonly notOn?: string;
+  /** Its token, for less than an hour; absent = tokens from the API key of the cluster's owner. */
+  readonly token?: string;
 }
 
 export class LoadPod {
@@ -174,7 +176,9 @@ export class LoadPod {
     const env = [
       value("QUOIN_ENDPOINTS", `${name}.${namespace}.svc:7400`),
       value("LEADER_ENDPOINT", `${name}-leader.${namespace}.svc:7400`),
-      { name: "QUOIN_API_KEY", valueFrom: { secretKeyRef: { name: `${name}-owner`, key: "api-key" } } },
+      this.#options.token === undefined
+        ? { name: "QUOIN_API_KEY", valueFrom: { secretKeyRef: { name: `${name}-owner`, key: "api-key" } } }
+        : value("QUOIN_TOKEN", this.#options.token),
       value("QUOIN_CA_FILE", `${AUTHORITIES_AT}/ca.crt`),
       value("LABEL", this.#options.label ?? ""),
     ];

@@ -25,6 +25,7 @@ function variable(name: string): string {
 
 const authoritiesFile = variable("QUOIN_CA_FILE");
 const any = variable("QUOIN_ENDPOINTS");
+const token = process.env.QUOIN_TOKEN;
 const target: Target = {
   any,
   leader: variable("LEADER_ENDPOINT"),
@@ -34,7 +35,7 @@ const target: Target = {
     return readFileSync(authoritiesFile, "utf8");
   },
   tokens: createTokenSource({
-    credentials: { apiKey: variable("QUOIN_API_KEY") },
+    credentials: token === undefined ? { apiKey: variable("QUOIN_API_KEY") } : { token },
     endpoints: [any],
     tls: { caFile: authoritiesFile },
   }),

@@ -40,6 +40,7 @@ export type {
   UserBody,
   UsersBody,
 } from "./http/index.ts";
+export { parseInstant } from "./instant.ts";
 export type { MalformedMessageProblem } from "./malformed-message-error.ts";
 export { MalformedMessageError } from "./malformed-message-error.ts";
 export { nearestName } from "./nearest-name.ts";

@@ -3,14 +3,13 @@
  * refused with the name of the field, never rounded or replaced. The service checks its own further limits.
  */
 
+import { parseInstant } from "@quoin/proto";
 import { QuoinError } from "../errors/index.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
 const INT32_MIN = -(2 ** 31);
 /** The longest timer of Node; a longer deadline would end at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
-/** RFC 3339: a date alone, or a date and a time with its offset from UTC. */
-const INSTANT_PATTERN = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
 const utf8 = new TextEncoder();
 
 /** The error of an argument that never reaches a member: INVALID_ARGUMENT / BAD_FIELD, not executed. */
@@ -89,13 +88,6 @@ export function instantField(field: string, instant: unknown): bigint {
     throw badField(field, "must be a date or a time in ISO 8601 after 1970 began, such as 2030-01-31T12:00:00Z");
   }
   return BigInt(timeMs);
-}
-
-/** NaN for anything else than an instant. The parser reads the 30th of February as the 2nd of March. */
-function parseInstant(text: string): number {
-  const [year = 0, month = 0, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number);
-  const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
-  return INSTANT_PATTERN.test(text) && isDay ? Date.parse(text) : Number.NaN;
 }
 
 /** A time limit in milliseconds, within the range of timers. */

@@ -34,7 +34,7 @@ const TIMEOUT_MS = 15_000;
 export function smtpMailer(url: string, from: string): Mailer {
   const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS };
   const options = { url, ...timeouts, disableFileAccess: true, disableUrlAccess: true };
-  // Loaded now, but only by a member that sends mail: it takes a tenth of the start.
+  // Loaded now, and only by a member that sends mail.
   const transport = import("nodemailer").then(({ createTransport }) => createTransport(options));
   // The next mail fails with the reason.
   transport.catch(() => undefined);

@@ -57,15 +57,15 @@ export function isGrowing({ operation }: Command): boolean {
 
 /** The command as bytes, for the payload of an entry. */
 export function encodeCommand({ principal, request, operation }: Command): Uint8Array {
-  const { number, field } = kindOf(operation as AnyOperation);
-  const writer = new RecordWriter().uint8(formatOf(operation, request !== null)).uint8(number);
+  const kind = kindOf(operation as AnyOperation);
+  const writer = new RecordWriter().uint8(formatOf(kind, request !== null)).uint8(kind.number);
   if (principal !== null) {
     writePrincipal(writer, principal);
   }
   if (request !== null) {
     requestIdentity.write(writer, request);
   }
-  field.write(writer, operation as never);
+  kind.field.write(writer, operation as never);
   return writer.finish();
 }
 
@@ -85,8 +85,9 @@ export function encodeRequest(
     return { payload: encodeCommand({ principal, request, operation }), request };
   }
   const { requestId } = request;
-  const { number, field, asked: askedOf } = kindOf(operation);
-  const writer = new RecordWriter().uint8(formatOf(operation, true)).uint8(number);
+  const kind = kindOf(operation);
+  const { number, field } = kind;
+  const writer = new RecordWriter().uint8(formatOf(kind, true)).uint8(number);
   writePrincipal(writer, principal);
   writer.fixed(requestId, REQUEST_ID_BYTES);
   const hashOffset = writer.length;
@@ -94,7 +95,7 @@ export function encodeRequest(
   writer.fixed(NO_HASH, HASH_BYTES - 1).uint8(number);
   field.write(writer, operation);
   const payload = writer.finish();
-  const asked = askedOf(operation);
+  const asked = kind.asked(operation);
   const hashed = asked === operation ? payload.subarray(hashOffset) : askedBytes(number, field, asked);
   const payloadHash = sha256(hashed);
   invariant(payloadHash.length === HASH_BYTES, "a SHA-256 has 32 bytes");
@@ -113,12 +114,14 @@ function askedBytes(
   return writer.finish();
 }
 
-function mayLackId(kind: ReturnType<typeof kindOfNumber>): boolean {
+type OperationKind = ReturnType<typeof kindOfNumber>;
+
+function mayLackId(kind: OperationKind): boolean {
   return kind.caller === "client" && kind.mayLackId;
 }
 
-function formatOf(operation: AnyOperation, hasRequest: boolean): number {
-  return hasRequest && mayLackId(kindOf(operation)) ? FORMAT_WITH_REQUEST : FORMAT;
+function formatOf(kind: OperationKind, hasRequest: boolean): number {
+  return hasRequest && mayLackId(kind) ? FORMAT_WITH_REQUEST : FORMAT;
 }
 
 /**

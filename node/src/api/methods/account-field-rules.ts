@@ -3,7 +3,7 @@
  * one field and returns it in the form that commands use, or raises BAD_FIELD with the field's name.
  */
 
-import { NAMESPACE_PATTERN, type Role } from "../../state/index.ts";
+import { ALL_NAMESPACES, NAMESPACE_PATTERN, type Role } from "../../state/index.ts";
 import { badField } from "./field-rules.ts";
 
 /** Characters of the name of an API key, counted as code points. */
@@ -19,7 +19,6 @@ const NAMESPACES_BYTES_MAX = 8 * 1024;
 const BYTES_AROUND_NAME = 3;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
-const ALL_NAMESPACES = "*";
 
 /** The name of an API key, for people. */
 export function keyNameField(name: string): string {

@@ -1,10 +1,15 @@
 /** What the caller of a method may do, by the applied state and the limits of the token. */
 
-import { CoordinationError, type Reason, type RequiredAccess, readUser, type StateReader } from "../../state/index.ts";
+import {
+  ALL_NAMESPACES,
+  CoordinationError,
+  type Reason,
+  type RequiredAccess,
+  readUser,
+  type StateReader,
+} from "../../state/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
-
-const ALL_NAMESPACES = "*";
 
 /** Whether the caller has the access. Throws every refusal but the one with this reason, which means no. */
 export function isAllowed(call: Call, need: RequiredAccess, reason: Reason): boolean {

@@ -28,7 +28,6 @@ import {
   logNotFound,
   managingAccess,
   type RequiredAccess,
-  type Result,
   readEvents,
   type StateReader,
   updateLogSettingsOperation,
@@ -37,7 +36,7 @@ import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import { allowedNamespaces, mayRead } from "./caller-rights.ts";
-import { authorized, type Executor, type Query, withVisibleReplay } from "./executor.ts";
+import { authorized, type Executor, type Query, type Responding, withVisibleReplay } from "./executor.ts";
 import { consistencyField, namespaceField, PAGE_BYTES_MAX, pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
@@ -306,7 +305,7 @@ export class EventLogMethods {
     call: Call,
     kind: ClientOperationKind<Asked>,
     operation: (logId: Uint8Array) => Asked,
-    response: (result: Extract<Result, Pick<Asked, "kind">>, tickMs: number, isWhole: boolean) => Response,
+    response: Responding<Asked["kind"], Response>,
     reply: Reply<Response>,
   ): LogWork {
     return {

@@ -44,10 +44,8 @@ type ProposalDone = Parameters<HostReplica["propose"]>[2];
 type ReadDone = Parameters<HostReplica["readBarrier"]>[1];
 /** A proposed command of one kind. */
 type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: Kind } };
-/** Makes a command from a request; throws or rejects if a field is bad. */
-type Commanding<Kind> = (replica: HostReplica) => CommandOf<Kind> | Promise<CommandOf<Kind>>;
 /** Makes a response. `tickMs` is the cluster tick from which remaining times count; `isWhole`: see `mutate`. */
-type Responding<Kind, Response> = (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response;
+export type Responding<Kind, Response> = (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response;
 
 /**
  * Maximum age of a serializable read in milliseconds. For this time a revoked caller may still get one. The age is the
@@ -160,7 +158,7 @@ export class Executor {
       const abandon = replica.propose(made, call.deadlineMs, done, call.trace);
       onProposed?.(abandon);
     };
-    const made = attempt(() => commanding(call, kind, operation)(replica));
+    const made = attempt(() => commandOf(call, kind, operation, replica.state));
     if (made instanceof Promise) {
       made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
     } else if (made instanceof Error) {
@@ -188,7 +186,7 @@ export class Executor {
       reply(replica === null ? noReplica() : refusal, "no");
       return;
     }
-    const made = attempt(() => commanding(call, kind, operation)(replica) as CommandOf<Asked["kind"]>);
+    const made = attempt(() => commandOf(call, kind, operation, replica.state) as CommandOf<Asked["kind"]>);
     if (made instanceof Error) {
       reply(made, "no");
       return;
@@ -413,23 +411,22 @@ function chargeRows(call: Call, rows: number): void {
   }
 }
 
-/** Makes the command of an operation. */
-function commanding<Asked extends ClientOperation>(
+/** Makes the command of an operation; throws or rejects if a field is bad. */
+function commandOf<Asked extends ClientOperation>(
   call: Call,
   { since, mayLackId }: ClientOperationKind<Asked>,
   operation: (state: StateReader) => Asked | Promise<Asked>,
-): Commanding<Asked["kind"]> {
+  state: StateReader,
+): CommandOf<Asked["kind"]> | Promise<CommandOf<Asked["kind"]>> {
   const hasId = !mayLackId || call.hasRequestId;
+  requireVersion(mayLackId && hasId ? VERSION_WITH_REQUEST_IDS : since, state);
   // The cast is sound: in a command only the operation has a kind.
-  const commandOf = (made: Asked) => {
+  const withCaller = (made: Asked) => {
     const request = hasId ? { requestId: call.requestId() } : null;
     return { principal: call.principal, operation: made, request } as unknown as CommandOf<Asked["kind"]>;
   };
-  return ({ state }) => {
-    requireVersion(mayLackId && hasId ? VERSION_WITH_REQUEST_IDS : since, state);
-    const made = operation(state);
-    return made instanceof Promise ? made.then(commandOf) : commandOf(made);
-  };
+  const made = operation(state);
+  return made instanceof Promise ? made.then(withCaller) : withCaller(made);
 }
 
 /** Refuses what some member may not be able to apply yet. */

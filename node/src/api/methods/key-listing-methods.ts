@@ -11,6 +11,7 @@ import {
 } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
+  ALL_NAMESPACES,
   COUNTED_QUOTAS,
   DEFAULT_STATE_LIMITS,
   decodeText,
@@ -57,7 +58,6 @@ interface VersionsQuery extends Query {
   readonly before: number | null;
 }
 
-const ALL_NAMESPACES = "*";
 /** Namespaces of one page whose usage and limits are read, each with a few reads (S44). */
 const DETAILED_MAX = 250;
 const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);

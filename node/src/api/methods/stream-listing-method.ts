@@ -4,6 +4,7 @@ import { ListStreamsRequest, type ListStreamsResponse, type OpenStream } from "@
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
+  ALL_NAMESPACES,
   CoordinationError,
   decodeText,
   encodeText,
@@ -21,7 +22,6 @@ import { memberIdField, namespaceField, streamPageSizeField } from "./field-rule
 import type { HostMember, HostReplica } from "./host.ts";
 import { type MemberInspection, streamsAnswer, streamsQuestion } from "./member-inspection.ts";
 
-const ALL_NAMESPACES = "*";
 /** How long to wait for another member, in milliseconds. */
 const MEMBER_MS_MAX = 1_000;
 

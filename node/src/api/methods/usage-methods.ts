@@ -15,6 +15,7 @@ import { ReadConsistency } from "@quoin/proto";
 import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
+  ALL_NAMESPACES,
   COUNTED_QUOTAS,
   DEFAULT_STATE_LIMITS,
   type Granularity,
@@ -53,7 +54,6 @@ const WALL_MS_MAX = 8_640_000_000_000_000;
 const EARLIER_MS_MAX = 400 * DAY_MS;
 const NOTHING_STORED: UsageLevels = { bytesStored: 0, memoryBytes: 0 };
 const SECONDS_PER_MINUTE = 60;
-const ALL_NAMESPACES = "*";
 const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);
 /** Maximum number of namespaces in an answer: about 400 bytes each. */
 const NAMESPACES_MAX = 1_000;

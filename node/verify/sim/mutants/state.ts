@@ -155,7 +155,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "requests-told-apart-by-what-a-member-makes",
     pitfall: "P56",
     file: "state/command.ts",
-    find: "const asked = askedOf(operation);",
+    find: "const asked = kind.asked(operation);",
     replace: "const asked = operation;",
   },
   {

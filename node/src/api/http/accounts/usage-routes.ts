@@ -1,6 +1,12 @@
 /** GET /billing/usage: the usage, by hour or day and by API key. */
 
-import type { NamespaceUsageBody, QuotaBody, UsageBody, UsageNumbersBody } from "@quoin/proto";
+import {
+  type NamespaceUsageBody,
+  parseInstant,
+  type QuotaBody,
+  type UsageBody,
+  type UsageNumbersBody,
+} from "@quoin/proto";
 import * as z from "zod";
 import { COUNTED_QUOTAS, type CountedQuota, NAMESPACE_PATTERN } from "../../../state/index.ts";
 import type { NamespaceUse, UsageMethods, UsageNumbers, UsageReport } from "../../methods/index.ts";
@@ -10,8 +16,6 @@ import { type Route, route } from "../routing/index.ts";
 import { TimestampSchema } from "./account-schemas.ts";
 
 const GRANULARITIES = ["hour", "day"] as const;
-/** RFC 3339, a date alone, or a date and a time in UTC. */
-const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 const count = z.int().min(0);
 
@@ -151,15 +155,9 @@ function instant(description: string): Parameter<number | null> {
 }
 
 function readInstant(text: string): number {
-  const time = INSTANT.test(text) && isDay(text) ? Date.parse(text) : Number.NaN;
+  const time = parseInstant(text);
   if (!(time >= 0)) {
     throw new ParameterProblem("must be a date or a time in ISO 8601, such as 2030-01-31T12:00:00Z");
   }
   return time;
-}
-
-/** Whether the month has such a day: the parser reads the 30th of February as the 2nd of March. */
-function isDay(text: string): boolean {
-  const [year = 0, month = 0, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number);
-  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }

@@ -7,14 +7,16 @@
  * - `wire`: the bytes do not follow the protobuf encoding (cut off, an impossible length, tag or group).
  * - `utf8`: a string field is not valid UTF-8.
  * - `int64-range`: an int64 field lies outside ±(2^53 − 1) (rule S17).
+ * - `depth`: too many messages lie within each other.
  * - `fields`: there are more fields than a request may have.
  */
-export type MalformedMessageProblem = "wire" | "utf8" | "int64-range" | "fields";
+export type MalformedMessageProblem = "wire" | "utf8" | "int64-range" | "depth" | "fields";
 
 const DESCRIPTIONS: Readonly<Record<MalformedMessageProblem, string>> = {
   wire: "is cut off or malformed",
   utf8: "is not valid UTF-8",
   "int64-range": "is outside ±(2^53 - 1)",
+  depth: "lies within too many messages",
   fields: "has too many fields",
 };
 

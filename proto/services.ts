@@ -10,6 +10,7 @@ import { EventLogServiceService } from "./generated/coordination/v1/event_log.ts
 import { KeyValueServiceService } from "./generated/coordination/v1/key_value.ts";
 import { LockServiceService } from "./generated/coordination/v1/lock.ts";
 import { MemoryServiceService } from "./generated/coordination/v1/memory.ts";
+import { TransactionServiceService } from "./generated/coordination/v1/transaction.ts";
 import { WatchServiceService } from "./generated/coordination/v1/watch.ts";
 import { methodCodecs } from "./generated/method_codecs.ts";
 
@@ -35,6 +36,7 @@ export const serviceDefinitions = {
   KeyValueService: withCodecs(KeyValueServiceService),
   LockService: withCodecs(LockServiceService),
   MemoryService: withCodecs(MemoryServiceService),
+  TransactionService: withCodecs(TransactionServiceService),
   WatchService: withCodecs(WatchServiceService),
   EventLogService: withCodecs(EventLogServiceService),
   AccountService: withCodecs(AccountServiceService),

@@ -42,6 +42,8 @@ const VARINT_32_BYTES_MAX = 5;
 const SAFE_VARINT_BYTES_MAX = 7;
 /** The maximum depth of unknown groups, the same as in the generated decoders. */
 const GROUP_DEPTH_MAX = 100;
+/** Messages that lie within each other: a message may contain itself. The contract allows fewer. */
+const MESSAGE_DEPTH_MAX = 32;
 
 let plans: Map<string, MessagePlan> | undefined;
 
@@ -90,6 +92,7 @@ class WireWalk {
   readonly #typeName: string;
   #fieldsLeft: number;
   #position = 0;
+  #depth = 0;
 
   constructor(bytes: Uint8Array, typeName: string, fieldsMax: number) {
     this.#bytes = bytes;
@@ -128,7 +131,12 @@ class WireWalk {
       this.#fail("wire", path, field);
     }
     if (field.message !== undefined) {
+      if (this.#depth === MESSAGE_DEPTH_MAX) {
+        this.#fail("depth", path, field);
+      }
+      this.#depth++;
       this.message(field.message, fieldEnd, joinPath(path, field));
+      this.#depth--;
     } else {
       if (field.content === "string" && !isUtf8Between(this.#bytes, start, fieldEnd)) {
         this.#fail("utf8", path, field);

@@ -130,6 +130,8 @@ const EXAMPLES: readonly Example[] = [
   ),
   refused("node/src/state/core/a.ts", `import "../index.ts";`, STATE_DIRECTION),
   refused("node/src/state/keys/a.ts", `import "../memory/index.ts";`, STATE_DIRECTION),
+  allowed("node/src/state/transactions/a.ts", `import "../memory/index.ts";\nimport "../locks/index.ts";`),
+  refused("node/src/state/memory/a.ts", `import "../transactions/index.ts";`, STATE_DIRECTION),
   refused("node/src/state/keys/a.ts", `import "../accounts/index.ts";`, STATE_DIRECTION),
   refused("node/src/state/locks/a.ts", `import "../keys/index.ts";`, STATE_DIRECTION),
   refused("node/src/state/accounts/a.ts", `import "../locks/index.ts";`, STATE_DIRECTION),

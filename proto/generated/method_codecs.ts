@@ -152,6 +152,10 @@ import {
   WriteMemoryRequest,
   WriteMemoryResponse,
 } from "./coordination/v1/memory.ts";
+import {
+  TransactRequest,
+  TransactResponse,
+} from "./coordination/v1/transaction.ts";
 
 /** The codecs of the request and of the response of every method, by its full name. */
 export const methodCodecs = {
@@ -426,5 +430,9 @@ export const methodCodecs = {
   "/coordination.v1.MemoryService/ListMemoryRegions": {
     requestCodec: ListMemoryRegionsRequest as typeof ListMemoryRegionsRequest,
     responseCodec: ListMemoryRegionsResponse as typeof ListMemoryRegionsResponse,
+  },
+  "/coordination.v1.TransactionService/Transact": {
+    requestCodec: TransactRequest as typeof TransactRequest,
+    responseCodec: TransactResponse as typeof TransactResponse,
   },
 } as const;

@@ -20,7 +20,6 @@ import {
   type Steps,
   writePrincipal,
 } from "./core/index.ts";
-import { type AppendEvents, appendEventsOperation, readAppendEvents } from "./event-logs/index.ts";
 import { type AnyOperation, type ClientOperation, type ClusterOperation, kindOf, kindOfNumber } from "./operations.ts";
 
 export interface ClientCommand {
@@ -129,14 +128,7 @@ function formatOf(kind: OperationKind, hasRequest: boolean): number {
  * InvariantViolation for bytes that `encodeCommand` never wrote.
  */
 export function decodeCommand(bytes: Uint8Array, from = 0): Command {
-  const reader = new RecordReader(bytes, from);
-  const format = reader.uint8();
-  const kind = kindOfNumber(reader.uint8());
-  requireFormat(format, mayLackId(kind));
-  const isOfClient = kind.caller === "client";
-  const principal = isOfClient ? readPrincipal(reader) : null;
-  const hasRequest = format === FORMAT_WITH_REQUEST || (isOfClient && !kind.mayLackId);
-  const request = hasRequest ? requestIdentity.read(reader) : null;
+  const { reader, kind, principal, request } = readHead(bytes, from);
   const operation = kind.field.read(reader);
   reader.end();
   // The value of a kind reads operations of this kind, and its caller says what else the command has.
@@ -149,21 +141,29 @@ function requireFormat(format: number, canLackId: boolean): void {
   }
 }
 
-/** Whether the payload of an entry is an append of events; does not decode it. */
-export function isAppend(bytes: Uint8Array): boolean {
-  return bytes[KIND_OFFSET] === appendEventsOperation.number;
+/** How the command at `from` is divided; null if it never takes long. Does not decode it. */
+export function divisionOf(bytes: Uint8Array, from = 0): OperationKind["division"] {
+  return kindOfNumber(bytes[from + KIND_OFFSET] as number).division;
 }
 
-/** The same as `decodeCommand`, in steps, for a payload that `isAppend`. */
-export function* decodeAppend(bytes: Uint8Array): Steps<ClientCommand & { readonly operation: AppendEvents }> {
-  const reader = new RecordReader(bytes);
-  const format = reader.uint8();
-  requireFormat(format, appendEventsOperation.mayLackId);
-  const number = reader.uint8();
-  invariant(number === appendEventsOperation.number, "only appends are decoded in steps", () => String(number));
-  const principal = readPrincipal(reader);
-  const request = format === FORMAT_WITH_REQUEST ? requestIdentity.read(reader) : null;
-  const operation = yield* readAppendEvents(reader);
+/** The same as `decodeCommand`, in steps, for a payload that has a `divisionOf`. */
+export function* decodeInSteps(bytes: Uint8Array): Steps<ClientCommand> {
+  const { reader, kind, principal, request } = readHead(bytes, 0);
+  invariant(kind.division !== null, "only long commands are decoded in steps", () => kind.kind);
+  const operation = yield* kind.division.read(reader);
   reader.end();
-  return { principal, request, operation };
+  return { principal, request, operation } as ClientCommand;
+}
+
+/** What comes before the operation, and a reader of the operation. */
+function readHead(bytes: Uint8Array, from: number) {
+  const reader = new RecordReader(bytes, from);
+  const format = reader.uint8();
+  const kind = kindOfNumber(reader.uint8());
+  requireFormat(format, mayLackId(kind));
+  const isOfClient = kind.caller === "client";
+  const principal = isOfClient ? readPrincipal(reader) : null;
+  const hasRequest = format === FORMAT_WITH_REQUEST || (isOfClient && !kind.mayLackId);
+  const request = hasRequest ? requestIdentity.read(reader) : null;
+  return { reader, kind, principal, request };
 }

@@ -260,7 +260,7 @@ export {
   visitWaits,
   type Wait,
 } from "./locks/index.ts";
-export { type Divergence, isLongEntry, StateMachine } from "./machine.ts";
+export { type Divergence, mayBeLong, StateMachine } from "./machine.ts";
 export {
   allocateMemoryOperation,
   describeMemory,
@@ -283,3 +283,12 @@ export {
 export { hasExpiredAnswers } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";
 export { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";
+export {
+  type Condition,
+  type Operator,
+  type Transact,
+  type TransactedOperation,
+  type TransactedResult,
+  type TransactResult,
+  transactOperation,
+} from "./transactions/index.ts";

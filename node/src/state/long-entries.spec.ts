@@ -1,10 +1,21 @@
 import { expect } from "chai";
-import { AppliedEventLog, applyRows, dumpOf, MemoryStateStore, machineOver, requestOf } from "../../test/index.ts";
+import {
+  AppliedEventLog,
+  applyRows,
+  dumpOf,
+  MemoryStateStore,
+  machineOver,
+  OWNER,
+  putOf,
+  releaseLock,
+  requestOf,
+} from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { entryPayload } from "../raft/index.ts";
-import { decodeAppend, decodeCommand } from "./command.ts";
+import { decodeCommand, decodeInSteps, encodeCommand } from "./command.ts";
 import { allAtOnce, type Outcome } from "./core/index.ts";
-import { isLongEntry } from "./machine.ts";
+import { mayBeLong } from "./machine.ts";
+import type { Condition, Transact, TransactedOperation } from "./transactions/index.ts";
 
 /** As many events as make an entry long, even if they are empty. */
 const MANY = 70_000;
@@ -31,7 +42,7 @@ describe("an entry that is applied in steps", () => {
   it("S44: has the same outcome and state as in one go, and shows nothing before its end", () => {
     const { log } = overlapping();
     const { rows } = log;
-    const longs = rows.filter((row) => isLongEntry(row, LONG_ENTRY_BYTES));
+    const longs = rows.filter((row) => mayBeLong(row, LONG_ENTRY_BYTES));
     expect(longs).to.have.length(2);
     const store = new MemoryStateStore();
     const machine = machineOver(store);
@@ -73,7 +84,7 @@ describe("an entry that is applied in steps", () => {
     const machine = machineOver(new MemoryStateStore());
     applyRows(machine, log.rows.slice(0, -3));
     const [first, again, other] = log.rows.slice(-3).map((row) => {
-      expect(isLongEntry(row, LONG_ENTRY_BYTES)).to.equal(true);
+      expect(mayBeLong(row, LONG_ENTRY_BYTES)).to.equal(true);
       const outcome = allAtOnce(machine.applyInSteps(row));
       machine.commit();
       return outcome;
@@ -95,7 +106,7 @@ describe("an entry that is applied in steps", () => {
       const machine = machineOver(new MemoryStateStore());
       applyRows(machine, log.rows.slice(0, before));
       const row = log.rows[before] as Uint8Array;
-      expect(isLongEntry(row, LONG_ENTRY_BYTES)).to.equal(true);
+      expect(mayBeLong(row, LONG_ENTRY_BYTES)).to.equal(true);
       const stepped = allAtOnce(machine.applyInSteps(row));
       expect(stepped.answer).to.deep.include({ reason: (outcome.answer as { reason: string }).reason });
       machine.commit();
@@ -134,25 +145,52 @@ describe("an entry that is applied in steps", () => {
       expectedModRevision: undefined,
       returnPrevious: false,
     });
-    expect(log.rows.map((row) => isLongEntry(row, LONG_ENTRY_BYTES))).to.deep.equal([false, false, true, false, false]);
+    expect(log.rows.map((row) => mayBeLong(row, LONG_ENTRY_BYTES))).to.deep.equal([false, false, true, false, false]);
   });
 
   it("is decoded as in one go, and refused if it is damaged", () => {
     const events = new AppliedEventLog();
     events.appendBatch("k", empty(MANY));
     const payload = entryPayload(events.log.rows.at(-1) as Uint8Array);
-    expect(allAtOnce(decodeAppend(payload))).to.deep.equal(decodeCommand(payload));
+    expect(allAtOnce(decodeInSteps(payload))).to.deep.equal(decodeCommand(payload));
     events.log.execute(events.operation(empty(MANY), { isBatch: true, idempotencyKey: "k" }), {
       request: requestOf(1),
     });
     const asked = entryPayload(events.log.rows.at(-1) as Uint8Array);
-    expect(allAtOnce(decodeAppend(asked)).request).to.deep.equal(requestOf(1));
+    expect(allAtOnce(decodeInSteps(asked)).request).to.deep.equal(requestOf(1));
     const long = payload.slice();
     long[payload.length - 10] = 1;
     for (const damaged of [payload.subarray(0, -1), Uint8Array.of(...payload.subarray(0, 1), 200), long]) {
-      expect(() => allAtOnce(decodeAppend(damaged))).to.throw(InvariantViolation);
+      expect(() => allAtOnce(decodeInSteps(damaged))).to.throw(InvariantViolation);
     }
     const [format, ...rest] = payload;
-    expect(() => allAtOnce(decodeAppend(Uint8Array.of((format as number) + 2, ...rest)))).to.throw("known format");
+    expect(() => allAtOnce(decodeInSteps(Uint8Array.of((format as number) + 2, ...rest)))).to.throw("known format");
+  });
+
+  it("is a transaction of any size, which is decoded as it was encoded", () => {
+    const key = Buffer.from("k");
+    const guard = { lockName: "l", fencingToken: 4, rw: false };
+    const conditions: Condition[] = [
+      { about: "key-number", key, of: "version", operator: ">", number: 3 },
+      { about: "key-value", key, operator: "<", value: key },
+      { about: "prefix", prefix: key, unchangedSince: 9 },
+      { about: "hold", ...guard },
+      { about: "log", logId: new Uint8Array(16).fill(7), operator: "!=", lastSequence: 2 },
+    ];
+    const namespace = "default";
+    const success: TransactedOperation[] = [
+      putOf("a", "b", { guard }),
+      { kind: "increment-key", namespace, key, delta: -3n, ttlSeconds: 9 },
+      { kind: "list-keys", namespace, prefix: key, after: key, entriesMax: 7, keysOnly: true },
+      { kind: "transact", namespace, conditions, success: [releaseLock()], failure: [putOf("c", "d")] },
+    ];
+    const operation: Transact = { kind: "transact", namespace, conditions, guard, success, failure: success };
+    const payload = encodeCommand({ principal: OWNER, request: requestOf(1), operation });
+    const command = decodeCommand(payload);
+    expect(encodeCommand(command)).to.deep.equal(payload);
+    expect(allAtOnce(decodeInSteps(payload))).to.deep.equal(command);
+    const decoded = command.operation as Transact;
+    expect(decoded.conditions.map(({ about }) => about)).to.deep.equal(conditions.map(({ about }) => about));
+    expect(decoded.success.map(({ kind }) => kind)).to.deep.equal(success.map(({ kind }) => kind));
   });
 });

@@ -20,7 +20,7 @@ import {
   isSuccession,
   type MembershipEntry,
 } from "./cluster/index.ts";
-import { type ClientCommand, decodeAppend, decodeCommand, isAppend } from "./command.ts";
+import { type ClientCommand, decodeCommand, decodeInSteps, divisionOf } from "./command.ts";
 import {
   type AnswerSlot,
   ApplyContext,
@@ -51,7 +51,6 @@ import {
   unsetLimits,
   type WatchedChange,
 } from "./core/index.ts";
-import { applyAppendEvents } from "./event-logs/index.ts";
 import { ANSWERS, accessesOf, type ClusterOperation, kindOf, usageOf } from "./operations.ts";
 import { answerSlot, storeAnswer, storedOutcomeAt } from "./replay/index.ts";
 
@@ -131,14 +130,14 @@ export class StateMachine {
   }
 
   /**
-   * The same as `apply`, in steps, for an entry that `isLongEntry`: it takes longer than one turn of the event loop
+   * The same as `apply`, in steps, for an entry that `mayBeLong`: it may take longer than one turn of the event loop
    * should. Before the last step the caller must not apply another entry or commit. Readers still see what was
    * committed before.
    */
   *applyInSteps(row: Uint8Array): Steps<Outcome> {
     this.#begin(row);
     this.#isWithinEntry = true;
-    const outcome = yield* applyAppendInSteps(this.#context, entryPayload(row));
+    const outcome = yield* applyCommandInSteps(this.#context, entryPayload(row));
     this.#isWithinEntry = false;
     this.#finish();
     return outcome;
@@ -218,9 +217,10 @@ export class StateMachine {
   }
 }
 
-/** Whether to apply the entry in steps: an append of at least this many bytes may be a batch of very many events. */
-export function isLongEntry(row: Uint8Array, bytesMin: number): boolean {
-  return row.length >= bytesMin && entryType(row) === EntryType.Command && isAppend(entryPayload(row));
+/** Whether to apply the entry in steps: it has at least this many bytes, or they do not show how much work it is. */
+export function mayBeLong(row: Uint8Array, bytesMin: number): boolean {
+  const division = entryType(row) === EntryType.Command ? divisionOf(row, ENTRY_HEADER_BYTES) : null;
+  return division !== null && (division.isHidden || row.length >= bytesMin);
 }
 
 function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
@@ -265,16 +265,17 @@ function applyCounted(context: ApplyContext, command: ClientCommand): Outcome {
   return outcome;
 }
 
-/** The same for an append, which may pause. */
-function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome> {
-  const command = yield* decodeAppend(payload);
+/** The same for a command that may pause. */
+function* applyCommandInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome> {
+  const command = yield* decodeInSteps(payload);
   const { principal, request, operation } = command;
   let outcome = rightsRefusalOf(context, command);
   if (outcome === null) {
     const asked = slotOf(context, principal.subject, request);
+    const { apply } = kindOf(operation);
     outcome =
       asked?.replayed ??
-      stored(context, asked, yield* refusableInSteps(applyAppendEvents(context, operation, principal)));
+      stored(context, asked, yield* refusableInSteps(apply(context, operation, principal) as Steps<StoredResult>));
   }
   outcome = withRepeatedAppend(outcome);
   countUse(context, command, outcome);

@@ -70,6 +70,8 @@ import {
   writeMemoryOperation,
 } from "./memory/index.ts";
 
+import { transactOperation } from "./transactions/index.ts";
+
 const CLIENT_OPERATIONS = [
   createNamespaceOperation,
   putKeyOperation,
@@ -93,6 +95,7 @@ const CLIENT_OPERATIONS = [
   createUserOperation,
   updateUserOperation,
   deleteUserOperation,
+  transactOperation,
 ] as const;
 
 const CLUSTER_OPERATIONS = [

@@ -1,7 +1,7 @@
 export { type CollectedSpan, TraceCollector } from "../../../testing/index.ts";
 export { type Actor, Actors } from "./actors.ts";
 export { ok, verdict } from "./answers.ts";
-export { type AnyMethod, methodsByName } from "./any-method.ts";
+export { type AnyMethod, encodedRequest, methodsByName } from "./any-method.ts";
 export { ApiServer } from "./api-server.ts";
 export { AppendLoad } from "./append-load.ts";
 export { ArchivedCluster } from "./archived-cluster.ts";

@@ -13,6 +13,7 @@ import { KEY_VALUE } from "./key-value.ts";
 import { LOCKS } from "./locks.ts";
 import { MEMORY } from "./memory.ts";
 import { OWNER_RESET } from "./owner-reset.ts";
+import { TRANSACTIONS } from "./transactions.ts";
 import { WATCHES } from "./watches.ts";
 
 export type { Example, GrpcExample, GrpcRefusal, HttpExample, Json, JsonObject } from "./example.ts";
@@ -22,6 +23,7 @@ export const EXAMPLES: readonly Example[] = [
   ...KEY_VALUE,
   ...LOCKS,
   ...MEMORY,
+  ...TRANSACTIONS,
   ...WATCHES,
   ...CLUSTER,
   ...ADMINISTRATION,

@@ -20,7 +20,7 @@ export interface AnsweredCall<Response> {
   /** host:port of the leader's port for this kind of calls, or null if none is known. */
   leaderEndpoint(): string | null;
   /** Decodes the request. Throws BAD_FIELD, with the field if one is wrong. */
-  decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request;
+  decode<Request>(codec: MessageCodec<Request>, request: Buffer, fieldsMax?: number): Request;
   /** Answers a unary call, with OK. */
   answer(response: Response, replayed: Replayed): void;
   /**

@@ -32,6 +32,8 @@ export interface RequestForm<Request> {
   readonly codec: MessageCodec<Request>;
   /** Whether a request carries bytes of its client, and so may be large. Absent = it does not. */
   readonly carriesData?: boolean;
+  /** Fields that a request may have, with those of the messages in it; absent = REQUEST_FIELDS_MAX. */
+  readonly fieldsMax?: number;
 }
 
 /** Bytes of a request that carries no data. To decode a larger one could take longer than to execute it. */
@@ -93,14 +95,14 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
 
   /** Throws BAD_FIELD. */
   protected decode<Request>(
-    { codec, carriesData = false }: RequestForm<Request>,
+    { codec, carriesData = false, fieldsMax }: RequestForm<Request>,
     call: Pick<AnsweredCall<never>, "decode">,
     bytes: Buffer,
   ): Request {
     if (!carriesData && bytes.length > PLAIN_REQUEST_BYTES_MAX) {
       throw new CoordinationError("BAD_FIELD", `the request must have at most ${PLAIN_REQUEST_BYTES_MAX} bytes`);
     }
-    return call.decode(codec, bytes);
+    return call.decode(codec, bytes, fieldsMax);
   }
 
   requestId(): Uint8Array {

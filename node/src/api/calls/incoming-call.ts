@@ -110,8 +110,8 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     return this.#port.leaderEndpoint();
   }
 
-  decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request {
-    return decodeMessage(codec, request);
+  decode<Request>(codec: MessageCodec<Request>, request: Buffer, fieldsMax = REQUEST_FIELDS_MAX): Request {
+    return decodeMessage(codec, request, fieldsMax);
   }
 
   get isRefused(): boolean {
@@ -298,14 +298,14 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 }
 
 /** Decodes an encoded request strictly. Throws BAD_FIELD, with the field if one is wrong. */
-function decodeMessage<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
+function decodeMessage<Request>(codec: MessageCodec<Request>, bytes: Buffer, fieldsMax: number): Request {
   try {
-    return decodeRequest(codec, bytes, REQUEST_FIELDS_MAX);
+    return decodeRequest(codec, bytes, fieldsMax);
   } catch (error) {
     if (error instanceof MalformedMessageError) {
       const details = new Map(error.field === undefined ? [] : [["field", error.field]]);
       const hasTooMany = error.problem === "fields";
-      const message = hasTooMany ? `the request must have at most ${REQUEST_FIELDS_MAX} fields` : error.message;
+      const message = hasTooMany ? `the request must have at most ${fieldsMax} fields` : error.message;
       throw new CoordinationError("BAD_FIELD", message, { details });
     }
     throw error;

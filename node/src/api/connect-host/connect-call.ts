@@ -108,8 +108,10 @@ export abstract class ConnectCall extends IncomingCall {
     return this.trace;
   }
 
-  override decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request {
-    return this.type.form === "json" ? (decodeJson(codec.$type, request) as Request) : super.decode(codec, request);
+  override decode<Request>(codec: MessageCodec<Request>, request: Buffer, fieldsMax?: number): Request {
+    return this.type.form === "json"
+      ? (decodeJson(codec.$type, request, fieldsMax) as Request)
+      : super.decode(codec, request, fieldsMax);
   }
 
   end(answer: CallStatus): void {

@@ -17,6 +17,7 @@ import {
   type Actor,
   Actors,
   type AnyMethod,
+  encodedRequest,
   type GrpcCaller,
   GrpcPorts,
   methodsByName,
@@ -364,6 +365,21 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ofOtherRegion("write", { data: Uint8Array.of(1) }),
     guardedElsewhere((world) => ({ regionId: world.region(OWN), data: Uint8Array.of(1) })),
   ],
+  "TransactionService/Transact": [
+    ...inNamespaces("write", namedIn({ success: [{ put: { key: "transacted" } }] }), null),
+    ...inNamespaces("read", namedIn({ success: [{ get: { key: "transacted" } }] }), null),
+    ...inNamespaces(
+      "write",
+      namedIn({ success: [{ transaction: { failure: [{ deletePrefix: { prefix: "none" } }] } }] }),
+      null,
+    ),
+    [
+      "in an own namespace, with a region of another one",
+      (world) => ({ namespace: OWN, success: [{ readMemory: { regionId: world.region(OTHER) } }] }),
+      inOwn("read", NO_REGION),
+    ],
+    guardedElsewhere(() => ({ success: [{ put: { key: "transacted" } }] })),
+  ],
   "MemoryService/ReadMemory": [
     ...inNamespaces("read", regionIn({ length: 1n }), NO_REGION),
     ofOtherRegion("read", { length: 1n }),
@@ -652,7 +668,7 @@ describe("access by gRPC", function () {
   /** OK, or the status with its reason. For a stream, the first message or the error. */
   async function answerOf(name: string, fields: Fields, token: string | null, caller = anybody): Promise<string> {
     const method = METHODS.get(name) as AnyMethod;
-    const request = method.requestSerialize({ ...method.requestDeserialize(Buffer.alloc(0)), ...fields });
+    const request = encodedRequest(method, fields);
     const options = { metadata: new Map([["authorization", token === null ? null : `Bearer ${token}`]]) };
     const said = ({ code, reason }: { readonly code: string; readonly reason: string }) => `${code} ${reason}`.trim();
     if (!method.responseStream) {

@@ -29,6 +29,7 @@ import {
   namedSettings,
   type OpenTail,
   type ResponseStream,
+  runMessages,
   type SettingsFields,
   waitSecondsField,
 } from "../methods/index.ts";
@@ -188,11 +189,12 @@ function logMessage(log: EventLog): EventLogMessage {
 }
 
 function appendedMessage({ runs, lastSequence, hasRuns, revision }: Appended): AppendEventsResponse {
-  const messages: AppendEventsResponse["runs"] = [];
-  for (let run = 0; run < runs.length; run++) {
-    messages.push({ firstSequence: BigInt(runs.firstSequenceOf(run)), count: BigInt(runs.countOf(run)) });
-  }
-  return { runs: messages, lastSequence: BigInt(lastSequence), runsOmitted: !hasRuns, revision: BigInt(revision) };
+  return {
+    runs: runMessages(runs),
+    lastSequence: BigInt(lastSequence),
+    runsOmitted: !hasRuns,
+    revision: BigInt(revision),
+  };
 }
 
 function eventMessage({ sequence, timestampMs, payload, idempotencyKey }: LogEvent): LogEventMessage {

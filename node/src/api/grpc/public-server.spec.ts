@@ -265,6 +265,7 @@ describe("public server", () => {
           "coordination.v1.KeyValueService",
           "coordination.v1.LockService",
           "coordination.v1.MemoryService",
+          "coordination.v1.TransactionService",
           "coordination.v1.WatchService",
           "coordination.v1.EventLogService",
           "coordination.v1.AccountService",

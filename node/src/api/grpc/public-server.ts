@@ -1,5 +1,5 @@
 /**
- * The public services of a member: KeyValueService, LockService, MemoryService, WatchService, EventLogService,
+ * The public services of a member: KeyValueService, LockService, MemoryService, TransactionService, WatchService, EventLogService,
  * AccountService, ClusterService and ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
  * and reflection for all clients of the gRPC port.
  *
@@ -41,6 +41,7 @@ import {
   type MemberInspection,
   MemoryMethods,
   StreamListingMethod,
+  TransactionMethods,
   WatchMethods,
 } from "../methods/index.ts";
 import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
@@ -54,6 +55,7 @@ import { memoryService } from "./memory-service.ts";
 import { PublicAccess } from "./public-access.ts";
 import { addReflection } from "./reflection.ts";
 import { GrpcServer } from "./server.ts";
+import { transactionService } from "./transaction-service.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;
@@ -143,6 +145,7 @@ export class PublicServer {
       keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)),
       lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
       memoryService(port, new MemoryMethods(executor)),
+      transactionService(port, new TransactionMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
       watchService(port, this.watchMethods, streams),
       eventLogService(port, logs),

@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { Guard, type MessageCodec, RWMode, serviceDefinitions, UserRole, UserStatus } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type AnyMethod, type GrpcCaller, GrpcPorts, methodsByName } from "../../../test/harness/index.ts";
+import {
+  type Answer,
+  type AnyMethod,
+  encodedRequest,
+  type GrpcCaller,
+  GrpcPorts,
+  methodsByName,
+} from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 
 /** Fields of a message by their TypeScript names. */
@@ -118,6 +125,26 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       key: KEY,
       ttlSeconds: SECONDS,
       expectedModRevision: REVISIONS,
+      guard: GUARDS,
+    },
+  },
+  Transact: {
+    request: {
+      namespace: "default",
+      compare: [{ key: { key: "k", exists: true } }],
+      success: [{ put: { key: "k", value: bytes("v") } }],
+      failure: [{ get: { key: "k" } }],
+      guard: GUARD,
+    },
+    others: {
+      namespace: NAMESPACE,
+      compare: [[], [{ key: { key: "k", exists: false } }]],
+      success: [
+        [],
+        [{ put: { key: "k", value: bytes("w") } }],
+        [{ put: { key: "k", value: bytes("v"), ttlSeconds: 1n } }],
+      ],
+      failure: [[], [{ get: { key: "l" } }]],
       guard: GUARDS,
     },
   },
@@ -344,11 +371,6 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
 
 const METHODS = methodsByName(Object.values(serviceDefinitions), (path) => path.split("/").at(-1) ?? "");
 
-/** The request with these fields, as bytes. */
-function encode(method: AnyMethod, fields: Fields): Buffer {
-  return method.requestSerialize({ ...method.requestDeserialize(Buffer.alloc(0)), ...fields });
-}
-
 /** The encoded fields of a message, each with its tag. */
 function fieldsOf(message: Uint8Array): Buffer[] {
   const fields: Buffer[] = [];
@@ -467,7 +489,7 @@ describe("retries in other bytes (S13)", () => {
     const method = METHODS.get(name) as AnyMethod;
 
     it(`${name}: get the same answer for every encoding of the same request`, async () => {
-      const bytes = encode(method, request);
+      const bytes = encodedRequest(method, request);
       const fields = fieldsOf(bytes);
       const forms = new Map<string, Buffer>([
         ["the same bytes", bytes],
@@ -477,12 +499,12 @@ describe("retries in other bytes (S13)", () => {
       for (const [field, values] of Object.entries(others)) {
         const isRepeated = Array.isArray(request[field]) || request[field] instanceof Map;
         for (const value of isRepeated ? [] : values) {
-          const before = fieldsOf(encode(method, { [field]: value }));
+          const before = fieldsOf(encodedRequest(method, { [field]: value }));
           forms.set(`${field} twice, and the last counts`, Buffer.concat([...before, bytes]));
         }
       }
       if (request.guard !== undefined) {
-        const [alone] = fieldsOf(encode(method, { guard: request.guard }));
+        const [alone] = fieldsOf(encodedRequest(method, { guard: request.guard }));
         const at = fields.findIndex((field) => numberOf(field) === numberOf(alone as Buffer));
         const guard = fields[at] as Buffer;
         const content = Buffer.concat([...fieldsOf(guard.subarray(2)).toReversed(), ...UNKNOWN]);
@@ -500,8 +522,8 @@ describe("retries in other bytes (S13)", () => {
         }
         // A request that waits for a lock has no answer yet.
         const patience = "waitMs" in request ? { waitMs: 0n } : {};
-        const bytes = encode(method, { ...request, ...patience, [field]: none });
-        const [set] = fieldsOf(encode(method, { [field]: request[field] }));
+        const bytes = encodedRequest(method, { ...request, ...patience, [field]: none });
+        const [set] = fieldsOf(encodedRequest(method, { [field]: request[field] }));
         const written = Buffer.concat([bytes, Buffer.of(numberOf(set as Buffer), 0)]);
         const first = await send(method, bytes, randomUUID());
         if (first.reason !== "BAD_FIELD" && first.reason !== "NAMESPACE_DENIED") {
@@ -512,23 +534,23 @@ describe("retries in other bytes (S13)", () => {
 
     it(`${name}: are refused if any field has another value, or with another method`, async () => {
       const id = randomUUID();
-      expect(replayed(await send(method, encode(method, request), id))).equal(undefined);
+      expect(replayed(await send(method, encodedRequest(method, request), id))).equal(undefined);
       const reused = ["INVALID_ARGUMENT", "REQUEST_ID_REUSED"];
       for (const [field, values] of Object.entries(others)) {
         expect(values.length > 0 || field === "currentPassword", field).equal(true);
         for (const [at, value] of values.entries()) {
-          const answer = await send(method, encode(method, { ...request, [field]: value }), id);
+          const answer = await send(method, encodedRequest(method, { ...request, [field]: value }), id);
           expect([answer.code, answer.reason], `${field}, other value ${at}: ${answer.message}`).deep.equal(reused);
         }
       }
       for (const [other, { request: fields }] of Object.entries(MUTATIONS)) {
         const elsewhere = METHODS.get(other) as AnyMethod;
         if (other !== name) {
-          const answer = await send(elsewhere, encode(elsewhere, fields), id);
+          const answer = await send(elsewhere, encodedRequest(elsewhere, fields), id);
           expect([answer.code, answer.reason], `${other}: ${answer.message}`).deep.equal(reused);
         }
       }
-      expect(replayed(await send(method, encode(method, request), id))).equal("true");
+      expect(replayed(await send(method, encodedRequest(method, request), id))).equal("true");
     });
   }
 
@@ -539,7 +561,7 @@ describe("retries in other bytes (S13)", () => {
         const numbers = numbersInsteadOf(value);
         for (const changed of numbers) {
           const patience = "waitMs" in request ? { waitMs: 0n } : {};
-          const bytes = encode(method, { ...request, ...patience, [field]: changed });
+          const bytes = encodedRequest(method, { ...request, ...patience, [field]: changed });
           const { code } = await send(method, bytes, randomUUID());
           expect(code, `${name} ${field}`).not.oneOf(["INTERNAL", "UNKNOWN", "UNAVAILABLE", "DEADLINE_EXCEEDED"]);
         }
@@ -555,7 +577,7 @@ describe("retries in other bytes (S13)", () => {
       ["queue.duplicate_window_secs", "60"],
     ] as const;
     const bytes = (values: readonly (readonly [string, string])[]) =>
-      Buffer.concat(values.map((value) => encode(method, { values: new Map([value]) })));
+      Buffer.concat(values.map((value) => encodedRequest(method, { values: new Map([value]) })));
     const forms = new Map([
       ["order", bytes([other, one])],
       ["twice", bytes([[one[0], "1"], other, one])],

@@ -31,10 +31,11 @@ const UINT32_RULE = `must be a whole number from 0 to ${UINT32_MAX}`;
  *
  * @param typeName full name of the message, such as `coordination.v1.PutKeyRequest`.
  * @param bytes the JSON text in UTF-8; no bytes mean a message without fields.
+ * @param fieldsMax how many names and values it may have, about; absent = as any document.
  * @throws CoordinationError BAD_FIELD, with the field if one is wrong.
  */
-export function decodeJson(typeName: string, bytes: Uint8Array): unknown {
-  return bytes.length === 0 ? fromJsonObject(typeName, {}) : fromJsonObject(typeName, parse(bytes));
+export function decodeJson(typeName: string, bytes: Uint8Array, fieldsMax?: number): unknown {
+  return bytes.length === 0 ? fromJsonObject(typeName, {}) : fromJsonObject(typeName, parse(bytes, fieldsMax));
 }
 
 /** The same from a parsed value. */
@@ -42,10 +43,10 @@ export function fromJsonObject(typeName: string, json: unknown): unknown {
   return decodeMessage(messagePlan(typeName), json, "");
 }
 
-function parse(bytes: Uint8Array): unknown {
-  return parseBounded(bytes, (problem, field) =>
-    field === undefined ? new CoordinationError("BAD_FIELD", `the request ${problem}`) : badField(field, problem),
-  );
+function parse(bytes: Uint8Array, fieldsMax: number | undefined): unknown {
+  const refusal = (problem: string, field?: string): Error =>
+    field === undefined ? new CoordinationError("BAD_FIELD", `the request ${problem}`) : badField(field, problem);
+  return parseBounded(bytes, refusal, fieldsMax);
 }
 
 function decodeMessage(plan: MessagePlan, json: unknown, path: string): unknown {

@@ -6,7 +6,9 @@
 /** Levels of objects and arrays. Messages of the contract have three. */
 const DEPTH_MAX = 32;
 /** Names and values together, with the commas between them: 10,000 texts in a list are 20,000. */
-const VALUES_MAX = 21_000;
+const FIELDS_MAX = 20_000;
+/** Values beyond that: what surrounds the list. */
+const SPARE_VALUES = 1_000;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -23,7 +25,8 @@ export interface JsonStructure {
   readonly names: number;
 }
 
-export function structureOf(bytes: Uint8Array): JsonStructure {
+export function structureOf(bytes: Uint8Array, fieldsMax = FIELDS_MAX): JsonStructure {
+  const valuesMax = fieldsMax + SPARE_VALUES;
   let depth = 0;
   let values = 0;
   let names = 0;
@@ -53,8 +56,8 @@ export function structureOf(bytes: Uint8Array): JsonStructure {
     if (depth > DEPTH_MAX) {
       return { problem: `must not be nested deeper than ${DEPTH_MAX} levels`, names };
     }
-    if (values > VALUES_MAX) {
-      return { problem: `must have at most ${VALUES_MAX} names and values`, names };
+    if (values > valuesMax) {
+      return { problem: `must have at most ${valuesMax} names and values`, names };
     }
   }
   return { problem: null, names };

@@ -23,22 +23,37 @@ const CODECS = new Map(
   ),
 );
 
-/** A message with a value other than the default one in every field. */
-function fullMessage(typeName: string): Record<string, unknown> {
-  return Object.fromEntries(messagePlan(typeName).fields.map((field) => [field.jsonName, fullField(field)]));
+/**
+ * A message with a value other than the default one in every field; of fields that exclude each other, in the last one.
+ * A message that contains itself does so once.
+ */
+function fullMessage(typeName: string, around: readonly string[] = []): Record<string, unknown> {
+  const within = [...around, typeName];
+  const given = descriptorOf(typeName).fields.filter(({ oneof, message, number, fieldKind }) => {
+    const isLast = oneof === undefined || oneof.fields.at(-1)?.number === number;
+    return isLast && (fieldKind === "list" || !within.includes(message?.typeName ?? ""));
+  });
+  const plan = messagePlan(typeName);
+  return Object.fromEntries(
+    given.map(({ jsonName, message }) => [
+      jsonName,
+      within.includes(message?.typeName ?? "") ? [] : fullField(plan.byName.get(jsonName) as FieldPlan, within),
+    ]),
+  );
 }
 
-function fullField(field: FieldPlan): unknown {
+function fullField(field: FieldPlan, within: readonly string[]): unknown {
+  const value = () => fullValue(field, within);
   if (field.isMap) {
     return new Map([
-      ["a", fullValue(field)],
-      ["__proto__", fullValue(field)],
+      ["a", value()],
+      ["__proto__", value()],
     ]);
   }
-  return field.isRepeated ? [fullValue(field), fullValue(field)] : fullValue(field);
+  return field.isRepeated ? [value(), value()] : value();
 }
 
-function fullValue({ kind, message, numbers }: FieldPlan): unknown {
+function fullValue({ kind, message, numbers }: FieldPlan, within: readonly string[]): unknown {
   switch (kind) {
     case "string":
       return 'text "\u0000\u{1f600}\ufeff';
@@ -57,7 +72,7 @@ function fullValue({ kind, message, numbers }: FieldPlan): unknown {
     case "enum":
       return [...numbers.values()].at(-1);
     case "message":
-      return fullMessage(message?.typeName as string);
+      return fullMessage(message?.typeName as string, within);
   }
 }
 

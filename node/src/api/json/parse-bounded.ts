@@ -9,8 +9,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 /** Makes an error from a predicate such as "is not valid JSON in UTF-8"; of the whole text if no field is named. */
 export type JsonRefusal = (problem: string, field?: string) => Error;
 
-export function parseBounded(bytes: Uint8Array, refusal: JsonRefusal): unknown {
-  const { problem, names } = structureOf(bytes);
+export function parseBounded(bytes: Uint8Array, refusal: JsonRefusal, fieldsMax?: number): unknown {
+  const { problem, names } = structureOf(bytes, fieldsMax);
   if (problem !== null) {
     throw refusal(problem);
   }

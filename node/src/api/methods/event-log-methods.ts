@@ -6,7 +6,7 @@
  * log does not exist. The methods answer "not found" only after a read barrier and a second check.
  */
 
-import { ReadConsistency } from "@quoin/proto";
+import { ReadConsistency, type SequenceRun } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   type AppendEvents,
@@ -29,6 +29,7 @@ import {
   managingAccess,
   type RequiredAccess,
   readEvents,
+  type SequenceRuns,
   type StateReader,
   updateLogSettingsOperation,
 } from "../../state/index.ts";
@@ -557,4 +558,13 @@ function withDefaultNamed<Answer>(answer: Answer): Answer | CoordinationError {
   }
   const rule = `a log without a namespace in the request belongs to "${DEFAULT_NAMESPACE}"`;
   return new CoordinationError("NAMESPACE_DENIED", `${rule}, which you may not access: name one of your namespaces`);
+}
+
+/** The sequences of an append in the form for clients. */
+export function runMessages(runs: SequenceRuns): SequenceRun[] {
+  const messages: SequenceRun[] = [];
+  for (let run = 0; run < runs.length; run++) {
+    messages.push({ firstSequence: BigInt(runs.firstSequenceOf(run)), count: BigInt(runs.countOf(run)) });
+  }
+  return messages;
 }

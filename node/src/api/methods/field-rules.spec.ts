@@ -118,7 +118,7 @@ describe("field rules", () => {
   });
 
   it("takes pages of 1 to 1,000 entries, 100 by default", () => {
-    expect([0, 1, 1000].map(pageSizeField)).deep.equal([100, 1, 1000]);
+    expect([0, 1, 1000].map((size) => pageSizeField(size))).deep.equal([100, 1, 1000]);
     expect(refusal(() => pageSizeField(-1))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
     expect(refusal(() => pageSizeField(1001))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
   });

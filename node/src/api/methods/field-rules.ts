@@ -112,8 +112,8 @@ export function keyField(key: string): Uint8Array {
 }
 
 /** The UTF-8 bytes of a prefix of keys; empty = every key. */
-export function prefixField(prefix: string): Uint8Array {
-  return requireSize("prefix", encodeText(prefix), KEY_BYTES_MAX);
+export function prefixField(prefix: string, field = "prefix"): Uint8Array {
+  return requireSize(field, encodeText(prefix), KEY_BYTES_MAX);
 }
 
 /** The value of a key, up to VALUE_BYTES_MAX bytes. An empty value is valid (S14). */
@@ -188,10 +188,10 @@ export function progressIntervalField(intervalMs: bigint): number {
 }
 
 /** Maximum number of entries in a page. */
-export function pageSizeField(pageSize: number): number {
+export function pageSizeField(pageSize: number, field = "page_size"): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
     const rule = `must be 0 (the default, ${PAGE_SIZE_DEFAULT}) or 1 to ${PAGE_SIZE_MAX}`;
-    throw badField("page_size", rule, PAGE_SIZE_MAX);
+    throw badField(field, rule, PAGE_SIZE_MAX);
   }
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
@@ -300,14 +300,24 @@ export function optionalModeField(mode: RWMode): "read" | "write" | null {
 
 /** The hold that must be live for a write, as the field of an operation; no field if the write needs none. */
 export function guardField(guard: GuardMessage | undefined): { readonly guard?: Guard } {
-  if (guard === undefined) {
-    return {};
+  return guard === undefined ? {} : { guard: holdField("guard.", guard) };
+}
+
+/** A hold that must be live. */
+export function holdField(path: string, { lockName, fencingToken, rw }: GuardMessage): Guard {
+  return {
+    lockName: lockNameField(`${path}lock_name`, lockName),
+    fencingToken: heldTokenField(path, fencingToken),
+    rw,
+  };
+}
+
+/** The token of a hold. */
+export function heldTokenField(path: string, token: bigint): number {
+  if (token < 1n) {
+    throw badField(`${path}fencing_token`, "must be the token of a hold, which is above 0");
   }
-  if (guard.fencingToken < 1n) {
-    throw badField("guard.fencing_token", "must be the token of a hold, which is above 0");
-  }
-  const lockName = lockNameField("guard.lock_name", guard.lockName);
-  return { guard: { lockName, fencingToken: Number(guard.fencingToken), rw: guard.rw } };
+  return Number(token);
 }
 
 /** The 16 bytes of the id of a data directory, from the digits that GetStatus returns. */

@@ -26,6 +26,7 @@ export {
   type EventStream,
   type ListedLogs,
   type OpenTail,
+  runMessages,
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
@@ -59,6 +60,7 @@ export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
 export { type SharedForms, sharedForms } from "./shared-answers.ts";
 export { StreamListingMethod } from "./stream-listing-method.ts";
 export { type LoggedIn, TokenMethods } from "./token-methods.ts";
+export { TransactionMethods } from "./transaction-methods.ts";
 export { type NamespaceUse, UsageMethods, type UsageNumbers, type UsageReport } from "./usage-methods.ts";
 export { type DescribedUser, type ListedUsers, UserMethods } from "./user-methods.ts";
 export { WatchMethods } from "./watch-methods.ts";

@@ -284,6 +284,6 @@ export function keyValue(stored: StoredKey, tickMs: number): KeyValue {
 /**
  * Milliseconds until the deadline, at least 1 because a key that still exists has not expired (S21); 0 = no deadline.
  */
-function remainingMs(deadlineMs: number, tickMs: number): bigint {
+export function remainingMs(deadlineMs: number, tickMs: number): bigint {
   return deadlineMs === 0 ? 0n : BigInt(Math.max(1, deadlineMs - tickMs));
 }

@@ -2,8 +2,8 @@
  * Applies committed entries in slices. Each slice is one batch in a turn of its own, bounded by count, bytes and time
  * (S44).
  *
- * An entry with very many events takes longer than one slice. It is a batch of its own and is applied over several
- * turns, each as long as a slice. Until the entry is complete, the state does not change.
+ * An entry with very many events or operations takes longer than one slice. It is applied over several turns, each as
+ * long as a slice, and ends its batch. Until the entry is complete, the state does not change.
  *
  * From time to time the loop syncs the state to disk, and applying pauses meanwhile. Compaction may drop only entries
  * whose effects are durable. While the store would block, the loop skips slices, so that nothing else waits.
@@ -16,7 +16,7 @@ import { entryIndex, entryOrigin, entryTickMs } from "../../raft/index.ts";
 import {
   type Checkpoints,
   type FilterSeed,
-  isLongEntry,
+  mayBeLong,
   type Outcome,
   type Progress,
   type Reconfigure,
@@ -71,6 +71,9 @@ export interface ApplyLoopOptions {
 interface LongEntry {
   readonly row: Uint8Array;
   readonly steps: Steps<Outcome>;
+  /** Entries before it, which are in the same batch, and their bytes. */
+  readonly entries: readonly AppliedEntry[];
+  readonly bytes: number;
 }
 
 /** Rows of stored answers that each tick after a start reads into the filters; takes a few milliseconds (S44). */
@@ -240,7 +243,7 @@ export class ApplyLoop {
     }
     const startedMs = clock.monotonicMs();
     if (this.#long !== null) {
-      this.#goOn(this.#long, startedMs);
+      this.#complete(this.#long, startedMs);
       return;
     }
     const from = this.progress.appliedIndex + 1;
@@ -248,15 +251,20 @@ export class ApplyLoop {
     const entries: AppliedEntry[] = [];
     let bytes = 0;
     for (const row of core.entries(from, to, limits.sliceBytes)) {
-      if (isLongEntry(row, limits.longEntryBytes)) {
-        if (entries.length > 0) {
+      if (mayBeLong(row, limits.longEntryBytes)) {
+        if (row.length >= limits.longEntryBytes && entries.length > 0) {
           break;
         }
-        this.#long = { row, steps: this.#machine.applyInSteps(row) };
-        this.#goOn(this.#long, startedMs);
-        return;
+        const long = { row, steps: this.#machine.applyInSteps(row), entries, bytes };
+        this.#long = long;
+        const applied = this.#goOn(long, startedMs);
+        if (applied === null) {
+          return;
+        }
+        entries.push(applied);
+      } else {
+        entries.push(this.#apply(row));
       }
-      entries.push(this.#apply(row));
       bytes += row.length;
       const { divergence } = this.#machine;
       if (divergence !== null) {
@@ -270,20 +278,27 @@ export class ApplyLoop {
     this.#commit(entries, bytes);
   }
 
-  /** Continues a long entry for at most one turn. */
-  #goOn({ row, steps }: LongEntry, startedMs: number): void {
+  /** Continues a long entry for at most one turn. Commits it with the entries before it when it is complete. */
+  #complete(long: LongEntry, startedMs: number): void {
+    const applied = this.#goOn(long, startedMs);
+    if (applied !== null) {
+      this.#commit([...long.entries, applied], long.bytes + long.row.length);
+    }
+  }
+
+  /** The entry, if it is complete within this turn; else null. */
+  #goOn({ row, steps }: LongEntry, startedMs: number): AppliedEntry | null {
     const { clock, limits } = this.#context;
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) {
         this.#long = null;
-        this.#commit([this.#applied(row, value)], row.length);
-        return;
+        return this.#applied(row, value);
       }
       if (clock.monotonicMs() - startedMs > limits.longEntryMs) {
         mark("replica.long-entry-paused");
         this.arm();
-        return;
+        return null;
       }
     }
   }

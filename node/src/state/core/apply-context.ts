@@ -17,6 +17,7 @@ import type { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { AnswerForms, Outcome } from "./outcome.ts";
 import type { Principal } from "./principal.ts";
 import type { Progress, Totals, UsageLevels } from "./progress.ts";
+import type { Steps } from "./steps.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UsageCounts } from "./usage-counts.ts";
 
@@ -33,6 +34,15 @@ interface UsageCounter {
   flush(transaction: Transaction): void;
 }
 
+/** The changes of one revision, while its operations run. */
+interface OneRevision {
+  /** 0 until the first change. */
+  revision: number;
+  readonly changes: WatchedChange[];
+  /** Of the history. */
+  bytes: number;
+}
+
 /** Tables in memory that are written once for each batch of entries. */
 export interface Ledgers {
   readonly accounts: NamespaceAccounts;
@@ -41,6 +51,10 @@ export interface Ledgers {
   readonly usage: UsageCounter;
 }
 
+/** Changes of several operations that are one change. */
+export const REVISION_CHANGES_MAX = 10_000;
+/** The history stores a revision as one row, and members send it to watchers. */
+const REVISION_BYTES_MAX = 8 * 1024 * 1024;
 const NO_ROW = new Uint8Array(0);
 const NO_ENDED_WAITS: readonly EndedWait[] = [];
 const NOTHING_WATCHED: readonly WatchedChange[] = [];
@@ -79,7 +93,9 @@ export class ApplyContext {
   #eventBytes: number;
   #logTimers: number;
   #logErasures: number;
-  readonly #totals: { -readonly [Total in keyof Totals]: number };
+  #totals: { -readonly [Total in keyof Totals]: number };
+  /** Null if every change gets a revision of its own. */
+  #oneRevision: OneRevision | null = null;
 
   /** @param before progress of the state */
   constructor(transaction: Transaction, limits: StateLimits, ledgers: Ledgers, answers: AnswerForms, before: Progress) {
@@ -103,6 +119,16 @@ export class ApplyContext {
     this.#eventBytes = before.eventBytes;
     this.#logTimers = before.logTimers;
     this.#logErasures = before.logErasures;
+    this.#totals = { ...before.totals };
+  }
+
+  /** What operations of one revision may have changed is as it was before them. */
+  #restore(before: Progress): void {
+    this.#revision = before.revision;
+    this.#dataBytes = before.dataBytes;
+    this.#expiringKeys = before.expiringKeys;
+    this.#eventBytes = before.eventBytes;
+    this.#logTimers = before.logTimers;
     this.#totals = { ...before.totals };
   }
 
@@ -177,10 +203,69 @@ export class ApplyContext {
     return this.#revision;
   }
 
-  /** Takes the next revision for one visible change. */
+  /** Takes the next revision for one visible change. Several operations that are one change get the same. */
   nextRevision(): number {
+    const one = this.#oneRevision;
+    if (one !== null && one.revision !== 0) {
+      return one.revision;
+    }
     this.#revision = safeCount(this.#revision + 1, "revision");
+    if (one !== null) {
+      one.revision = this.#revision;
+    }
     return this.#revision;
+  }
+
+  /**
+   * Runs operations as one change of a namespace: all at one revision. If one raises an error, none of them has changed
+   * anything. They must change only rows, counters and the account of the namespace.
+   *
+   * @param record records the changes of the revision, unless there are none.
+   */
+  *atOneRevision<Value>(
+    namespace: string,
+    operations: Steps<Value>,
+    record: (revision: number, changes: readonly WatchedChange[]) => void,
+  ): Steps<Value> {
+    const { transaction } = this;
+    const account = this.accounts.of(namespace);
+    const before = this.progress();
+    const usage = { ...account.usage };
+    const one: OneRevision = { revision: 0, changes: [], bytes: 0 };
+    transaction.setSavepoint();
+    this.#oneRevision = one;
+    try {
+      const value = yield* operations;
+      transaction.endSavepoint();
+      this.#oneRevision = null;
+      if (one.changes.length > 0) {
+        record(one.revision, one.changes);
+      }
+      return value;
+    } catch (error) {
+      this.#oneRevision = null;
+      transaction.rollBack(before.digest);
+      account.restore(usage);
+      this.#restore(before);
+      throw error;
+    }
+  }
+
+  /**
+   * Collects changes that are part of one revision, and returns true; false if every change gets a revision of its own.
+   * Raises TOO_LARGE if the revision has too many.
+   */
+  collect(changes: readonly WatchedChange[]): boolean {
+    const one = this.#oneRevision;
+    if (one === null) {
+      return false;
+    }
+    for (const change of changes) {
+      one.changes.push(change);
+      one.bytes += sizeOf(change);
+    }
+    requireRevisionSize(one);
+    return true;
   }
 
   /** Skips this many revisions; no change ever gets them. */
@@ -307,4 +392,29 @@ export class ApplyContext {
       totals: { ...this.#totals },
     };
   }
+}
+
+/** Bytes of the names and values of a change. */
+function sizeOf(change: WatchedChange): number {
+  if (change.about === "lock") {
+    return change.name.length + change.owner.length;
+  }
+  const { current, previous } = change;
+  const added = change.kind === "put" ? current.value.length : 0;
+  return current.key.length + added + (previous?.value.length ?? 0);
+}
+
+function requireRevisionSize({ changes, bytes }: OneRevision): void {
+  if (changes.length > REVISION_CHANGES_MAX) {
+    throw tooLarge(`changes more than ${REVISION_CHANGES_MAX} keys`, REVISION_CHANGES_MAX);
+  }
+  if (bytes > REVISION_BYTES_MAX) {
+    const what = `replaces, removes and writes more than ${REVISION_BYTES_MAX} bytes of keys and values`;
+    throw tooLarge(what, REVISION_BYTES_MAX);
+  }
+}
+
+function tooLarge(what: string, limit: number): CoordinationError {
+  const details = new Map([["limit", String(limit)]]);
+  return new CoordinationError("TOO_LARGE", `the transaction ${what}; divide it`, { details });
 }

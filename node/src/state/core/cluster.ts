@@ -50,14 +50,16 @@ export interface Cluster {
  * nor usage, and counted less. Version 2 had event logs without namespaces, no namespace quotas, no password versions,
  * and hashed the raw bytes of requests. Version 3 could not be raised by an entry. In version 4 an address had one user, of
  * any namespace, unverified users could not be disabled, and neither users nor signing keys had a share. In
- * version 5 namespaces had no shares of the history. In version 6 operations on logs and accounts had no request ids, and
- * keys could not be touched.
+ * version 5 namespaces had no shares of the history. In version 6 operations on logs and accounts had no request ids,
+ * keys could not be touched, and there were no transactions.
  */
 export const CLUSTER_VERSION = 7;
 /** The cluster version since which operations on logs and accounts may have request ids. */
 export const VERSION_WITH_REQUEST_IDS = 7;
 /** The cluster version since which keys can be touched. */
 export const VERSION_WITH_TOUCH = 7;
+/** The cluster version since which there are transactions. */
+export const VERSION_WITH_TRANSACTIONS = 7;
 /** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 

@@ -47,6 +47,21 @@ export const count: Field<number> = {
   read: (reader) => reader.uint53(),
 };
 
+const HALF_BITS = 32n;
+const HALF_MASK = 0xffff_ffffn;
+
+/** 0 to 2^64 − 1. */
+export const uint64: Field<bigint> = {
+  write: (writer, value) => void writer.uint32(Number(value >> HALF_BITS)).uint32(Number(value & HALF_MASK)),
+  read: (reader) => (BigInt(reader.uint32()) << HALF_BITS) | BigInt(reader.uint32()),
+};
+
+/** −2^63 to 2^63 − 1. */
+export const int64: Field<bigint> = {
+  write: (writer, value) => uint64.write(writer, BigInt.asUintN(64, value)),
+  read: (reader) => BigInt.asIntN(64, uint64.read(reader)),
+};
+
 /** 0 to 2^32 − 1. */
 export const smallCount: Field<number> = {
   write: (writer, value) => void writer.uint32(value),

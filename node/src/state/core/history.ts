@@ -76,9 +76,12 @@ const EXAMINED_BYTES_MAX = 8 * 1024 * 1024;
  */
 const FREED_SHARE = 16;
 
-/** Adds the changes of a new revision. */
+/** Adds the changes of a new revision, or a part of them. */
 export function recordChanges(context: ApplyContext, revision: number, changes: readonly WatchedChange[]): void {
   invariant(changes.length > 0, "a revision in the history has changes");
+  if (context.collect(changes)) {
+    return;
+  }
   const { transaction, history, tickMs } = context;
   const row = encodeChanges(tickMs, changes);
   transaction.put(historyRow(revision), row);

@@ -1,4 +1,4 @@
-export { ApplyContext, type EndedWait } from "./apply-context.ts";
+export { ApplyContext, type EndedWait, REVISION_CHANGES_MAX } from "./apply-context.ts";
 export { endOf, type HoldReason, type KeyChange, type LockChange, type WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
@@ -19,6 +19,7 @@ export {
   UnknownVersion,
   VERSION_WITH_REQUEST_IDS,
   VERSION_WITH_TOUCH,
+  VERSION_WITH_TRANSACTIONS,
   type VersionFinding,
   writeAddress,
   writeCluster,
@@ -51,6 +52,7 @@ export {
   type Field,
   fixedBytes,
   flag,
+  int64,
   listOf,
   name,
   nullable,
@@ -62,6 +64,7 @@ export {
   recordOf,
   smallCount,
   text,
+  uint64,
 } from "./fields.ts";
 export type { CompactHistoryResult } from "./history.ts";
 export {
@@ -123,7 +126,7 @@ export {
   type OperationOf,
   operationWithOptionalId,
 } from "./operation.ts";
-export { AnswerForms, type Outcome, type Replayed } from "./outcome.ts";
+export { type AnswerForm, AnswerForms, type Outcome, type Replayed } from "./outcome.ts";
 export {
   type Access,
   HASH_BYTES,

@@ -82,6 +82,11 @@ class NamespaceAccount {
     this.#accounts.changed.add(this);
   }
 
+  /** Counts again as it did earlier in the same entry. */
+  restore(usage: NamespaceUsage): void {
+    Object.assign(this.#counts, usage);
+  }
+
   /** The caller calls this when the settings have changed. */
   forgetLimits(): void {
     this.#limits = null;

@@ -8,6 +8,7 @@ import { CLUSTER_VERSIONS } from "./cluster.ts";
 import { count, type Field, type FieldsOf, recordOf } from "./fields.ts";
 import type { AnswerForm, Outcome } from "./outcome.ts";
 import type { Access, Principal, RequestIdentity, RequiredAccess } from "./principal.ts";
+import type { RecordReader } from "./record.ts";
 import type { Result, StoredResult } from "./results.ts";
 import type { Steps } from "./steps.ts";
 import type { StateReader } from "./store.ts";
@@ -17,6 +18,14 @@ interface Kind {
   readonly kind: string;
 }
 
+/** How an operation is divided that may take longer than one turn. */
+interface Division<Asked> {
+  /** Reads the fields. */
+  readonly read: (reader: RecordReader) => Steps<Asked>;
+  /** Whether few bytes can be much work. */
+  readonly isHidden: boolean;
+}
+
 /** What the author of an operation writes, besides what depends on its caller. */
 interface Definition<Asked extends Kind> {
   readonly kind: Asked["kind"];
@@ -24,6 +33,8 @@ interface Definition<Asked extends Kind> {
   readonly number: number;
   /** The fields besides the kind, in the order in which they are encoded. */
   readonly fields: FieldsOf<Omit<Asked, "kind">> | Field<Asked>;
+  /** Absent if it never takes longer than one turn of the event loop should (S44). */
+  readonly division?: Division<Asked>;
   /**
    * Whether it may make the state larger; absent = no. Members refuse such operations while the disk is nearly full
    * (P45).
@@ -48,6 +59,8 @@ export interface OperationKind<Asked extends Kind> {
   readonly kind: Asked["kind"];
   readonly number: number;
   readonly field: Field<Asked>;
+  /** Null if it is always decoded at once, and applied at once. */
+  readonly division: Division<Asked> | null;
   readonly grows: (operation: Asked) => boolean;
   readonly rows: (reader: StateReader, operation: Asked) => number;
   /** Null if its answer is not stored. */
@@ -114,7 +127,7 @@ export function clientOperation<Asked extends Namespaced, Applied extends Stored
     /** Absent if every cluster version that this release can run has it. */
     readonly since?: number;
     readonly answer: StoredForm<Applied>;
-    readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied;
+    readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied | Steps<Applied>;
   },
 ): NamespacedOperationKind<Asked> {
   const { since = CLUSTER_VERSIONS.min, apply } = definition;
@@ -214,9 +227,11 @@ export function answerForm<Applied extends StoredResult>(
   };
 }
 
-function shared<Asked extends Kind>({ kind, number, fields, grows, rows = () => 0 }: Definition<Asked>) {
+function shared<Asked extends Kind>(definition: Definition<Asked>) {
+  const { kind, number, fields, grows, rows = () => 0, division = null } = definition;
   const field = isField(fields) ? fields : recordOf<Asked, Kind>(fields, { kind });
-  return { kind, number, field, rows, grows: typeof grows === "function" ? grows : () => grows === true, answer: null };
+  const canGrow = typeof grows === "function" ? grows : () => grows === true;
+  return { kind, number, field, division, rows, grows: canGrow, answer: null };
 }
 
 function isField<Asked extends Kind>(fields: Definition<Asked>["fields"]): fields is Field<Asked> {

@@ -6,7 +6,7 @@
  */
 
 import { latin1Of } from "../../bytes/index.ts";
-import { writeUint32 } from "../../primitives/index.ts";
+import { invariant, writeUint32 } from "../../primitives/index.ts";
 import { rowsPut, scanMerged } from "./merged-scan.ts";
 import type { Change, Row, StateReader } from "./store.ts";
 
@@ -21,6 +21,8 @@ export class Transaction implements StateReader {
   readonly #digest: Digest;
   #changes = new Map<string, Change>();
   #running: number;
+  /** What changed since the savepoint was like before, by name; null without a savepoint. */
+  #before: Map<string, Change | undefined> | null = null;
   /** Precedes each change in the digest: whether it deletes or puts, and the length of its key. */
   readonly #lead = new Uint8Array(5);
 
@@ -67,7 +69,32 @@ export class Transaction implements StateReader {
    */
   carry(key: Uint8Array, value: Uint8Array | null): void {
     const name = latin1Of(key);
-    this.#changes.set(name, { key, value, name });
+    this.#set({ key, value, name });
+  }
+
+  /** From now on, `rollBack` undoes all changes. The caller must end the savepoint, or roll back, before `take`. */
+  setSavepoint(): void {
+    invariant(this.#before === null, "a transaction has one savepoint");
+    this.#before = new Map();
+  }
+
+  /** Keeps all changes since the savepoint. */
+  endSavepoint(): void {
+    this.#before = null;
+  }
+
+  /** Undoes all changes since the savepoint, and ends it. @param digest as it was at the savepoint. */
+  rollBack(digest: number): void {
+    invariant(this.#before !== null, "a transaction rolls back to its savepoint");
+    for (const [name, before] of this.#before) {
+      if (before === undefined) {
+        this.#changes.delete(name);
+      } else {
+        this.#changes.set(name, before);
+      }
+    }
+    this.#running = digest;
+    this.#before = null;
   }
 
   /** Adds bytes to the digest that are not in a row, or not yet. */
@@ -77,13 +104,22 @@ export class Transaction implements StateReader {
 
   /** The batch to write; the transaction is empty afterwards. */
   take(): Change[] {
+    invariant(this.#before === null, "a savepoint ends before the batch is written");
     const changes = [...this.#changes.values()];
     this.#changes = new Map();
     return changes;
   }
 
+  #set(change: Required<Change>): void {
+    const { name } = change;
+    if (this.#before?.has(name) === false) {
+      this.#before.set(name, this.#changes.get(name));
+    }
+    this.#changes.set(name, change);
+  }
+
   #record(change: Required<Change>): void {
-    this.#changes.set(change.name, change);
+    this.#set(change);
     // The key length makes sure that different keys and values with the same concatenation give different digests.
     this.#lead[0] = change.value === null ? DELETED : PUT;
     writeUint32(this.#lead, 1, change.key.length);

@@ -55,6 +55,7 @@ import {
   logChanges,
   logId,
   logSettings,
+  readAppendEvents,
   type UpdateLogSettings,
   type UpdateLogSettingsResult,
 } from "./log-commands.ts";
@@ -125,6 +126,7 @@ export const appendEventsOperation = operationWithOptionalId<AppendEvents, Appen
   number: 53,
   grows: true,
   fields: appendField,
+  division: { read: readAppendEvents, isHidden: false },
   rows: (_reader, { payloads }) => payloads.count - 1,
   accesses: ({ guard }) => (guard === undefined ? [WRITE] : [WRITE, { access: "write", namespace: guard.namespace }]),
   // A batch is one request; events that were already stored are not counted again.

@@ -1,7 +1,6 @@
 export { hasDueEventKeys, pruneEventKeysOperation } from "./event-deduplication.ts";
 export {
   appendEventsOperation,
-  applyAppendEvents,
   createLogOperation,
   deleteLogOperation,
   describeLog,
@@ -18,8 +17,8 @@ export type { AppendEventsResult, DeleteLogResult } from "./log-commands.ts";
 export {
   type AppendEvents,
   BATCH_EVENTS_MAX,
+  LOG_ID_BYTES,
   type LogGuard,
-  readAppendEvents,
 } from "./log-commands.ts";
 export { applyRetentionOperation, eraseLogsOperation, hasDueRetention } from "./log-retention.ts";
 export { eventCountOf, type LogEvent } from "./log-rows.ts";

@@ -1,6 +1,6 @@
 /** Commands about event logs: client operations, and the steps by which the cluster keeps logs small. */
 
-import { invariant, readUint32, writeUint32 } from "../../primitives/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { EventLog, SequenceRuns } from "../core/index.ts";
 import {
   allAtOnce,
@@ -16,6 +16,7 @@ import {
   recordOf,
   type Steps,
   text,
+  uint64,
 } from "../core/index.ts";
 import { GUARD, type Guard } from "../locks/index.ts";
 import { Payloads } from "./payloads.ts";
@@ -124,10 +125,6 @@ export interface EraseLogs {
   readonly rowsMax: number;
 }
 
-const HALF_BITS = 32n;
-const HALF_MASK = 0xffff_ffffn;
-const SEQUENCE_BYTES = 8;
-
 export const logId = fixedBytes(LOG_ID_BYTES);
 const setting = nullInstead(optionalCount);
 export const logSettings = recordOf<LogSettings>({
@@ -142,17 +139,13 @@ export const logChanges = recordOf<Partial<LogSettings>>({
   retentionMaxAgeSecs: change,
   retentionMaxBytes: change,
 });
-const sequence: Field<bigint> = {
-  write: (writer, value) => void writer.fixed(sequenceBytes(value), SEQUENCE_BYTES),
-  read: (reader) => sequenceOf(reader.fixed(SEQUENCE_BYTES)),
-};
 /** An append without its payloads, which are read in steps. */
 const appendHead = recordOf<Omit<AppendEvents, "payloads">, Pick<AppendEvents, "kind">>(
   {
     logId,
     isBatch: flag,
     idempotencyKey: nullInstead(orEmpty(text, "")),
-    expectedSequence: orEmpty(sequence, 0n),
+    expectedSequence: orEmpty(uint64, 0n),
     guard: optional(recordOf<LogGuard>({ ...GUARD, namespace: text })),
   },
   { kind: "append-events" },
@@ -173,15 +166,4 @@ export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
   const isWhole = head.isBatch ? count >= 1 && count <= BATCH_EVENTS_MAX && head.idempotencyKey !== null : count === 1;
   invariant(isWhole, "an append has its events", () => `${count}`);
   return { ...head, payloads };
-}
-
-function sequenceBytes(sequence: bigint): Uint8Array {
-  const bytes = new Uint8Array(SEQUENCE_BYTES);
-  writeUint32(bytes, 0, Number(sequence >> HALF_BITS));
-  writeUint32(bytes, 4, Number(sequence & HALF_MASK));
-  return bytes;
-}
-
-function sequenceOf(bytes: Uint8Array): bigint {
-  return (BigInt(readUint32(bytes, 0)) << HALF_BITS) | BigInt(readUint32(bytes, 4));
 }

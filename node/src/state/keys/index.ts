@@ -3,10 +3,21 @@ export type {
   CompareAndSwapResult,
   DeleteKey,
   DeleteKeyResult,
+  DeleteKeys,
+  DeleteKeysResult,
   ExpireKeys,
+  IncrementKey,
+  IncrementKeyResult,
+  ListKeys,
+  ListKeysResult,
   PutKey,
   PutKeyResult,
+  ReadKey,
+  ReadKeyResult,
+  RemoveKey,
+  RemoveKeyResult,
   TouchKey,
+  TouchKeyResult,
 } from "./key-commands.ts";
 export { type KeyVersion, type KeyVersionPage, listKeyVersions } from "./key-versions.ts";
 export {
@@ -22,3 +33,10 @@ export {
   readKey,
   touchKeyOperation,
 } from "./keys.ts";
+export {
+  deleteKeysOperation,
+  incrementKeyOperation,
+  listKeysOperation,
+  readKeyOperation,
+  removeKeyOperation,
+} from "./transacted-keys.ts";

@@ -9,6 +9,11 @@ declare module "../core/results.ts" {
     readonly "delete-key": DeleteKeyResult;
     readonly "compare-and-swap": CompareAndSwapResult;
     readonly "touch-key": TouchKeyResult;
+    readonly "remove-key": RemoveKeyResult;
+    readonly "read-key": ReadKeyResult;
+    readonly "list-keys": ListKeysResult;
+    readonly "increment-key": IncrementKeyResult;
+    readonly "delete-keys": DeleteKeysResult;
   }
 }
 
@@ -41,6 +46,43 @@ export interface TouchKeyResult {
   readonly modRevision: number;
   /** Cluster tick at which the key may expire, in milliseconds; 0 = never. */
   readonly deadlineMs: number;
+  readonly revision: number;
+}
+
+export interface RemoveKeyResult {
+  readonly kind: "remove-key";
+  readonly removed: boolean;
+  readonly previous: StoredKey | null;
+  readonly revision: number;
+}
+
+export interface ReadKeyResult {
+  readonly kind: "read-key";
+  /** Null if the key does not exist. */
+  readonly current: StoredKey | null;
+  readonly revision: number;
+}
+
+export interface ListKeysResult {
+  readonly kind: "list-keys";
+  readonly keys: readonly StoredKey[];
+  /** Whether keys with the prefix follow. */
+  readonly more: boolean;
+  readonly revision: number;
+}
+
+export interface IncrementKeyResult {
+  readonly kind: "increment-key";
+  /** The new number. */
+  readonly value: bigint;
+  readonly created: boolean;
+  readonly modRevision: number;
+  readonly revision: number;
+}
+
+export interface DeleteKeysResult {
+  readonly kind: "delete-keys";
+  readonly deletedKeys: number;
   readonly revision: number;
 }
 
@@ -96,4 +138,47 @@ export interface TouchKey {
 export interface ExpireKeys {
   readonly kind: "expire-keys";
   readonly keys: readonly { readonly namespace: string; readonly key: Uint8Array; readonly modRevision: number }[];
+}
+
+/** Deletes a key within a transaction. */
+export interface RemoveKey extends Omit<DeleteKey, "kind"> {
+  readonly kind: "remove-key";
+  /** Whether the key need not exist. */
+  readonly mayBeMissing: boolean;
+}
+
+/** Reads a key within a transaction. */
+export interface ReadKey {
+  readonly kind: "read-key";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+}
+
+/** Reads keys with a prefix within a transaction, in the order of their bytes. */
+export interface ListKeys {
+  readonly kind: "list-keys";
+  readonly namespace: string;
+  readonly prefix: Uint8Array;
+  /** Only keys above this one; empty = from the first one. */
+  readonly after: Uint8Array;
+  readonly entriesMax: number;
+  readonly keysOnly: boolean;
+}
+
+/** Adds to a number, which is the decimal text of a value. */
+export interface IncrementKey {
+  readonly kind: "increment-key";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+  /** −2^63 to 2^63 − 1. */
+  readonly delta: bigint;
+  /** Seconds until the key expires if this creates it; 0 = never. A key that exists keeps its deadline. */
+  readonly ttlSeconds: number;
+}
+
+/** Deletes all keys with a prefix. */
+export interface DeleteKeys {
+  readonly kind: "delete-keys";
+  readonly namespace: string;
+  readonly prefix: Uint8Array;
 }

@@ -51,22 +51,23 @@ import type {
   ExpireKeys,
   PutKey,
   PutKeyResult,
+  RemoveKey,
+  RemoveKeyResult,
   TouchKey,
   TouchKeyResult,
 } from "./key-commands.ts";
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
-const previousKey = nullable(
-  recordOf<StoredKey>({
-    key: bytes,
-    value: bytes,
-    createRevision: count,
-    modRevision: count,
-    version: count,
-    deadlineMs: count,
-  }),
-);
+export const keyField = recordOf<StoredKey>({
+  key: bytes,
+  value: bytes,
+  createRevision: count,
+  modRevision: count,
+  version: count,
+  deadlineMs: count,
+});
+export const optionalKey = nullable(keyField);
 
 export const putKeyOperation = clientOperation<PutKey, PutKeyResult>({
   kind: "put-key",
@@ -85,7 +86,7 @@ export const putKeyOperation = clientOperation<PutKey, PutKeyResult>({
   },
   answer: {
     number: 2,
-    fields: { modRevision: count, created: flag, previous: previousKey },
+    fields: { modRevision: count, created: flag, previous: optionalKey },
     withoutValues: withoutPreviousValue,
   },
   apply: applyPutKey,
@@ -103,7 +104,7 @@ export const deleteKeyOperation = clientOperation<DeleteKey, DeleteKeyResult>({
     returnPrevious: flag,
     guard: optionalGuard,
   },
-  answer: { number: 3, fields: { previous: previousKey }, withoutValues: withoutPreviousValue },
+  answer: { number: 3, fields: { previous: optionalKey }, withoutValues: withoutPreviousValue },
   apply: applyDeleteKey,
 });
 
@@ -232,8 +233,10 @@ function applyTouchKey(context: ApplyContext, command: TouchKey): TouchKeyResult
     throw keyNotFound(command.namespace, command.key);
   }
   requireModRevision(command, current);
+  const { namespace, key, ttlSeconds } = command;
   const { modRevision } = current;
-  const deadlineMs = setDeadline(context, command, current.deadlineMs, modRevision);
+  const deadlineMs = deadlineOf(context, ttlSeconds);
+  replaceDeadline(context, { namespace, key, modRevision }, current.deadlineMs, deadlineMs);
   if (deadlineMs !== current.deadlineMs) {
     context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.name);
   }
@@ -257,9 +260,15 @@ function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
   }
 }
 
-function withoutPreviousValue<Answer extends PutKeyResult | DeleteKeyResult>(answer: Answer): Answer {
+export function withoutPreviousValue<Answer extends PutKeyResult | DeleteKeyResult | RemoveKeyResult>(
+  answer: Answer,
+): Answer {
   const { previous } = answer;
-  return { ...answer, previous: previous === null ? null : { ...previous, value: NO_BYTES } };
+  return { ...answer, previous: previous === null ? null : withoutValue(previous) };
+}
+
+export function withoutValue(stored: StoredKey): StoredKey {
+  return { ...stored, value: NO_BYTES };
 }
 
 /** The key, whether or not its deadline has passed. */
@@ -267,7 +276,7 @@ export function readKey(reader: StateReader, namespace: string, key: Uint8Array)
   return readKeyAt(reader, named(keyRow(namespace, key)), key);
 }
 
-function readKeyAt(reader: StateReader, row: NamedKey, key: Uint8Array): StoredKey | undefined {
+export function readKeyAt(reader: StateReader, row: NamedKey, key: Uint8Array): StoredKey | undefined {
   const bytes = reader.get(row.key, row.name);
   return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
 }
@@ -327,7 +336,7 @@ export function listKeys(
     }
     bytes += size;
     scanned += row.value.length;
-    keys.push(bounds.keysOnly ? { ...stored, value: NO_BYTES } : stored);
+    keys.push(bounds.keysOnly ? withoutValue(stored) : stored);
     return true;
   });
   return { keys, more };
@@ -355,7 +364,30 @@ function putKey(
   value: Uint8Array,
   current: StoredKey | undefined,
 ): StoredKey {
-  const { namespace, key } = command;
+  return writeKey(context, row, command, { value, current, deadlineMs: deadlineOf(context, command.ttlSeconds) });
+}
+
+/**
+ * Writes a value.
+ *
+ * @param row of the key.
+ */
+export function writeKey(
+  context: ApplyContext,
+  row: NamedKey,
+  { namespace, key }: { readonly namespace: string; readonly key: Uint8Array },
+  {
+    value,
+    current,
+    deadlineMs,
+  }: {
+    readonly value: Uint8Array;
+    /** What the key is now. */
+    readonly current: StoredKey | undefined;
+    /** The new deadline as a cluster tick; 0 = none. */
+    readonly deadlineMs: number;
+  },
+): StoredKey {
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
   const account = context.accounts.of(namespace);
   context.requireQuota(grown);
@@ -368,7 +400,7 @@ function putKey(
   account.count("bytes", grown);
   context.countData(grown);
   const revision = context.nextRevision();
-  const deadlineMs = setDeadline(context, command, current?.deadlineMs ?? 0, revision);
+  replaceDeadline(context, { namespace, key, modRevision: revision }, current?.deadlineMs ?? 0, deadlineMs);
   const stored = {
     key,
     value,
@@ -384,25 +416,23 @@ function putKey(
   return stored;
 }
 
-/**
- * Replaces the former deadline of the key, 0 if it had none, by that of its new time to live, and returns it.
- *
- * @param modRevision of the key with the new deadline.
- */
-function setDeadline(
+/** The cluster tick at which a time to live ends that begins now; 0 = never. */
+export function deadlineOf({ tickMs }: ApplyContext, ttlSeconds: number): number {
+  return ttlSeconds === 0 ? 0 : tickMs + ttlSeconds * MS_PER_SECOND;
+}
+
+/** Replaces the former deadline of the key by another one; 0 = none. The key will have the mod revision. */
+function replaceDeadline(
   context: ApplyContext,
-  { namespace, key, ttlSeconds }: PutKey | CompareAndSwap | TouchKey,
+  { namespace, key, modRevision }: ExpireKeys["keys"][number],
   formerMs: number,
-  modRevision: number,
-): number {
+  deadlineMs: number,
+): void {
   clearDeadline(context, namespace, key, formerMs);
-  if (ttlSeconds === 0) {
-    return 0;
+  if (deadlineMs !== 0) {
+    context.transaction.put(expiryRow(deadlineMs, namespace, key), new RecordWriter().uint53(modRevision).finish());
+    context.countExpiringKeys(1);
   }
-  const deadlineMs = context.tickMs + ttlSeconds * MS_PER_SECOND;
-  context.transaction.put(expiryRow(deadlineMs, namespace, key), new RecordWriter().uint53(modRevision).finish());
-  context.countExpiringKeys(1);
-  return deadlineMs;
 }
 
 function clearDeadline(context: ApplyContext, namespace: string, key: Uint8Array, deadlineMs: number): void {
@@ -413,7 +443,12 @@ function clearDeadline(context: ApplyContext, namespace: string, key: Uint8Array
 }
 
 /** Removes the key and returns the revision of the removal. */
-function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
+export function removeKey(
+  context: ApplyContext,
+  kind: "delete" | "expire",
+  namespace: string,
+  stored: StoredKey,
+): number {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countDataIn(namespace, -stored.key.length - stored.value.length);
   context.countTotal("keys", -1);
@@ -425,7 +460,10 @@ function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: 
   return revision;
 }
 
-function requireModRevision(command: PutKey | DeleteKey | TouchKey, current: StoredKey | undefined): void {
+export function requireModRevision(
+  command: PutKey | DeleteKey | RemoveKey | TouchKey,
+  current: StoredKey | undefined,
+): void {
   const actual = current?.modRevision ?? 0;
   if (command.expectedModRevision !== undefined && command.expectedModRevision !== actual) {
     throw new CoordinationError(
@@ -449,11 +487,11 @@ function matches(command: CompareAndSwap, current: StoredKey | undefined): boole
   );
 }
 
-function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {
+export function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {
   return new CoordinationError("KEY_NOT_FOUND", `key ${quote(namespace, key)} does not exist`);
 }
 
-function quote(namespace: string, key: Uint8Array): string {
+export function quote(namespace: string, key: Uint8Array): string {
   return JSON.stringify(`${namespace}/${decodeText(key)}`);
 }
 

@@ -20,18 +20,20 @@ export interface Guard {
  * checked the namespace. Without a guard this refuses nothing.
  */
 export function checkGuard(reader: StateReader, namespace: string, guard: Guard | undefined): void {
-  if (guard === undefined) {
-    return;
-  }
-  const { lockName, fencingToken, rw } = guard;
-  const lock = readLock(reader, { namespace, rw, name: lockName });
-  if (lock === undefined || fencingToken === 0 || lock.exclusiveToken !== fencingToken) {
+  if (guard !== undefined && !isHoldLive(reader, namespace, guard)) {
+    const { lockName, fencingToken } = guard;
     throw new CoordinationError(
       "FENCED",
       `the hold ${fencingToken} of lock ${JSON.stringify(`${namespace}/${lockName}`)} that guards the request is not live`,
       { details: new Map([["fencing_token", String(fencingToken)]]) },
     );
   }
+}
+
+/** Whether the hold is live in the state of the reader. */
+export function isHoldLive(reader: StateReader, namespace: string, { lockName, fencingToken, rw }: Guard): boolean {
+  const lock = readLock(reader, { namespace, rw, name: lockName });
+  return lock !== undefined && fencingToken !== 0 && lock.exclusiveToken === fencingToken;
 }
 
 /** The fields of a guard. */

@@ -1,4 +1,4 @@
-export { checkGuard, GUARD, type Guard, optionalGuard } from "./guards.ts";
+export { checkGuard, GUARD, type Guard, isHoldLive, optionalGuard } from "./guards.ts";
 export type {
   AcquireLock,
   AcquireLockResult,
@@ -6,6 +6,7 @@ export type {
   CreateLock,
   LockState,
   ReleaseLock,
+  ReleaseLockResult,
 } from "./lock-commands.ts";
 export {
   type ListedLock,
@@ -22,7 +23,10 @@ export {
   acquireLockOperation,
   cancelAcquisitionOperation,
   createLockOperation,
+  endReleased,
   expireLocksOperation,
   forceReleaseLockOperation,
+  holdToRelease,
+  passOn,
   releaseLockOperation,
 } from "./locks.ts";

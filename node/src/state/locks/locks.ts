@@ -361,16 +361,39 @@ function upgrade(
 
 /** Releases a hold; raises NOT_LOCK_HOLDER or AMBIGUOUS_HOLD, and then changes nothing (S26). */
 function applyReleaseLock(context: ApplyContext, command: ReleaseLock, principal: Principal): ReleaseLockResult {
-  requireNamespace(context.transaction, command.namespace);
-  const lock = requireLock(context.transaction, command);
-  const hold = holdToRelease(context, lock, principal, command);
+  const { lock, hold } = holdToRelease(context, command, principal);
   const revision = endHolds(context, lock, [hold], "normal");
   grantWaiting(context, lock);
   writeLock(context, lock);
   return { kind: "release-lock", revision };
 }
 
-function holdToRelease(context: ApplyContext, lock: Lock, principal: Principal, command: ReleaseLock): Hold {
+/** The hold that the command releases, and its lock. Changes nothing. */
+export function holdToRelease(
+  context: ApplyContext,
+  command: ReleaseLock,
+  principal: Principal,
+): { readonly lock: Lock; readonly hold: Hold } {
+  requireNamespace(context.transaction, command.namespace);
+  const lock = requireLock(context.transaction, command);
+  return { lock, hold: holdOf(context, lock, principal, command) };
+}
+
+/** Ends a hold that the caller has got from `holdToRelease`. The caller must call `passOn` later in the entry. */
+export function endReleased(context: ApplyContext, lockName: LockName, { token }: Hold): void {
+  const lock = requireLock(context.transaction, lockName);
+  endHolds(context, lock, [readHold(context.transaction, lock, token) as Hold], "normal");
+  writeLock(context, lock);
+}
+
+/** Grants the lock to those whose turn has come. */
+export function passOn(context: ApplyContext, lockName: LockName): void {
+  const lock = requireLock(context.transaction, lockName);
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+}
+
+function holdOf(context: ApplyContext, lock: Lock, principal: Principal, command: ReleaseLock): Hold {
   const { owner, mode, fencingToken } = command;
   if (fencingToken !== 0) {
     const hold = readHold(context.transaction, lock, fencingToken);

@@ -5,7 +5,9 @@ export {
   listMemory,
   type MemoryRegion,
   readMemory,
+  readMemoryOperation,
   resizeMemoryOperation,
   writeMemoryOperation,
 } from "./memory.ts";
+export type { ReadMemory, ReadMemoryResult, WriteMemory, WriteMemoryResult } from "./memory-command.ts";
 export { eraseMemoryOperation, hasErasures } from "./memory-pages.ts";

@@ -8,6 +8,7 @@ declare module "../core/results.ts" {
     readonly "resize-memory": ResizeMemoryResult;
     readonly "free-memory": FreeMemoryResult;
     readonly "write-memory": WriteMemoryResult;
+    readonly "read-memory": ReadMemoryResult;
   }
 }
 
@@ -38,6 +39,14 @@ export interface FreeMemoryResult {
 export interface WriteMemoryResult {
   readonly kind: "write-memory";
   readonly bytesWritten: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+export interface ReadMemoryResult {
+  readonly kind: "read-memory";
+  readonly data: Uint8Array;
+  readonly sizeBytes: number;
   readonly version: number;
   readonly revision: number;
 }
@@ -77,6 +86,15 @@ export interface WriteMemory extends RegionMutation {
   /** First byte to overwrite. */
   readonly offset: number;
   readonly data: Uint8Array;
+}
+
+/** Reads bytes of a region within a transaction. */
+export interface ReadMemory {
+  readonly kind: "read-memory";
+  readonly namespace: string;
+  readonly regionId: Uint8Array;
+  readonly offset: number;
+  readonly length: number;
 }
 
 /** Erases pages of freed and shrunk regions: at most this many rows. */

@@ -28,7 +28,15 @@ import {
   text,
 } from "../core/index.ts";
 import { checkGuard, optionalGuard } from "../locks/index.ts";
-import type { AllocateMemory, FreeMemory, RegionMutation, ResizeMemory, WriteMemory } from "./memory-command.ts";
+import type {
+  AllocateMemory,
+  FreeMemory,
+  ReadMemory,
+  ReadMemoryResult,
+  RegionMutation,
+  ResizeMemory,
+  WriteMemory,
+} from "./memory-command.ts";
 import {
   type AllocateMemoryResult,
   type FreeMemoryResult,
@@ -101,6 +109,25 @@ export const writeMemoryOperation = clientOperation<WriteMemory, WriteMemoryResu
   fields: { ...MUTATION, offset: count, data: bytes },
   answer: { number: 33, fields: { bytesWritten: count, version: count } },
   apply: applyWriteMemory,
+});
+
+/** Only transactions have it. */
+export const readMemoryOperation = clientOperation<ReadMemory, ReadMemoryResult>({
+  kind: "read-memory",
+  number: 35,
+  access: "read",
+  usage: MEMORY_OPERATION,
+  fields: { namespace: name, regionId: fixedBytes(REGION_ID_BYTES), offset: count, length: count },
+  answer: {
+    number: 35,
+    fields: { data: bytes, sizeBytes: count, version: count },
+    withoutValues: (answer) => ({ ...answer, data: NO_BYTES }),
+  },
+  apply: (context, { namespace, regionId, offset, length }) => {
+    const { region, data } = readMemory(context.transaction, namespace, regionId, offset, length);
+    const { sizeBytes, version } = region;
+    return { kind: "read-memory", data, sizeBytes, version, revision: context.revision };
+  },
 });
 
 function applyAllocateMemory(context: ApplyContext, command: AllocateMemory): AllocateMemoryResult {

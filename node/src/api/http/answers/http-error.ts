@@ -164,6 +164,8 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   REVISION_MISMATCH: null,
   VERSION_MISMATCH: null,
   MEMORY_BOUNDS: null,
+  NOT_A_NUMBER: null,
+  NUMBER_OVERFLOW: null,
   NOT_LOCK_HOLDER: null,
   LOCK_LOST: null,
   AMBIGUOUS_HOLD: null,

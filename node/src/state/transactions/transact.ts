@@ -1,0 +1,363 @@
+/**
+ * Transactions: operations of a namespace as one change. All of them run at one revision, or none does.
+ *
+ * They run in order, and each sees what the ones before it have changed. A release is checked in its turn and takes
+ * effect after the last operation, so that guards of the same transaction still see the hold; whoever waits for the lock
+ * gets it at the next revision. An operation that is refused ends the transaction: nothing is changed, and the refusal
+ * names the operation. A transaction may take many turns of the event loop. Nobody sees it before it is complete.
+ */
+
+import { invariant } from "../../primitives/index.ts";
+import {
+  type AnswerForm,
+  type ApplyContext,
+  allAtOnce,
+  type ClientOperationKind,
+  CoordinationError,
+  clientOperation,
+  type Field,
+  type Hold,
+  type LockName,
+  listOf,
+  NO_USAGE,
+  name,
+  nullable,
+  type Principal,
+  type RecordReader,
+  recordChanges,
+  requireNamespace,
+  type StateReader,
+  type Steps,
+  smallCount,
+  type UsageCounts,
+  VERSION_WITH_TRANSACTIONS,
+} from "../core/index.ts";
+import { appendEventsOperation, describeLog, logNotFound } from "../event-logs/index.ts";
+import {
+  deleteKeysOperation,
+  incrementKeyOperation,
+  listKeysOperation,
+  putKeyOperation,
+  readKeyOperation,
+  removeKeyOperation,
+  touchKeyOperation,
+} from "../keys/index.ts";
+import { checkGuard, endReleased, holdToRelease, optionalGuard, passOn, releaseLockOperation } from "../locks/index.ts";
+import { readMemoryOperation, writeMemoryOperation } from "../memory/index.ts";
+import { Conditions, condition } from "./conditions.ts";
+import type { Transact, TransactedOperation, TransactedResult, TransactResult } from "./transaction-commands.ts";
+
+/** Bytes of values in an answer: as much as clients allow a message to have by default. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
+/** Operations decoded between two pauses: about a millisecond of work. */
+const STEP_DECODED = 256;
+/** Operations that run between two pauses: less than a millisecond of work for most. */
+const STEP_OPERATIONS = 16;
+
+type TransactedKind = ClientOperationKind<TransactedOperation>;
+
+const conditions = listOf(condition);
+const listField: Field<readonly TransactedOperation[]> = {
+  write: (writer, operations) => {
+    writer.uint32(operations.length);
+    for (const operation of operations) {
+      const { number, field } = kindOf(operation);
+      writer.uint8(number);
+      field.write(writer, operation);
+    }
+  },
+  read: (reader) => allAtOnce(readOperations(reader)),
+};
+const results: Field<readonly TransactedResult[]> = {
+  write: (writer, all) => {
+    writer.uint32(all.length);
+    for (const result of all) {
+      const { number, field } = answerOf(BY_KIND.get(result.kind));
+      writer.uint8(number);
+      field.write(writer, result);
+    }
+  },
+  read: (reader) => {
+    const all: TransactedResult[] = [];
+    for (let left = reader.uint32(); left > 0; left--) {
+      const number = reader.uint8();
+      all.push(answerOf(BY_ANSWER.get(number)).field.read(reader) as TransactedResult);
+    }
+    return all;
+  },
+};
+
+const transactField: Field<Transact> = {
+  write: (writer, { namespace, guard, ...asked }) => {
+    name.write(writer, namespace);
+    optionalGuard.write(writer, guard);
+    conditions.write(writer, asked.conditions);
+    listField.write(writer, asked.success);
+    listField.write(writer, asked.failure);
+  },
+  read: (reader) => allAtOnce(readTransact(reader)),
+};
+
+/** Bytes are the same as `transactField` reads. */
+function* readTransact(reader: RecordReader): Steps<Transact> {
+  const namespace = name.read(reader);
+  const guard = optionalGuard.read(reader);
+  const all = conditions.read(reader);
+  const success = yield* readOperations(reader);
+  const failure = yield* readOperations(reader);
+  const asked = { kind: "transact", namespace, conditions: all, success, failure } as const;
+  return guard === undefined ? asked : { ...asked, guard };
+}
+
+function* readOperations(reader: RecordReader): Steps<readonly TransactedOperation[]> {
+  const operations: TransactedOperation[] = [];
+  for (let left = reader.uint32(); left > 0; left--) {
+    const number = reader.uint8();
+    const kind = BY_NUMBER.get(number);
+    invariant(kind !== undefined, "transactions have operations of known kinds", () => String(number));
+    operations.push(kind.field.read(reader));
+    if (left % STEP_DECODED === 0) {
+      yield;
+    }
+  }
+  return operations;
+}
+
+export const transactOperation: ClientOperationKind<Transact> & { readonly kind: "transact" } = {
+  ...clientOperation<Transact, TransactResult>({
+    kind: "transact",
+    number: 80,
+    access: "write",
+    since: VERSION_WITH_TRANSACTIONS,
+    usage: NO_USAGE,
+    fields: transactField,
+    division: { read: readTransact, isHidden: true },
+    grows: ({ success, failure }) => success.some(isGrowing) || failure.some(isGrowing),
+    rows: (reader, { conditions: all, success, failure }) =>
+      all.length + Math.max(rowsOf(reader, success), rowsOf(reader, failure)),
+    answer: {
+      number: 80,
+      fields: { failedCondition: nullable(smallCount), results },
+      withoutValues: (answer) => ({ ...answer, results: answer.results.map(withoutValues) }),
+    },
+    apply: applyTransact,
+  }),
+  kind: "transact",
+  // One that only reads needs no more than its reads.
+  accesses: (operation) => [{ access: isReadOnly(operation) ? "read" : "write", namespace: operation.namespace }],
+  usage: (result) => ({ ...sumOfUsage((result as TransactResult).results), requests: 1 }),
+};
+
+const KINDS = [
+  putKeyOperation,
+  removeKeyOperation,
+  touchKeyOperation,
+  readKeyOperation,
+  listKeysOperation,
+  incrementKeyOperation,
+  deleteKeysOperation,
+  writeMemoryOperation,
+  readMemoryOperation,
+  appendEventsOperation,
+  releaseLockOperation,
+  transactOperation,
+] as unknown as readonly TransactedKind[];
+const BY_KIND: ReadonlyMap<string, TransactedKind> = new Map(KINDS.map((kind) => [kind.kind, kind]));
+const BY_NUMBER: ReadonlyMap<number, TransactedKind> = new Map(KINDS.map((kind) => [kind.number, kind]));
+const BY_ANSWER: ReadonlyMap<number, TransactedKind> = new Map(KINDS.map((kind) => [answerOf(kind).number, kind]));
+const READS: ReadonlySet<TransactedOperation["kind"]> = new Set(["read-key", "list-keys", "read-memory"]);
+
+function kindOf({ kind }: TransactedOperation): TransactedKind {
+  return BY_KIND.get(kind) as TransactedKind;
+}
+
+function answerOf(kind: TransactedKind | undefined): AnswerForm {
+  const answer = kind?.answer ?? null;
+  invariant(answer !== null, "results of transactions have a known kind");
+  return answer;
+}
+
+function isGrowing(operation: TransactedOperation): boolean {
+  return kindOf(operation).grows(operation);
+}
+
+/** Whether nothing in it changes anything. */
+function isReadOnly({ success, failure }: Transact): boolean {
+  return [success, failure].every((operations) =>
+    operations.every((operation) =>
+      operation.kind === "transact" ? isReadOnly(operation) : READS.has(operation.kind),
+    ),
+  );
+}
+
+function rowsOf(reader: StateReader, operations: readonly TransactedOperation[]): number {
+  return operations.reduce((sum, operation) => sum + 1 + kindOf(operation).rows(reader, operation), 0);
+}
+
+function withoutValues(result: TransactedResult): TransactedResult {
+  return answerOf(BY_KIND.get(result.kind)).withoutValues(result as never) as TransactedResult;
+}
+
+/** What the operations count as; the transaction is one request. */
+function sumOfUsage(all: readonly TransactedResult[]): UsageCounts {
+  const sum: { -readonly [Count in keyof UsageCounts]: number } = { ...NO_USAGE };
+  for (const result of all) {
+    const usage = (BY_KIND.get(result.kind) as TransactedKind).usage(result);
+    for (const count of Object.keys(sum) as (keyof UsageCounts)[]) {
+      sum[count] += usage[count];
+    }
+  }
+  return sum;
+}
+
+function* applyTransact(context: ApplyContext, command: Transact, principal: Principal): Steps<TransactResult> {
+  const { namespace, guard } = command;
+  requireNamespace(context.transaction, namespace);
+  checkGuard(context.transaction, namespace, guard);
+  const run = new Run(context, namespace, principal);
+  const result = yield* context.atOneRevision(namespace, run.whole(command), (revision, changes) =>
+    recordChanges(context, revision, changes),
+  );
+  run.passOn();
+  return result;
+}
+
+/** One transaction while it runs. */
+class Run {
+  readonly #context: ApplyContext;
+  readonly #namespace: string;
+  readonly #principal: Principal;
+  readonly #conditions: Conditions;
+  /** Holds that end with the transaction. */
+  readonly #released: { readonly lock: LockName; readonly hold: Hold }[] = [];
+  #operations = 0;
+  #answerBytes = 0;
+
+  constructor(context: ApplyContext, namespace: string, principal: Principal) {
+    this.#context = context;
+    this.#namespace = namespace;
+    this.#principal = principal;
+    this.#conditions = new Conditions(context.transaction, namespace);
+  }
+
+  *whole(command: Transact): Steps<TransactResult> {
+    const result = yield* this.#branch(command, "");
+    for (const { lock, hold } of this.#released) {
+      endReleased(this.#context, lock, hold);
+    }
+    return { ...result, revision: this.#context.revision };
+  }
+
+  /** Lets those have the released locks whose turn has come. */
+  passOn(): void {
+    for (const { lock } of this.#released) {
+      passOn(this.#context, lock);
+    }
+  }
+
+  /** @param path of the transaction in the request, for refusals: empty, or it ends with a dot. */
+  *#branch(command: Transact, path: string): Steps<TransactResult> {
+    const failedCondition = yield* this.#failedCondition(command, path);
+    const [branch, operations] = failedCondition === null ? ["success", command.success] : ["failure", command.failure];
+    const all: TransactedResult[] = [];
+    for (const [at, operation] of operations.entries()) {
+      const place = `${path}${branch}[${at}]`;
+      try {
+        const result = yield* this.#operation(operation, place);
+        this.#countAnswer(result);
+        all.push(result);
+      } catch (error) {
+        throw operation.kind === "transact" ? error : placed(error, place);
+      }
+      this.#operations++;
+      if (this.#operations % STEP_OPERATIONS === 0) {
+        yield;
+      }
+    }
+    return { kind: "transact", failedCondition, results: all, revision: this.#context.revision };
+  }
+
+  *#failedCondition({ conditions: all }: Transact, path: string): Steps<number | null> {
+    for (const [at, one] of all.entries()) {
+      try {
+        if (!(yield* this.#conditions.isTrue(one, this.#context.revision))) {
+          return at;
+        }
+      } catch (error) {
+        throw placed(error, `${path}compare[${at}]`);
+      }
+      if ((at + 1) % STEP_OPERATIONS === 0) {
+        yield;
+      }
+    }
+    return null;
+  }
+
+  *#operation(operation: TransactedOperation, place: string): Steps<TransactedResult> {
+    const context = this.#context;
+    switch (operation.kind) {
+      case "transact":
+        return yield* this.#branch(operation, `${place}.transaction.`);
+      case "release-lock":
+        this.#release(holdToRelease(context, operation, this.#principal));
+        return { kind: "release-lock", revision: context.revision };
+      case "append-events":
+        if (describeLog(context.transaction, operation.logId).namespace !== this.#namespace) {
+          throw logNotFound(operation.logId);
+        }
+    }
+    const applied = kindOf(operation).apply(context, operation, this.#principal);
+    return ("kind" in applied ? applied : yield* applied) as TransactedResult;
+  }
+
+  #release(released: { readonly lock: LockName; readonly hold: Hold }): void {
+    const { lock, hold } = released;
+    const isSame = (other: typeof released): boolean =>
+      other.hold.token === hold.token && other.lock.name === lock.name && other.lock.rw === lock.rw;
+    if (this.#released.some(isSame)) {
+      throw new CoordinationError("NOT_LOCK_HOLDER", `the transaction releases hold ${hold.token} already`);
+    }
+    this.#released.push(released);
+  }
+
+  #countAnswer(result: TransactedResult): void {
+    this.#answerBytes += valueBytesOf(result);
+    if (this.#answerBytes > ANSWER_BYTES_MAX) {
+      throw new CoordinationError(
+        "TOO_LARGE",
+        `the answer of the transaction has more than ${ANSWER_BYTES_MAX} bytes of values; read less in it`,
+        { details: new Map([["limit", String(ANSWER_BYTES_MAX)]]) },
+      );
+    }
+  }
+}
+
+/** Bytes of keys and values in the answer. */
+function valueBytesOf(result: TransactedResult): number {
+  switch (result.kind) {
+    case "put-key":
+    case "remove-key":
+      return sizeOf(result.previous);
+    case "read-key":
+      return sizeOf(result.current);
+    case "list-keys":
+      return result.keys.reduce((sum, key) => sum + sizeOf(key), 0);
+    case "read-memory":
+      return result.data.length;
+    default:
+      return 0;
+  }
+}
+
+function sizeOf(key: { readonly key: Uint8Array; readonly value: Uint8Array } | null): number {
+  return key === null ? 0 : key.key.length + key.value.length;
+}
+
+/** The refusal with the place of what was refused; any other error as it is. */
+function placed(error: unknown, place: string): unknown {
+  if (!(error instanceof CoordinationError)) {
+    return error;
+  }
+  const details = new Map([...error.details, ["operation", place]]);
+  return new CoordinationError(error.reason, `${place}: ${error.message}`, { details });
+}

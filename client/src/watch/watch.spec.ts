@@ -155,6 +155,28 @@ describe("watches", function () {
     expect(await nextOf(loud)).to.deep.equal({ events: [], revision: 20 });
   });
 
+  it("yields a revision whole that comes in parts, also if another stream begins it again", async () => {
+    const watch = await client.watch.keys("n");
+    const part = (keys: readonly string[]) => ({
+      events: keys.map((key) => ({ type: KeyEvent_Type.PUT, kv: entry(key, 12n) })),
+    });
+    const keysOf = (batch: WatchBatch<KeyEvent>) => batch.events.map(({ kv }) => kv.key);
+    streams[0]?.send({ ...part(["a", "b"]), partial: true, revision: 11n });
+    streams[0]?.send({ ...part(["c"]), partial: true, revision: 11n });
+    streams[0]?.send({ ...part(["d"]), revision: 12n });
+    const whole = await nextOf(watch);
+    expect([keysOf(whole), whole.revision, watch.revision]).to.deep.equal([["a", "b", "c", "d"], 12, 12]);
+    streams[0]?.send({ ...part(["e"]), partial: true, revision: 12n });
+    const batch = nextOf(watch);
+    await until("the part", () => streams[0]?.untaken === 0);
+    streams[0]?.fail(GOING_AWAY);
+    await until("the second stream", () => streams.length === 2);
+    expect(requests().at(-1)?.startRevision).to.equal(13n);
+    streams[1]?.send({ ...part(["e"]), partial: true, revision: 12n });
+    streams[1]?.send({ ...part(["f"]), revision: 13n });
+    expect(keysOf(await batch)).to.deep.equal(["e", "f"]);
+  });
+
   describe("resuming", () => {
     it("continues after the last revision, at another member, if its own one stops", async () => {
       const other = await startMember();

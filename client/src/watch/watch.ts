@@ -56,6 +56,10 @@ export interface WatchBatch<Event> {
 
 /** The common fields of the messages of every watch. */
 export interface WatchMessage {
+  /** The first message of a stream. */
+  readonly created: boolean;
+  /** The rest of its last revision follows. */
+  readonly partial: boolean;
   readonly revision: bigint;
 }
 
@@ -103,9 +107,12 @@ async function* batchesOf<Request, Message extends WatchMessage, Event>(
   eventsOf: (message: Message) => Event[],
   { progress = false }: WatchOptions,
 ): AsyncGenerator<WatchBatch<Event>, undefined, undefined> {
+  /** Changes of a revision that is not complete. Another stream begins it again. */
+  let begun: Event[] = [];
   for await (const message of stream.messages()) {
-    const events = eventsOf(message);
-    if (events.length > 0 || progress) {
+    const events = message.created || begun.length === 0 ? eventsOf(message) : begun.concat(eventsOf(message));
+    begun = message.partial ? events : [];
+    if (!message.partial && (events.length > 0 || progress)) {
       yield { events, revision: stream.position - 1 };
     }
   }

@@ -7,8 +7,10 @@ export interface WatchLimits extends StreamLimits {
   readonly streamsMax: number;
   /** Bytes of the newest changes that stay in memory, by their size in the history. */
   readonly recentBytesMax: number;
-  /** A message is complete at this many bytes of changes. A revision is never split, however large it is. */
+  /** A message is complete at this many bytes of changes, and the rest of their revision. */
   readonly messageBytes: number;
+  /** A revision with more bytes than this is divided: clients refuse messages that are too large. */
+  readonly partBytes: number;
   /** How much one read of the history returns at most: revisions, and their bytes (S44). */
   readonly readRevisionsMax: number;
   readonly readBytesMax: number;
@@ -19,6 +21,7 @@ export const DEFAULT_WATCH_LIMITS: WatchLimits = {
   streamsMax: 10_000,
   recentBytesMax: 16 * 1024 * 1024,
   messageBytes: 64 * 1024,
+  partBytes: 1024 * 1024,
   readRevisionsMax: 512,
   readBytesMax: 1024 * 1024,
 };

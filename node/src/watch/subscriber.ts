@@ -18,11 +18,11 @@ export interface WatchRequest {
 }
 
 /**
- * A message of a watch. `created` comes first, once. `changes` has at least one change, with all changes of each of its
- * revisions, in order. `progress` has none.
+ * A message of a watch. `created` comes first, once. `changes` has at least one change, in order, and `part` too, but it
+ * ends within a revision, whose other changes come next. `progress` has none.
  */
 export interface WatchMessage {
-  readonly kind: "created" | "changes" | "progress";
+  readonly kind: "created" | "changes" | "part" | "progress";
   readonly changes: readonly SharedChange[];
   /** The hub has sent all requested changes up to this revision. */
   readonly revision: number;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { WatchedLog } from "../../test/harness/index.ts";
 import { acquireLock, createLock, NAMED, OWNER, putOf, refused } from "../../test/index.ts";
-import { CoordinationError } from "../state/index.ts";
+import { CoordinationError, type TransactedOperation } from "../state/index.ts";
 
 describe("WatchHub", () => {
   it("sends the watched changes from now on, and nothing else", () => {
@@ -50,6 +50,35 @@ describe("WatchHub", () => {
     watched.notify();
     watched.time.drain();
     expect(locks.lines).to.deep.equal(["created 2:", "changes 3: 3", "changes 4: 4", "changes 5: 5 5"]);
+  });
+
+  it("S37: divides a revision only if it is large, says so, and resumes before it", () => {
+    const watched = new WatchedLog({ partBytes: 1_000 });
+    const put = (key: string, length: number) => putOf(key, "v".repeat(length));
+    const transact = (success: readonly TransactedOperation[]) => {
+      const asked = { namespace: "default", conditions: [], success, failure: [] };
+      watched.log.result({ kind: "transact", ...asked });
+      watched.notify();
+    };
+    const slow = watched.watch("a", {}, false);
+    const live = watched.watch("a");
+    watched.time.drain();
+    watched.put("a0");
+    transact([put("a1", 500), put("b", 1_400), put("a2", 400), put("a3", 2_000), put("a4", 1), put("a5", 1)]);
+    transact([put("a6", 100), put("a7", 100)]);
+    const rest = ["part 2: 3", "part 2: 3", "changes 4: 3 3 4 4"];
+    watched.time.drain();
+    expect(live.lines).to.deep.equal(["created 1:", "part 2: 2 3", ...rest]);
+    for (let message = 0; message < 5; message++) {
+      slow.take();
+      watched.time.drain();
+    }
+    expect(slow.lines).to.deep.equal(live.lines);
+    const changed = live.messages.flatMap(({ changes }) => changes.map(({ name }) => Buffer.from(name).toString()));
+    expect(changed).to.deep.equal(["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7"]);
+    const resumed = watched.watch("a", { startRevision: 3 });
+    watched.time.drain();
+    expect(resumed.lines).to.deep.equal(["created 2:", "part 2: 3", ...rest]);
   });
 
   it("S37: continues from any kept revision, also the newest, without a gap or a repetition", () => {

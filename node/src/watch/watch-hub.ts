@@ -1,6 +1,6 @@
 /**
- * Sends changes to watchers: each change once, in the order of revisions, with no change left out and no revision
- * split.
+ * Sends changes to watchers: each change once, in the order of revisions, with no change left out. A revision is split
+ * only if it is very large, and then the messages say so.
  *
  * Applying only signals that there is something new. In separate turns the hub reads the changes from the history once
  * for all watchers, and queues each watcher that a change concerns. A watcher is a position and at most one message in
@@ -268,7 +268,7 @@ export class WatchHub {
     }
     const revision = watcher.sentRevision(source.publishedRevision);
     if (changes.length > 0) {
-      this.#send(watcher, { kind: "changes", changes, revision });
+      this.#send(watcher, { kind: watcher.nextFrom > 0 ? "part" : "changes", changes, revision });
     } else if (this.#isProgressDue(watcher) && revision <= source.publishedRevision) {
       this.#send(watcher, { kind: "progress", changes, revision });
     }
@@ -286,17 +286,31 @@ export class WatchHub {
       this.#dismiss(watcher, compacted(next, compactRevisionOf(state, request.namespace)));
       return null;
     }
-    const { messageBytes, readRevisionsMax, readBytesMax } = this.#limits;
+    const { messageBytes, partBytes, readRevisionsMax, readBytesMax } = this.#limits;
     const changes: SharedChange[] = [];
     const left = { message: messageBytes, revisions: readRevisionsMax, bytes: readBytesMax };
     let readTo = publishedRevision;
+    let from = watcher.nextFrom;
+    /** Changes that were read of the revision that does not fit; 0 = all revisions were read whole. */
+    let partial = 0;
     const visit = (revision: SharedRevision): boolean => {
-      for (const change of revision.changes) {
-        if (concerns(change, request)) {
-          changes.push(change);
-          left.message -= change.bytes;
+      const isLarge = revision.bytes > partBytes;
+      let part = partBytes;
+      for (let at = from; at < revision.changes.length; at++) {
+        const change = revision.changes[at] as SharedChange;
+        if (!concerns(change, request)) {
+          continue;
         }
+        if (isLarge && part < change.bytes && part < partBytes) {
+          partial = at;
+          readTo = revision.revision;
+          return false;
+        }
+        changes.push(change);
+        left.message -= change.bytes;
+        part -= change.bytes;
       }
+      from = 0;
       left.revisions--;
       left.bytes -= revision.bytes;
       if (left.message > 0 && left.revisions > 0 && left.bytes > 0) {
@@ -311,7 +325,12 @@ export class WatchHub {
       mark("watch.read-from-history");
       scanHistory(state, next, publishedRevision, (read) => visit(shared(read)));
     }
-    watcher.onRead(readTo, readTo === publishedRevision);
+    if (partial > 0) {
+      mark("watch.part");
+      watcher.onReadPart(readTo, partial);
+    } else {
+      watcher.onRead(readTo, readTo === publishedRevision);
+    }
     return changes;
   }
 

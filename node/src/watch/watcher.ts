@@ -13,6 +13,8 @@ export class Watcher {
   readonly start: number;
   /** All requested changes below this revision have been sent. */
   #next: number;
+  /** Changes of the next revision that have been sent, or do not concern it. */
+  #nextFrom = 0;
   /** Whether none of its changes is unsent. Then it counts as up to date with everything published. */
   #isLive: boolean;
   isCreated = false;
@@ -43,6 +45,10 @@ export class Watcher {
     return this.#next;
   }
 
+  get nextFrom(): number {
+    return this.#nextFrom;
+  }
+
   get isLive(): boolean {
     return this.#isLive;
   }
@@ -63,6 +69,13 @@ export class Watcher {
   /** The hub has read everything up to the revision for it; `isAll` = that is all that was published. */
   onRead(revision: number, isAll: boolean): void {
     this.#next = revision + 1;
+    this.#nextFrom = 0;
     this.#isLive = isAll;
+  }
+
+  /** The hub has read everything below the revision for it, and that many of the changes of the revision. */
+  onReadPart(revision: number, changes: number): void {
+    this.#next = revision;
+    this.#nextFrom = changes;
   }
 }

@@ -4,6 +4,7 @@
  * messages that arrive go into histories, with their order and times.
  */
 
+import { invariant } from "../../src/primitives/index.ts";
 import { CoordinationError, DEFAULT_NAMESPACE, type Principal } from "../../src/state/index.ts";
 import type { WatchMessage, WatchRequest } from "../../src/watch/index.ts";
 import { lockWatchCheck, type Watching, watchCheck } from "../history/index.ts";
@@ -48,7 +49,7 @@ interface ReceivedStream {
   readonly startRevision: number;
   readonly startMs: number;
   readonly messages: {
-    readonly kind: WatchMessage["kind"];
+    readonly kind: Exclude<WatchMessage["kind"], "part">;
     readonly revision: number;
     readonly changes: WatchMessage["changes"];
     readonly atMs: number;
@@ -397,6 +398,7 @@ export class Watchers {
     trace.record(memberId, "has told", [watcher.id, revision, changes.length], () => {
       return `w${watcher.id} ${kind} up to ${revision}: ${changes.length} changes`;
     });
+    invariant(kind !== "part", "no revision of the simulator is so large that it is divided");
     stream.received.messages.push({ kind, revision, changes, atMs: heap.nowMs });
     watcher.next = revision + 1;
     heap.after(random.exponential(watcher.takeMs), () => loop.arrive(taken));

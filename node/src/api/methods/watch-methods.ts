@@ -55,7 +55,7 @@ const REASONS: Record<HoldReason, LockEvent_Reason> = {
 /** Changes of locks have one form only. */
 const ONLY_VARIANT = 0;
 /** The default values for a part of a message: default values are not encoded. */
-const NO_FRAME = { created: false, progress: false, revision: 0n };
+const NO_FRAME = { created: false, progress: false, partial: false, revision: 0n };
 const NO_BYTES = new Uint8Array(0);
 
 export class WatchMethods {
@@ -159,7 +159,12 @@ function joined(
 }
 
 function frameFields({ kind, revision }: WatchMessage) {
-  return { created: kind === "created", progress: kind === "progress", revision: BigInt(revision) };
+  return {
+    created: kind === "created",
+    progress: kind === "progress",
+    partial: kind === "part",
+    revision: BigInt(revision),
+  };
 }
 
 /** The part of a response that contains only this event. */

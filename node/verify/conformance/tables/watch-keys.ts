@@ -98,7 +98,7 @@ export const keyWatches: Table = {
       const watched = prefixOf(context);
       const key = { namespace: context.namespace, key: `${watched.prefix}k` };
       await watching(context.here, watched, async (watch, created) => {
-        expectFields(created, { events: [], created: true, progress: false, revision: isAtLeast(1n) });
+        expectFields(created, { events: [], created: true, progress: false, partial: false, revision: isAtLeast(1n) });
         const first = await context.askElsewhere(putKey, { ...key, value: Buffer.from("1") });
         const swap = { ...key, expectedValue: Buffer.from("1"), newValue: Buffer.from("2") };
         const second = await context.askElsewhere(compareAndSwap, swap);
@@ -235,7 +235,7 @@ export const keyWatches: Table = {
         const progress = await watch.until("progress", (messages) =>
           messages.find((message) => message.progress && message.revision >= modRevision),
         );
-        expectFields(progress, { events: [], created: false, progress: true, revision: isAtLeast(modRevision) });
+        expectFields(progress, { events: [], created: false, progress: true, partial: false, revision: isAtLeast(modRevision) });
       });
     },
     "shows every change once to many watchers, and in one order": async (context) => {

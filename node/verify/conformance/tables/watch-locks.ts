@@ -92,7 +92,7 @@ export const lockWatches: Table = {
     "says first that it is in place, then sends grants and releases, but no renewal": async (context) => {
       const lock = await context.lock();
       await watching(context.here, ownLocks(context), async (watch, created) => {
-        expectFields(created, { events: [], created: true, progress: false, revision: isAtLeast(1n) });
+        expectFields(created, { events: [], created: true, progress: false, partial: false, revision: isAtLeast(1n) });
         const { fencingToken } = await context.askElsewhere(acquireLock, { ...lock, owner: "o" });
         await context.ask(acquireLock, { ...lock, owner: "o", fencingToken });
         await context.ask(acquireLock, { ...lock, owner: "in vain" });
@@ -206,7 +206,7 @@ export const lockWatches: Table = {
         const progress = await watch.until("progress", (messages) =>
           messages.find((message) => message.progress && message.revision >= later),
         );
-        expectFields(progress, { events: [], created: false, progress: true, revision: isAtLeast(later) });
+        expectFields(progress, { events: [], created: false, progress: true, partial: false, revision: isAtLeast(later) });
       });
     },
     "takes prefixes of 256 bytes and intervals of 100 to 60,000 ms, not of one more or less": async (context) => {

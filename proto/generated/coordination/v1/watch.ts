@@ -67,13 +67,19 @@ export namespace KeyEvent_Type {
 
 /** A batch of changes, or a progress message. */
 export interface WatchKeysResponse {
-  /** The changes in order. All changes of one revision are in one message. */
+  /** The changes in order. All changes of one revision are in one message, unless `partial` is true. */
   events: KeyEvent[];
   /** True only in the first message of the stream: the watch is active. */
   created: boolean;
   /** True: this message has no events; it only reports the progress of the stream. */
   progress: boolean;
-  /** The stream has delivered all changes up to and including this revision. */
+  /**
+   * True: the last events belong to a revision of more than 1 MiB, whose other events follow in the next messages. The
+   * first message in which it is false completes that revision. A client that must reconnect before gets the revision
+   * again, from its first event.
+   */
+  partial: boolean;
+  /** The stream has delivered all changes up to and including this revision, and nothing of later ones unless `partial`. */
   revision: bigint;
 }
 
@@ -163,13 +169,19 @@ export namespace LockEvent_Reason {
 
 /** A batch of changes, or a progress message. */
 export interface WatchLocksResponse {
-  /** The changes in order. All changes of one revision are in one message. */
+  /** The changes in order. All changes of one revision are in one message, unless `partial` is true. */
   events: LockEvent[];
   /** True only in the first message of the stream: the watch is active. */
   created: boolean;
   /** True: this message has no events; it only reports the progress of the stream. */
   progress: boolean;
-  /** The stream has delivered all changes up to and including this revision. */
+  /**
+   * True: the last events belong to a revision of more than 1 MiB, whose other events follow in the next messages. The
+   * first message in which it is false completes that revision. A client that must reconnect before gets the revision
+   * again, from its first event.
+   */
+  partial: boolean;
+  /** The stream has delivered all changes up to and including this revision, and nothing of later ones unless `partial`. */
   revision: bigint;
 }
 
@@ -474,7 +486,7 @@ export const KeyEvent: MessageFns<KeyEvent, "coordination.v1.KeyEvent"> = {
 };
 
 function createBaseWatchKeysResponse(): WatchKeysResponse {
-  return { events: [], created: false, progress: false, revision: 0n };
+  return { events: [], created: false, progress: false, partial: false, revision: 0n };
 }
 
 export const WatchKeysResponse: MessageFns<WatchKeysResponse, "coordination.v1.WatchKeysResponse"> = {
@@ -489,6 +501,9 @@ export const WatchKeysResponse: MessageFns<WatchKeysResponse, "coordination.v1.W
     }
     if (message.progress !== false) {
       writer.uint32(24).bool(message.progress);
+    }
+    if (message.partial !== false) {
+      writer.uint32(32).bool(message.partial);
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -536,6 +551,14 @@ export const WatchKeysResponse: MessageFns<WatchKeysResponse, "coordination.v1.W
             message.progress = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.partial = reader.bool();
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -564,6 +587,7 @@ export const WatchKeysResponse: MessageFns<WatchKeysResponse, "coordination.v1.W
     message.events = object.events?.map((e) => KeyEvent.fromPartial(e)) || [];
     message.created = object.created ?? false;
     message.progress = object.progress ?? false;
+    message.partial = object.partial ?? false;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
@@ -822,7 +846,7 @@ export const LockEvent: MessageFns<LockEvent, "coordination.v1.LockEvent"> = {
 };
 
 function createBaseWatchLocksResponse(): WatchLocksResponse {
-  return { events: [], created: false, progress: false, revision: 0n };
+  return { events: [], created: false, progress: false, partial: false, revision: 0n };
 }
 
 export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1.WatchLocksResponse"> = {
@@ -837,6 +861,9 @@ export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1
     }
     if (message.progress !== false) {
       writer.uint32(24).bool(message.progress);
+    }
+    if (message.partial !== false) {
+      writer.uint32(32).bool(message.partial);
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -884,6 +911,14 @@ export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1
             message.progress = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.partial = reader.bool();
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -912,6 +947,7 @@ export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1
     message.events = object.events?.map((e) => LockEvent.fromPartial(e)) || [];
     message.created = object.created ?? false;
     message.progress = object.progress ?? false;
+    message.partial = object.partial ?? false;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },

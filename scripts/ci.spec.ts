@@ -65,6 +65,16 @@ describe("the script of every commit", function () {
     expect(run(CHECK, TEST, REST)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });
   });
 
+  it("runs the tests in a cluster beside the first ones, and the rest after both", () => {
+    const tests = "until [ -e begun ]; do sleep 0.01; done; touch tested; echo '100 passed, 0 failed'";
+    const cluster =
+      "touch begun; until [ -e tested ]; do sleep 0.01; done; sleep 0.2; rm tested; echo '20 passed, 0 failed'";
+    expect(run(CHECK, tests, `[ ! -e tested ] && ${REST}`, cluster)).to.deep.equal({
+      last: "131 passed, 0 failed",
+      status: 0,
+    });
+  });
+
   it("takes the last count of each, because the output may contain others", () => {
     const tests = "echo '5 passed, 9 failed'; echo '100 passed, 0 failed'";
     expect(run(CHECK, tests, REST)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });

@@ -7,7 +7,7 @@
 
 import { invariant, safeCount } from "../../primitives/index.ts";
 import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type ProposalOrigin } from "../../raft/index.ts";
-import type { WatchedChange } from "./changes.ts";
+import type { KeyChange, WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { DeduplicationLedger } from "./deduplication-ledger.ts";
@@ -39,7 +39,8 @@ interface OneRevision {
   /** 0 until the first change. */
   revision: number;
   readonly changes: WatchedChange[];
-  /** Of the history. */
+  /** Changes of keys, and bytes of their names and values. Those of locks are as many as the operations at most. */
+  keys: number;
   bytes: number;
 }
 
@@ -51,7 +52,7 @@ export interface Ledgers {
   readonly usage: UsageCounter;
 }
 
-/** Changes of several operations that are one change. */
+/** Keys that several operations change that are one change. */
 export const REVISION_CHANGES_MAX = 10_000;
 /** The history stores a revision as one row, and members send it to watchers. */
 const REVISION_BYTES_MAX = 8 * 1024 * 1024;
@@ -231,7 +232,7 @@ export class ApplyContext {
     const account = this.accounts.of(namespace);
     const before = this.progress();
     const usage = { ...account.usage };
-    const one: OneRevision = { revision: 0, changes: [], bytes: 0 };
+    const one: OneRevision = { revision: 0, changes: [], keys: 0, bytes: 0 };
     transaction.setSavepoint();
     this.#oneRevision = one;
     try {
@@ -262,7 +263,10 @@ export class ApplyContext {
     }
     for (const change of changes) {
       one.changes.push(change);
-      one.bytes += sizeOf(change);
+      if (change.about === "key") {
+        one.keys++;
+        one.bytes += sizeOf(change);
+      }
     }
     requireRevisionSize(one);
     return true;
@@ -394,18 +398,14 @@ export class ApplyContext {
   }
 }
 
-/** Bytes of the names and values of a change. */
-function sizeOf(change: WatchedChange): number {
-  if (change.about === "lock") {
-    return change.name.length + change.owner.length;
-  }
-  const { current, previous } = change;
-  const added = change.kind === "put" ? current.value.length : 0;
+/** Bytes of the name and values of a change. */
+function sizeOf({ kind, current, previous }: KeyChange): number {
+  const added = kind === "put" ? current.value.length : 0;
   return current.key.length + added + (previous?.value.length ?? 0);
 }
 
-function requireRevisionSize({ changes, bytes }: OneRevision): void {
-  if (changes.length > REVISION_CHANGES_MAX) {
+function requireRevisionSize({ keys, bytes }: OneRevision): void {
+  if (keys > REVISION_CHANGES_MAX) {
     throw tooLarge(`changes more than ${REVISION_CHANGES_MAX} keys`, REVISION_CHANGES_MAX);
   }
   if (bytes > REVISION_BYTES_MAX) {

@@ -353,6 +353,19 @@ describe("a release in a transaction", () => {
     expect(log.refusal(transact({ guard })).reason).to.equal("FENCED");
   });
 
+  it("comes on top of the most changes of keys", () => {
+    const log = new AppliedLog();
+    log.result(createLock());
+    const { answer } = log.execute(acquireLock());
+    const release = releaseLock({ fencingToken: (answer as { hold: { token: number } }).hold.token });
+    const puts = Array.from({ length: 5_000 }, (_, at) => putOf(`k${at}`, ""));
+    log.result(transact({ success: puts }));
+    log.result(transact({ success: puts.map((put, at) => ({ ...put, key: bytesOf(`l${at}`) })) }));
+    log.result(transact({ success: [release, removeAll("")] }));
+    expect(keysOf(log)).to.deep.equal({});
+    expect(answerText(log.execute(acquireLock()))).to.equal(`token ${log.revision}`);
+  });
+
   it("is refused twice, and if the caller does not have the hold", () => {
     const log = new AppliedLog();
     addUser(log, ANNA);

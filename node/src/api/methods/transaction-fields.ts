@@ -44,8 +44,9 @@ const OPERATIONS_MAX = 10_000;
 const COMPARES_MAX = 10_000;
 /** Transactions that lie within each other, with the outermost. */
 const DEPTH_MAX = 8;
-/** Operations that look for rows among all that the transaction has changed. */
-const SCANS_MAX = 100;
+/** Operations that look for rows among all that the transaction has changed, or let many waiting clients in. */
+const LONG_MAX = 100;
+const LONG_OPERATIONS: ReadonlySet<string> = new Set(["deletePrefix", "list", "release"]);
 
 const OPERATORS: ReadonlyMap<Compare_Operator, Operator> = new Map([
   [Compare_Operator.EQUAL, "="],
@@ -68,7 +69,7 @@ class TransactionFields {
   readonly #namespace: string;
   #operations = 0;
   #compares = 0;
-  #scans = 0;
+  #long = 0;
 
   constructor(namespace: string) {
     this.#namespace = namespace;
@@ -106,21 +107,21 @@ class TransactionFields {
     if (name === "transaction") {
       return this.transaction(message.transaction as NestedTransaction, place, depth + 1);
     }
-    if (name === "deletePrefix" || name === "list" || (message.append?.payloads.length ?? 0) > 1) {
-      this.#countScan(path);
+    if (LONG_OPERATIONS.has(name) || (message.append?.payloads.length ?? 0) > 1) {
+      this.#countLong(path);
     }
     const read = READERS[name] as (part: unknown, namespace: string) => TransactedOperation;
     return within(place, () => read(message[name], this.#namespace));
   }
 
-  #countScan(path: string): void {
-    this.#scans++;
-    if (this.#scans > SCANS_MAX) {
-      const what = "operations that delete by prefix, list keys, or append several events";
+  #countLong(path: string): void {
+    this.#long++;
+    if (this.#long > LONG_MAX) {
+      const what = "operations that delete by prefix, list keys, release holds, or append several events";
       throw badField(
         path,
-        `must not be one more of the ${what}, of which a transaction has at most ${SCANS_MAX}`,
-        SCANS_MAX,
+        `must not be one more of the ${what}, of which a transaction has at most ${LONG_MAX}`,
+        LONG_MAX,
       );
     }
   }

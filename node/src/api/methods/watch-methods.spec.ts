@@ -96,7 +96,9 @@ describe("WatchService", () => {
   it("first reports that the watch is active, then the changes of the keys", async () => {
     await put("a", "0");
     const opened = await watching({ prefix: "a" });
-    expect(opened.messages).to.deep.equal([{ events: [], created: true, progress: false, partial: false, revision: 2n }]);
+    expect(opened.messages).to.deep.equal([
+      { events: [], created: true, progress: false, partial: false, revision: 2n },
+    ]);
     await put("a", "1", 5n);
     await put("b", "1");
     await owner.call(deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", key: "a" }));
@@ -174,7 +176,13 @@ describe("WatchService", () => {
     await put("a", "v");
     const opened = await watching({ progressIntervalMs: 100n });
     await opened.until("progress twice", (messages) => messages.filter(({ progress }) => progress).length >= 2);
-    expect(opened.messages[1]).to.deep.equal({ events: [], created: false, progress: true, partial: false, revision: 2n });
+    expect(opened.messages[1]).to.deep.equal({
+      events: [],
+      created: false,
+      progress: true,
+      partial: false,
+      revision: 2n,
+    });
   });
 
   it("reports changes that are not acknowledged yet, and none that were", async () => {
@@ -288,7 +296,13 @@ describe("WatchService", () => {
     const { code, reason, details } = await opened.ended();
     expect([code, reason]).to.deep.equal(["UNAVAILABLE", "SHUTTING_DOWN"]);
     expect(details?.metadata.get("resume_revision")).to.equal("4");
-    expect(opened.messages.at(-1)).to.deep.equal({ events: [], created: false, progress: true, partial: false, revision: 3n });
+    expect(opened.messages.at(-1)).to.deep.equal({
+      events: [],
+      created: false,
+      progress: true,
+      partial: false,
+      revision: 3n,
+    });
     await stopped;
   });
 
@@ -355,7 +369,9 @@ describe("WatchService", () => {
     it("reports which client got a lock, and released or lost it", async () => {
       await create("a");
       const opened = await watchingLocks({ namePrefix: "a" });
-      expect(opened.messages).to.deep.equal([{ events: [], created: true, progress: false, partial: false, revision: 3n }]);
+      expect(opened.messages).to.deep.equal([
+        { events: [], created: true, progress: false, partial: false, revision: 3n },
+      ]);
       const first = await acquire("a");
       ok(await release("a"));
       const second = await acquire("a", { ttlSeconds: 5n });
@@ -464,7 +480,13 @@ describe("WatchService", () => {
       const { code, reason, details } = await opened.ended();
       expect([code, reason]).to.deep.equal(["UNAVAILABLE", "SHUTTING_DOWN"]);
       expect(details?.metadata.get("resume_revision")).to.equal(String(token + 1n));
-      expect(opened.messages.at(-1)).to.deep.equal({ events: [], created: false, progress: true, partial: false, revision: token });
+      expect(opened.messages.at(-1)).to.deep.equal({
+        events: [],
+        created: false,
+        progress: true,
+        partial: false,
+        revision: token,
+      });
       await stopped;
     });
   });

@@ -23,6 +23,7 @@ export class Transaction implements StateReader {
   #running: number;
   /** What changed since the savepoint was like before, by name; null without a savepoint. */
   #before: Map<string, Change | undefined> | null = null;
+  #savepointBytes = 0;
   /** Precedes each change in the digest: whether it deletes or puts, and the length of its key. */
   readonly #lead = new Uint8Array(5);
 
@@ -76,6 +77,12 @@ export class Transaction implements StateReader {
   setSavepoint(): void {
     invariant(this.#before === null, "a transaction has one savepoint");
     this.#before = new Map();
+    this.#savepointBytes = 0;
+  }
+
+  /** Bytes of the rows that were put since the savepoint. */
+  get savepointBytes(): number {
+    return this.#savepointBytes;
   }
 
   /** Keeps all changes since the savepoint. */
@@ -112,8 +119,11 @@ export class Transaction implements StateReader {
 
   #set(change: Required<Change>): void {
     const { name } = change;
-    if (this.#before?.has(name) === false) {
-      this.#before.set(name, this.#changes.get(name));
+    if (this.#before !== null) {
+      this.#savepointBytes += change.value?.length ?? 0;
+      if (!this.#before.has(name)) {
+        this.#before.set(name, this.#changes.get(name));
+      }
     }
     this.#changes.set(name, change);
   }

@@ -399,6 +399,23 @@ describe("the size of a transaction", () => {
     expect(log.progress.totals.keys).to.equal(9);
   });
 
+  it("is bounded by the rows that it makes members write: 32 MiB", () => {
+    const log = new AppliedLog();
+    const value = "x".repeat(1024 * 1024);
+    for (let at = 0; at < 33; at++) {
+      log.result(putOf(`v${at}`, value));
+    }
+    const touches = Array.from({ length: 33 }, (_, at): TransactedOperation => {
+      const key = bytesOf(`v${at}`);
+      return { kind: "touch-key", namespace: NAMESPACE, key, ttlSeconds: 60, expectedModRevision: undefined };
+    });
+    log.result(transact({ success: touches.slice(0, 31) }));
+    log.tickMs += 1_000;
+    const { reason, details } = log.refusal(transact({ success: touches }));
+    expect([reason, details.get("operation")]).to.deep.equal(["TOO_LARGE", "success[31]"]);
+    expect(readKey(log.store, NAMESPACE, bytesOf("v32"))?.deadlineMs).to.equal(0);
+  });
+
   it("is bounded by its answer: 4 MiB of values", () => {
     const log = new AppliedLog();
     log.result(putOf("v", "x".repeat(1024 * 1024)));

@@ -47,6 +47,10 @@ import { readMemoryOperation, writeMemoryOperation } from "../memory/index.ts";
 import { Conditions, condition } from "./conditions.ts";
 import type { Transact, TransactedOperation, TransactedResult, TransactResult } from "./transaction-commands.ts";
 
+/** Bytes of all rows that a transaction writes. A touch, or a byte of a region, makes members write a whole row again. */
+const WRITTEN_BYTES_MAX = 32 * 1024 * 1024;
+/** Rows that a touch counts as before it runs: it is not known how long its value is. */
+const TOUCH_ROWS = 16;
 /** Bytes of values in an answer: as much as clients allow a message to have by default. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
 /** Operations decoded between two pauses: about a millisecond of work. */
@@ -191,7 +195,9 @@ function isReadOnly({ success, failure }: Transact): boolean {
 }
 
 function rowsOf(reader: StateReader, operations: readonly TransactedOperation[]): number {
-  return operations.reduce((sum, operation) => sum + 1 + kindOf(operation).rows(reader, operation), 0);
+  const rowsOfOne = (operation: TransactedOperation): number =>
+    operation.kind === "touch-key" ? TOUCH_ROWS : kindOf(operation).rows(reader, operation);
+  return operations.reduce((sum, operation) => sum + 1 + rowsOfOne(operation), 0);
 }
 
 function withoutValues(result: TransactedResult): TransactedResult {
@@ -218,7 +224,7 @@ function* applyTransact(context: ApplyContext, command: Transact, principal: Pri
   const result = yield* context.atOneRevision(namespace, run.whole(command), (revision, changes) =>
     recordChanges(context, revision, changes),
   );
-  run.passOn();
+  yield* run.passOn();
   return result;
 }
 
@@ -249,9 +255,10 @@ class Run {
   }
 
   /** Lets those have the released locks whose turn has come. */
-  passOn(): void {
+  *passOn(): Steps<void> {
     for (const { lock } of this.#released) {
       passOn(this.#context, lock);
+      yield;
     }
   }
 
@@ -265,6 +272,7 @@ class Run {
       try {
         const result = yield* this.#operation(operation, place);
         this.#countAnswer(result);
+        this.#requireWritten();
         all.push(result);
       } catch (error) {
         throw operation.kind === "transact" ? error : placed(error, place);
@@ -323,10 +331,16 @@ class Run {
   #countAnswer(result: TransactedResult): void {
     this.#answerBytes += valueBytesOf(result);
     if (this.#answerBytes > ANSWER_BYTES_MAX) {
-      throw new CoordinationError(
-        "TOO_LARGE",
-        `the answer of the transaction has more than ${ANSWER_BYTES_MAX} bytes of values; read less in it`,
-        { details: new Map([["limit", String(ANSWER_BYTES_MAX)]]) },
+      const what = `the answer of the transaction has more than ${ANSWER_BYTES_MAX} bytes of values; read less in it`;
+      throw tooLarge(what, ANSWER_BYTES_MAX);
+    }
+  }
+
+  #requireWritten(): void {
+    if (this.#context.transaction.savepointBytes > WRITTEN_BYTES_MAX) {
+      throw tooLarge(
+        `the transaction writes more than ${WRITTEN_BYTES_MAX} bytes of rows; divide it`,
+        WRITTEN_BYTES_MAX,
       );
     }
   }
@@ -351,6 +365,10 @@ function valueBytesOf(result: TransactedResult): number {
 
 function sizeOf(key: { readonly key: Uint8Array; readonly value: Uint8Array } | null): number {
   return key === null ? 0 : key.key.length + key.value.length;
+}
+
+function tooLarge(what: string, limit: number): CoordinationError {
+  return new CoordinationError("TOO_LARGE", what, { details: new Map([["limit", String(limit)]]) });
 }
 
 /** The refusal with the place of what was refused; any other error as it is. */

@@ -208,8 +208,8 @@ export interface DeleteOperation {
 }
 
 /**
- * Deletes all keys with a prefix. A transaction has at most 100 operations that delete by prefix, list keys or append
- * batches.
+ * Deletes all keys with a prefix. A transaction has at most 100 operations that delete by prefix, list keys, release
+ * holds or append several events.
  */
 export interface DeletePrefixOperation {
   /** The prefix, at most 1,024 bytes; empty = all keys of the namespace. */
@@ -3382,8 +3382,9 @@ export const TransactionServiceService = {
    * `operation`, such as `success[3]`. While the cluster is being upgraded from a release that lacks this method, it is
    * UNIMPLEMENTED / NOT_SERVED. Errors: those of the operations; NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED;
    * FAILED_PRECONDITION / NOT_A_NUMBER; OUT_OF_RANGE / NUMBER_OVERFLOW; INVALID_ARGUMENT / TOO_LARGE when the
-   * transaction changes more than 10,000 keys, or more than 8 MiB of keys with their values before and after, or when
-   * its answer has more than about 4 MiB of values; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * transaction changes more than 10,000 keys, or more than 8 MiB of keys with their values before and after, when it
+   * writes more than 32 MiB of rows in all (a touch writes the whole key, and a write of memory whole pages of 4 KiB), or
+   * when its answer has more than about 4 MiB of values; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   transact: {
     path: "/coordination.v1.TransactionService/Transact" as const,
@@ -3405,8 +3406,9 @@ export interface TransactionServiceServer extends UntypedServiceImplementation {
    * `operation`, such as `success[3]`. While the cluster is being upgraded from a release that lacks this method, it is
    * UNIMPLEMENTED / NOT_SERVED. Errors: those of the operations; NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED;
    * FAILED_PRECONDITION / NOT_A_NUMBER; OUT_OF_RANGE / NUMBER_OVERFLOW; INVALID_ARGUMENT / TOO_LARGE when the
-   * transaction changes more than 10,000 keys, or more than 8 MiB of keys with their values before and after, or when
-   * its answer has more than about 4 MiB of values; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * transaction changes more than 10,000 keys, or more than 8 MiB of keys with their values before and after, when it
+   * writes more than 32 MiB of rows in all (a touch writes the whole key, and a write of memory whole pages of 4 KiB), or
+   * when its answer has more than about 4 MiB of values; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   transact: handleUnaryCall<TransactRequest, TransactResponse>;
 }

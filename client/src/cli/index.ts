@@ -1,3 +1,4 @@
 /** The command line `quoinctl`. */
 
 export { main } from "./main.ts";
+export { run } from "./program.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { run } from "./program.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal/index.ts";
 
 /** The clock and the timers of this process. The SDK has the same ones, but not every command loads the SDK. */
 const runtime: Terminal["runtime"] = {

@@ -2,17 +2,12 @@
 
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
-import { requireUtf8 } from "./argument-bytes.ts";
 import { COMMAND_GROUPS } from "./command-groups.ts";
-import { escapeControls } from "./displayed-text.ts";
-import { parseDurationMs } from "./duration.ts";
-import { EXIT_CODES } from "./exit-code.ts";
-import { describeFailure, namingEndpoints } from "./failure.ts";
-import { InterruptedError } from "./interrupted-error.ts";
-import { parseList } from "./list.ts";
-import { OUTPUT_FORMATS } from "./output.ts";
-import { type GlobalOptions, Session } from "./session.ts";
-import type { Terminal } from "./terminal.ts";
+import { describeFailure, EXIT_CODES, InterruptedError, namingEndpoints } from "./errors/index.ts";
+import { OUTPUT_FORMATS } from "./output/index.ts";
+import { type GlobalOptions, Session } from "./session/index.ts";
+import { requireUtf8, type Terminal } from "./terminal/index.ts";
+import { escapeControls, parseDurationMs, parseList } from "./text/index.ts";
 
 const AFTER_HELP = `
 The cluster: --endpoints, else the context of --context, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else
@@ -51,12 +46,12 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     requireUtf8(parameters, terminal.readCommandLine);
     addGlobalOptions(program, session);
     if (parameters[0] === COMPLETION_COMMAND) {
-      const { answerShell } = await import("./completion-command.ts");
+      const { answerShell } = await import("./completion/index.ts");
       await answerShell(program, session, parameters.slice(1), (words) => addCommands(program, session, words));
       return EXIT_CODES.done;
     }
     if (parameters[0] === LISTING_COMMAND) {
-      const { printCommands } = await import("./completion-command.ts");
+      const { printCommands } = await import("./completion/index.ts");
       await addCommands(
         program,
         session,

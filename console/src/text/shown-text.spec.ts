@@ -3,7 +3,7 @@ import { meantText, shownText } from "./shown-text.ts";
 
 describe("shown text", () => {
   it("is what quoinctl shows, for every character", async () => {
-    const quoinctl = new URL("../../../client/src/cli/displayed-text.ts", import.meta.url).href;
+    const quoinctl = new URL("../../../client/src/cli/text/displayed-text.ts", import.meta.url).href;
     const { escapeControls } = (await import(quoinctl)) as { escapeControls(text: string): string };
     const characters = Array.from({ length: 0x11_0000 }, (_, point) => `a${String.fromCodePoint(point)}b`);
     const differing = characters.filter((text) => shownText(text) !== escapeControls(text));

@@ -1,0 +1,46 @@
+/** `quoinctl token`: the only command that prints a secret, and only on the standard output. */
+
+import { type Command, Option } from "commander";
+import type { AccessToken } from "../../index.ts";
+import type { Connection } from "../connection/index.ts";
+import { UsageError } from "../errors/index.ts";
+import type { Session } from "../session/index.ts";
+import { parseDurationSeconds } from "../text/index.ts";
+
+/** Completes the command. */
+export function addTokenCommand(token: Command, session: Session): void {
+  token
+    .addOption(
+      new Option("--expires-in <SECONDS>", "life of the token, such as 600 or 10m (default: 1h)").argParser(
+        parseDurationSeconds,
+      ),
+    )
+    .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
+      const connection = await session.findConnection();
+      const { accessToken, expiresInSeconds } = await obtainToken(connection, expiresIn, session.timeoutMs);
+      await session.print({
+        document: {
+          access_token: accessToken,
+          ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }),
+          token_type: "Bearer",
+        },
+        shown: Buffer.from(`${accessToken}\n`),
+      });
+    });
+}
+
+/** A new token from an API key; a given token unchanged. */
+async function obtainToken(
+  { credentials, ...place }: Connection,
+  expiresInSeconds: number | undefined,
+  timeoutMs: number | undefined,
+): Promise<Partial<AccessToken> & Pick<AccessToken, "accessToken">> {
+  const { createTokenSource, exchangeApiKey } = await import("../../index.ts");
+  if ("apiKey" in credentials) {
+    return exchangeApiKey({ ...credentials, ...place, expiresInSeconds, timeoutMs });
+  }
+  if (expiresInSeconds !== undefined) {
+    throw new UsageError("--expires-in needs an API key: this token exists already");
+  }
+  return { accessToken: await createTokenSource({ credentials, ...place }).token() };
+}

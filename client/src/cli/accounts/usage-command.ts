@@ -1,0 +1,60 @@
+/** `quoinctl usage`: the usage of the cluster. */
+
+import { type Command, Option } from "commander";
+import type { NamespaceUse, Usage, UsageOptions } from "../../index.ts";
+import type { Session } from "../session/index.ts";
+import { formatSize } from "../text/index.ts";
+import { accountResult } from "./account-result.ts";
+
+interface UsageCommandOptions extends Pick<UsageOptions, "from" | "to"> {
+  readonly by: NonNullable<UsageOptions["granularity"]> | "namespace";
+}
+
+const FIELDS = [
+  ...(["startMs", "requests", "eventsAppended", "bytesAppended", "kvOperations", "lockOperations"] as const),
+  ...(["memoryOperations", "bytesStored", "memoryBytes"] as const),
+];
+
+const QUOTAS = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
+
+const IN_BYTES: ReadonlySet<(typeof QUOTAS)[number]> = new Set(["bytes", "memoryBytes", "eventBytes"]);
+
+/** Completes the command. */
+export function addUsageCommand(command: Command, session: Session): void {
+  command
+    .option("--from <TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)")
+    .option("--to <TIME>", "until this day or instant (default: now)")
+    .addOption(new Option("--by <UNIT>", "how to group it").choices(["hour", "day", "namespace"]).default("day"))
+    .action(async ({ from, to, by }: UsageCommandOptions) => {
+      const granularity = by === "namespace" ? "day" : by;
+      const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
+      const document = wireForm(usage);
+      await session.print(
+        by === "namespace"
+          ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...QUOTAS])
+          : accountResult(document, usage.buckets, FIELDS),
+      );
+    });
+}
+
+/** The usage as HTTP groups it. */
+function wireForm({ startMs, endMs, totals, buckets, byKey, namespaces, requestsPerMinuteMax, asOfMs }: Usage): object {
+  return {
+    period: { startMs, endMs },
+    totals,
+    buckets,
+    byKey,
+    namespaces: namespaces.map(({ namespace, ...uses }) => ({ namespace, quotas: uses })),
+    limits: { requestsPerMinute: requestsPerMinuteMax },
+    asOfMs,
+  };
+}
+
+/** The current usage of a namespace, each value as `3 of 10`, or `1.5 KiB of 8.0 GiB`. */
+function shownUse(use: NamespaceUse): Readonly<Record<"namespace" | (typeof QUOTAS)[number], string>> {
+  const shown = QUOTAS.map((quota) => {
+    const form = IN_BYTES.has(quota) ? formatSize : String;
+    return [quota, `${form(use[quota].used)} of ${form(use[quota].limit)}`];
+  });
+  return { namespace: use.namespace, ...Object.fromEntries(shown) };
+}

@@ -1,0 +1,152 @@
+/** `quoinctl user …`, for administrators. */
+
+import { type Command, Option } from "commander";
+import type { Client, UserChanges, UserInfo, UserRole } from "../../index.ts";
+import { readPasswordFile } from "../prompts/index.ts";
+import type { Session } from "../session/index.ts";
+import { parseList } from "../text/index.ts";
+import { findUserId } from "./account-argument.ts";
+import { accountResult, allOf } from "./account-result.ts";
+
+const ROLES = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
+const ALL_NAMESPACES = "*";
+const STATUSES = ["active", "disabled"];
+/** The largest page of the service, because listings are read to their end. */
+const PAGE_SIZE = 1_000;
+const SHOWN_FIELDS = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
+
+interface CreateOptions {
+  readonly role: UserRole;
+  readonly namespaces: readonly string[];
+  readonly passwordFile?: string;
+}
+
+interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"> {
+  readonly passwordFile?: string;
+  readonly currentPasswordFile?: string;
+}
+
+const AFTER_HELP = `
+Examples:
+
+  quoinctl user create eve@example.com --namespaces default,team-a --role viewer
+  quoinctl user update eve@example.com --status disabled`;
+
+/** Adds the commands to their group. */
+export function addUserCommands(user: Command, session: Session): void {
+  user.addHelpText("after", AFTER_HELP);
+  addCreate(user, session);
+  addList(user, session);
+  addDescribe(user, session);
+  addUpdate(user, session);
+  addDelete(user, session);
+}
+
+function addCreate(user: Command, session: Session): void {
+  user
+    .command("create <EMAIL>")
+    .description("create a user, who gets a mail to verify the address, and to set a password if none is given")
+    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(ROLES).default("member"))
+    .addOption(namespacesOption().makeOptionMandatory())
+    .addOption(passwordOption())
+    .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
+      const made = { role, namespaces, password: await readPassword(passwordFile) };
+      await session.withClient(async (client) => {
+        await print(session, await client.users.create(email, made));
+        await warnOfMissing(session, client, namespaces);
+      });
+    });
+}
+
+function addList(user: Command, session: Session): void {
+  user
+    .command("list")
+    .description("list the users whose role and namespaces you have")
+    .action(async () => {
+      const users = await session.withClient((client) => allOf(client.users.pages({ pageSize: PAGE_SIZE })));
+      await session.print(accountResult({ users }, users, SHOWN_FIELDS));
+    });
+}
+
+function addDescribe(user: Command, session: Session): void {
+  user
+    .command("describe <USER>")
+    .description("describe a user, given by e-mail address or id")
+    .action(async (text: string) => {
+      await print(
+        session,
+        await session.withClient(async (client) => client.users.get(await findUserId(client, text))),
+      );
+    });
+}
+
+function addUpdate(user: Command, session: Session): void {
+  user
+    .command("update <USER>")
+    .description("change a user, given by e-mail address or id, or your own password; other fields stay")
+    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(ROLES))
+    .addOption(namespacesOption())
+    .addOption(new Option("--status <STATUS>", "whether the user has any access").choices(STATUSES))
+    .addOption(passwordOption())
+    .option("--current-password-file <FILE>", "file with your current password, to change your own")
+    .action(async (text: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
+      const password = await readPassword(passwordFile);
+      const currentPassword = await readPassword(currentPasswordFile);
+      const wanted = { ...changes, password, currentPassword };
+      await session.withClient(async (client) => {
+        await print(session, await client.users.update(await findUserId(client, text), wanted));
+        await warnOfMissing(session, client, changes.namespaces ?? []);
+      });
+    });
+}
+
+/**
+ * Warns of namespaces that do not exist: a user may have them, but often the name is misspelled. It never fails: what it
+ * cannot find out is left out.
+ */
+async function warnOfMissing(session: Session, client: Client, names: readonly string[]): Promise<void> {
+  const exist = (name: string) =>
+    client.keyValue.listNamespaces({ prefix: name, namesOnly: true, pageSize: 1 }).then(
+      // Names come in their order, so the name itself is before longer ones.
+      ({ namespaces }) => namespaces[0]?.name === name,
+      () => true,
+    );
+  const found = await Promise.all(names.map((name) => name === ALL_NAMESPACES || exist(name)));
+  for (const [at, name] of names.entries()) {
+    if (found[at] !== true) {
+      session.warn(`namespace ${name} does not exist yet; create it with: quoinctl namespace create ${name}`);
+    }
+  }
+}
+
+function addDelete(user: Command, session: Session): void {
+  user
+    .command("delete <USER>")
+    .description("delete a user, given by e-mail address or id, with all API keys and tokens of the user")
+    .action(async (text: string) => {
+      const userId = await session.withClient(async (client) => {
+        const id = await findUserId(client, text);
+        await client.users.delete(id);
+        return id;
+      });
+      const deleted = { userId, deleted: true };
+      await session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
+    });
+}
+
+async function print(session: Session, user: UserInfo): Promise<void> {
+  await session.print(accountResult(user, [user], SHOWN_FIELDS));
+}
+
+async function readPassword(file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : readPasswordFile(file);
+}
+
+function namespacesOption(): Option {
+  const option = new Option("--namespaces <LIST>", "namespaces of the user, separated by commas; * = all");
+  return option.argParser((text) => parseList(text) ?? []);
+}
+
+function passwordOption(): Option {
+  return new Option("--password-file <FILE>", "file with the password, of 8 to 1,024 bytes");
+}

@@ -1,0 +1,36 @@
+/** Objects that a command accepts by id or by name. */
+
+import { NotFoundError, UsageError } from "../errors/index.ts";
+
+/** More candidates than this are not listed. */
+const CANDIDATES_MAX = 10;
+
+/** How to speak of the objects. */
+export interface ObjectKind<Found> {
+  /** Such as `API key`. */
+  readonly title: string;
+  /** The reason of the service if there is none. */
+  readonly notFoundReason: string;
+  /** An object of several with the same name, with its id. */
+  readonly describe: (found: Found) => string;
+}
+
+/**
+ * The only one of the objects with a name.
+ *
+ * @throws NotFoundError if there is none; UsageError if there are several, with the candidates in the hint.
+ */
+export function onlyOne<Found>(found: readonly Found[], name: string, kind: ObjectKind<Found>): Found {
+  const [first, other] = found;
+  if (first === undefined) {
+    throw new NotFoundError(kind.notFoundReason, `there is no ${kind.title} ${JSON.stringify(name)}`);
+  }
+  if (other === undefined) {
+    return first;
+  }
+  const more = found.length > CANDIDATES_MAX ? ", …" : "";
+  throw new UsageError(
+    `${found.length} ${kind.title}s are called ${JSON.stringify(name)}: name one of them`,
+    `${found.slice(0, CANDIDATES_MAX).map(kind.describe).join(", ")}${more}`,
+  );
+}

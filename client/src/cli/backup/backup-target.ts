@@ -1,0 +1,162 @@
+/** Locations of backups on the command line: a store (a directory or a bucket), or a file. */
+
+import { readdir, stat } from "node:fs/promises";
+import path from "node:path";
+import {
+  type BackupStore,
+  type DecryptOptions,
+  isClusterId,
+  type KeyFile,
+  listClusters,
+  openStore,
+  parseLocation,
+  readKeyFile,
+  type StoreLocation,
+} from "@quoin/backup";
+import { UsageError } from "../errors/index.ts";
+import type { Session } from "../session/index.ts";
+
+/** Options of all commands that read or write backups themselves. */
+export interface BackupTargetOptions {
+  readonly keyFile?: string;
+  readonly credentialsFile?: string;
+}
+
+/** Options of all commands that read what may be encrypted. */
+export interface BackupReadOptions extends BackupTargetOptions {
+  readonly allowUnencrypted?: boolean;
+}
+
+/** A store, or a file; neither must exist. */
+export type BackupTarget =
+  | { readonly kind: "store"; readonly location: StoreLocation }
+  | { readonly kind: "file"; readonly file: string; readonly exists: boolean };
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** The meaning of the text: a URL is a store, and so is a directory; everything else is a file. */
+export async function findTarget(session: Session, text: string, options: BackupTargetOptions): Promise<BackupTarget> {
+  const { credentialsFile } = options;
+  const location = parseLocation(SCHEME.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
+  if (location.kind === "s3") {
+    return { kind: "store", location: credentialsFile === undefined ? location : { ...location, credentialsFile } };
+  }
+  if (credentialsFile !== undefined) {
+    throw new UsageError("--credentials-file needs a location that begins with s3://");
+  }
+  const { directory } = location;
+  const found = await stat(directory).catch(ignoreMissing);
+  if (found?.isDirectory() === true) {
+    return { kind: "store", location };
+  }
+  if (found !== undefined) {
+    return { kind: "file", file: directory, exists: true };
+  }
+  if (text.endsWith("/") || SCHEME.test(text)) {
+    throw new UsageError(`there is no directory ${directory}`, `create it with: mkdir -m 700 ${directory}`);
+  }
+  return { kind: "file", file: directory, exists: false };
+}
+
+/** Runs work with the store that the text names; raises UsageError if it names a file. */
+export async function withStore<Value>(
+  session: Session,
+  text: string,
+  options: BackupTargetOptions,
+  work: (store: BackupStore, location: StoreLocation) => Promise<Value>,
+): Promise<Value> {
+  const target = await findTarget(session, text, options);
+  if (target.kind === "file") {
+    throw new UsageError(
+      target.exists ? `${target.file} is a file, and not a backup store` : `there is nothing at ${target.file}`,
+      target.exists ? `read it with: quoinctl backup verify ${target.file}` : "name a directory, or s3://bucket/prefix",
+    );
+  }
+  const store = await openStore(target.location, { create: false });
+  try {
+    return await work(store, target.location);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The cluster whose backups the store has; raises UsageError if it has several, none, or not the requested one. */
+export async function chooseCluster(
+  store: BackupStore,
+  location: StoreLocation,
+  asked: string | undefined,
+): Promise<string> {
+  if (asked !== undefined) {
+    if (!isClusterId(asked)) {
+      throw new UsageError(`--cluster must be a UUID in lower case, not ${asked}`);
+    }
+    return asked;
+  }
+  // A directory shows its clusters directly; its other content, which may be anything, is not read.
+  const [first, ...others] =
+    location.kind === "directory" ? await clusterFolders(location.directory) : await listClusters(store);
+  if (first === undefined) {
+    throw new UsageError(
+      `${store.describe()} is not a backup store: it has no backup of any cluster`,
+      "check the location; see the store of a running cluster with: quoinctl backup status",
+    );
+  }
+  if (others.length > 0) {
+    throw new UsageError(
+      `${store.describe()} has backups of several clusters: ${[first, ...others].join(", ")}`,
+      "name one of them with --cluster ID",
+    );
+  }
+  return first;
+}
+
+/** The names in a directory that are cluster ids. */
+async function clusterFolders(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory)).filter(isClusterId).sort();
+}
+
+/** Raises UsageError for a directory with other content, which is hardly meant as a backup store. */
+export async function assertStoreDirectory(location: StoreLocation): Promise<void> {
+  if (location.kind !== "directory") {
+    return;
+  }
+  const { directory } = location;
+  const names = (await readdir(directory)).filter((name) => !name.startsWith("."));
+  if (names.length === 0 || names.some(isClusterId)) {
+    return;
+  }
+  throw new UsageError(
+    `${directory} has other files and no backups, so it is not a backup store`,
+    `name an empty directory, or a file in it, such as ${path.join(directory, "state.qsnap")}`,
+  );
+}
+
+/** What verify and delete may read. Raises UsageError. */
+export async function readDecryptOptions(session: Session, options: BackupReadOptions): Promise<DecryptOptions> {
+  const { keyFile, allowUnencrypted: allowsUnencrypted = false } = options;
+  if (allowsUnencrypted && keyFile === undefined) {
+    throw new UsageError("--allow-unencrypted needs --key-file", "without keys, nothing has to be encrypted");
+  }
+  return { keyRing: await readKeys(session, options), allowsUnencrypted };
+}
+
+/** The keys of --key-file; undefined without it. Warns if other users can read the file. */
+export async function readKeys(
+  session: Session,
+  { keyFile }: BackupTargetOptions,
+): Promise<KeyFile["keyRing"] | undefined> {
+  if (keyFile === undefined) {
+    return undefined;
+  }
+  const { keyRing, warning } = await readKeyFile(path.resolve(session.terminal.workingDirectory, keyFile));
+  if (warning !== undefined) {
+    session.warn(warning);
+  }
+  return keyRing;
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))) {
+    throw error;
+  }
+}

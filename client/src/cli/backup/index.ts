@@ -1,0 +1,1 @@
+export { addBackupCommands } from "./backup-commands.ts";

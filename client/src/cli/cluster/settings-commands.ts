@@ -1,0 +1,69 @@
+/** `quoinctl settings …`: settings of the whole cluster. */
+
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Session } from "../session/index.ts";
+import { parseCount } from "../text/index.ts";
+
+/** Resets a setting to its default. */
+const BY_DEFAULT = "default";
+
+interface PutOptions {
+  readonly ifSettingsRevision?: number;
+}
+
+/** Adds the commands to their group. */
+export function addSettingsCommands(settings: Command, session: Session): void {
+  settings
+    .command("list")
+    .description("list all settings, with their values, defaults and bounds")
+    .action(async () => {
+      const { settings: found, settingsRevision } = await session.withAdmin((admin) => admin.settings());
+      await session.print({
+        document: {
+          settings: found.map(({ name, value, defaultValue, min, max }) => ({
+            name,
+            value: value || null,
+            default: defaultValue || null,
+            min,
+            max,
+          })),
+          settings_revision: settingsRevision,
+        },
+        shown: {
+          columns: ["SETTING", "VALUE", "DEFAULT", "MIN", "MAX"],
+          rows: found.map(({ name, value, defaultValue, min, max }) => [
+            ...[name, value || "-", defaultValue || "by flags", String(min), String(max)],
+          ]),
+        },
+      });
+      session.note(`settings revision ${settingsRevision}`);
+    });
+  settings
+    .command("put")
+    .argument("<NAME=VALUE...>", "such as token.lifetime_secs=600, or token.lifetime_secs=default", collectSetting)
+    .description("change all named settings or none")
+    .addOption(
+      new Option("--if-settings-revision <N>", "only if the settings still have this revision").argParser(parseCount),
+    )
+    .action(async (values: ReadonlyMap<string, number | null>, { ifSettingsRevision }: PutOptions) => {
+      const revision = await session.withAdmin((admin) => admin.putSettings(values, { ifSettingsRevision }));
+      await session.print({
+        document: { settings_revision: revision },
+        shown: { columns: ["SETTINGS REVISION"], rows: [[String(revision)]] },
+      });
+    });
+}
+
+/** @throws InvalidArgumentError of commander, if the text is not NAME=VALUE or the name was given before. */
+function collectSetting(text: string, given: ReadonlyMap<string, number | null> | undefined) {
+  const split = text.indexOf("=");
+  const name = text.slice(0, split);
+  if (split < 1) {
+    throw new InvalidArgumentError("Give NAME=VALUE.");
+  }
+  if (given?.has(name)) {
+    throw new InvalidArgumentError("Give each setting once.");
+  }
+  const value = text.slice(split + 1);
+  return new Map([...(given ?? []), [name, value === BY_DEFAULT ? null : parseCount(value)] as const]);
+}

@@ -1,0 +1,1 @@
+export { addCompletionCommand, answerShell, printCommands } from "./completion-command.ts";

@@ -1,0 +1,2 @@
+export { addKeyValueCommands } from "./kv-commands.ts";
+export { addNamespaceCommands } from "./namespace-commands.ts";

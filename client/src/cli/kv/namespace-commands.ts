@@ -1,0 +1,74 @@
+/** `quoinctl namespace …` */
+
+import type { Command } from "commander";
+import type { Client, NamespacePage } from "../../index.ts";
+import type { Session } from "../session/index.ts";
+
+type ListedNamespace = NamespacePage["namespaces"][number];
+
+/** The largest page of the service, because the listing is read to its end. */
+const PAGE_SIZE = 1_000;
+
+/** The quotas that the table shows, each as `3 of 10`; all are in JSON and YAML. */
+const SHOWN_QUOTAS = ["keys", "bytes", "locks", "event_logs"];
+
+/** Adds the commands to their group. */
+export function addNamespaceCommands(namespace: Command, session: Session): void {
+  addCreate(namespace, session);
+  addList(namespace, session);
+}
+
+function addCreate(namespace: Command, session: Session): void {
+  namespace
+    .command("create <NAME>")
+    .description("create a namespace (needs admin access)")
+    .action(async (name: string) => {
+      const created = await session.withClient((client) => client.keyValue.createNamespace(name));
+      await session.print({
+        document: { namespace: created.namespace, created_at_ms: created.createdAtMs, revision: created.revision },
+        shown: {
+          columns: ["NAMESPACE", "CREATED", "REVISION"],
+          rows: [[created.namespace, new Date(created.createdAtMs).toISOString(), String(created.revision)]],
+        },
+      });
+    });
+}
+
+function addList(namespace: Command, session: Session): void {
+  namespace
+    .command("list [PREFIX]")
+    .description("list the namespaces that you may read, with what they use of their quotas")
+    .action(async (prefix: string | undefined) => {
+      const namespaces = await session.withClient((client) => readAll(client, prefix));
+      await session.print({
+        document: { namespaces: namespaces.map(namespaceDocument) },
+        shown: {
+          columns: ["NAMESPACE", "CREATED", ...SHOWN_QUOTAS.map((quota) => quota.replace("_", " ").toUpperCase())],
+          rows: namespaces.map(namespaceRow),
+        },
+      });
+    });
+}
+
+async function readAll(client: Client, prefix: string | undefined): Promise<readonly ListedNamespace[]> {
+  const found: ListedNamespace[] = [];
+  let pageToken: string | undefined;
+  do {
+    const page: NamespacePage = await client.keyValue.listNamespaces({ prefix, pageSize: PAGE_SIZE, pageToken });
+    found.push(...page.namespaces);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  return found;
+}
+
+function namespaceDocument({ name, createdAtMs, createRevision, quotas }: ListedNamespace): object {
+  return { name, created_at_ms: createdAtMs, create_revision: createRevision, quotas };
+}
+
+function namespaceRow({ name, createdAtMs, quotas }: ListedNamespace): string[] {
+  const uses = SHOWN_QUOTAS.map((shown) => {
+    const quota = quotas.find((one) => one.name === shown);
+    return quota === undefined ? "-" : `${quota.used} of ${quota.limit}`;
+  });
+  return [name, new Date(createdAtMs).toISOString(), ...uses];
+}

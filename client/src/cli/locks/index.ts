@@ -1,0 +1,1 @@
+export { addLockCommands, addReadWriteLockCommands } from "./lock-commands.ts";

@@ -1,0 +1,327 @@
+/** `quoinctl lock …` and `quoinctl rwlock …` */
+
+import { type Command, Option } from "commander";
+import type { LockHandle, LockMode, ReleaseLockOptions } from "../../index.ts";
+import { parseNameArgument } from "../arguments/index.ts";
+import { hasReason, NotAsExpectedError, UsageError } from "../errors/index.ts";
+import { holderLabel } from "../running/index.ts";
+import type { Session } from "../session/index.ts";
+import {
+  formatMilliseconds,
+  parseCount,
+  parseDurationMs,
+  parseDurationSeconds,
+  parsePositiveCount,
+  parseWaitMs,
+} from "../text/index.ts";
+import {
+  EXCLUSIVE_LOCKS,
+  type LockKind,
+  type LockTarget,
+  READ_WRITE_LOCKS,
+  type ShownAcquisition,
+} from "./lock-kinds.ts";
+import { addListCommand } from "./lock-listing.ts";
+import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
+import { showWait } from "./lock-wait.ts";
+import { runWithLock } from "./locked-command.ts";
+
+/** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
+const LONGEST_WAIT_MS = 3_590_000;
+
+/** How long processes that must end may take, in milliseconds. */
+const DEFAULT_KILL_AFTER_MS = 10_000;
+
+/** Adds the commands of exclusive locks to their group. */
+export function addLockCommands(lock: Command, session: Session): void {
+  addCommands(lock, session, EXCLUSIVE_LOCKS);
+}
+
+/** Adds the commands of read-write locks to their group. */
+export function addReadWriteLockCommands(rwlock: Command, session: Session): void {
+  addCommands(rwlock, session, READ_WRITE_LOCKS);
+}
+
+function addCommands(lock: Command, session: Session, kind: LockKind): void {
+  lock.addHelpText("after", examplesOf(kind));
+  addCreate(lock, session, kind);
+  addListCommand(lock, session, kind);
+  addDescribe(lock, session, kind);
+  addAcquire(lock, session, kind);
+  addRelease(lock, session, kind);
+  addForceRelease(lock, session, kind);
+  addRun(lock, session, kind);
+}
+
+function examplesOf({ command, hasModes }: LockKind): string {
+  const mode = hasModes ? " --mode read" : "";
+  return `
+Examples:
+
+  quoinctl ${command} create default/nightly
+  quoinctl ${command} run default/nightly${mode} --wait 10m -- ./nightly.sh
+  quoinctl ${command} acquire default/nightly${mode} --wait 30s --ttl 5m
+  quoinctl ${command} release default/nightly --token 17
+  quoinctl ${command} describe default/nightly
+  quoinctl ${command} list default --in-use`;
+}
+
+interface ModeOptions {
+  readonly mode?: "read" | "write";
+}
+
+interface HoldOptions extends ModeOptions {
+  readonly ttl?: number;
+  readonly owner?: string;
+}
+
+interface ReleaseOptions extends ModeOptions {
+  readonly token?: number;
+  readonly owner?: string;
+  readonly force?: boolean;
+}
+
+interface CreateOptions {
+  readonly ttl?: number;
+  readonly lockDelay?: number;
+  readonly ifAbsent?: boolean;
+}
+
+function addCreate(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("create <NAMESPACE/NAME>")
+    .description(`create ${article(kind)}, which starts free and is never deleted`)
+    .addOption(
+      new Option("--ttl <DURATION>", "how long a hold lasts without renewal (default: 30s)").argParser(
+        parseDurationSeconds,
+      ),
+    )
+    .addOption(
+      new Option(
+        "--lock-delay <DURATION>",
+        "how long no caller gets the lock after a hold expired or was forced",
+      ).argParser(parseDurationSeconds),
+    )
+    .option("--if-absent", "succeed as well if the lock exists, and leave it as it is")
+    .action(async (text: string, { ttl, lockDelay, ifAbsent = false }: CreateOptions) => {
+      const target = parseLock(text);
+      const created = await session.withClient(async (client) => {
+        try {
+          return await kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay });
+        } catch (error) {
+          // A lock of the other kind exists as well: describing it then says so.
+          if (ifAbsent && hasReason(error, "LOCK_EXISTS")) {
+            return kind.describe(client, target);
+          }
+          throw error;
+        }
+      });
+      await session.print({
+        document: { ...target, created_at_ms: created.createdAtMs, revision: created.revision },
+        shown: {
+          columns: ["LOCK", "CREATED", "REVISION"],
+          rows: [[lockCell(target), new Date(created.createdAtMs).toISOString(), String(created.revision)]],
+        },
+      });
+    });
+}
+
+function addDescribe(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("describe <NAMESPACE/NAME>")
+    .description("show who holds a lock, until when, and how many wait")
+    .action(async (text: string) => {
+      const target = parseLock(text);
+      const lock = await session.withClient((client) => kind.describe(client, target));
+      await session.print(describedLock(target, lock, kind));
+    });
+}
+
+function addAcquire(lock: Command, session: Session, kind: LockKind): void {
+  const command = lock
+    .command("acquire <NAMESPACE/NAME>")
+    .description("acquire a lock, or renew a hold; exit code 4 if others hold it. The hold ends by itself: see run")
+    .addOption(ttlOption())
+    .addOption(ownerOption("the id of the user"))
+    .addOption(new Option("--wait <DURATION>", "how long to wait for it (default: not at all)").argParser(parseWaitMs))
+    .addOption(new Option("--token <N>", renewalText(kind)).argParser(parsePositiveCount).conflicts("wait"));
+  addMode(command, kind, "how to hold it (default: write)");
+  command.action(async (text: string, options: HoldOptions & { readonly wait?: number; readonly token?: number }) => {
+    const target = parseLock(text);
+    const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
+    const acquisition = await session.withClient(async (client) => {
+      const wait = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
+      try {
+        const answer = await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
+        wait.answered();
+        return answer;
+      } finally {
+        wait.end();
+      }
+    });
+    await session.print(acquiredLock(target, acquisition, kind));
+    if (!acquisition.acquired) {
+      throw new NotAsExpectedError(notAcquired(text, acquisition));
+    }
+  });
+}
+
+function addRelease(lock: Command, session: Session, kind: LockKind): void {
+  const command = lock
+    .command("release <NAMESPACE/NAME>")
+    .description("release a hold of a lock; the next waiter gets it at once")
+    .addOption(
+      new Option(
+        "--token <N>",
+        "the hold with this token, as acquire printed it (default: the hold of lock run, inside of it)",
+      ).argParser(parsePositiveCount),
+    )
+    .addOption(new Option("--owner <LABEL>", "only if the hold has this label"))
+    .addOption(
+      new Option("--force", "the hold of any holder, like force-release (needs admin access)").conflicts([
+        "token",
+        "owner",
+      ]),
+    );
+  addMode(command, kind, "the hold in this mode");
+  command.action(async (text: string, options: ReleaseOptions) => {
+    const target = parseLock(text);
+    if (options.force === true) {
+      const forced = await session.withClient((client) => kind.forceRelease(client, target, {}));
+      await session.print(forcedLock(target, forced));
+      return;
+    }
+    const { token: fencingToken, owner } = options;
+    const hold = fencingToken === undefined ? ownHold(session, target, kind) : { fencingToken, owner };
+    const { revision } = await session.withClient((client) => kind.release(client, target, modeOf(options), hold));
+    await session.print({
+      document: { ...target, released: true, revision },
+      shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), "true", String(revision)]] },
+    });
+  });
+}
+
+/**
+ * The hold with which `lock run` has started this process.
+ *
+ * @throws UsageError if it has another lock or none: without a token, this command would release the hold of another
+ * program of the same user.
+ */
+function ownHold({ terminal }: Session, { namespace, name }: LockTarget, { command }: LockKind): ReleaseLockOptions {
+  const { QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_FENCING_TOKEN, QUOIN_LOCK_OWNER: owner } = terminal.environment;
+  const fencingToken = Number(QUOIN_FENCING_TOKEN);
+  const isOwn = QUOIN_NAMESPACE === namespace && QUOIN_LOCK === name;
+  if (isOwn && Number.isSafeInteger(fencingToken) && fencingToken > 0) {
+    return { fencingToken, owner };
+  }
+  throw new UsageError(
+    `name the hold of ${namespace}/${name} with --token: another program may hold the lock now`,
+    `${command} acquire printed the token, and ${command} describe shows it; administrators can pass --force instead`,
+  );
+}
+
+function addForceRelease(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("force-release <NAMESPACE/NAME>")
+    .description("take a lock away from its holder (needs admin access)")
+    .addOption(new Option("--token <N>", "only if the hold with this token is still live").argParser(parseCount))
+    .option("--reason <TEXT>", "why, for the record")
+    .action(async (text: string, { token, reason }: { readonly token?: number; readonly reason?: string }) => {
+      const target = parseLock(text);
+      const forced = await session.withClient((client) =>
+        kind.forceRelease(client, target, { fencingToken: token, reason }),
+      );
+      await session.print(forcedLock(target, forced));
+    });
+}
+
+function addRun(lock: Command, session: Session, kind: LockKind): void {
+  const command = lock
+    .command("run <NAMESPACE/NAME> <COMMAND...>")
+    .usage("[options] <NAMESPACE/NAME> -- <COMMAND...>")
+    .description("run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired")
+    .addOption(ttlOption())
+    .addOption(ownerOption("user@host:process, and random characters"))
+    .addOption(
+      new Option("--wait <DURATION>", "how long to wait for the lock, 0 = not at all")
+        .argParser(parseWaitMs)
+        .default(LONGEST_WAIT_MS, "as long as the service allows, 59m50s"),
+    )
+    .addOption(
+      new Option("--kill-after <DURATION>", "for processes that must end: from SIGTERM to SIGKILL")
+        .argParser(parseDurationMs)
+        .default(DEFAULT_KILL_AFTER_MS, "10s"),
+    )
+    .addHelpText("after", RUN_HELP);
+  addMode(command, kind, "how to hold it (default: write)");
+  command.action(
+    async (
+      text: string,
+      words: readonly string[],
+      options: HoldOptions & { readonly wait: number; readonly killAfter: number },
+    ) => {
+      const target = parseLock(text);
+      const { ttl: ttlSeconds, owner = holderLabel(), wait: waitMs, killAfter: killAfterMs } = options;
+      const { terminal } = session;
+      session.exitCode = await session.withClient(async (client) => {
+        const wait = showWait(session, client, { target, kind, owner, waitMs });
+        const work = (handle: LockHandle) => {
+          wait.answered();
+          return runWithLock(terminal, handle, { words, killAfterMs });
+        };
+        try {
+          return await kind.withLock(client, target, modeOf(options), work, { ttlSeconds, owner, waitMs });
+        } finally {
+          wait.end();
+        }
+      });
+    },
+  );
+}
+
+const RUN_HELP = `
+The command has QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_TOKEN in its environment. Writes can be
+guarded with them: quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" … (for a read-write lock: --rw-guard).
+When the lock is lost, the command and the processes that it has started are terminated, and the exit code is 1. After
+SIGTERM or Ctrl-C, all of them have ended before the lock is released.`;
+
+function parseLock(text: string): LockTarget {
+  return parseNameArgument(text, "lock", "NAME");
+}
+
+/** Who has the lock instead, and how long the request waited. */
+function notAcquired(text: string, { holders, state, waitedMs }: ShownAcquisition): string {
+  const owners = holders.map(({ owner }) => owner).join(", ");
+  const waited = waitedMs === 0 ? "" : ` after ${formatMilliseconds(waitedMs)}`;
+  return `${text} was not acquired${waited}: ${owners === "" ? `it is ${state}` : `${owners} holds it`}`;
+}
+
+function ttlOption(): Option {
+  const description = "how long the hold lasts without renewal (default: that of the lock)";
+  return new Option("--ttl <DURATION>", description).argParser(parseDurationSeconds);
+}
+
+function ownerOption(byDefault: string): Option {
+  return new Option("--owner <LABEL>", `label of the holder, at most 256 bytes (default: ${byDefault})`);
+}
+
+function addMode(command: Command, { hasModes }: LockKind, description: string): void {
+  if (hasModes) {
+    command.addOption(new Option("--mode <MODE>", description).choices(["read", "write"]));
+  }
+}
+
+function modeOf({ mode }: ModeOptions): LockMode | undefined {
+  if (mode === undefined) {
+    return undefined;
+  }
+  return mode === "read" ? "READ" : "WRITE";
+}
+
+function renewalText({ hasModes }: LockKind): string {
+  return hasModes ? "renew the hold with this token, or change its mode" : "renew the hold with this token";
+}
+
+function article({ title }: LockKind): string {
+  return title.startsWith("e") ? `an ${title}` : `a ${title}`;
+}

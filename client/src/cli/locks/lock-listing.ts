@@ -1,0 +1,97 @@
+/** `quoinctl lock list` and `quoinctl rwlock list` */
+
+import { type Command, Option } from "commander";
+import type { Client, ListedLock, ListLocksOptions, LockPage } from "../../index.ts";
+import { parsePrefixArgument } from "../arguments/index.ts";
+import type { TableContent } from "../output/index.ts";
+import type { Session } from "../session/index.ts";
+import { escapeControls, formatMilliseconds, parsePositiveCount } from "../text/index.ts";
+import type { LockKind } from "./lock-kinds.ts";
+import { holdDocument, lockCell } from "./lock-result.ts";
+
+/** The largest page of the service, because the listing is read to its end. */
+const PAGE_SIZE = 1_000;
+
+interface ListOptions {
+  readonly inUse?: boolean;
+  readonly limit?: number;
+}
+
+/** Adds the command that lists the locks of one kind. */
+export function addListCommand(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("list <NAMESPACE[/LOCK-PREFIX]>")
+    .description(`list the ${kind.title}s whose names start with a prefix, who holds them, and how many wait`)
+    .option("--in-use", "leave out free locks")
+    .addOption(new Option("--limit <N>", "stop after this many (default: all)").argParser(parsePositiveCount))
+    .action(async (text: string, { inUse = false, limit = Number.POSITIVE_INFINITY }: ListOptions) => {
+      const { namespace, prefix } = parsePrefixArgument(text);
+      const options = { namePrefix: prefix, inUseOnly: inUse };
+      const locks = await session.withClient((client) => readList(client, namespace, options, kind.hasModes, limit));
+      await session.print({
+        document: { namespace, prefix, locks: locks.map(lockDocument) },
+        shown: lockTable(namespace, locks, kind),
+      });
+    });
+}
+
+async function readList(
+  { locks }: Client,
+  namespace: string,
+  options: ListLocksOptions,
+  rw: boolean,
+  limit: number,
+): Promise<readonly ListedLock[]> {
+  const found: ListedLock[] = [];
+  let pageToken: string | undefined;
+  do {
+    const page: LockPage = await locks.list(namespace, { ...options, pageSize: PAGE_SIZE, pageToken });
+    found.push(...page.locks.filter((lock) => lock.rw === rw));
+    pageToken = page.nextPageToken;
+    // Exclusive locks come first.
+    if (!rw && page.locks.some((lock) => lock.rw)) {
+      break;
+    }
+  } while (pageToken !== "" && found.length < limit);
+  return found.slice(0, limit);
+}
+
+/** A row for each listed hold, and one row for the others or for none. */
+function lockTable(namespace: string, locks: readonly ListedLock[], { hasModes }: LockKind): TableContent {
+  return {
+    columns: ["LOCK", "STATE", ...(hasModes ? ["MODE"] : []), "OWNER", "SUBJECT", "TOKEN", "EXPIRES IN", "WAITING"],
+    rows: locks.flatMap(({ name, state, holders, holderCount, waitingReaders, waitingWriters }) => {
+      const others = holderCount - holders.length;
+      const withoutHold = others > 0 ? `and ${others} more` : "-";
+      const shown = holders.length === 0 || others > 0 ? [...holders, undefined] : holders;
+      return shown.map((hold) => [
+        lockCell({ namespace, name }),
+        escapeControls(state),
+        ...(hasModes ? [hold?.mode ?? "-"] : []),
+        hold === undefined ? withoutHold : escapeControls(hold.owner),
+        hold === undefined ? "-" : escapeControls(hold.subject),
+        hold === undefined ? "-" : String(hold.fencingToken),
+        hold === undefined ? "-" : formatMilliseconds(hold.expiresInMs),
+        String(waitingReaders + waitingWriters),
+      ]);
+    }),
+  };
+}
+
+function lockDocument(lock: ListedLock): object {
+  return {
+    name: lock.name,
+    rw: lock.rw,
+    state: lock.state,
+    holders: lock.holders.map(holdDocument),
+    holder_count: lock.holderCount,
+    waiting_readers: lock.waitingReaders,
+    waiting_writers: lock.waitingWriters,
+    ttl_seconds: lock.ttlSeconds,
+    lock_delay_seconds: lock.lockDelaySeconds,
+    cooldown_ms: lock.cooldownMs,
+    last_fencing_token: lock.lastFencingToken,
+    created_at_ms: lock.createdAtMs,
+    refused_guards: lock.refusedGuards,
+  };
+}

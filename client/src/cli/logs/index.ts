@@ -1,0 +1,1 @@
+export { addLogCommands } from "./log-commands.ts";

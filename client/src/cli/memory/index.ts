@@ -1,0 +1,1 @@
+export { addMemoryCommands } from "./memory-commands.ts";

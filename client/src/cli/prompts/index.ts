@@ -1,0 +1,2 @@
+export { confirm } from "./confirmation.ts";
+export { askPassword, readPasswordFile } from "./password.ts";

@@ -1,0 +1,1 @@
+export { type GlobalOptions, Session } from "./session.ts";

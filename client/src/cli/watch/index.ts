@@ -1,0 +1,1 @@
+export { addWatchCommands } from "./watch-commands.ts";

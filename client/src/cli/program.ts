@@ -1,13 +1,13 @@
 /** The command line: its options and commands, and the handling of errors. */
 
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
+import { addOptions } from "./arguments/index.ts";
 import { COMMAND_GROUPS } from "./command-groups.ts";
 import { describeFailure, EXIT_CODES, InterruptedError, namingEndpoints } from "./errors/index.ts";
-import { OUTPUT_FORMATS } from "./output/index.ts";
-import { type GlobalOptions, Session } from "./session/index.ts";
+import { GLOBAL_OPTIONS, type GlobalOptions, Session } from "./session/index.ts";
 import { requireUtf8, type Terminal } from "./terminal/index.ts";
-import { escapeControls, parseDurationMs, parseList } from "./text/index.ts";
+import { escapeControls } from "./text/index.ts";
 
 const AFTER_HELP = `
 The cluster: --endpoints, else the context of --context, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else
@@ -82,24 +82,9 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
 }
 
 function addGlobalOptions(program: Command, { terminal }: Session): void {
+  program.description("Command line of Quoin, the coordination service").version(packageDescription.version);
+  addOptions(program, GLOBAL_OPTIONS);
   program
-    .description("Command line of Quoin, the coordination service")
-    .version(packageDescription.version)
-    .addOption(
-      new Option("--endpoints <LIST>", "gRPC endpoints as host:port, separated by commas").argParser(parseList),
-    )
-    .option("--token-file <FILE>", "authenticate with the token in this file")
-    .option("--api-key-file <FILE>", "authenticate with the API key in this file")
-    .option("--context <CONTEXT>", "use this context of the configuration file")
-    .option("--ca <FILE>", "use TLS and trust these certificate authorities (PEM)")
-    .option("--cert <FILE>", "use TLS with this client certificate (PEM)")
-    .option("--key <FILE>", "private key of the certificate (PEM)")
-    .addOption(new Option("-o, --output <FORMAT>", "how to print results").choices(OUTPUT_FORMATS).default("table"))
-    .addOption(
-      new Option("--timeout <DURATION>", "give up after this time, such as 10, 500ms or 1m (default: 5s)").argParser(
-        parseDurationMs,
-      ),
-    )
     .addHelpText("after", AFTER_HELP)
     .addHelpText("afterAll", ({ command }) => (command === program ? "" : SEE_GLOBAL_OPTIONS))
     .showHelpAfterError("hint: add --help to see the usage")

@@ -1,27 +1,20 @@
 /** `quoinctl owner …`, for administrators of the machines: it needs an admin token and the admin port. */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
+import { addCommand, option } from "../arguments/index.ts";
 import { askPassword, readPasswordFile } from "../prompts/index.ts";
 import type { Session } from "../session/index.ts";
 
-interface ResetOptions {
-  readonly passwordFile?: string;
-  readonly ownerApiKeyFile?: string;
-  /** Deprecated name of the same option. */
-  readonly ownerKeyFile?: string;
-}
-
 /** Adds the commands to their group. */
 export function addOwnerCommands(owner: Command, session: Session): void {
-  owner
-    .command("reset <EMAIL>")
-    .description("make the user an active owner with a new password (prompts for it); API keys stay")
-    .option("--password-file <FILE>", "file with the password, of 8 to 1,024 bytes")
-    .option("--owner-api-key-file <FILE>", "file with a new API key of the owner, qk_<8 characters>_<43 characters>")
-    .addOption(
-      new Option("--owner-key-file <FILE>", "deprecated name of --owner-api-key-file").conflicts("ownerApiKeyFile"),
-    )
-    .action(async (email: string, { passwordFile, ownerKeyFile, ownerApiKeyFile = ownerKeyFile }: ResetOptions) => {
+  addCommand(owner, "reset <EMAIL>", {
+    description: "make the user an active owner with a new password (prompts for it); API keys stay",
+    options: {
+      passwordFile: option("<FILE>", "file with the password, of 8 to 1,024 bytes"),
+      ownerApiKeyFile: option("<FILE>", "file with a new API key of the owner, qk_<8 characters>_<43 characters>"),
+      ownerKeyFile: option("<FILE>", "deprecated name of --owner-api-key-file").without("ownerApiKeyFile"),
+    },
+    run: async (email, { passwordFile, ownerKeyFile, ownerApiKeyFile = ownerKeyFile }) => {
       const apiKey = ownerApiKeyFile === undefined ? undefined : (await readPasswordFile(ownerApiKeyFile)).trim();
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
@@ -32,5 +25,6 @@ export function addOwnerCommands(owner: Command, session: Session): void {
         document: { user_id: userId, email, created },
         shown: { columns: ["USER-ID", "EMAIL", "CREATED"], rows: [[userId, email, String(created)]] },
       });
-    });
+    },
+  });
 }

@@ -1,7 +1,8 @@
 /** `quoinctl token`: the only command that prints a secret, and only on the standard output. */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { AccessToken } from "../../index.ts";
+import { completeCommand, option } from "../arguments/index.ts";
 import type { Connection } from "../connection/index.ts";
 import { UsageError } from "../errors/index.ts";
 import type { Session } from "../session/index.ts";
@@ -9,13 +10,11 @@ import { parseDurationSeconds } from "../text/index.ts";
 
 /** Completes the command. */
 export function addTokenCommand(token: Command, session: Session): void {
-  token
-    .addOption(
-      new Option("--expires-in <SECONDS>", "life of the token, such as 600 or 10m (default: 1h)").argParser(
-        parseDurationSeconds,
-      ),
-    )
-    .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
+  completeCommand(token, "", {
+    options: {
+      expiresIn: option("<SECONDS>", "life of the token, such as 600 or 10m (default: 1h)", parseDurationSeconds),
+    },
+    run: async ({ expiresIn }) => {
       const connection = await session.findConnection();
       const { accessToken, expiresInSeconds } = await obtainToken(connection, expiresIn, session.timeoutMs);
       await session.print({
@@ -26,7 +25,8 @@ export function addTokenCommand(token: Command, session: Session): void {
         },
         shown: Buffer.from(`${accessToken}\n`),
       });
-    });
+    },
+  });
 }
 
 /** A new token from an API key; a given token unchanged. */

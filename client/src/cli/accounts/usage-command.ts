@@ -1,14 +1,11 @@
 /** `quoinctl usage`: the usage of the cluster. */
 
-import { type Command, Option } from "commander";
-import type { NamespaceUse, Usage, UsageOptions } from "../../index.ts";
+import type { Command } from "commander";
+import type { NamespaceUse, Usage } from "../../index.ts";
+import { choice, completeCommand, option } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
 import { formatSize } from "../text/index.ts";
 import { accountResult } from "./account-result.ts";
-
-interface UsageCommandOptions extends Pick<UsageOptions, "from" | "to"> {
-  readonly by: NonNullable<UsageOptions["granularity"]> | "namespace";
-}
 
 const FIELDS = [
   ...(["startMs", "requests", "eventsAppended", "bytesAppended", "kvOperations", "lockOperations"] as const),
@@ -21,11 +18,13 @@ const IN_BYTES: ReadonlySet<(typeof QUOTAS)[number]> = new Set(["bytes", "memory
 
 /** Completes the command. */
 export function addUsageCommand(command: Command, session: Session): void {
-  command
-    .option("--from <TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)")
-    .option("--to <TIME>", "until this day or instant (default: now)")
-    .addOption(new Option("--by <UNIT>", "how to group it").choices(["hour", "day", "namespace"]).default("day"))
-    .action(async ({ from, to, by }: UsageCommandOptions) => {
+  completeCommand(command, "", {
+    options: {
+      from: option("<TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)"),
+      to: option("<TIME>", "until this day or instant (default: now)"),
+      by: choice("<UNIT>", "how to group it", ["hour", "day", "namespace"]).byDefault("day"),
+    },
+    run: async ({ from, to, by }) => {
       const granularity = by === "namespace" ? "day" : by;
       const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
       const document = wireForm(usage);
@@ -34,7 +33,8 @@ export function addUsageCommand(command: Command, session: Session): void {
           ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...QUOTAS])
           : accountResult(document, usage.buckets, FIELDS),
       );
-    });
+    },
+  });
 }
 
 /** The usage as HTTP groups it. */

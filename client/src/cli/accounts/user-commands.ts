@@ -1,7 +1,8 @@
 /** `quoinctl user …`, for administrators. */
 
-import { type Command, Option } from "commander";
-import type { Client, UserChanges, UserInfo, UserRole } from "../../index.ts";
+import type { Command } from "commander";
+import type { Client, UserInfo, UserRole } from "../../index.ts";
+import { addCommand, choice, option } from "../arguments/index.ts";
 import { readPasswordFile } from "../prompts/index.ts";
 import type { Session } from "../session/index.ts";
 import { parseList } from "../text/index.ts";
@@ -10,21 +11,17 @@ import { accountResult, allOf } from "./account-result.ts";
 
 const ROLES = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
 const ALL_NAMESPACES = "*";
-const STATUSES = ["active", "disabled"];
+const STATUSES = ["active", "disabled"] as const;
 /** The largest page of the service, because listings are read to their end. */
 const PAGE_SIZE = 1_000;
 const SHOWN_FIELDS = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
 
-interface CreateOptions {
-  readonly role: UserRole;
-  readonly namespaces: readonly string[];
-  readonly passwordFile?: string;
-}
-
-interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"> {
-  readonly passwordFile?: string;
-  readonly currentPasswordFile?: string;
-}
+const NAMESPACES_OPTION = option(
+  "<LIST>",
+  "namespaces of the user, separated by commas; * = all",
+  (text) => parseList(text) ?? [],
+);
+const PASSWORD_OPTION = option("<FILE>", "file with the password, of 8 to 1,024 bytes");
 
 const AFTER_HELP = `
 Examples:
@@ -43,53 +40,56 @@ export function addUserCommands(user: Command, session: Session): void {
 }
 
 function addCreate(user: Command, session: Session): void {
-  user
-    .command("create <EMAIL>")
-    .description("create a user, who gets a mail to verify the address, and to set a password if none is given")
-    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(ROLES).default("member"))
-    .addOption(namespacesOption().makeOptionMandatory())
-    .addOption(passwordOption())
-    .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
+  addCommand(user, "create <EMAIL>", {
+    description: "create a user, who gets a mail to verify the address, and to set a password if none is given",
+    options: {
+      role: choice("<ROLE>", "the rights of the user", ROLES).byDefault("member"),
+      namespaces: NAMESPACES_OPTION.mandatory(),
+      passwordFile: PASSWORD_OPTION,
+    },
+    run: async (email, { role, namespaces, passwordFile }) => {
       const made = { role, namespaces, password: await readPassword(passwordFile) };
       await session.withClient(async (client) => {
         await print(session, await client.users.create(email, made));
         await warnOfMissing(session, client, namespaces);
       });
-    });
+    },
+  });
 }
 
 function addList(user: Command, session: Session): void {
-  user
-    .command("list")
-    .description("list the users whose role and namespaces you have")
-    .action(async () => {
+  addCommand(user, "list", {
+    description: "list the users whose role and namespaces you have",
+    run: async () => {
       const users = await session.withClient((client) => allOf(client.users.pages({ pageSize: PAGE_SIZE })));
       await session.print(accountResult({ users }, users, SHOWN_FIELDS));
-    });
+    },
+  });
 }
 
 function addDescribe(user: Command, session: Session): void {
-  user
-    .command("describe <USER>")
-    .description("describe a user, given by e-mail address or id")
-    .action(async (text: string) => {
+  addCommand(user, "describe <USER>", {
+    description: "describe a user, given by e-mail address or id",
+    run: async (text) => {
       await print(
         session,
         await session.withClient(async (client) => client.users.get(await findUserId(client, text))),
       );
-    });
+    },
+  });
 }
 
 function addUpdate(user: Command, session: Session): void {
-  user
-    .command("update <USER>")
-    .description("change a user, given by e-mail address or id, or your own password; other fields stay")
-    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(ROLES))
-    .addOption(namespacesOption())
-    .addOption(new Option("--status <STATUS>", "whether the user has any access").choices(STATUSES))
-    .addOption(passwordOption())
-    .option("--current-password-file <FILE>", "file with your current password, to change your own")
-    .action(async (text: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
+  addCommand(user, "update <USER>", {
+    description: "change a user, given by e-mail address or id, or your own password; other fields stay",
+    options: {
+      role: choice("<ROLE>", "the rights of the user", ROLES),
+      namespaces: NAMESPACES_OPTION,
+      status: choice("<STATUS>", "whether the user has any access", STATUSES),
+      passwordFile: PASSWORD_OPTION,
+      currentPasswordFile: option("<FILE>", "file with your current password, to change your own"),
+    },
+    run: async (text, { passwordFile, currentPasswordFile, ...changes }) => {
       const password = await readPassword(passwordFile);
       const currentPassword = await readPassword(currentPasswordFile);
       const wanted = { ...changes, password, currentPassword };
@@ -97,7 +97,8 @@ function addUpdate(user: Command, session: Session): void {
         await print(session, await client.users.update(await findUserId(client, text), wanted));
         await warnOfMissing(session, client, changes.namespaces ?? []);
       });
-    });
+    },
+  });
 }
 
 /**
@@ -120,10 +121,9 @@ async function warnOfMissing(session: Session, client: Client, names: readonly s
 }
 
 function addDelete(user: Command, session: Session): void {
-  user
-    .command("delete <USER>")
-    .description("delete a user, given by e-mail address or id, with all API keys and tokens of the user")
-    .action(async (text: string) => {
+  addCommand(user, "delete <USER>", {
+    description: "delete a user, given by e-mail address or id, with all API keys and tokens of the user",
+    run: async (text) => {
       const userId = await session.withClient(async (client) => {
         const id = await findUserId(client, text);
         await client.users.delete(id);
@@ -131,7 +131,8 @@ function addDelete(user: Command, session: Session): void {
       });
       const deleted = { userId, deleted: true };
       await session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
-    });
+    },
+  });
 }
 
 async function print(session: Session, user: UserInfo): Promise<void> {
@@ -140,13 +141,4 @@ async function print(session: Session, user: UserInfo): Promise<void> {
 
 async function readPassword(file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : readPasswordFile(file);
-}
-
-function namespacesOption(): Option {
-  const option = new Option("--namespaces <LIST>", "namespaces of the user, separated by commas; * = all");
-  return option.argParser((text) => parseList(text) ?? []);
-}
-
-function passwordOption(): Option {
-  return new Option("--password-file <FILE>", "file with the password, of 8 to 1,024 bytes");
 }

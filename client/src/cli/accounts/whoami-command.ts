@@ -1,6 +1,7 @@
 /** `quoinctl whoami`: whose credentials these are, and what they allow. */
 
 import type { Command } from "commander";
+import { completeCommand } from "../arguments/index.ts";
 import { UsageError } from "../errors/index.ts";
 import type { Session } from "../session/index.ts";
 import { accountResult } from "./account-result.ts";
@@ -20,24 +21,26 @@ const SHOWN_FIELDS = ["email", "role", "access", "namespaces", "apiKeyId", "expi
 
 /** Completes the command. */
 export function addWhoamiCommand(command: Command, session: Session): void {
-  command.action(async () => {
-    const connection = await session.findConnection();
-    const { createTokenSource } = await import("../../index.ts");
-    const tokens = createTokenSource(connection);
-    const { sub, access, namespaces, exp, key_id: apiKeyId } = readClaims(await tokens.token());
-    const user = await session.withClient((client) => client.users.get(sub));
-    // The rights of a token are at most those of its user by now.
-    const shown = {
-      userId: sub,
-      email: user.email,
-      role: user.role,
-      access,
-      namespaces,
-      apiKeyId,
-      expiresAtMs: exp * MILLISECONDS_PER_SECOND,
-      endpoints: connection.endpoints,
-    };
-    await session.print(accountResult(shown, [shown], SHOWN_FIELDS));
+  completeCommand(command, "", {
+    run: async () => {
+      const connection = await session.findConnection();
+      const { createTokenSource } = await import("../../index.ts");
+      const tokens = createTokenSource(connection);
+      const { sub, access, namespaces, exp, key_id: apiKeyId } = readClaims(await tokens.token());
+      const user = await session.withClient((client) => client.users.get(sub));
+      // The rights of a token are at most those of its user by now.
+      const shown = {
+        userId: sub,
+        email: user.email,
+        role: user.role,
+        access,
+        namespaces,
+        apiKeyId,
+        expiresAtMs: exp * MILLISECONDS_PER_SECOND,
+        endpoints: connection.endpoints,
+      };
+      await session.print(accountResult(shown, [shown], SHOWN_FIELDS));
+    },
   });
 }
 

@@ -1,4 +1,6 @@
-export { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
+export { addCommand, completeCommand } from "./command-form.ts";
+export { CONNECTION_OPTIONS } from "./connection-options.ts";
+export { GUARD_OPTIONS, guardOf, LOG_GUARD_OPTIONS } from "./guard-option.ts";
 export {
   type NamePattern,
   parseKeyArgument,
@@ -8,4 +10,5 @@ export {
   parsePrefixArgument,
 } from "./key-argument.ts";
 export { type ObjectKind, onlyOne } from "./named-object.ts";
+export { addOptions, choice, flag, OptionForm, type OptionsOf, option } from "./option-form.ts";
 export { readFileValue, readValue, textOption } from "./value-argument.ts";

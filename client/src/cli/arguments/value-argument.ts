@@ -2,9 +2,9 @@
 
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
-import { Option } from "commander";
 import { UsageError } from "../errors/index.ts";
 import type { Terminal } from "../terminal/index.ts";
+import { type OptionForm, option } from "./option-form.ts";
 
 /** The largest value of a key; a larger input is not read to its end. */
 const VALUE_BYTES_MAX = 1_024 * 1_024;
@@ -20,8 +20,8 @@ export interface ValueArgument {
 }
 
 /** For commands with a value: what they do not have to take from the standard input, even if it is `-`. */
-export function textOption(what: string): Option {
-  return new Option("--text <TEXT>", `take ${what} from this text, even if it is - or begins with it`);
+export function textOption(what: string): OptionForm<string | undefined> {
+  return option("<TEXT>", `take ${what} from this text, even if it is - or begins with it`);
 }
 
 /**

@@ -383,7 +383,9 @@ describe("quoinctl backup", () => {
       mkdirSync(at("store/99999999-2222-4333-8444-555555555555"));
       expect(await refusal(2, ["list", "store"])).to.include("--cluster ID");
       expect((await quoinctl(["list", "store", "--cluster", CLUSTER_ID])).code).to.equal(0);
-      expect(await refusal(2, ["list", "store", "--cluster", "X"])).to.include("--cluster must be a UUID");
+      expect(await refusal(2, ["list", "store", "--cluster", "X"])).to.include(
+        "option '--cluster <ID>' argument 'X' is invalid. Give a UUID in lower case.",
+      );
       mkdirSync(at("empty"));
       expect(await refusal(2, ["list", "empty"])).to.include("is not a backup store");
       expect(await refusal(2, ["list", "key"])).to.include("quoinctl backup verify");

@@ -23,8 +23,9 @@ import { interruptible } from "../terminal/index.ts";
 import { escapeControls, formatSize } from "../text/index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { atBestMember, type QueriedMember } from "./backup-member.ts";
+import type { CreateOptions } from "./backup-options.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
-import { assertStoreDirectory, type BackupTargetOptions, findTarget, readKeys } from "./backup-target.ts";
+import { assertStoreDirectory, findTarget, readKeys } from "./backup-target.ts";
 
 /** Writes the bytes to the place of the backup, completely or not at all. @returns the name of the written backup */
 type Write = (header: SnapshotHeader, bytes: AsyncIterable<Uint8Array>) => Promise<string>;
@@ -37,7 +38,7 @@ interface Created {
 }
 
 /** Makes a backup in the named place. */
-export async function createBackup(session: Session, text: string, options: BackupTargetOptions): Promise<void> {
+export async function createBackup(session: Session, text: string, options: CreateOptions): Promise<void> {
   await explainingBackups(async () => {
     const target = await findTarget(session, text, options);
     if (target.kind === "file") {

@@ -22,15 +22,10 @@ import type { Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { formatSize } from "../text/index.ts";
 import { explainingBackups, isOfKeys } from "./backup-failure.ts";
+import type { DeleteOptions } from "./backup-options.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
-import { type BackupReadOptions, chooseCluster, readDecryptOptions, withStore } from "./backup-target.ts";
+import { chooseCluster, readDecryptOptions, withStore } from "./backup-target.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
-
-export interface DeleteOptions extends BackupReadOptions {
-  readonly cluster?: string;
-  readonly yes?: boolean;
-  readonly allowLast?: boolean;
-}
 
 /** Deletes the backup with this id. */
 export async function deleteBackup(

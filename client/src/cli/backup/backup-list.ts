@@ -6,11 +6,8 @@ import type { Session } from "../session/index.ts";
 import { escapeControls, formatSize } from "../text/index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { atBestMember } from "./backup-member.ts";
-import { type BackupTargetOptions, chooseCluster, withStore } from "./backup-target.ts";
-
-export interface ListOptions extends BackupTargetOptions {
-  readonly cluster?: string;
-}
+import type { ListOptions } from "./backup-options.ts";
+import { chooseCluster, withStore } from "./backup-target.ts";
 
 /** One backup; unknown numbers are undefined. */
 interface Listed {

@@ -6,12 +6,7 @@ import { ProgressLine, type TableContent } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, formatMilliseconds, formatSize } from "../text/index.ts";
 import { adminFailure, atBestMember, atEachPort, type QueriedMember } from "./backup-member.ts";
-
-export interface StartOptions {
-  readonly ifStore?: string;
-  readonly allowLeaderless?: boolean;
-  readonly wait?: boolean;
-}
+import type { StartOptions } from "./backup-options.ts";
 
 /** A member and its answer. */
 interface Reported {

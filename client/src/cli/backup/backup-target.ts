@@ -15,17 +15,7 @@ import {
 } from "@quoin/backup";
 import { UsageError } from "../errors/index.ts";
 import type { Session } from "../session/index.ts";
-
-/** Options of all commands that read or write backups themselves. */
-export interface BackupTargetOptions {
-  readonly keyFile?: string;
-  readonly credentialsFile?: string;
-}
-
-/** Options of all commands that read what may be encrypted. */
-export interface BackupReadOptions extends BackupTargetOptions {
-  readonly allowUnencrypted?: boolean;
-}
+import type { CreateOptions, VerifyOptions } from "./backup-options.ts";
 
 /** A store, or a file; neither must exist. */
 export type BackupTarget =
@@ -35,7 +25,11 @@ export type BackupTarget =
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** The meaning of the text: a URL is a store, and so is a directory; everything else is a file. */
-export async function findTarget(session: Session, text: string, options: BackupTargetOptions): Promise<BackupTarget> {
+export async function findTarget(
+  session: Session,
+  text: string,
+  options: Pick<CreateOptions, "credentialsFile">,
+): Promise<BackupTarget> {
   const { credentialsFile } = options;
   const location = parseLocation(SCHEME.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
   if (location.kind === "s3") {
@@ -62,7 +56,7 @@ export async function findTarget(session: Session, text: string, options: Backup
 export async function withStore<Value>(
   session: Session,
   text: string,
-  options: BackupTargetOptions,
+  options: Pick<CreateOptions, "credentialsFile">,
   work: (store: BackupStore, location: StoreLocation) => Promise<Value>,
 ): Promise<Value> {
   const target = await findTarget(session, text, options);
@@ -87,9 +81,6 @@ export async function chooseCluster(
   asked: string | undefined,
 ): Promise<string> {
   if (asked !== undefined) {
-    if (!isClusterId(asked)) {
-      throw new UsageError(`--cluster must be a UUID in lower case, not ${asked}`);
-    }
     return asked;
   }
   // A directory shows its clusters directly; its other content, which may be anything, is not read.
@@ -132,7 +123,10 @@ export async function assertStoreDirectory(location: StoreLocation): Promise<voi
 }
 
 /** What verify and delete may read. Raises UsageError. */
-export async function readDecryptOptions(session: Session, options: BackupReadOptions): Promise<DecryptOptions> {
+export async function readDecryptOptions(
+  session: Session,
+  options: Pick<VerifyOptions, "keyFile" | "allowUnencrypted">,
+): Promise<DecryptOptions> {
   const { keyFile, allowUnencrypted: allowsUnencrypted = false } = options;
   if (allowsUnencrypted && keyFile === undefined) {
     throw new UsageError("--allow-unencrypted needs --key-file", "without keys, nothing has to be encrypted");
@@ -143,7 +137,7 @@ export async function readDecryptOptions(session: Session, options: BackupReadOp
 /** The keys of --key-file; undefined without it. Warns if other users can read the file. */
 export async function readKeys(
   session: Session,
-  { keyFile }: BackupTargetOptions,
+  { keyFile }: Pick<CreateOptions, "keyFile">,
 ): Promise<KeyFile["keyRing"] | undefined> {
   if (keyFile === undefined) {
     return undefined;

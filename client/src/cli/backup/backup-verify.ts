@@ -25,16 +25,11 @@ import { CommandError, EXIT_CODES } from "../errors/index.ts";
 import type { Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { explainingBackups, isOfKeys } from "./backup-failure.ts";
+import type { VerifyOptions } from "./backup-options.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
-import { type BackupReadOptions, chooseCluster, findTarget, readDecryptOptions, withStore } from "./backup-target.ts";
+import { chooseCluster, findTarget, readDecryptOptions, withStore } from "./backup-target.ts";
 import { WHERE_MEMBER_PROGRAM_IS } from "./member-program.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
-
-export interface VerifyOptions extends BackupReadOptions {
-  readonly cluster?: string;
-  /** Id of the snapshot, or the beginning of the id. */
-  readonly backup?: string;
-}
 
 /** The content that was read without an error. */
 interface Verified {

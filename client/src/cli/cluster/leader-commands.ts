@@ -1,40 +1,44 @@
 /** `quoinctl leader …` */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
+import { addCommand, completeCommand, option } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, parseCount } from "../text/index.ts";
 import { selectMembers } from "./member-argument.ts";
 
 /** Adds the commands to their group. */
 export function addLeaderCommands(leader: Command, session: Session): void {
-  leader.addHelpText("after", "\nExamples:\n\n  quoinctl leader\n  quoinctl leader transfer q-1").action(async () => {
-    const { leaderId, term, members } = await session.withClient((client) => client.cluster.getCluster());
-    const member = members.find(({ id }) => id === leaderId);
-    await session.print({
-      document: {
-        leader_id: leaderId,
-        name: member?.name ?? null,
-        grpc_endpoint: member?.grpcEndpoint ?? null,
-        http_endpoint: member?.httpEndpoint ?? null,
-        term,
-      },
-      shown: {
-        columns: ["LEADER ID", "NAME", "GRPC", "HTTP", "TERM"],
-        rows: [
-          [leaderId, member?.name, member?.grpcEndpoint, member?.httpEndpoint, String(term)].map((cell) =>
-            cell === undefined || cell === "" ? "-" : escapeControls(cell),
-          ),
-        ],
-      },
-    });
+  completeCommand(leader, "", {
+    help: "\nExamples:\n\n  quoinctl leader\n  quoinctl leader transfer q-1",
+    run: async () => {
+      const { leaderId, term, members } = await session.withClient((client) => client.cluster.getCluster());
+      const member = members.find(({ id }) => id === leaderId);
+      await session.print({
+        document: {
+          leader_id: leaderId,
+          name: member?.name ?? null,
+          grpc_endpoint: member?.grpcEndpoint ?? null,
+          http_endpoint: member?.httpEndpoint ?? null,
+          term,
+        },
+        shown: {
+          columns: ["LEADER ID", "NAME", "GRPC", "HTTP", "TERM"],
+          rows: [
+            [leaderId, member?.name, member?.grpcEndpoint, member?.httpEndpoint, String(term)].map((cell) =>
+              cell === undefined || cell === "" ? "-" : escapeControls(cell),
+            ),
+          ],
+        },
+      });
+    },
   });
-  leader
-    .command("transfer [MEMBER]")
-    .description(
+  addCommand(leader, "transfer [MEMBER]", {
+    description:
       "transfer the leadership to a member, by name or id, or to the one that can take over best (needs admin); no request fails meanwhile",
-    )
-    .addOption(new Option("--if-term <N>", "only if the term is still this one").argParser(parseCount))
-    .action(async (target: string | undefined, { ifTerm }: { readonly ifTerm?: number }) => {
+    options: {
+      ifTerm: option("<N>", "only if the term is still this one", parseCount),
+    },
+    run: async (target, { ifTerm }) => {
       await session.withAdmin(async (admin) => {
         const membership = await admin.listMembers();
         const [member] = target === undefined ? [] : selectMembers(membership, [target]);
@@ -48,5 +52,6 @@ export function addLeaderCommands(leader: Command, session: Session): void {
           },
         });
       });
-    });
+    },
+  });
 }

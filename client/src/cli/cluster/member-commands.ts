@@ -1,7 +1,8 @@
 /** `quoinctl member …` */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { AdminClient, ChangeResult, MemberSlot, Membership } from "../../index.ts";
+import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
 import { ProgressLine, type TableContent } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, formatMilliseconds, parseCount, parseWaitMs } from "../text/index.ts";
@@ -15,6 +16,12 @@ const RETRY_PAUSE_MS = 500;
 
 const LIST_COLUMNS = ["ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "LAG", "CONTACT", "PROMOTABLE"];
 
+const IF_CONFIG_INDEX = option(
+  "<N>",
+  "only if the membership still has this index (config_index in -o json)",
+  parseCount,
+);
+
 /** Adds the commands to their group. */
 export function addMemberCommands(member: Command, session: Session): void {
   addList(member, session);
@@ -23,15 +30,10 @@ export function addMemberCommands(member: Command, session: Session): void {
   addRemove(member, session);
 }
 
-interface ChangeOptions {
-  readonly ifConfigIndex?: number;
-}
-
 function addList(member: Command, session: Session): void {
-  member
-    .command("list")
-    .description("list the members as known to the leader")
-    .action(async () => {
+  addCommand(member, "list", {
+    description: "list the members as known to the leader",
+    run: async () => {
       const membership = await session.withAdmin((admin) => admin.listMembers());
       const { clusterId, term, configIndex, commitIndex, changing, leaderId, members } = membership;
       await session.print({
@@ -49,15 +51,17 @@ function addList(member: Command, session: Session): void {
       if (changing) {
         session.note("a change of the membership is under way");
       }
-    });
+    },
+  });
 }
 
 function addAdd(member: Command, session: Session): void {
-  member
-    .command("add <NAME>")
-    .description("add a slot for a new member, which starts as a learner")
-    .addOption(ifConfigIndexOption())
-    .action(async (name: string, { ifConfigIndex }: ChangeOptions) => {
+  addCommand(member, "add <NAME>", {
+    description: "add a slot for a new member, which starts as a learner",
+    options: {
+      ifConfigIndex: IF_CONFIG_INDEX,
+    },
+    run: async (name, { ifConfigIndex }) => {
       const added = await session.withAdmin((admin) => admin.addMember(name, { ifConfigIndex }));
       const { id } = added.member;
       await session.print({
@@ -65,40 +69,46 @@ function addAdd(member: Command, session: Session): void {
         shown: changeTable([added.member], added),
       });
       session.note(`next: start a member named ${name} that joins this cluster, then: quoinctl member promote ${name}`);
-    });
+    },
+  });
 }
 
+const PROMOTE_OPTIONS = {
+  wait: option("<DURATION>", "how long to wait for them, such as 90s or 5m; 0 = not at all", parseWaitMs).byDefault(
+    DEFAULT_WAIT_MS,
+    "60s",
+  ),
+  ifConfigIndex: IF_CONFIG_INDEX,
+};
+
 function addPromote(member: Command, session: Session): void {
-  member
-    .command("promote <MEMBER...>")
-    .description("give learners a vote, by name or id, several in one step; waits until they have caught up")
-    .addOption(
-      new Option("--wait <DURATION>", "how long to wait for them, such as 90s or 5m; 0 = not at all")
-        .argParser(parseWaitMs)
-        .default(DEFAULT_WAIT_MS, "60s"),
-    )
-    .addOption(ifConfigIndexOption())
-    .action(async (wanted: readonly string[], options: ChangeOptions & { readonly wait: number }) => {
+  addCommand(member, "promote <MEMBER...>", {
+    description: "give learners a vote, by name or id, several in one step; waits until they have caught up",
+    options: PROMOTE_OPTIONS,
+    run: async (wanted, options) => {
       await session.withAdmin(async (admin) => {
         const members = selectMembers(await admin.listMembers(), wanted);
         const promoted = await promoteWhenReady(session, admin, members, options);
         await session.print({ document: changeDocument(members, promoted), shown: changeTable(members, promoted) });
       });
-    });
+    },
+  });
 }
 
 function addRemove(member: Command, session: Session): void {
-  member
-    .command("remove <MEMBER...>")
-    .description("remove members, by name or id, several in one step; a removed member never comes back")
-    .addOption(ifConfigIndexOption())
-    .action(async (wanted: readonly string[], { ifConfigIndex }: ChangeOptions) => {
+  addCommand(member, "remove <MEMBER...>", {
+    description: "remove members, by name or id, several in one step; a removed member never comes back",
+    options: {
+      ifConfigIndex: IF_CONFIG_INDEX,
+    },
+    run: async (wanted, { ifConfigIndex }) => {
       await session.withAdmin(async (admin) => {
         const members = selectMembers(await admin.listMembers(), wanted);
         const removed = await admin.removeMembers(idsOf(members), { ifConfigIndex });
         await session.print({ document: changeDocument(members, removed), shown: changeTable(members, removed) });
       });
-    });
+    },
+  });
 }
 
 /** Retries while a member is not ready, until the time is up; then raises the last refusal. */
@@ -106,7 +116,7 @@ async function promoteWhenReady(
   session: Session,
   admin: AdminClient,
   members: readonly MemberSlot[],
-  { ifConfigIndex, wait }: ChangeOptions & { readonly wait: number },
+  { ifConfigIndex, wait }: OptionsOf<typeof PROMOTE_OPTIONS>,
 ): Promise<ChangeResult> {
   const { QuoinError } = await import("../../index.ts");
   const { runtime } = session.terminal;
@@ -128,13 +138,6 @@ async function promoteWhenReady(
   } finally {
     line.clear();
   }
-}
-
-function ifConfigIndexOption(): Option {
-  return new Option(
-    "--if-config-index <N>",
-    "only if the membership still has this index (config_index in -o json)",
-  ).argParser(parseCount);
 }
 
 function idsOf(members: readonly MemberSlot[]): string[] {

@@ -1,22 +1,18 @@
 /** `quoinctl settings …`: settings of the whole cluster. */
 
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import { addCommand, option } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
 import { parseCount } from "../text/index.ts";
 
 /** Resets a setting to its default. */
 const BY_DEFAULT = "default";
 
-interface PutOptions {
-  readonly ifSettingsRevision?: number;
-}
-
 /** Adds the commands to their group. */
 export function addSettingsCommands(settings: Command, session: Session): void {
-  settings
-    .command("list")
-    .description("list all settings, with their values, defaults and bounds")
-    .action(async () => {
+  addCommand(settings, "list", {
+    description: "list all settings, with their values, defaults and bounds",
+    run: async () => {
       const { settings: found, settingsRevision } = await session.withAdmin((admin) => admin.settings());
       await session.print({
         document: {
@@ -37,21 +33,27 @@ export function addSettingsCommands(settings: Command, session: Session): void {
         },
       });
       session.note(`settings revision ${settingsRevision}`);
-    });
-  settings
-    .command("put")
-    .argument("<NAME=VALUE...>", "such as token.lifetime_secs=600, or token.lifetime_secs=default", collectSetting)
-    .description("change all named settings or none")
-    .addOption(
-      new Option("--if-settings-revision <N>", "only if the settings still have this revision").argParser(parseCount),
-    )
-    .action(async (values: ReadonlyMap<string, number | null>, { ifSettingsRevision }: PutOptions) => {
+    },
+  });
+  addCommand(settings, "put <NAME=VALUE...>", {
+    description: "change all named settings or none",
+    arguments: {
+      "NAME=VALUE": {
+        description: "such as token.lifetime_secs=600, or token.lifetime_secs=default",
+        parse: collectSetting,
+      },
+    },
+    options: {
+      ifSettingsRevision: option("<N>", "only if the settings still have this revision", parseCount),
+    },
+    run: async (values, { ifSettingsRevision }) => {
       const revision = await session.withAdmin((admin) => admin.putSettings(values, { ifSettingsRevision }));
       await session.print({
         document: { settings_revision: revision },
         shown: { columns: ["SETTINGS REVISION"], rows: [[String(revision)]] },
       });
-    });
+    },
+  });
 }
 
 /** @throws InvalidArgumentError of commander, if the text is not NAME=VALUE or the name was given before. */

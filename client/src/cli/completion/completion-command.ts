@@ -1,7 +1,8 @@
 /** `quoinctl completion`, and what its scripts run: `quoinctl __complete SHELL …`. */
 
 import path from "node:path";
-import { Argument, type Command, CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
+import { completeCommand } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
 import { parseDurationMs } from "../text/index.ts";
 import { type Candidate, type Completion, complete, listCommands } from "./completion.ts";
@@ -26,12 +27,13 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /** Completes the command. */
 export function addCompletionCommand(completion: Command, session: Session): void {
-  completion
-    .addArgument(new Argument("<SHELL>").choices([...COMPLETION_SCRIPTS.keys()]))
-    .addHelpText("after", AFTER_HELP)
-    .action((shell: string) => {
+  completeCommand(completion, "<SHELL>", {
+    arguments: { SHELL: { choices: [...COMPLETION_SCRIPTS.keys()] } },
+    help: AFTER_HELP,
+    run: async (shell) => {
       session.terminal.stdout.write(COMPLETION_SCRIPTS.get(shell) ?? "");
-    });
+    },
+  });
 }
 
 /**

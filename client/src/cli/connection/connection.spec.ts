@@ -279,14 +279,14 @@ describe("findConnection", () => {
       const tls = { caFile: file, certificateFile: file, keyFile: key };
       expect((await find({ ...base, ca: file, cert: file, key })).tls).to.deep.equal(tls);
       for (const options of [
-        { cert: file },
-        { key },
-        { ca: path.join(directory, "absent") },
-        { apiKeyFile: secret },
-        { tokenFile: undefined, apiKeyFile: path.join(directory, "absent") },
-        { tokenFile: undefined, apiKeyFile: await write("empty", " \n") },
+        { ...base, cert: file },
+        { ...base, key },
+        { ...base, ca: path.join(directory, "absent") },
+        { ...base, apiKeyFile: secret },
+        { endpoints: base.endpoints, apiKeyFile: path.join(directory, "absent") },
+        { endpoints: base.endpoints, apiKeyFile: await write("empty", " \n") },
       ]) {
-        await usageError(find({ ...base, ...options }));
+        await usageError(find(options));
       }
     }));
 

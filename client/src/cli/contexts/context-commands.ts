@@ -1,7 +1,8 @@
 /** `quoinctl context …`: the clusters that the configuration file knows, and which of them is used. */
 
 import path from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
+import { addCommand, flag, type OptionsOf, option } from "../arguments/index.ts";
 import {
   type Configuration,
   type ConnectionOptions,
@@ -40,10 +41,9 @@ export function addContextCommands(context: Command, session: Session): void {
 }
 
 function addList(context: Command, session: Session): void {
-  context
-    .command("list")
-    .description("list the contexts; * marks the one that commands use")
-    .action(async () => {
+  addCommand(context, "list", {
+    description: "list the contexts; * marks the one that commands use",
+    run: async () => {
       const configuration = await readConfiguration(session.terminal);
       const selected = selectContext(session.terminal, session.connectionOptions.context, configuration)?.name;
       const contexts = [...configuration.contexts.keys()].map((name) => describe(configuration, String(name)));
@@ -63,14 +63,14 @@ function addList(context: Command, session: Session): void {
           ),
         },
       });
-    });
+    },
+  });
 }
 
 function addUse(context: Command, session: Session): void {
-  context
-    .command("use <CONTEXT>")
-    .description("make a context the current one")
-    .action(async (name: string) => {
+  addCommand(context, "use <CONTEXT>", {
+    description: "make a context the current one",
+    run: async (name) => {
       const configuration = await readConfiguration(session.terminal);
       if (!configuration.contexts.has(name)) {
         throw unknownContext(configuration, name);
@@ -83,25 +83,24 @@ function addUse(context: Command, session: Session): void {
       });
       await session.print({ document: { current: name }, shown: Buffer.from(`the current context is ${name}\n`) });
       warnOfOverride(session, name);
-    });
+    },
+  });
 }
 
-interface SetOptions {
-  readonly adminEndpoints?: readonly string[];
-  readonly adminTokenFile?: string;
-  readonly tls?: boolean;
-}
+const SET_OPTIONS = {
+  adminEndpoints: option("<LIST>", "admin ports as host:port", parseList),
+  adminTokenFile: option("<FILE>", "file with the admin token for them"),
+  tls: flag("encrypt the connection, and trust the certificate authorities of the system"),
+  // Gives `tls` the value false.
+  noTls: flag("do not encrypt the connection"),
+};
 
 function addSet(context: Command, session: Session): void {
-  context
-    .command("set <CONTEXT>")
-    .description("create a context, or change it; the first one becomes the current one")
-    .addOption(new Option("--admin-endpoints <LIST>", "admin ports as host:port").argParser(parseList))
-    .option("--admin-token-file <FILE>", "file with the admin token for them")
-    .option("--tls", "encrypt the connection, and trust the certificate authorities of the system")
-    .option("--no-tls", "do not encrypt the connection")
-    .addHelpText("after", SET_HELP)
-    .action(async (name: string, options: SetOptions) => {
+  addCommand(context, "set <CONTEXT>", {
+    description: "create a context, or change it; the first one becomes the current one",
+    options: SET_OPTIONS,
+    help: SET_HELP,
+    run: async (name, options) => {
       assertName(name);
       const fields = fieldsToSet(session.connectionOptions, options, session.terminal.workingDirectory);
       const { isEndpoint } = await import("../../index.ts");
@@ -125,14 +124,14 @@ function addSet(context: Command, session: Session): void {
         document: describe(configuration, name),
         shown: Buffer.from(`context ${name} is set${isCurrent ? ", and is the current one" : ""}\n`),
       });
-    });
+    },
+  });
 }
 
 function addDelete(context: Command, session: Session): void {
-  context
-    .command("delete <CONTEXT>")
-    .description("remove a context from the configuration file; its API key stays valid, see: logout")
-    .action(async (name: string) => {
+  addCommand(context, "delete <CONTEXT>", {
+    description: "remove a context from the configuration file; its API key stays valid, see: logout",
+    run: async (name) => {
       const configuration = await readConfiguration(session.terminal);
       await changeConfiguration(session.terminal, (document) => {
         if (!document.hasIn(["contexts", name])) {
@@ -144,14 +143,14 @@ function addDelete(context: Command, session: Session): void {
         document: { name, deleted: true },
         shown: Buffer.from(`context ${name} is deleted\n`),
       });
-    });
+    },
+  });
 }
 
 function addCurrent(context: Command, session: Session): void {
-  context
-    .command("current")
-    .description("print the name of the context that commands use")
-    .action(async () => {
+  addCommand(context, "current", {
+    description: "print the name of the context that commands use",
+    run: async () => {
       const configuration = await readConfiguration(session.terminal);
       const selected = selectContext(session.terminal, session.connectionOptions.context, configuration);
       if (selected === undefined) {
@@ -165,7 +164,8 @@ function addCurrent(context: Command, session: Session): void {
       if (fields.texts("endpoints") !== undefined) {
         warnOfOverride(session, selected.name);
       }
-    });
+    },
+  });
 }
 
 /** Warns if the environment names another cluster, which precedes the context. */
@@ -186,7 +186,7 @@ function warnOfOverride(session: Session, name: string): void {
 /** The options as fields of a context; files by their absolute paths. */
 function fieldsToSet(
   { endpoints, tokenFile, apiKeyFile, ca, cert, key }: ConnectionOptions,
-  { adminEndpoints, adminTokenFile, tls }: SetOptions,
+  { adminEndpoints, adminTokenFile, tls }: OptionsOf<typeof SET_OPTIONS>,
   workingDirectory: string,
 ): ReadonlyMap<string, unknown> {
   const absolute = (file: string | undefined) =>

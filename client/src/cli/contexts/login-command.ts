@@ -6,8 +6,9 @@
 
 import { hostname } from "node:os";
 import path from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Client, CreatedApiKey, Login } from "../../index.ts";
+import { completeCommand, flag, option } from "../arguments/index.ts";
 import {
   type ClusterPlace,
   changeConfiguration,
@@ -21,13 +22,6 @@ import { askPassword, readPasswordFile } from "../prompts/index.ts";
 import type { Session } from "../session/index.ts";
 import { parsePositiveCount } from "../text/index.ts";
 import { setFields, setFirstContext } from "./context-document.ts";
-
-interface LoginOptions {
-  readonly passwordFile?: string;
-  readonly save?: string;
-  readonly printToken?: boolean;
-  readonly expiresInDays: number;
-}
 
 /** The context that gets the access, and what it has already. */
 interface Target {
@@ -61,18 +55,18 @@ exist yet is created for the cluster of --endpoints, or for the local cluster. E
 
 /** Completes the command. */
 export function addLoginCommand(login: Command, session: Session): void {
-  login
-    .argument("[EMAIL]", "default: the one of the last login in this context")
-    .option("--password-file <FILE>", "file with the password (default: type it)")
-    .addOption(
-      new Option("--expires-in-days <DAYS>", "days that the login lasts, up to 3,650")
-        .argParser(parsePositiveCount)
-        .default(DEFAULT_DAYS),
-    )
-    .addOption(new Option("--print-token", "print an access token, and save nothing").conflicts("save"))
-    .option("--save <FILE>", "write an access token to a file for --token-file, which only you can read")
-    .addHelpText("after", AFTER_HELP)
-    .action(async (given: string | undefined, options: LoginOptions) => {
+  completeCommand(login, "[EMAIL]", {
+    arguments: { EMAIL: { description: "default: the one of the last login in this context" } },
+    options: {
+      passwordFile: option("<FILE>", "file with the password (default: type it)"),
+      expiresInDays: option("<DAYS>", "days that the login lasts, up to 3,650", parsePositiveCount).byDefault(
+        DEFAULT_DAYS,
+      ),
+      printToken: flag("print an access token, and save nothing").without("save"),
+      save: option("<FILE>", "write an access token to a file for --token-file, which only you can read"),
+    },
+    help: AFTER_HELP,
+    run: async (given, options) => {
       const { passwordFile, save, printToken } = options;
       const target = await findTarget(session);
       const email = given ?? target.email;
@@ -99,7 +93,8 @@ export function addLoginCommand(login: Command, session: Session): void {
         const document = { ...tokenDocument(entered), ...loginDocument(entered) };
         await session.print({ document, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
       }
-    });
+    },
+  });
 }
 
 /** The selected context; one that does not exist is created. */

@@ -1,6 +1,7 @@
 /** `quoinctl logout`: ends the access that `login` has saved in a context. */
 
 import type { Command } from "commander";
+import { completeCommand, flag } from "../arguments/index.ts";
 import { changeConfiguration, contextFields, readConfiguration, selectContext } from "../connection/index.ts";
 import { isRefusal, UsageError } from "../errors/index.ts";
 import type { Session } from "../session/index.ts";
@@ -12,10 +13,10 @@ cluster is gone, --local only removes the access; an API key then stays valid un
 
 /** Completes the command. */
 export function addLogoutCommand(logout: Command, session: Session): void {
-  logout
-    .option("--local", "revoke nothing: only remove the access from the context")
-    .addHelpText("after", AFTER_HELP)
-    .action(async ({ local }: { readonly local?: boolean }) => {
+  completeCommand(logout, "", {
+    options: { local: flag("revoke nothing: only remove the access from the context") },
+    help: AFTER_HELP,
+    run: async ({ local }) => {
       const { terminal } = session;
       const configuration = await readConfiguration(terminal);
       const name = selectContext(terminal, session.connectionOptions.context, configuration)?.name;
@@ -33,7 +34,8 @@ export function addLogoutCommand(logout: Command, session: Session): void {
         document: { context: name, api_key_id: apiKeyId ?? null, revoked },
         shown: Buffer.from(`logged out; the context ${name} has no access any more\n`),
       });
-    });
+    },
+  });
 }
 
 /** Revokes the API key with itself. Returns false if it was not valid any more. */

@@ -1,16 +1,18 @@
 /** `quoinctl kv …` */
 
-import { type Command, Option } from "commander";
-import type { Client, KeyEntry, PreviousEntry } from "../../index.ts";
+import type { Command } from "commander";
+import type { Client, Guard, KeyEntry, PreviousEntry } from "../../index.ts";
 import {
-  type GuardOptions,
+  addCommand,
+  flag,
+  GUARD_OPTIONS,
   guardOf,
-  guardOption,
+  type OptionsOf,
+  option,
   parseKeyArgument,
   parsePrefixArgument,
   readFileValue,
   readValue,
-  rwGuardOption,
   textOption,
 } from "../arguments/index.ts";
 import { hasReason, InterruptedError, NotAsExpectedError, UsageError } from "../errors/index.ts";
@@ -51,6 +53,12 @@ Examples:
   quoinctl kv delete --prefix default/user/
   quoinctl kv list 'default/user/*' --keys-only`;
 
+const TTL_OPTION = option(
+  "<DURATION>",
+  "let the key expire after this time, such as 90, 90s, 5m or 1h",
+  parseDurationSeconds,
+);
+
 /** Adds the commands to their group. */
 export function addKeyValueCommands(kv: Command, session: Session): void {
   kv.addHelpText("after", AFTER_HELP);
@@ -63,25 +71,18 @@ export function addKeyValueCommands(kv: Command, session: Session): void {
   addManyKeysCommands(kv, session);
 }
 
-interface PutOptions extends GuardOptions {
-  readonly file?: string;
-  readonly text?: string;
-  readonly ttl?: number;
-  readonly ifRevision?: number;
-  readonly prev?: boolean;
-}
-
 function addPut(kv: Command, session: Session): void {
-  kv.command("put <NAMESPACE/KEY> [VALUE]")
-    .description("write a key; without VALUE, or with -, the value is the standard input")
-    .option("--file <FILE>", "take the value from a file")
-    .addOption(textOption("the value"))
-    .addOption(ttlOption())
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .addOption(ifRevisionOption("write only if the key has this revision; 0 = if it does not exist"))
-    .option("--prev", "also print the previous value")
-    .action(async (target: string, argument: string | undefined, options: PutOptions) => {
+  addCommand(kv, "put <NAMESPACE/KEY> [VALUE]", {
+    description: "write a key; without VALUE, or with -, the value is the standard input",
+    options: {
+      file: option("<FILE>", "take the value from a file"),
+      text: textOption("the value"),
+      ttl: TTL_OPTION,
+      ...GUARD_OPTIONS,
+      ifRevision: option("<N>", "write only if the key has this revision; 0 = if it does not exist", parseCount),
+      prev: flag("also print the previous value"),
+    },
+    run: async (target, argument, options) => {
       const { namespace, key } = parseKeyArgument(target);
       const value = await readValue(session.terminal, { argument, text: options.text, file: options.file });
       const result = await session.withClient((client) =>
@@ -106,14 +107,17 @@ function addPut(kv: Command, session: Session): void {
           rows: [[escapeControls(target), String(result.created), String(result.modRevision)]],
         }),
       });
-    });
+    },
+  });
 }
 
 function addGet(kv: Command, session: Session): void {
-  kv.command("get <NAMESPACE/KEY>")
-    .description("print the value of a key, or with -o json or yaml also its revisions")
-    .option("--raw", "print the bytes of the value and nothing else, no line break either; also to a terminal")
-    .action(async (target: string, options: { readonly raw?: boolean }) => {
+  addCommand(kv, "get <NAMESPACE/KEY>", {
+    description: "print the value of a key, or with -o json or yaml also its revisions",
+    options: {
+      raw: flag("print the bytes of the value and nothing else, no line break either; also to a terminal"),
+    },
+    run: async (target, options) => {
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) => client.keyValue.get(namespace, key));
       if (options.raw === true) {
@@ -130,31 +134,24 @@ function addGet(kv: Command, session: Session): void {
         },
         shown: Buffer.concat([result.value, Buffer.from("\n")]),
       });
-    });
-}
-
-interface DeleteOptions extends GuardOptions {
-  readonly ifRevision?: number;
-  readonly prev?: boolean;
-  readonly prefix?: boolean;
+    },
+  });
 }
 
 function addDelete(kv: Command, session: Session): void {
-  kv.command("delete <NAMESPACE/KEY>")
-    .description("remove a key, or with --prefix many")
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .addOption(ifRevisionOption("remove only if the key has this revision"))
-    .addOption(new Option("--prev", "also print the last value").conflicts("prefix"))
-    .addOption(
-      new Option(
-        "--prefix",
-        "remove all keys that start with this text, one by one: others may change meanwhile",
-      ).conflicts("ifRevision"),
-    )
-    .action(async (target: string, options: DeleteOptions) => {
+  addCommand(kv, "delete <NAMESPACE/KEY>", {
+    description: "remove a key, or with --prefix many",
+    options: {
+      ...GUARD_OPTIONS,
+      ifRevision: option("<N>", "remove only if the key has this revision", parseCount),
+      prev: flag("also print the last value").without("prefix"),
+      prefix: flag("remove all keys that start with this text, one by one: others may change meanwhile").without(
+        "ifRevision",
+      ),
+    },
+    run: async (target, options) => {
       if (options.prefix === true) {
-        await deleteAll(session, target, options);
+        await deleteAll(session, target, guardOf(options));
         return;
       }
       const { namespace, key } = parseKeyArgument(target);
@@ -185,10 +182,11 @@ function addDelete(kv: Command, session: Session): void {
           rows: [[escapeControls(target), String(result.deleted), String(result.revision)]],
         }),
       });
-    });
+    },
+  });
 }
 
-async function deleteAll(session: Session, target: string, options: DeleteOptions): Promise<void> {
+async function deleteAll(session: Session, target: string, guard: Guard | undefined): Promise<void> {
   const { namespace, prefix } = parsePrefixArgument(target);
   if (prefix === "" && !target.endsWith("/*")) {
     throw new UsageError(`to remove all keys of ${namespace}, write '${namespace}/*'`);
@@ -197,7 +195,7 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
   const remove = async (client: Client, line: ProgressLine, signal: AbortSignal): Promise<void> => {
     const removeOne = async ({ key }: KeyEntry): Promise<void> => {
       try {
-        await client.keyValue.delete(namespace, key, { guard: guardOf(options) });
+        await client.keyValue.delete(namespace, key, { guard });
         deleted += 1;
         line.showOften(() => `${amountOf(deleted, "key")} deleted`);
       } catch (error) {
@@ -227,23 +225,19 @@ async function deleteAll(session: Session, target: string, options: DeleteOption
   });
 }
 
-interface TouchOptions extends GuardOptions {
-  readonly ttl: number;
-  readonly ifRevision?: number;
-}
-
 function addTouch(kv: Command, session: Session): void {
-  kv.command("touch <NAMESPACE/KEY>")
-    .description("give a key a new time to live, and change nothing else")
-    .addOption(
-      new Option("--ttl <DURATION>", "let the key expire after this time, such as 90, 90s, 5m or 1h; none = never")
-        .argParser((text) => (text === "none" ? 0 : parseDurationSeconds(text)))
-        .makeOptionMandatory(),
-    )
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .addOption(ifRevisionOption("touch only if the key has this revision"))
-    .action(async (target: string, options: TouchOptions) => {
+  addCommand(kv, "touch <NAMESPACE/KEY>", {
+    description: "give a key a new time to live, and change nothing else",
+    options: {
+      ttl: option(
+        "<DURATION>",
+        "let the key expire after this time, such as 90, 90s, 5m or 1h; none = never",
+        (text) => (text === "none" ? 0 : parseDurationSeconds(text)),
+      ).mandatory(),
+      ...GUARD_OPTIONS,
+      ifRevision: option("<N>", "touch only if the key has this revision", parseCount),
+    },
+    run: async (target, options) => {
       const { namespace, key } = parseKeyArgument(target);
       const { expiresInMs, modRevision, revision } = await session.withClient((client) =>
         client.keyValue.touch(namespace, key, options.ttl, {
@@ -258,22 +252,21 @@ function addTouch(kv: Command, session: Session): void {
           rows: [[escapeControls(target), shownLife(expiresInMs), String(modRevision)]],
         },
       });
-    });
+    },
+  });
 }
 
-interface ListOptions {
-  readonly keysOnly?: boolean;
-  readonly limit?: number;
-  readonly pageSize?: number;
-}
+const LIST_OPTIONS = {
+  keysOnly: flag("leave out the values"),
+  limit: option("<N>", "stop after this many keys (default: all)", parsePositiveCount),
+  pageSize: option("<N>", "keys per request, 1 to 1,000", parsePositiveCount),
+};
 
 function addList(kv: Command, session: Session): void {
-  kv.command("list <NAMESPACE[/PREFIX]>")
-    .description("list the keys that start with a prefix, in the order of their bytes")
-    .option("--keys-only", "leave out the values")
-    .addOption(new Option("--limit <N>", "stop after this many keys (default: all)").argParser(parsePositiveCount))
-    .addOption(new Option("--page-size <N>", "keys per request, 1 to 1,000").argParser(parsePositiveCount))
-    .action(async (target: string, options: ListOptions) => {
+  addCommand(kv, "list <NAMESPACE[/PREFIX]>", {
+    description: "list the keys that start with a prefix, in the order of their bytes",
+    options: LIST_OPTIONS,
+    run: async (target, options) => {
       const { namespace, prefix } = parsePrefixArgument(target);
       const keysOnly = options.keysOnly === true;
       const { items, revision } = await readList(session, namespace, prefix, options);
@@ -286,14 +279,15 @@ function addList(kv: Command, session: Session): void {
         },
         shown: listTable(items, keysOnly),
       });
-    });
+    },
+  });
 }
 
 async function readList(
   session: Session,
   namespace: string,
   prefix: string,
-  { keysOnly, limit = Number.POSITIVE_INFINITY, pageSize }: ListOptions,
+  { keysOnly, limit = Number.POSITIVE_INFINITY, pageSize }: OptionsOf<typeof LIST_OPTIONS>,
 ): Promise<{ readonly items: readonly KeyEntry[]; readonly revision: number | undefined }> {
   return session.withClient(async (client) => {
     const items: KeyEntry[] = [];
@@ -321,31 +315,21 @@ function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent 
   };
 }
 
-interface CompareAndSwapOptions extends GuardOptions {
-  readonly file?: string;
-  readonly text?: string;
-  readonly expect?: string;
-  readonly expectFile?: string;
-  readonly ifRevision?: number;
-  readonly absent?: boolean;
-  readonly ttl?: number;
-}
-
 function addCompareAndSwap(kv: Command, session: Session): void {
-  kv.command("cas <NAMESPACE/KEY> [NEW]")
-    .description(
+  addCommand(kv, "cas <NAMESPACE/KEY> [NEW]", {
+    description:
       "write a key if it is as expected, else print its value and end with exit code 4; without NEW, or with -, the new value is the standard input",
-    )
-    .addOption(new Option("--expect <VALUE>", "the key must have this value").conflicts(["expectFile", "absent"]))
-    .addOption(new Option("--expect-file <FILE>", "the key must have the value in this file").conflicts("absent"))
-    .addOption(ifRevisionOption("the key must have this revision; 0 = it must not exist").conflicts("absent"))
-    .option("--absent", "the key must not exist")
-    .option("--file <FILE>", "take the new value from a file")
-    .addOption(textOption("the new value"))
-    .addOption(ttlOption())
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .action(async (target: string, argument: string | undefined, options: CompareAndSwapOptions) => {
+    options: {
+      expect: option("<VALUE>", "the key must have this value").without("expectFile", "absent"),
+      expectFile: option("<FILE>", "the key must have the value in this file").without("absent"),
+      ifRevision: option("<N>", "the key must have this revision; 0 = it must not exist", parseCount).without("absent"),
+      absent: flag("the key must not exist"),
+      file: option("<FILE>", "take the new value from a file"),
+      text: textOption("the new value"),
+      ttl: TTL_OPTION,
+      ...GUARD_OPTIONS,
+    },
+    run: async (target, argument, options) => {
       const { namespace, key } = parseKeyArgument(target);
       const { expect, expectFile, ifRevision, absent } = options;
       if (expect === undefined && expectFile === undefined && ifRevision === undefined && absent !== true) {
@@ -388,21 +372,12 @@ function addCompareAndSwap(kv: Command, session: Session): void {
       if (!success) {
         throw new NotAsExpectedError(`${target} is not as expected`);
       }
-    });
+    },
+  });
 }
 
 function shownLife(expiresInMs: number): string {
   return expiresInMs === 0 ? "-" : `${Math.ceil(expiresInMs / 1_000)}s`;
-}
-
-function ttlOption(): Option {
-  return new Option("--ttl <DURATION>", "let the key expire after this time, such as 90, 90s, 5m or 1h").argParser(
-    parseDurationSeconds,
-  );
-}
-
-function ifRevisionOption(description: string): Option {
-  return new Option("--if-revision <N>", description).argParser(parseCount);
 }
 
 function withPrevious(

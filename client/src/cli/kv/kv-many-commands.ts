@@ -3,9 +3,16 @@
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Client, KeyVersion } from "../../index.ts";
-import { parseKeyArgument, parseNamespaceArgument, parsePrefixArgument } from "../arguments/index.ts";
+import {
+  addCommand,
+  flag,
+  option,
+  parseKeyArgument,
+  parseNamespaceArgument,
+  parsePrefixArgument,
+} from "../arguments/index.ts";
 import { hasOutcome, hasReason, UsageError } from "../errors/index.ts";
 import { isOfFileSystem } from "../files/index.ts";
 import { entryDocument, historyDocument, withProgressLine } from "../output/index.ts";
@@ -45,11 +52,13 @@ export function addManyKeysCommands(kv: Command, session: Session): void {
 }
 
 function addHistory(kv: Command, session: Session): void {
-  kv.command("history <NAMESPACE/KEY>")
-    .description("list the versions of a key, the newest first, as far back as the history of changes reaches")
-    .addOption(new Option("--limit <N>", "stop after this many versions (default: all)").argParser(parsePositiveCount))
-    .option("--keys-only", "leave out the values")
-    .action(async (target: string, options: { readonly limit?: number; readonly keysOnly?: boolean }) => {
+  addCommand(kv, "history <NAMESPACE/KEY>", {
+    description: "list the versions of a key, the newest first, as far back as the history of changes reaches",
+    options: {
+      limit: option("<N>", "stop after this many versions (default: all)", parsePositiveCount),
+      keysOnly: flag("leave out the values"),
+    },
+    run: async (target, options) => {
       const { namespace, key } = parseKeyArgument(target);
       const { limit = Number.POSITIVE_INFINITY, keysOnly = false } = options;
       const versions: KeyVersion[] = [];
@@ -69,7 +78,8 @@ function addHistory(kv: Command, session: Session): void {
           rows: kept.map((version) => versionRow(version).slice(0, keysOnly ? 3 : 4)),
         },
       });
-    });
+    },
+  });
 }
 
 function versionDocument({ type, kv, ageMs }: KeyVersion, keysOnly: boolean): object {
@@ -87,9 +97,9 @@ function versionRow({ type, kv, ageMs }: KeyVersion): readonly string[] {
 }
 
 function addCount(kv: Command, session: Session): void {
-  kv.command("count <NAMESPACE[/PREFIX]>")
-    .description("count the keys that start with a prefix")
-    .action(async (target: string) => {
+  addCommand(kv, "count <NAMESPACE[/PREFIX]>", {
+    description: "count the keys that start with a prefix",
+    run: async (target) => {
       const { namespace, prefix } = parsePrefixArgument(target);
       let count = 0;
       await withProgressLine(session, (line) =>
@@ -108,14 +118,15 @@ function addCount(kv: Command, session: Session): void {
         document: { namespace, prefix, count },
         shown: { columns: ["COUNT"], rows: [[String(count)]] },
       });
-    });
+    },
+  });
 }
 
 function addExport(kv: Command, session: Session): void {
-  kv.command("export <NAMESPACE[/PREFIX]>")
-    .description("print the keys that start with a prefix and their values, one per line, for kv import")
-    .addHelpText("after", EXPORT_HELP)
-    .action(async (target: string) => {
+  addCommand(kv, "export <NAMESPACE[/PREFIX]>", {
+    description: "print the keys that start with a prefix and their values, one per line, for kv import",
+    help: EXPORT_HELP,
+    run: async (target) => {
       const { namespace, prefix } = parsePrefixArgument(target);
       const { stdout } = session.terminal;
       let exported = 0;
@@ -135,7 +146,8 @@ function addExport(kv: Command, session: Session): void {
           }
         }),
       );
-    });
+    },
+  });
 }
 
 /** The fields of a line, as kv export prints them. */
@@ -167,11 +179,13 @@ interface ImportedKey {
 }
 
 function addImport(kv: Command, session: Session): void {
-  kv.command("import <NAMESPACE> [FILE]")
-    .description("write the keys that kv export has printed; without FILE, or with -, from the standard input")
-    .addHelpText("after", IMPORT_HELP)
-    .option("--if-absent", "leave keys that exist as they are")
-    .action(async (target: string, file: string | undefined, { ifAbsent }: { readonly ifAbsent?: boolean }) => {
+  addCommand(kv, "import <NAMESPACE> [FILE]", {
+    description: "write the keys that kv export has printed; without FILE, or with -, from the standard input",
+    options: {
+      ifAbsent: flag("leave keys that exist as they are"),
+    },
+    help: IMPORT_HELP,
+    run: async (target, file, { ifAbsent }) => {
       const { terminal } = session;
       const namespace = parseNamespaceArgument(target);
       if (file === undefined && terminal.stdin.isTTY === true) {
@@ -234,7 +248,8 @@ function addImport(kv: Command, session: Session): void {
         document: { namespace, ...done },
         shown: { columns: ["WRITTEN", "EXISTED"], rows: [[String(done.written), String(done.existed)]] },
       });
-    });
+    },
+  });
 }
 
 async function* readKeys(open: () => Readable): AsyncGenerator<ImportedKey> {

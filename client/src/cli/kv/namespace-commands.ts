@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import type { Client, NamespacePage } from "../../index.ts";
+import { addCommand } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
 
 type ListedNamespace = NamespacePage["namespaces"][number];
@@ -19,10 +20,9 @@ export function addNamespaceCommands(namespace: Command, session: Session): void
 }
 
 function addCreate(namespace: Command, session: Session): void {
-  namespace
-    .command("create <NAME>")
-    .description("create a namespace (needs admin access)")
-    .action(async (name: string) => {
+  addCommand(namespace, "create <NAME>", {
+    description: "create a namespace (needs admin access)",
+    run: async (name) => {
       const created = await session.withClient((client) => client.keyValue.createNamespace(name));
       await session.print({
         document: { namespace: created.namespace, created_at_ms: created.createdAtMs, revision: created.revision },
@@ -31,14 +31,14 @@ function addCreate(namespace: Command, session: Session): void {
           rows: [[created.namespace, new Date(created.createdAtMs).toISOString(), String(created.revision)]],
         },
       });
-    });
+    },
+  });
 }
 
 function addList(namespace: Command, session: Session): void {
-  namespace
-    .command("list [PREFIX]")
-    .description("list the namespaces that you may read, with what they use of their quotas")
-    .action(async (prefix: string | undefined) => {
+  addCommand(namespace, "list [PREFIX]", {
+    description: "list the namespaces that you may read, with what they use of their quotas",
+    run: async (prefix) => {
       const namespaces = await session.withClient((client) => readAll(client, prefix));
       await session.print({
         document: { namespaces: namespaces.map(namespaceDocument) },
@@ -47,7 +47,8 @@ function addList(namespace: Command, session: Session): void {
           rows: namespaces.map(namespaceRow),
         },
       });
-    });
+    },
+  });
 }
 
 async function readAll(client: Client, prefix: string | undefined): Promise<readonly ListedNamespace[]> {

@@ -1,8 +1,8 @@
 /** `quoinctl lock …` and `quoinctl rwlock …` */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { LockHandle, LockMode, ReleaseLockOptions } from "../../index.ts";
-import { parseNameArgument } from "../arguments/index.ts";
+import { addCommand, choice, flag, type OptionForm, option, parseNameArgument } from "../arguments/index.ts";
 import { hasReason, NotAsExpectedError, UsageError } from "../errors/index.ts";
 import { holderLabel } from "../running/index.ts";
 import type { Session } from "../session/index.ts";
@@ -31,6 +31,12 @@ const LONGEST_WAIT_MS = 3_590_000;
 
 /** How long processes that must end may take, in milliseconds. */
 const DEFAULT_KILL_AFTER_MS = 10_000;
+
+const TTL_OPTION = option(
+  "<DURATION>",
+  "how long the hold lasts without renewal (default: that of the lock)",
+  parseDurationSeconds,
+);
 
 /** Adds the commands of exclusive locks to their group. */
 export function addLockCommands(lock: Command, session: Session): void {
@@ -66,44 +72,19 @@ Examples:
   quoinctl ${command} list default --in-use`;
 }
 
-interface ModeOptions {
-  readonly mode?: "read" | "write";
-}
-
-interface HoldOptions extends ModeOptions {
-  readonly ttl?: number;
-  readonly owner?: string;
-}
-
-interface ReleaseOptions extends ModeOptions {
-  readonly token?: number;
-  readonly owner?: string;
-  readonly force?: boolean;
-}
-
-interface CreateOptions {
-  readonly ttl?: number;
-  readonly lockDelay?: number;
-  readonly ifAbsent?: boolean;
-}
-
 function addCreate(lock: Command, session: Session, kind: LockKind): void {
-  lock
-    .command("create <NAMESPACE/NAME>")
-    .description(`create ${article(kind)}, which starts free and is never deleted`)
-    .addOption(
-      new Option("--ttl <DURATION>", "how long a hold lasts without renewal (default: 30s)").argParser(
+  addCommand(lock, "create <NAMESPACE/NAME>", {
+    description: `create ${article(kind)}, which starts free and is never deleted`,
+    options: {
+      ttl: option("<DURATION>", "how long a hold lasts without renewal (default: 30s)", parseDurationSeconds),
+      lockDelay: option(
+        "<DURATION>",
+        "how long no caller gets the lock after a hold expired or was forced",
         parseDurationSeconds,
       ),
-    )
-    .addOption(
-      new Option(
-        "--lock-delay <DURATION>",
-        "how long no caller gets the lock after a hold expired or was forced",
-      ).argParser(parseDurationSeconds),
-    )
-    .option("--if-absent", "succeed as well if the lock exists, and leave it as it is")
-    .action(async (text: string, { ttl, lockDelay, ifAbsent = false }: CreateOptions) => {
+      ifAbsent: flag("succeed as well if the lock exists, and leave it as it is"),
+    },
+    run: async (text, { ttl, lockDelay, ifAbsent = false }) => {
       const target = parseLock(text);
       const created = await session.withClient(async (client) => {
         try {
@@ -123,81 +104,80 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
           rows: [[lockCell(target), new Date(created.createdAtMs).toISOString(), String(created.revision)]],
         },
       });
-    });
+    },
+  });
 }
 
 function addDescribe(lock: Command, session: Session, kind: LockKind): void {
-  lock
-    .command("describe <NAMESPACE/NAME>")
-    .description("show who holds a lock, until when, and how many wait")
-    .action(async (text: string) => {
+  addCommand(lock, "describe <NAMESPACE/NAME>", {
+    description: "show who holds a lock, until when, and how many wait",
+    run: async (text) => {
       const target = parseLock(text);
       const lock = await session.withClient((client) => kind.describe(client, target));
       await session.print(describedLock(target, lock, kind));
-    });
+    },
+  });
 }
 
 function addAcquire(lock: Command, session: Session, kind: LockKind): void {
-  const command = lock
-    .command("acquire <NAMESPACE/NAME>")
-    .description("acquire a lock, or renew a hold; exit code 4 if others hold it. The hold ends by itself: see run")
-    .addOption(ttlOption())
-    .addOption(ownerOption("the id of the user"))
-    .addOption(new Option("--wait <DURATION>", "how long to wait for it (default: not at all)").argParser(parseWaitMs))
-    .addOption(new Option("--token <N>", renewalText(kind)).argParser(parsePositiveCount).conflicts("wait"));
-  addMode(command, kind, "how to hold it (default: write)");
-  command.action(async (text: string, options: HoldOptions & { readonly wait?: number; readonly token?: number }) => {
-    const target = parseLock(text);
-    const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
-    const acquisition = await session.withClient(async (client) => {
-      const wait = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
-      try {
-        const answer = await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
-        wait.answered();
-        return answer;
-      } finally {
-        wait.end();
+  addCommand(lock, "acquire <NAMESPACE/NAME>", {
+    description: "acquire a lock, or renew a hold; exit code 4 if others hold it. The hold ends by itself: see run",
+    options: {
+      ttl: TTL_OPTION,
+      owner: ownerOption("the id of the user"),
+      wait: option("<DURATION>", "how long to wait for it (default: not at all)", parseWaitMs),
+      token: option("<N>", renewalText(kind), parsePositiveCount).without("wait"),
+      mode: modeOption(kind, "how to hold it (default: write)"),
+    },
+    run: async (text, options) => {
+      const target = parseLock(text);
+      const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
+      const acquisition = await session.withClient(async (client) => {
+        const wait = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
+        try {
+          const answer = await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
+          wait.answered();
+          return answer;
+        } finally {
+          wait.end();
+        }
+      });
+      await session.print(acquiredLock(target, acquisition, kind));
+      if (!acquisition.acquired) {
+        throw new NotAsExpectedError(notAcquired(text, acquisition));
       }
-    });
-    await session.print(acquiredLock(target, acquisition, kind));
-    if (!acquisition.acquired) {
-      throw new NotAsExpectedError(notAcquired(text, acquisition));
-    }
+    },
   });
 }
 
 function addRelease(lock: Command, session: Session, kind: LockKind): void {
-  const command = lock
-    .command("release <NAMESPACE/NAME>")
-    .description("release a hold of a lock; the next waiter gets it at once")
-    .addOption(
-      new Option(
-        "--token <N>",
+  addCommand(lock, "release <NAMESPACE/NAME>", {
+    description: "release a hold of a lock; the next waiter gets it at once",
+    options: {
+      token: option(
+        "<N>",
         "the hold with this token, as acquire printed it (default: the hold of lock run, inside of it)",
-      ).argParser(parsePositiveCount),
-    )
-    .addOption(new Option("--owner <LABEL>", "only if the hold has this label"))
-    .addOption(
-      new Option("--force", "the hold of any holder, like force-release (needs admin access)").conflicts([
-        "token",
-        "owner",
-      ]),
-    );
-  addMode(command, kind, "the hold in this mode");
-  command.action(async (text: string, options: ReleaseOptions) => {
-    const target = parseLock(text);
-    if (options.force === true) {
-      const forced = await session.withClient((client) => kind.forceRelease(client, target, {}));
-      await session.print(forcedLock(target, forced));
-      return;
-    }
-    const { token: fencingToken, owner } = options;
-    const hold = fencingToken === undefined ? ownHold(session, target, kind) : { fencingToken, owner };
-    const { revision } = await session.withClient((client) => kind.release(client, target, modeOf(options), hold));
-    await session.print({
-      document: { ...target, released: true, revision },
-      shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), "true", String(revision)]] },
-    });
+        parsePositiveCount,
+      ),
+      owner: option("<LABEL>", "only if the hold has this label"),
+      force: flag("the hold of any holder, like force-release (needs admin access)").without("token", "owner"),
+      mode: modeOption(kind, "the hold in this mode"),
+    },
+    run: async (text, options) => {
+      const target = parseLock(text);
+      if (options.force === true) {
+        const forced = await session.withClient((client) => kind.forceRelease(client, target, {}));
+        await session.print(forcedLock(target, forced));
+        return;
+      }
+      const { token: fencingToken, owner } = options;
+      const hold = fencingToken === undefined ? ownHold(session, target, kind) : { fencingToken, owner };
+      const { revision } = await session.withClient((client) => kind.release(client, target, modeOf(options), hold));
+      await session.print({
+        document: { ...target, released: true, revision },
+        shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), "true", String(revision)]] },
+      });
+    },
   });
 }
 
@@ -221,45 +201,42 @@ function ownHold({ terminal }: Session, { namespace, name }: LockTarget, { comma
 }
 
 function addForceRelease(lock: Command, session: Session, kind: LockKind): void {
-  lock
-    .command("force-release <NAMESPACE/NAME>")
-    .description("take a lock away from its holder (needs admin access)")
-    .addOption(new Option("--token <N>", "only if the hold with this token is still live").argParser(parseCount))
-    .option("--reason <TEXT>", "why, for the record")
-    .action(async (text: string, { token, reason }: { readonly token?: number; readonly reason?: string }) => {
+  addCommand(lock, "force-release <NAMESPACE/NAME>", {
+    description: "take a lock away from its holder (needs admin access)",
+    options: {
+      token: option("<N>", "only if the hold with this token is still live", parseCount),
+      reason: option("<TEXT>", "why, for the record"),
+    },
+    run: async (text, { token, reason }) => {
       const target = parseLock(text);
       const forced = await session.withClient((client) =>
         kind.forceRelease(client, target, { fencingToken: token, reason }),
       );
       await session.print(forcedLock(target, forced));
-    });
+    },
+  });
 }
 
 function addRun(lock: Command, session: Session, kind: LockKind): void {
-  const command = lock
-    .command("run <NAMESPACE/NAME> <COMMAND...>")
-    .usage("[options] <NAMESPACE/NAME> -- <COMMAND...>")
-    .description("run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired")
-    .addOption(ttlOption())
-    .addOption(ownerOption("user@host:process, and random characters"))
-    .addOption(
-      new Option("--wait <DURATION>", "how long to wait for the lock, 0 = not at all")
-        .argParser(parseWaitMs)
-        .default(LONGEST_WAIT_MS, "as long as the service allows, 59m50s"),
-    )
-    .addOption(
-      new Option("--kill-after <DURATION>", "for processes that must end: from SIGTERM to SIGKILL")
-        .argParser(parseDurationMs)
-        .default(DEFAULT_KILL_AFTER_MS, "10s"),
-    )
-    .addHelpText("after", RUN_HELP);
-  addMode(command, kind, "how to hold it (default: write)");
-  command.action(
-    async (
-      text: string,
-      words: readonly string[],
-      options: HoldOptions & { readonly wait: number; readonly killAfter: number },
-    ) => {
+  addCommand(lock, "run <NAMESPACE/NAME> <COMMAND...>", {
+    description: "run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired",
+    options: {
+      ttl: TTL_OPTION,
+      owner: ownerOption("user@host:process, and random characters"),
+      wait: option("<DURATION>", "how long to wait for the lock, 0 = not at all", parseWaitMs).byDefault(
+        LONGEST_WAIT_MS,
+        "as long as the service allows, 59m50s",
+      ),
+      killAfter: option(
+        "<DURATION>",
+        "for processes that must end: from SIGTERM to SIGKILL",
+        parseDurationMs,
+      ).byDefault(DEFAULT_KILL_AFTER_MS, "10s"),
+      mode: modeOption(kind, "how to hold it (default: write)"),
+    },
+    usage: "[options] <NAMESPACE/NAME> -- <COMMAND...>",
+    help: RUN_HELP,
+    run: async (text, words, options) => {
       const target = parseLock(text);
       const { ttl: ttlSeconds, owner = holderLabel(), wait: waitMs, killAfter: killAfterMs } = options;
       const { terminal } = session;
@@ -276,7 +253,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
         }
       });
     },
-  );
+  });
 }
 
 const RUN_HELP = `
@@ -296,26 +273,20 @@ function notAcquired(text: string, { holders, state, waitedMs }: ShownAcquisitio
   return `${text} was not acquired${waited}: ${owners === "" ? `it is ${state}` : `${owners} holds it`}`;
 }
 
-function ttlOption(): Option {
-  const description = "how long the hold lasts without renewal (default: that of the lock)";
-  return new Option("--ttl <DURATION>", description).argParser(parseDurationSeconds);
-}
-
-function ownerOption(byDefault: string): Option {
-  return new Option("--owner <LABEL>", `label of the holder, at most 256 bytes (default: ${byDefault})`);
-}
-
-function addMode(command: Command, { hasModes }: LockKind, description: string): void {
-  if (hasModes) {
-    command.addOption(new Option("--mode <MODE>", description).choices(["read", "write"]));
-  }
-}
-
-function modeOf({ mode }: ModeOptions): LockMode | undefined {
+function modeOf({ mode }: { readonly mode?: "read" | "write" }): LockMode | undefined {
   if (mode === undefined) {
     return undefined;
   }
   return mode === "read" ? "READ" : "WRITE";
+}
+
+function ownerOption(byDefault: string): OptionForm<string | undefined> {
+  return option("<LABEL>", `label of the holder, at most 256 bytes (default: ${byDefault})`);
+}
+
+/** Undefined = the locks of this kind have no modes. */
+function modeOption({ hasModes }: LockKind, description: string): OptionForm<"read" | "write" | undefined> | undefined {
+  return hasModes ? choice("<MODE>", description, ["read", "write"]) : undefined;
 }
 
 function renewalText({ hasModes }: LockKind): string {

@@ -1,8 +1,8 @@
 /** `quoinctl lock list` and `quoinctl rwlock list` */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Client, ListedLock, ListLocksOptions, LockPage } from "../../index.ts";
-import { parsePrefixArgument } from "../arguments/index.ts";
+import { addCommand, flag, option, parsePrefixArgument } from "../arguments/index.ts";
 import type { TableContent } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, formatMilliseconds, parsePositiveCount } from "../text/index.ts";
@@ -12,19 +12,15 @@ import { holdDocument, lockCell } from "./lock-result.ts";
 /** The largest page of the service, because the listing is read to its end. */
 const PAGE_SIZE = 1_000;
 
-interface ListOptions {
-  readonly inUse?: boolean;
-  readonly limit?: number;
-}
-
 /** Adds the command that lists the locks of one kind. */
 export function addListCommand(lock: Command, session: Session, kind: LockKind): void {
-  lock
-    .command("list <NAMESPACE[/LOCK-PREFIX]>")
-    .description(`list the ${kind.title}s whose names start with a prefix, who holds them, and how many wait`)
-    .option("--in-use", "leave out free locks")
-    .addOption(new Option("--limit <N>", "stop after this many (default: all)").argParser(parsePositiveCount))
-    .action(async (text: string, { inUse = false, limit = Number.POSITIVE_INFINITY }: ListOptions) => {
+  addCommand(lock, "list <NAMESPACE[/LOCK-PREFIX]>", {
+    description: `list the ${kind.title}s whose names start with a prefix, who holds them, and how many wait`,
+    options: {
+      inUse: flag("leave out free locks"),
+      limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
+    },
+    run: async (text, { inUse = false, limit = Number.POSITIVE_INFINITY }) => {
       const { namespace, prefix } = parsePrefixArgument(text);
       const options = { namePrefix: prefix, inUseOnly: inUse };
       const locks = await session.withClient((client) => readList(client, namespace, options, kind.hasModes, limit));
@@ -32,7 +28,8 @@ export function addListCommand(lock: Command, session: Session, kind: LockKind):
         document: { namespace, prefix, locks: locks.map(lockDocument) },
         shown: lockTable(namespace, locks, kind),
       });
-    });
+    },
+  });
 }
 
 async function readList(

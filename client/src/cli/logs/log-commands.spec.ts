@@ -134,6 +134,11 @@ describe("quoinctl log", () => {
     const elsewhere = await quoinctl(["describe", "m/l/x"]);
     expect(elsewhere.code).to.equal(1);
     expect(member.calls.at(-1)?.request).to.include({ name: "l/x", namespace: "m" });
-    expect((await quoinctl(["append", "l", "x", "--guard", "lock=7"])).code).to.equal(2);
+    const guarded = await quoinctl(["append", "l", "x", "--guard", "lock=7"]);
+    expect(guarded.code).to.equal(2);
+    expect(guarded.err).to.include(
+      "option '--guard <NAMESPACE/LOCK=TOKEN>' argument 'lock=7' is invalid. " +
+        "Give a lock and the token of its hold, as in NAMESPACE/LOCK=TOKEN.",
+    );
   });
 });

@@ -1,24 +1,28 @@
 /** `quoinctl log …` */
 
-import { type Command, Option } from "commander";
-import type { Client, LogInfo, LogSettings } from "../../index.ts";
-import { allOf } from "../accounts/index.ts";
-import { type ObjectKind, onlyOne } from "../arguments/index.ts";
+import type { Command } from "commander";
+import type { LogInfo, LogSettings } from "../../index.ts";
+import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
-import {
-  escapeControls,
-  formatSize,
-  isUuid,
-  parseCount,
-  parseDurationSeconds,
-  parsePositiveCount,
-  parseSize,
-} from "../text/index.ts";
+import { escapeControls, formatSize, parseDurationSeconds, parsePositiveCount, parseSize } from "../text/index.ts";
 import { addAppendCommands } from "./log-append-commands.ts";
+import { findLogId } from "./log-argument.ts";
 import { addReadCommands } from "./log-read-commands.ts";
 
 /** Removes a setting. */
 const NOT_SET = "none";
+
+const orNone = (parse: (text: string) => number) => (text: string) => (text === NOT_SET ? NOT_SET : parse(text));
+
+const SETTING_OPTIONS = {
+  duplicateWindow: option(
+    "<DURATION>",
+    "how long keys are remembered; 0 = not at all, none = the cluster's default",
+    orNone((text) => (text === "0" ? 0 : parseDurationSeconds(text))),
+  ),
+  maxAge: option("<DURATION>", "remove events that are older; none = never", orNone(parseDurationSeconds)),
+  maxBytes: option("<SIZE>", "remove the oldest events beyond this size; none = never", orNone(parseSize)),
+};
 
 const AFTER_HELP = `
 Examples:
@@ -36,73 +40,36 @@ export function addLogCommands(log: Command, session: Session): void {
   addDescribe(log, session);
   addSettings(log, session);
   addDelete(log, session);
-  addAppendCommands(log, session, findLogId);
-  addReadCommands(log, session, findLogId);
-}
-
-const LOGS: ObjectKind<LogInfo> = {
-  title: "event log",
-  notFoundReason: "LOG_NOT_FOUND",
-  describe: ({ namespace, name }) => `${namespace}/${name}`,
-};
-
-/**
- * The id of a log that is given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name.
- * The text is split at the first slash: a namespace has none, and a name may have more.
- *
- * @throws NotFoundError LOG_NOT_FOUND if no log has this name; UsageError if several have it.
- */
-async function findLogId(client: Client, text: string): Promise<string> {
-  if (isUuid(text)) {
-    return text;
-  }
-  const slash = text.indexOf("/");
-  const found =
-    slash < 0
-      ? await allOf(client.logs.pages({ name: text }))
-      : await client.logs.find(text.slice(slash + 1), { namespace: text.slice(0, slash) });
-  return onlyOne([found ?? []].flat(), text, LOGS).logId;
-}
-
-type Setting = number | typeof NOT_SET;
-
-interface SettingOptions {
-  readonly duplicateWindow?: Setting;
-  readonly maxAge?: Setting;
-  readonly maxBytes?: Setting;
+  addAppendCommands(log, session);
+  addReadCommands(log, session);
 }
 
 function addCreate(log: Command, session: Session): void {
-  const command = log
-    .command("create <NAME>")
-    .description("create an event log, and print its id")
-    .option("--namespace <NAMESPACE>", "the namespace of the log (default: default)");
-  for (const option of settingOptions()) {
-    command.addOption(option);
-  }
-  command.action(async (name: string, options: SettingOptions & { readonly namespace?: string }) => {
-    const { namespace } = options;
-    await print(
-      session,
-      await session.withClient((client) => client.logs.create(name, { namespace, settings: settingsOf(options) })),
-    );
+  addCommand(log, "create <NAME>", {
+    description: "create an event log, and print its id",
+    options: {
+      namespace: option("<NAMESPACE>", "the namespace of the log (default: default)"),
+      ...SETTING_OPTIONS,
+    },
+    run: async (name, options) => {
+      const { namespace } = options;
+      await print(
+        session,
+        await session.withClient((client) => client.logs.create(name, { namespace, settings: settingsOf(options) })),
+      );
+    },
   });
 }
 
-interface ListOptions {
-  readonly limit?: number;
-  readonly namespace?: string;
-  readonly name?: string;
-}
-
 function addList(log: Command, session: Session): void {
-  log
-    .command("list")
-    .description("list event logs by namespace and name")
-    .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
-    .option("--namespace <NAMESPACE>", "only logs of this namespace")
-    .option("--name <NAME>", "only logs with this name")
-    .action(async ({ limit = Number.POSITIVE_INFINITY, namespace, name }: ListOptions) => {
+  addCommand(log, "list", {
+    description: "list event logs by namespace and name",
+    options: {
+      limit: option("<N>", "stop after this many", parsePositiveCount),
+      namespace: option("<NAMESPACE>", "only logs of this namespace"),
+      name: option("<NAME>", "only logs with this name"),
+    },
+    run: async ({ limit = Number.POSITIVE_INFINITY, namespace, name }) => {
       const logs = await session.withClient(async (client) => {
         const found: LogInfo[] = [];
         for await (const page of client.logs.pages({ namespace, name })) {
@@ -114,43 +81,41 @@ function addList(log: Command, session: Session): void {
         return found.slice(0, limit);
       });
       await session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
-    });
+    },
+  });
 }
 
 function addDescribe(log: Command, session: Session): void {
-  log
-    .command("describe <LOG>")
-    .description("show an event log, given as NAMESPACE/NAME or by its id; NAME is enough if only one namespace has it")
-    .action(async (text: string) => {
+  addCommand(log, "describe <LOG>", {
+    description: "show an event log, given as NAMESPACE/NAME or by its id; NAME is enough if only one namespace has it",
+    run: async (text) => {
       await print(
         session,
         await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))),
       );
-    });
+    },
+  });
 }
 
 function addSettings(log: Command, session: Session): void {
-  const command = log
-    .command("settings <LOG>")
-    .description("change settings of an event log (needs its creator or an admin)");
-  for (const option of settingOptions()) {
-    command.addOption(option);
-  }
-  command.action(async (text: string, options: SettingOptions) => {
-    await print(
-      session,
-      await session.withClient(async (client) =>
-        client.logs.updateSettings(await findLogId(client, text), settingsOf(options)),
-      ),
-    );
+  addCommand(log, "settings <LOG>", {
+    description: "change settings of an event log (needs its creator or an admin)",
+    options: SETTING_OPTIONS,
+    run: async (text, options) => {
+      await print(
+        session,
+        await session.withClient(async (client) =>
+          client.logs.updateSettings(await findLogId(client, text), settingsOf(options)),
+        ),
+      );
+    },
   });
 }
 
 function addDelete(log: Command, session: Session): void {
-  log
-    .command("delete <LOG>")
-    .description("delete an event log and its events, at once and for ever (needs its creator or an admin)")
-    .action(async (text: string) => {
+  addCommand(log, "delete <LOG>", {
+    description: "delete an event log and its events, at once and for ever (needs its creator or an admin)",
+    run: async (text) => {
       const logId = await session.withClient(async (client) => {
         const id = await findLogId(client, text);
         await client.logs.delete(id);
@@ -160,30 +125,12 @@ function addDelete(log: Command, session: Session): void {
         document: { log_id: logId, deleted: true },
         shown: { columns: ["DELETED"], rows: [[logId]] },
       });
-    });
+    },
+  });
 }
 
-function settingOptions(): readonly Option[] {
-  const orNone =
-    (parse: (text: string) => number) =>
-    (text: string): Setting =>
-      text === NOT_SET ? NOT_SET : parse(text);
-  return [
-    new Option(
-      "--duplicate-window <DURATION>",
-      "how long keys are remembered; 0 = not at all, none = the cluster's default",
-    ).argParser(orNone((text) => (text === "0" ? parseCount(text) : parseDurationSeconds(text)))),
-    new Option("--max-age <DURATION>", "remove events that are older; none = never").argParser(
-      orNone(parseDurationSeconds),
-    ),
-    new Option("--max-bytes <SIZE>", "remove the oldest events beyond this size; none = never").argParser(
-      orNone(parseSize),
-    ),
-  ];
-}
-
-function settingsOf({ duplicateWindow, maxAge, maxBytes }: SettingOptions): LogSettings {
-  const given = (setting: Setting | undefined) => (setting === NOT_SET ? null : setting);
+function settingsOf({ duplicateWindow, maxAge, maxBytes }: OptionsOf<typeof SETTING_OPTIONS>): LogSettings {
+  const given = (setting: number | typeof NOT_SET | undefined) => (setting === NOT_SET ? null : setting);
   return {
     duplicateWindowSeconds: given(duplicateWindow),
     retentionMaxAgeSeconds: given(maxAge),

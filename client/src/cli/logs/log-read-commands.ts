@@ -1,62 +1,55 @@
 /** `quoinctl log read` and `log tail` */
 
-import { type Command, Option } from "commander";
-import type { Client, LogEvent } from "../../index.ts";
-import { addEventOptions, type EventForms, type EventOptions, handleEvents, wordsBehind } from "../running/index.ts";
+import type { Command } from "commander";
+import type { LogEvent } from "../../index.ts";
+import { addCommand, option } from "../arguments/index.ts";
+import { EVENT_OPTIONS, type EventForms, eventUsage, handleEvents, wordsBehind } from "../running/index.ts";
 import type { Session } from "../session/index.ts";
 import { bytesDocument, displayValue, escapeControls, parsePositiveCount, parseWaitMs } from "../text/index.ts";
-
-/** The id of a log, given by its id or its name. */
-type FindLogId = (client: Client, text: string) => Promise<string>;
+import { findLogId } from "./log-argument.ts";
 
 /** Characters of a payload that a line shows. */
 const SHOWN_CHARACTERS = 60;
 const MS_PER_SECOND = 1_000;
 
 /** Adds the commands to `quoinctl log`. */
-export function addReadCommands(log: Command, session: Session, findLogId: FindLogId): void {
-  addRead(log, session, findLogId);
-  addTail(log, session, findLogId);
+export function addReadCommands(log: Command, session: Session): void {
+  addRead(log, session);
+  addTail(log, session);
 }
 
-function addRead(log: Command, session: Session, findLogId: FindLogId): void {
-  log
-    .command("read <LOG>")
-    .description("print a page of events")
-    .addOption(fromOption("(default: 1)"))
-    .addOption(new Option("--limit <N>", "events at most, up to 1,000 (default: 100)").argParser(parsePositiveCount))
-    .addOption(
-      new Option("--wait <DURATION>", "if there are no events, wait this long, up to 60s").argParser(parseWaitMs),
-    )
-    .action(
-      async (
-        text: string,
-        {
-          from: fromSequence,
-          limit,
-          wait,
-        }: { readonly from?: number; readonly limit?: number; readonly wait?: number },
-      ) => {
-        const waitSeconds = wait === undefined ? undefined : Math.ceil(wait / MS_PER_SECOND);
-        const { timeoutMs } = session;
-        const { events, lastSequence } = await session.withClient(async (client) =>
-          client.logs.read(await findLogId(client, text), { fromSequence, limit, waitSeconds, timeoutMs }),
-        );
-        await session.print({
-          document: { events: events.map(eventDocument), last_sequence: lastSequence },
-          shown: { columns: ["SEQUENCE", "TIME", "KEY", "PAYLOAD"], rows: events.map(cellsOf) },
-        });
-      },
-    );
+function addRead(log: Command, session: Session): void {
+  addCommand(log, "read <LOG>", {
+    description: "print a page of events",
+    options: {
+      from: option("<N>", "the first sequence (default: 1)", parsePositiveCount),
+      limit: option("<N>", "events at most, up to 1,000 (default: 100)", parsePositiveCount),
+      wait: option("<DURATION>", "if there are no events, wait this long, up to 60s", parseWaitMs),
+    },
+    run: async (text, { from: fromSequence, limit, wait }) => {
+      const waitSeconds = wait === undefined ? undefined : Math.ceil(wait / MS_PER_SECOND);
+      const { timeoutMs } = session;
+      const { events, lastSequence } = await session.withClient(async (client) =>
+        client.logs.read(await findLogId(client, text), { fromSequence, limit, waitSeconds, timeoutMs }),
+      );
+      await session.print({
+        document: { events: events.map(eventDocument), last_sequence: lastSequence },
+        shown: { columns: ["SEQUENCE", "TIME", "KEY", "PAYLOAD"], rows: events.map(cellsOf) },
+      });
+    },
+  });
 }
 
-function addTail(log: Command, session: Session, findLogId: FindLogId): void {
-  const command = log
-    .command("tail <LOG> [COMMAND...]")
-    .description("print events as they come, one per line, until interrupted, or run a command for each")
-    .addOption(fromOption("(default: the next one)"));
-  addEventOptions(command, "<LOG>", TAIL_HELP).action(
-    async (text: string, words: readonly string[], options: EventOptions & { readonly from?: number }) => {
+function addTail(log: Command, session: Session): void {
+  addCommand(log, "tail <LOG> [COMMAND...]", {
+    description: "print events as they come, one per line, until interrupted, or run a command for each",
+    options: {
+      from: option("<N>", "the first sequence (default: the next one)", parsePositiveCount),
+      ...EVENT_OPTIONS,
+    },
+    usage: eventUsage("<LOG>"),
+    help: TAIL_HELP,
+    run: async (text, words, options) => {
       const command = wordsBehind(session, words);
       await session.withClient(async (client) => {
         const logId = await findLogId(client, text);
@@ -68,7 +61,7 @@ function addTail(log: Command, session: Session, findLogId: FindLogId): void {
         await handleEvents(session, events, formsOf(logId), command, options);
       });
     },
-  );
+  });
 }
 
 const TAIL_HELP = `
@@ -92,10 +85,6 @@ function formsOf(logId: string): EventForms<LogEvent> {
     }),
     value: ({ payload }) => payload,
   };
-}
-
-function fromOption(fallback: string): Option {
-  return new Option("--from <N>", `the first sequence ${fallback}`).argParser(parsePositiveCount);
 }
 
 function cellsOf({ sequence, timestampMs, key, payload }: LogEvent): readonly string[] {

@@ -1,18 +1,20 @@
 /** `quoinctl memory …` */
 
 import { writeFile } from "node:fs/promises";
-import { Argument, type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Client, MemoryRegionInfo } from "../../index.ts";
 import {
-  type GuardOptions,
+  addCommand,
+  flag,
+  GUARD_OPTIONS,
   guardOf,
-  guardOption,
   type ObjectKind,
+  type OptionsOf,
   onlyOne,
+  option,
   parseNameArgument,
   parseNamespaceArgument,
   readValue,
-  rwGuardOption,
   textOption,
 } from "../arguments/index.ts";
 import { UsageError } from "../errors/index.ts";
@@ -34,6 +36,14 @@ const PAGE_SIZE = 1_000;
 /** The largest region that any service allows: the default quota of a namespace. */
 const REGION_BYTES_MAX = 1_024 ** 3;
 
+const SIZE = { description: "in bytes, or such as 64KiB or 16MiB", parse: parseSize };
+const OFFSET = option("<N>", "the first byte", parseCount).byDefault(0);
+
+const CHANGE_OPTIONS = {
+  ifVersion: option("<N>", "only if the region has this version", parseCount),
+  ...GUARD_OPTIONS,
+};
+
 /** Adds the commands to their group. */
 export function addMemoryCommands(memory: Command, session: Session): void {
   addAllocate(memory, session);
@@ -45,18 +55,14 @@ export function addMemoryCommands(memory: Command, session: Session): void {
   addList(memory, session);
 }
 
-interface ChangeOptions extends GuardOptions {
-  readonly ifVersion?: number;
-}
-
 function addAllocate(memory: Command, session: Session): void {
-  memory
-    .command("allocate")
-    .argument("<NAMESPACE>")
-    .addArgument(sizeArgument())
-    .description("create a region of zeros, and print its id")
-    .option("--label <TEXT>", "a label for people")
-    .action(async (target: string, size: number, { label }: { readonly label?: string }) => {
+  addCommand(memory, "allocate <NAMESPACE> <SIZE>", {
+    description: "create a region of zeros, and print its id",
+    arguments: { SIZE },
+    options: {
+      label: option("<TEXT>", "a label for people"),
+    },
+    run: async (target, size, { label }) => {
       const namespace = parseNamespaceArgument(target);
       const { regionId, sizeBytes, version, revision } = await session.withClient((client) =>
         client.memory.allocate(namespace, size, { label }),
@@ -68,32 +74,31 @@ function addAllocate(memory: Command, session: Session): void {
           rows: [[escapeControls(regionId), formatSize(sizeBytes), String(version)]],
         },
       });
-    });
+    },
+  });
 }
 
 function addDescribe(memory: Command, session: Session): void {
-  memory
-    .command("describe <NAMESPACE/REGION>")
-    .description("show the size and the version of a region, given by id or label")
-    .action(async (text: string) => {
+  addCommand(memory, "describe <NAMESPACE/REGION>", {
+    description: "show the size and the version of a region, given by id or label",
+    run: async (text) => {
       const { namespace, name } = parseRegion(text);
       const { revision, ...region } = await session.withClient(async (client) =>
         client.memory.describe(namespace, await findRegionId(client, namespace, name)),
       );
       await session.print({ document: { ...regionDocument(region), revision }, shown: regionTable([region]) });
-    });
+    },
+  });
 }
 
 function addResize(memory: Command, session: Session): void {
-  memory
-    .command("resize")
-    .argument("<NAMESPACE/REGION>")
-    .addArgument(sizeArgument())
-    .description("change the size of a region; new bytes are zero")
-    .addOption(ifVersionOption())
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .action(async (text: string, size: number, options: ChangeOptions) => {
+  addCommand(memory, "resize <NAMESPACE/REGION> <SIZE>", {
+    description: "change the size of a region; new bytes are zero",
+    arguments: { SIZE },
+    options: {
+      ...CHANGE_OPTIONS,
+    },
+    run: async (text, size, options) => {
       const { namespace, name } = parseRegion(text);
       const { regionId, sizeBytes, previousSizeBytes, version, revision } = await session.withClient(async (client) => {
         const id = await findRegionId(client, namespace, name);
@@ -113,17 +118,17 @@ function addResize(memory: Command, session: Session): void {
           rows: [[escapeControls(regionId), formatSize(sizeBytes), formatSize(previousSizeBytes), String(version)]],
         },
       });
-    });
+    },
+  });
 }
 
 function addFree(memory: Command, session: Session): void {
-  memory
-    .command("free <NAMESPACE/REGION>")
-    .description("free a region; its id is never reused")
-    .addOption(ifVersionOption())
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .action(async (text: string, options: ChangeOptions) => {
+  addCommand(memory, "free <NAMESPACE/REGION>", {
+    description: "free a region; its id is never reused",
+    options: {
+      ...CHANGE_OPTIONS,
+    },
+    run: async (text, options) => {
       const { namespace, name } = parseRegion(text);
       const { regionId, freed, revision } = await session.withClient(async (client) => {
         const id = await findRegionId(client, namespace, name);
@@ -133,64 +138,54 @@ function addFree(memory: Command, session: Session): void {
         document: { namespace, region_id: regionId, freed, revision },
         shown: { columns: ["REGION", "FREED"], rows: [[escapeControls(regionId), String(freed)]] },
       });
-    });
+    },
+  });
 }
 
 function addWrite(memory: Command, session: Session): void {
-  memory
-    .command("write <NAMESPACE/REGION> [DATA]")
-    .description("overwrite bytes of a region; without DATA, or with -, they are the standard input")
-    .addOption(offsetOption())
-    .option("--file <FILE>", "take the bytes from a file")
-    .addOption(textOption("the bytes"))
-    .addOption(ifVersionOption())
-    .addOption(guardOption())
-    .addOption(rwGuardOption())
-    .action(
-      async (
-        text: string,
-        argument: string | undefined,
-        options: ChangeOptions & { readonly offset: number; readonly text?: string; readonly file?: string },
-      ) => {
-        const { namespace, name } = parseRegion(text);
-        const { offset, text: given, file } = options;
-        const data = await readValue(session.terminal, { argument, text: given, file }, REGION_BYTES_MAX);
-        const { regionId, version } = await session.withClient(async (client) => {
-          const id = await findRegionId(client, namespace, name);
-          const written = await withTransferProgress(session, "writing", (onProgress) =>
-            client.memory.open(namespace, id).writeAt(offset, data, { ...conditions(options), onProgress }),
-          );
-          return { regionId: id, version: written };
-        });
-        await session.print({
-          document: { namespace, region_id: regionId, offset, bytes_written: data.length, version },
-          shown: {
-            columns: ["REGION", "OFFSET", "BYTES WRITTEN", "VERSION"],
-            rows: [[escapeControls(regionId), String(offset), String(data.length), String(version)]],
-          },
-        });
-      },
-    );
+  addCommand(memory, "write <NAMESPACE/REGION> [DATA]", {
+    description: "overwrite bytes of a region; without DATA, or with -, they are the standard input",
+    options: {
+      offset: OFFSET,
+      file: option("<FILE>", "take the bytes from a file"),
+      text: textOption("the bytes"),
+      ...CHANGE_OPTIONS,
+    },
+    run: async (text, argument, options) => {
+      const { namespace, name } = parseRegion(text);
+      const { offset, text: given, file } = options;
+      const data = await readValue(session.terminal, { argument, text: given, file }, REGION_BYTES_MAX);
+      const { regionId, version } = await session.withClient(async (client) => {
+        const id = await findRegionId(client, namespace, name);
+        const written = await withTransferProgress(session, "writing", (onProgress) =>
+          client.memory.open(namespace, id).writeAt(offset, data, { ...conditions(options), onProgress }),
+        );
+        return { regionId: id, version: written };
+      });
+      await session.print({
+        document: { namespace, region_id: regionId, offset, bytes_written: data.length, version },
+        shown: {
+          columns: ["REGION", "OFFSET", "BYTES WRITTEN", "VERSION"],
+          rows: [[escapeControls(regionId), String(offset), String(data.length), String(version)]],
+        },
+      });
+    },
+  });
 }
 
-interface ReadOptions {
-  readonly offset: number;
-  readonly length?: number;
-  readonly outputFile?: string;
-  readonly raw?: boolean;
-  readonly mixed?: boolean;
-}
+const READ_OPTIONS = {
+  offset: OFFSET,
+  length: option("<N>", "how many bytes (default: all to the end)", parseCount),
+  outputFile: option("<FILE>", "write them to a file"),
+  raw: flag("also write bytes to a terminal that it may obey or cannot show"),
+  mixed: flag("do not fail when the region changes while it is read"),
+};
 
 function addRead(memory: Command, session: Session): void {
-  memory
-    .command("read <NAMESPACE/REGION>")
-    .description("print the bytes of a region; -o json and yaml have them in base64, and as text if they are text")
-    .addOption(offsetOption())
-    .addOption(new Option("--length <N>", "how many bytes (default: all to the end)").argParser(parseCount))
-    .option("--output-file <FILE>", "write them to a file")
-    .option("--raw", "also write bytes to a terminal that it may obey or cannot show")
-    .option("--mixed", "do not fail when the region changes while it is read")
-    .action(async (text: string, options: ReadOptions) => {
+  addCommand(memory, "read <NAMESPACE/REGION>", {
+    description: "print the bytes of a region; -o json and yaml have them in base64, and as text if they are text",
+    options: READ_OPTIONS,
+    run: async (text, options) => {
       const { namespace, name } = parseRegion(text);
       const { regionId, data } = await session.withClient(async (client) => {
         const id = await findRegionId(client, namespace, name);
@@ -210,14 +205,15 @@ function addRead(memory: Command, session: Session): void {
       }
       await writeToFile(outputFile, data);
       await session.print(savedRegion(namespace, regionId, outputFile, offset, data.length));
-    });
+    },
+  });
 }
 
 async function readRegion(
   session: Session,
   client: Client,
   { namespace, regionId }: { readonly namespace: string; readonly regionId: string },
-  { offset, length, mixed }: ReadOptions,
+  { offset, length, mixed }: Pick<OptionsOf<typeof READ_OPTIONS>, "offset" | "length" | "mixed">,
 ): Promise<Uint8Array> {
   const region = client.memory.open(namespace, regionId);
   const wanted = length ?? Math.max(0, (await region.size()) - offset);
@@ -243,11 +239,12 @@ function savedRegion(namespace: string, regionId: string, file: string, offset: 
 }
 
 function addList(memory: Command, session: Session): void {
-  memory
-    .command("list <NAMESPACE>")
-    .description("list the regions of a namespace")
-    .addOption(new Option("--limit <N>", "stop after this many (default: all)").argParser(parsePositiveCount))
-    .action(async (target: string, { limit = Number.POSITIVE_INFINITY }: { readonly limit?: number }) => {
+  addCommand(memory, "list <NAMESPACE>", {
+    description: "list the regions of a namespace",
+    options: {
+      limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
+    },
+    run: async (target, { limit = Number.POSITIVE_INFINITY }) => {
       const namespace = parseNamespaceArgument(target);
       const regions = await session.withClient(async ({ memory: regionsOf }) => {
         const found: MemoryRegionInfo[] = [];
@@ -263,7 +260,8 @@ function addList(memory: Command, session: Session): void {
         document: { namespace, regions: regions.map(regionDocument) },
         shown: regionTable(regions),
       });
-    });
+    },
+  });
 }
 
 const REGIONS: ObjectKind<MemoryRegionInfo> = {
@@ -296,19 +294,7 @@ function parseRegion(text: string): { readonly namespace: string; readonly name:
   return parseNameArgument(text, "region", "REGION");
 }
 
-function sizeArgument(): Argument {
-  return new Argument("<SIZE>", "in bytes, or such as 64KiB or 16MiB").argParser(parseSize);
-}
-
-function offsetOption(): Option {
-  return new Option("--offset <N>", "the first byte").argParser(parseCount).default(0);
-}
-
-function ifVersionOption(): Option {
-  return new Option("--if-version <N>", "only if the region has this version").argParser(parseCount);
-}
-
-function conditions(options: ChangeOptions) {
+function conditions(options: OptionsOf<typeof CHANGE_OPTIONS>) {
   return { expectedVersion: options.ifVersion, guard: guardOf(options) };
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { once } from "node:events";
-import { type Command, Option } from "commander";
+import { flag, type OptionsOf, option } from "../arguments/index.ts";
 import { UsageError } from "../errors/index.ts";
 import { streamFormatter } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
@@ -34,21 +34,17 @@ export interface Events<Event> extends AsyncIterable<Event> {
 }
 
 /** What the user wants of the events. */
-export interface EventOptions {
-  readonly limit?: number;
-  readonly exitOnFailure?: boolean;
-}
+export const EVENT_OPTIONS = {
+  limit: option("<N>", "stop after this many", parsePositiveCount),
+  exitOnFailure: flag("stop when the command has failed, with its exit code"),
+};
 
 /** How long the processes that a command has left may take after a signal to end, in milliseconds. */
 const KILL_AFTER_MS = 10_000;
 
-/** Adds the options, and what the help says of them. */
-export function addEventOptions(command: Command, usage: string, help: string): Command {
-  return command
-    .usage(`[options] ${usage} [-- COMMAND...]`)
-    .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
-    .option("--exit-on-failure", "stop when the command has failed, with its exit code")
-    .addHelpText("after", help);
+/** The first line of the help of a command for events. */
+export function eventUsage(argument: string): string {
+  return `[options] ${argument} [-- COMMAND...]`;
 }
 
 /**
@@ -61,7 +57,7 @@ export async function handleEvents<Event>(
   events: Events<Event>,
   forms: EventForms<Event>,
   words: readonly string[],
-  { limit = Number.POSITIVE_INFINITY, exitOnFailure = false }: EventOptions,
+  { limit = Number.POSITIVE_INFINITY, exitOnFailure = false }: OptionsOf<typeof EVENT_OPTIONS>,
 ): Promise<void> {
   const handle = words.length === 0 ? await printing(session, forms) : await running(session, forms, words);
   let received: NodeJS.Signals | undefined;

@@ -1,9 +1,9 @@
 export { type CommandRun, runCommand } from "./command-run.ts";
 export {
-  addEventOptions,
+  EVENT_OPTIONS,
   type EventForms,
-  type EventOptions,
   type Events,
+  eventUsage,
   handleEvents,
   wordsBehind,
 } from "./event-output.ts";

@@ -1,1 +1,2 @@
-export { type GlobalOptions, Session } from "./session.ts";
+export { GLOBAL_OPTIONS, type GlobalOptions } from "./global-options.ts";
+export { Session } from "./session.ts";

@@ -6,13 +6,7 @@ import { type Endpoints, EXIT_CODES } from "../errors/index.ts";
 import { type OutputFormat, printResult, type Result } from "../output/index.ts";
 import type { Terminal } from "../terminal/index.ts";
 import { escapeControls } from "../text/index.ts";
-
-/** The options of every command. */
-export interface GlobalOptions extends ConnectionOptions {
-  readonly output: OutputFormat;
-  /** Deadline of each operation, in milliseconds; default: that of the SDK. */
-  readonly timeout?: number | undefined;
-}
+import type { GlobalOptions } from "./global-options.ts";
 
 /** One run of quoinctl. */
 export class Session {

@@ -1,14 +1,14 @@
 /** `quoinctl watch …` */
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { KeyEvent, LockEvent, Watch } from "../../index.ts";
-import { type NamePattern, parsePatternArgument } from "../arguments/index.ts";
+import { addCommand, flag, type NamePattern, option, parsePatternArgument } from "../arguments/index.ts";
 import { entryDocument, historyDocument } from "../output/index.ts";
 import {
-  addEventOptions,
+  EVENT_OPTIONS,
   type EventForms,
-  type EventOptions,
   type Events,
+  eventUsage,
   handleEvents,
   wordsBehind,
 } from "../running/index.ts";
@@ -50,72 +50,59 @@ export function addWatchCommands(watch: Command, session: Session): void {
   addLocks(watch, session);
 }
 
-interface WatchOptions extends EventOptions {
-  readonly fromRevision?: number;
-}
+const FROM_REVISION = option(
+  "<N>",
+  "begin with the first change at or after this revision (default: now)",
+  parsePositiveCount,
+);
 
 function addKeys(watch: Command, session: Session): void {
-  addWatch(
-    watch,
-    "keys",
-    "<NAMESPACE[/KEY]>",
-    "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, or run a command for each",
-    KEYS_HELP,
-  )
-    .option("--prev", "also print the previous value")
-    .option("--keys-only", "leave out the values")
-    .action(
-      async (
-        text: string,
-        words: readonly string[],
-        options: WatchOptions & { readonly prev?: boolean; readonly keysOnly?: boolean },
-      ) => {
-        const command = wordsBehind(session, words);
-        const pattern = parsePatternArgument(text);
-        const { namespace, name, prefix = name } = pattern;
-        const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
-        const showsValues = keysOnly !== true;
-        await session.withClient(async (client) => {
-          const watch = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
-          noteBegin(session, watch, pattern);
-          const events = eventsOf(watch, pattern, ({ kv }) => kv.key);
-          await handleEvents(session, events, keyForms(namespace, showsValues), command, options);
-        });
-      },
-    );
-}
-
-function addLocks(watch: Command, session: Session): void {
-  addWatch(
-    watch,
-    "locks",
-    "<NAMESPACE[/LOCK]>",
-    "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, or run a command",
-    LOCKS_HELP,
-  ).action(async (text: string, words: readonly string[], options: WatchOptions) => {
-    const command = wordsBehind(session, words);
-    const pattern = parsePatternArgument(text);
-    const { namespace, name, prefix: namePrefix = name } = pattern;
-    await session.withClient(async (client) => {
-      const watch = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
-      noteBegin(session, watch, pattern);
-      const events = eventsOf(watch, pattern, ({ lockKey }) => lockKey);
-      await handleEvents(session, events, lockForms(namespace), command, options);
-    });
+  addCommand(watch, "keys <NAMESPACE[/KEY]> [COMMAND...]", {
+    description:
+      "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, or run a command for each",
+    options: {
+      fromRevision: FROM_REVISION,
+      ...EVENT_OPTIONS,
+      prev: flag("also print the previous value"),
+      keysOnly: flag("leave out the values"),
+    },
+    usage: eventUsage("<NAMESPACE[/KEY]>"),
+    help: KEYS_HELP,
+    run: async (text, words, options) => {
+      const command = wordsBehind(session, words);
+      const pattern = parsePatternArgument(text);
+      const { namespace, name, prefix = name } = pattern;
+      const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
+      const showsValues = keysOnly !== true;
+      await session.withClient(async (client) => {
+        const watch = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
+        noteBegin(session, watch, pattern);
+        const events = eventsOf(watch, pattern, ({ kv }) => kv.key);
+        await handleEvents(session, events, keyForms(namespace, showsValues), command, options);
+      });
+    },
   });
 }
 
-function addWatch(watch: Command, name: string, argument: string, description: string, help: string): Command {
-  const command = watch
-    .command(`${name} ${argument} [COMMAND...]`)
-    .description(description)
-    .addOption(
-      new Option(
-        "--from-revision <N>",
-        "begin with the first change at or after this revision (default: now)",
-      ).argParser(parsePositiveCount),
-    );
-  return addEventOptions(command, argument, help);
+function addLocks(watch: Command, session: Session): void {
+  addCommand(watch, "locks <NAMESPACE[/LOCK]> [COMMAND...]", {
+    description:
+      "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, or run a command",
+    options: { fromRevision: FROM_REVISION, ...EVENT_OPTIONS },
+    usage: eventUsage("<NAMESPACE[/LOCK]>"),
+    help: LOCKS_HELP,
+    run: async (text, words, options) => {
+      const command = wordsBehind(session, words);
+      const pattern = parsePatternArgument(text);
+      const { namespace, name, prefix: namePrefix = name } = pattern;
+      await session.withClient(async (client) => {
+        const watch = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
+        noteBegin(session, watch, pattern);
+        const events = eventsOf(watch, pattern, ({ lockKey }) => lockKey);
+        await handleEvents(session, events, lockForms(namespace), command, options);
+      });
+    },
+  });
 }
 
 function noteBegin<Event>(session: Session, watch: Watch<Event>, pattern: NamePattern): void {

@@ -1,7 +1,6 @@
 /** Users, API keys and usage as the commands print them: the objects of the SDK, field by field. */
 
-import type { Result } from "../output/index.ts";
-import { escapeControls } from "../text/index.ts";
+import type { Cell, Result } from "../output/index.ts";
 
 /** The names of times, which are Unix times in milliseconds. */
 const TIME_NAME = /Ms$/;
@@ -56,12 +55,9 @@ function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function cellOf(field: string, value: unknown): string {
-  if (value === undefined) {
-    return "-";
-  }
+function cellOf(field: string, value: unknown): Cell {
   if (typeof value === "number" && TIME_NAME.test(field)) {
-    return new Date(value).toISOString();
+    return new Date(value);
   }
-  return escapeControls(Array.isArray(value) ? value.join(",") : String(value));
+  return Array.isArray(value) ? value.join(",") : (value as Cell);
 }

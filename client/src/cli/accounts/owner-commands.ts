@@ -23,7 +23,7 @@ export function addOwnerCommands(owner: Command, session: Session): void {
       );
       await session.print({
         document: { user_id: userId, email, created },
-        shown: { columns: ["USER-ID", "EMAIL", "CREATED"], rows: [[userId, email, String(created)]] },
+        shown: { columns: ["USER-ID", "EMAIL", "CREATED"], rows: [[userId, email, created]] },
       });
     },
   });

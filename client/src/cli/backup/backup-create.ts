@@ -20,7 +20,7 @@ import type { SnapshotStream } from "../../index.ts";
 import { assertNewFile, writeNewFile } from "../files/index.ts";
 import type { Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
-import { escapeControls, formatSize } from "../text/index.ts";
+import { formatSize } from "../text/index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { atBestMember, type QueriedMember } from "./backup-member.ts";
 import type { CreateOptions } from "./backup-options.ts";
@@ -132,7 +132,7 @@ async function print(
   const { id, clusterId, index, revision, wallMs } = checked.header;
   const { records, hash } = checked.summary();
   const keyId = keyRing?.first.id;
-  const time = new Date(wallMs).toISOString();
+  const time = new Date(wallMs);
   await session.print({
     document: {
       written,
@@ -151,12 +151,7 @@ async function print(
     },
     shown: {
       columns: ["WRITTEN", "INDEX", "REVISION", "TIME", "ROWS", "SIZE", "KEY"],
-      rows: [
-        [
-          ...[escapeControls(written), String(index), String(revision), time, String(records)],
-          ...[formatSize(sizeBytes), keyId ?? "-"],
-        ],
-      ],
+      rows: [[...[written, index, revision, time, records], ...[formatSize(sizeBytes), keyId]]],
     },
   });
   if (stream.leaderless) {

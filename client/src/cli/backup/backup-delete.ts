@@ -124,6 +124,6 @@ async function print(
 ): Promise<void> {
   await session.print({
     document: { id, deleted, freed_bytes: bytes },
-    shown: { columns: ["ID", "OBJECTS", "FREED"], rows: [[id, String(deleted.length), formatSize(bytes)]] },
+    shown: { columns: ["ID", "OBJECTS", "FREED"], rows: [[id, deleted.length, formatSize(bytes)]] },
   });
 }

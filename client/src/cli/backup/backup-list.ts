@@ -2,6 +2,7 @@
 
 import { type BackupStore, type Chain, encryptionKeyId, readCatalog } from "@quoin/backup";
 import type { BackupEntry } from "../../index.ts";
+import type { Cell } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, formatSize } from "../text/index.ts";
 import { explainingBackups } from "./backup-failure.ts";
@@ -129,15 +130,11 @@ function toDocument(listed: Listed): object {
   };
 }
 
-function toRow({ segments, segmentBytes, keyId, ...listed }: Listed): string[] {
+function toRow({ segments, segmentBytes, keyId, ...listed }: Listed): readonly Cell[] {
   return [
-    ...[listed.id, String(listed.index), String(listed.revision), timeOf(listed.wallMs), formatSize(listed.sizeBytes)],
-    segments === 0 ? "-" : `${segments}, ${formatSize(segmentBytes)}`,
-    ...[String(listed.endRevision ?? "-"), timeOf(listed.endWallMs)],
-    keyId === null ? "not encrypted" : (keyId ?? "-"),
+    ...[listed.id, listed.index, listed.revision, new Date(listed.wallMs), formatSize(listed.sizeBytes)],
+    segments === 0 ? undefined : `${segments}, ${formatSize(segmentBytes)}`,
+    ...[listed.endRevision, listed.endWallMs === undefined ? undefined : new Date(listed.endWallMs)],
+    keyId === null ? "not encrypted" : keyId,
   ];
-}
-
-function timeOf(wallMs: number | undefined): string {
-  return wallMs === undefined ? "-" : new Date(wallMs).toISOString();
 }

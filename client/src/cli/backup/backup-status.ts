@@ -2,7 +2,7 @@
 
 import { type AdminClient, type BackupRun, type BackupStatus, QuoinError } from "../../index.ts";
 import { CommandError, EXIT_CODES, UsageError } from "../errors/index.ts";
-import { ProgressLine, type TableContent } from "../output/index.ts";
+import { type Cell, ProgressLine } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, formatMilliseconds, formatSize } from "../text/index.ts";
 import { adminFailure, atBestMember, atEachPort, type QueriedMember } from "./backup-member.ts";
@@ -78,7 +78,7 @@ export async function startBackup(session: Session, options: StartOptions): Prom
     if (!wait) {
       await session.print({
         document: { id, member: member.name, endpoint: member.endpoint },
-        shown: { columns: ["ID", "MEMBER"], rows: [[id, escapeControls(member.name)]] },
+        shown: { columns: ["ID", "MEMBER"], rows: [[id, member.name]] },
       });
       session.note(`see its progress with: quoinctl backup status ${id}`);
       return;
@@ -131,9 +131,7 @@ async function printRun(session: Session, member: QueriedMember, run: BackupRun)
     document: { ...runDocument(run), member: member.name, endpoint: member.endpoint },
     shown: {
       columns: ["ID", "MEMBER", "INDEX", "REVISION", "ROWS", "BYTES", "OBJECT"],
-      rows: [
-        [id, escapeControls(member.name), String(index), String(revision), String(rows), formatSize(bytes), object],
-      ],
+      rows: [[id, member.name, index, revision, rows, formatSize(bytes), object]],
     },
   });
   if (leaderless) {
@@ -201,20 +199,20 @@ function runDocument(run: BackupRun): object {
   };
 }
 
-function toRow({ endpoint, answer }: Reported): TableContent["rows"][number] {
+function toRow({ endpoint, answer }: Reported): readonly Cell[] {
   if (answer instanceof QuoinError) {
-    return [endpoint, answer.reason || answer.code, ...COLUMNS.slice(2).map(() => "-")];
+    return [endpoint, answer.reason || answer.code, ...COLUMNS.slice(2).map(() => undefined)];
   }
   const { store, encrypted, run, archive } = answer;
   const ofRun =
     run === undefined
-      ? ["-", "-", "-", "-", "-"]
-      : [run.id, phaseOf(run), String(run.rows), formatSize(run.bytes), timeOf(run.endedMs)];
+      ? Array<Cell>(5).fill(undefined)
+      : [run.id, phaseOf(run), run.rows, formatSize(run.bytes), run.endedMs === 0 ? undefined : new Date(run.endedMs)];
   const ofArchive =
     archive === undefined
-      ? ["off", "-", "-"]
-      : [archiveState(archive), String(archive.archivedRevision), formatMilliseconds(archive.lagMs)];
-  return [endpoint, store === "" ? "none" : escapeControls(store), encrypted ? "yes" : "no", ...ofRun, ...ofArchive];
+      ? ["off", undefined, undefined]
+      : [archiveState(archive), archive.archivedRevision, formatMilliseconds(archive.lagMs)];
+  return [endpoint, store === "" ? "none" : store, encrypted ? "yes" : "no", ...ofRun, ...ofArchive];
 }
 
 function archiveState({ archiverId, chainBroken }: NonNullable<BackupStatus["archive"]>): string {
@@ -222,8 +220,4 @@ function archiveState({ archiverId, chainBroken }: NonNullable<BackupStatus["arc
     return "broken";
   }
   return archiverId === "" ? "no member" : `by member ${archiverId}`;
-}
-
-function timeOf(ms: number): string {
-  return ms === 0 ? "-" : new Date(ms).toISOString();
 }

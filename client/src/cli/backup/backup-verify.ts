@@ -164,9 +164,9 @@ async function print(session: Session, verified: Verified, rebuildCommand: strin
       columns: ["ID", "INDEX", "UP TO INDEX", "UP TO REVISION", "UP TO TIME", "OBJECTS", "ROWS", "ENTRIES"],
       rows: [
         [
-          ...[snapshot.id, String(snapshot.index), String(end.index), String(end.revision ?? "-")],
-          end.wallMs === undefined ? "-" : new Date(end.wallMs).toISOString(),
-          ...[String(objects), String(rows), String(entries)],
+          ...[snapshot.id, snapshot.index, end.index, end.revision],
+          end.wallMs === undefined ? undefined : new Date(end.wallMs),
+          ...[objects, rows, entries],
         ],
       ],
     },

@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { addCommand, completeCommand, option } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
-import { escapeControls, parseCount } from "../text/index.ts";
+import { parseCount } from "../text/index.ts";
 import { selectMembers } from "./member-argument.ts";
 
 /** Adds the commands to their group. */
@@ -24,9 +24,10 @@ export function addLeaderCommands(leader: Command, session: Session): void {
         shown: {
           columns: ["LEADER ID", "NAME", "GRPC", "HTTP", "TERM"],
           rows: [
-            [leaderId, member?.name, member?.grpcEndpoint, member?.httpEndpoint, String(term)].map((cell) =>
-              cell === undefined || cell === "" ? "-" : escapeControls(cell),
-            ),
+            [
+              ...[leaderId, member?.name, member?.grpcEndpoint, member?.httpEndpoint].map((cell) => cell || undefined),
+              term,
+            ],
           ],
         },
       });
@@ -48,7 +49,7 @@ export function addLeaderCommands(leader: Command, session: Session): void {
           document: { leader_id: leaderId, name: name ?? null, term },
           shown: {
             columns: ["LEADER ID", "NAME", "TERM"],
-            rows: [[leaderId, escapeControls(name ?? "-"), String(term)]],
+            rows: [[leaderId, name, term]],
           },
         });
       });

@@ -3,9 +3,9 @@
 import type { Command } from "commander";
 import type { AdminClient, ChangeResult, MemberSlot, Membership } from "../../index.ts";
 import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
-import { ProgressLine, type TableContent } from "../output/index.ts";
+import { type Cell, ProgressLine, type TableContent } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
-import { escapeControls, formatMilliseconds, parseCount, parseWaitMs } from "../text/index.ts";
+import { formatMilliseconds, parseCount, parseWaitMs } from "../text/index.ts";
 import { selectMembers } from "./member-argument.ts";
 
 /** How long `member promote` waits by default: longer than a learner needs that is only slightly behind. */
@@ -170,7 +170,7 @@ function slotDocument(slot: MemberSlot, membership: Membership): object {
   };
 }
 
-function listRow(slot: MemberSlot, membership: Membership): string[] {
+function listRow(slot: MemberSlot, membership: Membership): readonly Cell[] {
   const isClaimed = slot.incarnation !== "";
   const cells = [
     slot.id,
@@ -183,7 +183,7 @@ function listRow(slot: MemberSlot, membership: Membership): string[] {
     isClaimed ? formatContact(slot.contactAgeMs) : "",
     slot.voter ? "" : yesOrNo(slot.promotable),
   ];
-  return cells.map((cell) => (cell === "" ? "-" : escapeControls(cell)));
+  return cells.map((cell) => cell || undefined);
 }
 
 /** The leader counts from its election. A member that it has never heard since then has the largest possible age. */
@@ -202,6 +202,6 @@ function changeDocument(members: readonly MemberSlot[], { configIndex }: ChangeR
 function changeTable(members: readonly MemberSlot[], { configIndex }: ChangeResult): TableContent {
   return {
     columns: ["ID", "NAME", "CONFIG INDEX"],
-    rows: members.map(({ id, name }) => [id, escapeControls(name), String(configIndex)]),
+    rows: members.map(({ id, name }) => [id, name, configIndex]),
   };
 }

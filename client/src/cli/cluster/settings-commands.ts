@@ -28,7 +28,7 @@ export function addSettingsCommands(settings: Command, session: Session): void {
         shown: {
           columns: ["SETTING", "VALUE", "DEFAULT", "MIN", "MAX"],
           rows: found.map(({ name, value, defaultValue, min, max }) => [
-            ...[name, value || "-", defaultValue || "by flags", String(min), String(max)],
+            ...[name, value || undefined, defaultValue || "by flags", min, max],
           ]),
         },
       });
@@ -50,7 +50,7 @@ export function addSettingsCommands(settings: Command, session: Session): void {
       const revision = await session.withAdmin((admin) => admin.putSettings(values, { ifSettingsRevision }));
       await session.print({
         document: { settings_revision: revision },
-        shown: { columns: ["SETTINGS REVISION"], rows: [[String(revision)]] },
+        shown: { columns: ["SETTINGS REVISION"], rows: [[revision]] },
       });
     },
   });

@@ -2,8 +2,9 @@
 
 import type { Command } from "commander";
 import { completeCommand } from "../arguments/index.ts";
+import type { Cell } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
-import { escapeControls, formatSize } from "../text/index.ts";
+import { formatSize } from "../text/index.ts";
 import type { ReportedMember } from "./member-report.ts";
 
 const COLUMNS = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
@@ -48,7 +49,7 @@ function memberDocument(member: ReportedMember): object {
   };
 }
 
-function memberRow(member: ReportedMember): string[] {
+function memberRow(member: ReportedMember): readonly Cell[] {
   const cells = [
     member.id,
     member.name,
@@ -61,5 +62,5 @@ function memberRow(member: ReportedMember): string[] {
     member.dbSizeBytes === undefined ? undefined : formatSize(member.dbSizeBytes),
     member.version,
   ];
-  return cells.map((cell) => (cell === undefined || cell === "" ? "-" : escapeControls(String(cell))));
+  return cells.map((cell) => (cell === "" ? undefined : cell));
 }

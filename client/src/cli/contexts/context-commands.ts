@@ -15,7 +15,7 @@ import {
 import { UsageError } from "../errors/index.ts";
 import type { FieldReader } from "../files/index.ts";
 import type { Session } from "../session/index.ts";
-import { escapeControls, parseList } from "../text/index.ts";
+import { parseList } from "../text/index.ts";
 import { removeContext, setFields, setFirstContext } from "./context-document.ts";
 
 const SET_HELP = `
@@ -51,16 +51,10 @@ function addList(context: Command, session: Session): void {
         document: { current: selected ?? null, contexts },
         shown: {
           columns: ["", "NAME", "ENDPOINTS", "TLS", "CREDENTIALS", "EMAIL"],
-          rows: contexts.map(({ name, endpoints, tls, credentials, email }) =>
-            [
-              name === selected ? "*" : "",
-              name,
-              endpoints.join(",") || "-",
-              tls ? "yes" : "no",
-              credentials ?? "-",
-              email ?? "-",
-            ].map(escapeControls),
-          ),
+          rows: contexts.map(({ name, endpoints, tls, credentials, email }) => [
+            ...[name === selected ? "*" : "", name, endpoints.join(",") || undefined, tls ? "yes" : "no"],
+            ...[credentials ?? undefined, email ?? undefined],
+          ]),
         },
       });
     },

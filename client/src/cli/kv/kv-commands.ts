@@ -31,7 +31,6 @@ import {
   amountThatIs,
   bytesDocument,
   displayValue,
-  escapeControls,
   parseCount,
   parseDurationSeconds,
   parsePositiveCount,
@@ -104,7 +103,7 @@ function addPut(kv: Command, session: Session): void {
         },
         shown: withPrevious(options.prev, result.previous, {
           columns: ["KEY", "CREATED", "MOD REVISION"],
-          rows: [[escapeControls(target), String(result.created), String(result.modRevision)]],
+          rows: [[target, result.created, result.modRevision]],
         }),
       });
     },
@@ -179,7 +178,7 @@ function addDelete(kv: Command, session: Session): void {
         },
         shown: withPrevious(options.prev, result.previous, {
           columns: ["KEY", "DELETED", "REVISION"],
-          rows: [[escapeControls(target), String(result.deleted), String(result.revision)]],
+          rows: [[target, result.deleted, result.revision]],
         }),
       });
     },
@@ -221,7 +220,7 @@ async function deleteAll(session: Session, target: string, guard: Guard | undefi
   }
   await session.print({
     document: { namespace, prefix, deleted },
-    shown: { columns: ["DELETED"], rows: [[String(deleted)]] },
+    shown: { columns: ["DELETED"], rows: [[deleted]] },
   });
 }
 
@@ -249,7 +248,7 @@ function addTouch(kv: Command, session: Session): void {
         document: { namespace, key, mod_revision: modRevision, expires_in_ms: expiresInMs, revision },
         shown: {
           columns: ["KEY", "EXPIRES IN", "MOD REVISION"],
-          rows: [[escapeControls(target), shownLife(expiresInMs), String(modRevision)]],
+          rows: [[target, shownLife(expiresInMs), modRevision]],
         },
       });
     },
@@ -304,14 +303,14 @@ async function readList(
 }
 
 function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent {
-  const history = (item: KeyEntry) => [String(item.modRevision), String(item.version), shownLife(item.expiresInMs)];
+  const history = (item: KeyEntry) => [item.modRevision, item.version, shownLife(item.expiresInMs)];
   const columns = ["MOD REVISION", "VERSION", "EXPIRES IN"];
   if (keysOnly) {
-    return { columns: ["KEY", ...columns], rows: items.map((item) => [escapeControls(item.key), ...history(item)]) };
+    return { columns: ["KEY", ...columns], rows: items.map((item) => [item.key, ...history(item)]) };
   }
   return {
     columns: ["KEY", ...columns, "VALUE"],
-    rows: items.map((item) => [escapeControls(item.key), ...history(item), displayValue(item.value, SHOWN_CHARACTERS)]),
+    rows: items.map((item) => [item.key, ...history(item), displayValue(item.value, SHOWN_CHARACTERS)]),
   };
 }
 
@@ -361,10 +360,10 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           columns: ["KEY", "SUCCESS", "MOD REVISION", "CURRENT VALUE"],
           rows: [
             [
-              escapeControls(target),
-              String(success),
-              currentExists ? String(modRevision) : "-",
-              currentExists ? shownValue(currentValue) : "-",
+              target,
+              success,
+              currentExists ? modRevision : undefined,
+              currentExists ? shownValue(currentValue) : undefined,
             ],
           ],
         },
@@ -376,8 +375,8 @@ function addCompareAndSwap(kv: Command, session: Session): void {
   });
 }
 
-function shownLife(expiresInMs: number): string {
-  return expiresInMs === 0 ? "-" : `${Math.ceil(expiresInMs / 1_000)}s`;
+function shownLife(expiresInMs: number): string | undefined {
+  return expiresInMs === 0 ? undefined : `${Math.ceil(expiresInMs / 1_000)}s`;
 }
 
 function withPrevious(
@@ -388,7 +387,7 @@ function withPrevious(
   if (asked !== true) {
     return table;
   }
-  const shown = previous === undefined ? "-" : shownValue(previous.value);
+  const shown = previous && shownValue(previous.value);
   return { columns: [...table.columns, "PREVIOUS"], rows: table.rows.map((row) => [...row, shown]) };
 }
 

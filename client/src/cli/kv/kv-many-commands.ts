@@ -15,7 +15,7 @@ import {
 } from "../arguments/index.ts";
 import { hasOutcome, hasReason, UsageError } from "../errors/index.ts";
 import { isOfFileSystem } from "../files/index.ts";
-import { entryDocument, historyDocument, withProgressLine } from "../output/index.ts";
+import { type Cell, entryDocument, historyDocument, withProgressLine } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { amountOf, amountThatIs, bytesDocument, decodeText, displayValue, parsePositiveCount } from "../text/index.ts";
@@ -90,10 +90,10 @@ function versionDocument({ type, kv, ageMs }: KeyVersion, keysOnly: boolean): ob
   return { type, ...age, ...(keysOnly ? {} : bytesDocument("value", kv.value)), ...historyDocument(kv) };
 }
 
-function versionRow({ type, kv, ageMs }: KeyVersion): readonly string[] {
-  const age = ageMs === undefined ? "-" : `${Math.floor(ageMs / 1_000)}s`;
-  const value = type === "PUT" && kv !== undefined ? displayValue(kv.value, SHOWN_CHARACTERS) : "-";
-  return [String(kv?.modRevision ?? "-"), type, age, value];
+function versionRow({ type, kv, ageMs }: KeyVersion): readonly Cell[] {
+  const age = ageMs === undefined ? undefined : `${Math.floor(ageMs / 1_000)}s`;
+  const value = type === "PUT" && kv !== undefined ? displayValue(kv.value, SHOWN_CHARACTERS) : undefined;
+  return [kv?.modRevision, type, age, value];
 }
 
 function addCount(kv: Command, session: Session): void {
@@ -116,7 +116,7 @@ function addCount(kv: Command, session: Session): void {
       );
       await session.print({
         document: { namespace, prefix, count },
-        shown: { columns: ["COUNT"], rows: [[String(count)]] },
+        shown: { columns: ["COUNT"], rows: [[count]] },
       });
     },
   });
@@ -246,7 +246,7 @@ function addImport(kv: Command, session: Session): void {
       }
       await session.print({
         document: { namespace, ...done },
-        shown: { columns: ["WRITTEN", "EXISTED"], rows: [[String(done.written), String(done.existed)]] },
+        shown: { columns: ["WRITTEN", "EXISTED"], rows: [[done.written, done.existed]] },
       });
     },
   });

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { Client, NamespacePage } from "../../index.ts";
 import { addCommand } from "../arguments/index.ts";
+import type { Cell } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 
 type ListedNamespace = NamespacePage["namespaces"][number];
@@ -28,7 +29,7 @@ function addCreate(namespace: Command, session: Session): void {
         document: { namespace: created.namespace, created_at_ms: created.createdAtMs, revision: created.revision },
         shown: {
           columns: ["NAMESPACE", "CREATED", "REVISION"],
-          rows: [[created.namespace, new Date(created.createdAtMs).toISOString(), String(created.revision)]],
+          rows: [[created.namespace, new Date(created.createdAtMs), created.revision]],
         },
       });
     },
@@ -66,10 +67,10 @@ function namespaceDocument({ name, createdAtMs, createRevision, quotas }: Listed
   return { name, created_at_ms: createdAtMs, create_revision: createRevision, quotas };
 }
 
-function namespaceRow({ name, createdAtMs, quotas }: ListedNamespace): string[] {
+function namespaceRow({ name, createdAtMs, quotas }: ListedNamespace): readonly Cell[] {
   const uses = SHOWN_QUOTAS.map((shown) => {
     const quota = quotas.find((one) => one.name === shown);
-    return quota === undefined ? "-" : `${quota.used} of ${quota.limit}`;
+    return quota && `${quota.used} of ${quota.limit}`;
   });
-  return [name, new Date(createdAtMs).toISOString(), ...uses];
+  return [name, new Date(createdAtMs), ...uses];
 }

@@ -101,7 +101,7 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
         document: { ...target, created_at_ms: created.createdAtMs, revision: created.revision },
         shown: {
           columns: ["LOCK", "CREATED", "REVISION"],
-          rows: [[lockCell(target), new Date(created.createdAtMs).toISOString(), String(created.revision)]],
+          rows: [[lockCell(target), new Date(created.createdAtMs), created.revision]],
         },
       });
     },
@@ -175,7 +175,7 @@ function addRelease(lock: Command, session: Session, kind: LockKind): void {
       const { revision } = await session.withClient((client) => kind.release(client, target, modeOf(options), hold));
       await session.print({
         document: { ...target, released: true, revision },
-        shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), "true", String(revision)]] },
+        shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), true, revision]] },
       });
     },
   });

@@ -5,9 +5,9 @@ import type { Client, ListedLock, ListLocksOptions, LockPage } from "../../index
 import { addCommand, flag, option, parsePrefixArgument } from "../arguments/index.ts";
 import type { TableContent } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
-import { escapeControls, formatMilliseconds, parsePositiveCount } from "../text/index.ts";
+import { parsePositiveCount } from "../text/index.ts";
 import type { LockKind } from "./lock-kinds.ts";
-import { holdDocument, lockCell } from "./lock-result.ts";
+import { holdCells, holdDocument, lockCell } from "./lock-result.ts";
 
 /** The largest page of the service, because the listing is read to its end. */
 const PAGE_SIZE = 1_000;
@@ -59,17 +59,15 @@ function lockTable(namespace: string, locks: readonly ListedLock[], { hasModes }
     columns: ["LOCK", "STATE", ...(hasModes ? ["MODE"] : []), "OWNER", "SUBJECT", "TOKEN", "EXPIRES IN", "WAITING"],
     rows: locks.flatMap(({ name, state, holders, holderCount, waitingReaders, waitingWriters }) => {
       const others = holderCount - holders.length;
-      const withoutHold = others > 0 ? `and ${others} more` : "-";
+      const withoutHold = others > 0 ? `and ${others} more` : undefined;
       const shown = holders.length === 0 || others > 0 ? [...holders, undefined] : holders;
       return shown.map((hold) => [
         lockCell({ namespace, name }),
-        escapeControls(state),
-        ...(hasModes ? [hold?.mode ?? "-"] : []),
-        hold === undefined ? withoutHold : escapeControls(hold.owner),
-        hold === undefined ? "-" : escapeControls(hold.subject),
-        hold === undefined ? "-" : String(hold.fencingToken),
-        hold === undefined ? "-" : formatMilliseconds(hold.expiresInMs),
-        String(waitingReaders + waitingWriters),
+        state,
+        ...(hasModes ? [hold?.mode] : []),
+        hold?.owner ?? withoutHold,
+        ...holdCells(hold).slice(1),
+        waitingReaders + waitingWriters,
       ]);
     }),
   };

@@ -1,8 +1,8 @@
 /** Locks and their holds, in JSON and YAML and in tables. */
 
-import type { LockMode } from "../../index.ts";
-import type { Result } from "../output/index.ts";
-import { escapeControls, formatMilliseconds } from "../text/index.ts";
+import type { LockHold, LockMode } from "../../index.ts";
+import type { Cell, Result } from "../output/index.ts";
+import { formatMilliseconds } from "../text/index.ts";
 import type { LockKind, LockTarget, ShownAcquisition, ShownForce, ShownHold, ShownLock } from "./lock-kinds.ts";
 
 /** The output of `describe`: a row for each hold, or one row without a hold. */
@@ -24,15 +24,7 @@ export function describedLock(target: LockTarget, lock: ShownLock, kind: LockKin
     },
     shown: {
       columns: ["LOCK", "STATE", "OWNER", "SUBJECT", "TOKEN", "EXPIRES IN", "WAITING"],
-      rows: shown.map((hold) => [
-        lockCell(target),
-        escapeControls(state),
-        hold === undefined ? "-" : escapeControls(hold.owner),
-        hold === undefined ? "-" : escapeControls(hold.subject),
-        hold === undefined ? "-" : String(hold.fencingToken),
-        hold === undefined ? "-" : formatMilliseconds(hold.expiresInMs),
-        String(waiters),
-      ]),
+      rows: shown.map((hold) => [lockCell(target), state, ...holdCells(hold), waiters]),
     },
   };
 }
@@ -59,10 +51,10 @@ export function acquiredLock(target: LockTarget, acquisition: ShownAcquisition, 
       rows: [
         [
           lockCell(target),
-          String(acquired),
-          acquired ? String(fencingToken) : "-",
-          acquired ? formatMilliseconds(expiresInMs) : "-",
-          escapeControls(state),
+          acquired,
+          acquired ? fencingToken : undefined,
+          acquired ? formatMilliseconds(expiresInMs) : undefined,
+          state,
           holdersCell(holders),
         ],
       ],
@@ -76,28 +68,19 @@ export function forcedLock(target: LockTarget, { released, previous, revision }:
     document: { ...target, released, previous: previous === undefined ? null : holdDocument(previous), revision },
     shown: {
       columns: ["LOCK", "RELEASED", "OWNER", "TOKEN"],
-      rows: [
-        [
-          lockCell(target),
-          String(released),
-          previous === undefined ? "-" : escapeControls(previous.owner),
-          previous === undefined ? "-" : String(previous.fencingToken),
-        ],
-      ],
+      rows: [[lockCell(target), released, previous?.owner, previous?.fencingToken]],
     },
   };
 }
 
 /** A lock in the form of the command line. */
 export function lockCell({ namespace, name }: LockTarget): string {
-  return escapeControls(`${namespace}/${name}`);
+  return `${namespace}/${name}`;
 }
 
-function holdersCell(holders: readonly ShownHold[]): string {
-  if (holders.length === 0) {
-    return "-";
-  }
-  return holders.map(({ owner, mode }) => escapeControls(mode === undefined ? owner : `${owner} (${mode})`)).join(", ");
+function holdersCell(holders: readonly ShownHold[]): Cell {
+  const shown = holders.map(({ owner, mode }) => (mode === undefined ? owner : `${owner} (${mode})`));
+  return shown.join(", ") || undefined;
 }
 
 /** An exclusive lock has one holder or none, a read-write lock a list of them. */
@@ -107,6 +90,11 @@ function holdersDocument(holders: readonly ShownHold[], { hasModes }: LockKind):
   }
   const [holder] = holders;
   return { holder: holder === undefined ? null : holdDocument(holder) };
+}
+
+/** The columns OWNER, SUBJECT, TOKEN and EXPIRES IN. */
+export function holdCells(hold: LockHold | undefined): readonly Cell[] {
+  return [hold?.owner, hold?.subject, hold?.fencingToken, hold && formatMilliseconds(hold.expiresInMs)];
 }
 
 /** A hold in JSON and YAML. */

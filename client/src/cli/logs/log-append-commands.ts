@@ -39,7 +39,7 @@ function addAppend(log: Command, session: Session): void {
       );
       await session.print({
         document: { success: true, sequence, replayed },
-        shown: { columns: ["SEQUENCE", "REPLAYED"], rows: [[String(sequence), String(replayed)]] },
+        shown: { columns: ["SEQUENCE", "REPLAYED"], rows: [[sequence, replayed]] },
       });
     },
   });
@@ -69,7 +69,7 @@ function addAppendBatch(log: Command, session: Session): void {
         document: { success: true, sequences: sequences ?? null, last_sequence: lastSequence, replayed },
         shown: {
           columns: ["EVENTS", "LAST", "REPLAYED"],
-          rows: [[String(payloads.length), String(lastSequence), String(replayed)]],
+          rows: [[payloads.length, lastSequence, replayed]],
         },
       });
     },

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { LogInfo, LogSettings } from "../../index.ts";
 import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
 import type { Session } from "../session/index.ts";
-import { escapeControls, formatSize, parseDurationSeconds, parsePositiveCount, parseSize } from "../text/index.ts";
+import { formatSize, parseDurationSeconds, parsePositiveCount, parseSize } from "../text/index.ts";
 import { addAppendCommands } from "./log-append-commands.ts";
 import { findLogId } from "./log-argument.ts";
 import { addReadCommands } from "./log-read-commands.ts";
@@ -166,10 +166,10 @@ function logTable(logs: readonly LogInfo[]) {
     columns: ["LOG", "NAME", "NAMESPACE", "EVENTS", "LAST", "SIZE"],
     rows: logs.map(({ logId, name, namespace, eventCount, lastSequence, sizeBytes }) => [
       logId,
-      escapeControls(name),
+      name,
       namespace,
-      String(eventCount),
-      String(lastSequence),
+      eventCount,
+      lastSequence,
       formatSize(sizeBytes),
     ]),
   };

@@ -20,15 +20,7 @@ import {
 import { UsageError } from "../errors/index.ts";
 import { type Result, withTransferProgress } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
-import {
-  bytesDocument,
-  escapeControls,
-  formatSize,
-  isUuid,
-  parseCount,
-  parsePositiveCount,
-  parseSize,
-} from "../text/index.ts";
+import { bytesDocument, formatSize, isUuid, parseCount, parsePositiveCount, parseSize } from "../text/index.ts";
 
 /** The largest page of the service. */
 const PAGE_SIZE = 1_000;
@@ -71,7 +63,7 @@ function addAllocate(memory: Command, session: Session): void {
         document: { namespace, region_id: regionId, size_bytes: sizeBytes, version, revision },
         shown: {
           columns: ["REGION", "SIZE", "VERSION"],
-          rows: [[escapeControls(regionId), formatSize(sizeBytes), String(version)]],
+          rows: [[regionId, formatSize(sizeBytes), version]],
         },
       });
     },
@@ -115,7 +107,7 @@ function addResize(memory: Command, session: Session): void {
         },
         shown: {
           columns: ["REGION", "SIZE", "SIZE BEFORE", "VERSION"],
-          rows: [[escapeControls(regionId), formatSize(sizeBytes), formatSize(previousSizeBytes), String(version)]],
+          rows: [[regionId, formatSize(sizeBytes), formatSize(previousSizeBytes), version]],
         },
       });
     },
@@ -136,7 +128,7 @@ function addFree(memory: Command, session: Session): void {
       });
       await session.print({
         document: { namespace, region_id: regionId, freed, revision },
-        shown: { columns: ["REGION", "FREED"], rows: [[escapeControls(regionId), String(freed)]] },
+        shown: { columns: ["REGION", "FREED"], rows: [[regionId, freed]] },
       });
     },
   });
@@ -166,7 +158,7 @@ function addWrite(memory: Command, session: Session): void {
         document: { namespace, region_id: regionId, offset, bytes_written: data.length, version },
         shown: {
           columns: ["REGION", "OFFSET", "BYTES WRITTEN", "VERSION"],
-          rows: [[escapeControls(regionId), String(offset), String(data.length), String(version)]],
+          rows: [[regionId, offset, data.length, version]],
         },
       });
     },
@@ -233,7 +225,7 @@ function savedRegion(namespace: string, regionId: string, file: string, offset: 
     document: { namespace, region_id: regionId, offset, length, file },
     shown: {
       columns: ["REGION", "OFFSET", "BYTES READ", "FILE"],
-      rows: [[escapeControls(regionId), String(offset), String(length), escapeControls(file)]],
+      rows: [[regionId, offset, length, file]],
     },
   };
 }
@@ -314,11 +306,11 @@ function regionTable(regions: readonly MemoryRegionInfo[]) {
   return {
     columns: ["REGION", "SIZE", "VERSION", "UPDATED", "LABEL"],
     rows: regions.map(({ regionId, sizeBytes, version, updatedAtMs, label }) => [
-      escapeControls(regionId),
+      regionId,
       formatSize(sizeBytes),
-      String(version),
-      new Date(updatedAtMs).toISOString(),
-      label === "" ? "-" : escapeControls(label),
+      version,
+      new Date(updatedAtMs),
+      label || undefined,
     ]),
   };
 }

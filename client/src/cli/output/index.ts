@@ -1,5 +1,6 @@
 export { entryDocument, historyDocument, previousDocument } from "./key-document.ts";
 export {
+  type Cell,
   OUTPUT_FORMATS,
   type OutputFormat,
   printResult,

@@ -32,6 +32,13 @@ describe("printResult", () => {
     );
   });
 
+  it("writes the cells of a table as texts, which no terminal obeys", async () => {
+    const rows = [["a\u001b[2J\nb", 7, false, new Date(0), undefined]];
+    expect(await print("table", { shown: { columns: ["A", "B", "C", "D", "E"], rows } })).to.equal(
+      "A              B  C      D                         E\na\\u{1b}[2J\\nb  7  false  1970-01-01T00:00:00.000Z  -\n",
+    );
+  });
+
   it("aligns a long table from its first row to its last, in linear time", async () => {
     const rows = Array.from({ length: 5_000 }, (_, index) => [index === 4_321 ? "the widest" : "x", String(index)]);
     const lines = (await print("table", { shown: { columns: ["NAME", "N"], rows } })).split("\n");

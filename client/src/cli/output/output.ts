@@ -10,10 +10,13 @@ export const OUTPUT_FORMATS = ["table", "json", "yaml"] as const;
 /** A format of `-o`. */
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** Columns and rows of texts, all of the same length. */
+/** What a table shows as a text: a time in UTC, undefined as a hyphen, and control characters as escapes. */
+export type Cell = string | number | boolean | Date | undefined;
+
+/** Columns and rows, all of the same length. */
 export interface TableContent {
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: readonly (readonly Cell[])[];
 }
 
 /** A result: a document of plain data for programs, and a form for people. */

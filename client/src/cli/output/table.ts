@@ -1,7 +1,8 @@
 /** Tables for people: columns without lines around them. */
 
 import Table from "cli-table3";
-import type { TableContent } from "./output.ts";
+import { escapeControls } from "../text/index.ts";
+import type { Cell, TableContent } from "./output.ts";
 
 /** Bold and normal intensity (ECMA-48: SGR). */
 const BOLD = "\u001b[1m";
@@ -64,7 +65,14 @@ function createTable(
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
   });
   for (const row of rows) {
-    table.push([...row]);
+    table.push(row.map(textOf));
   }
   return table;
+}
+
+function textOf(cell: Cell): string {
+  if (cell === undefined) {
+    return "-";
+  }
+  return escapeControls(cell instanceof Date ? cell.toISOString() : String(cell));
 }

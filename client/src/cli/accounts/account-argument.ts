@@ -1,13 +1,9 @@
 /** Users and API keys on the command line: by id, or by e-mail address or name. */
 
 import type { ApiKeyInfo, Client, UserInfo } from "../../index.ts";
-import { type ObjectKind, onlyOne } from "../arguments/index.ts";
+import { isUuid, type ObjectKind, onlyOne } from "../arguments/index.ts";
 import { isRefusal } from "../errors/index.ts";
-import { isUuid } from "../text/index.ts";
-import { allOf } from "./account-result.ts";
-
-/** The largest page of the service, because listings are read to their end. */
-const PAGE_SIZE = 1_000;
+import { itemsOf, PAGE_SIZE_MAX } from "../session/index.ts";
 
 const USERS: ObjectKind<UserInfo> = {
   title: "user",
@@ -32,7 +28,7 @@ export async function findUserId(client: Client, text: string): Promise<string> 
     return text;
   }
   const wanted = text.toLowerCase();
-  const found = await allOf(client.users.pages({ pageSize: PAGE_SIZE }));
+  const found = await itemsOf(client.users.pages({ pageSize: PAGE_SIZE_MAX }), (page) => page);
   return onlyOne(
     found.filter(({ email }) => email.toLowerCase() === wanted),
     text,
@@ -52,14 +48,14 @@ export async function findApiKeyId(client: Client, text: string): Promise<string
   }
   const named = (keys: readonly ApiKeyInfo[]) =>
     keys.filter(({ name, keyPrefix }) => name === text || keyPrefix === text);
-  const own = named(await allOf(client.keys.pages({ pageSize: PAGE_SIZE })));
+  const own = named(await itemsOf(client.keys.pages({ pageSize: PAGE_SIZE_MAX }), (page) => page));
   const found = own.length > 0 ? own : named(await keysOfAllUsers(client));
   return onlyOne(found, text, API_KEYS).apiKeyId;
 }
 
 async function keysOfAllUsers(client: Client): Promise<readonly ApiKeyInfo[]> {
   try {
-    return await allOf(client.keys.pages({ all: true, pageSize: PAGE_SIZE }));
+    return await itemsOf(client.keys.pages({ all: true, pageSize: PAGE_SIZE_MAX }), (page) => page);
   } catch (error) {
     if (isRefusal(error, "PERMISSION_DENIED")) {
       return [];

@@ -24,15 +24,6 @@ export function accountResult<Row extends object>(
   };
 }
 
-/** All items of all pages. */
-export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
-  const all: Item[] = [];
-  for await (const page of pages) {
-    all.push(...page);
-  }
-  return all;
-}
-
 /** As over HTTP: a time is a text, and an absent value is null. */
 function entryOf([name, value]: readonly [string, unknown]): [string, unknown] {
   if (TIME_NAME.test(name) && typeof value === "number") {

@@ -1,4 +1,3 @@
-export { allOf } from "./account-result.ts";
 export { addKeyCommands } from "./key-commands.ts";
 export { addOwnerCommands } from "./owner-commands.ts";
 export { addTokenCommand } from "./token-command.ts";

@@ -2,13 +2,11 @@
 
 import type { Command } from "commander";
 import { addCommand, flag, option } from "../arguments/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
 import { parsePositiveCount } from "../text/index.ts";
 import { findApiKeyId, findUserId } from "./account-argument.ts";
-import { accountResult, allOf } from "./account-result.ts";
+import { accountResult } from "./account-result.ts";
 
-/** The largest page of the service, because listings are read to their end. */
-const PAGE_SIZE = 1_000;
 const SHOWN_FIELDS = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtMs", "lastUsedAtMs"] as const;
 
 /** Adds the commands to their group. */
@@ -34,7 +32,7 @@ export function addKeyCommands(key: Command, session: Session): void {
     run: async ({ all, user, revoked: includeRevoked = false }) => {
       const keys = await session.withClient(async (client) => {
         const userId = user === undefined ? undefined : await findUserId(client, user);
-        return allOf(client.keys.pages({ all, userId, includeRevoked, pageSize: PAGE_SIZE }));
+        return itemsOf(client.keys.pages({ all, userId, includeRevoked, pageSize: PAGE_SIZE_MAX }), (page) => page);
       });
       await session.print(
         accountResult({ keys }, keys, includeRevoked ? [...SHOWN_FIELDS, "revokedAtMs"] : SHOWN_FIELDS),

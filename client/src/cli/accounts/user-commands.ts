@@ -4,16 +4,14 @@ import type { Command } from "commander";
 import type { Client, UserInfo, UserRole } from "../../index.ts";
 import { addCommand, choice, option } from "../arguments/index.ts";
 import { readPasswordFile } from "../prompts/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
 import { parseList } from "../text/index.ts";
 import { findUserId } from "./account-argument.ts";
-import { accountResult, allOf } from "./account-result.ts";
+import { accountResult } from "./account-result.ts";
 
 const ROLES = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
 const ALL_NAMESPACES = "*";
 const STATUSES = ["active", "disabled"] as const;
-/** The largest page of the service, because listings are read to their end. */
-const PAGE_SIZE = 1_000;
 const SHOWN_FIELDS = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
 
 const NAMESPACES_OPTION = option(
@@ -61,7 +59,9 @@ function addList(user: Command, session: Session): void {
   addCommand(user, "list", {
     description: "list the users whose role and namespaces you have",
     run: async () => {
-      const users = await session.withClient((client) => allOf(client.users.pages({ pageSize: PAGE_SIZE })));
+      const users = await session.withClient((client) =>
+        itemsOf(client.users.pages({ pageSize: PAGE_SIZE_MAX }), (page) => page),
+      );
       await session.print(accountResult({ users }, users, SHOWN_FIELDS));
     },
   });

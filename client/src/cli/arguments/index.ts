@@ -9,6 +9,6 @@ export {
   parsePatternArgument,
   parsePrefixArgument,
 } from "./key-argument.ts";
-export { type ObjectKind, onlyOne } from "./named-object.ts";
+export { isUuid, type ObjectKind, onlyOne } from "./named-object.ts";
 export { addOptions, choice, flag, OptionForm, type OptionsOf, option } from "./option-form.ts";
 export { readFileValue, readValue, textOption } from "./value-argument.ts";

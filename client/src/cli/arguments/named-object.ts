@@ -2,6 +2,9 @@
 
 import { NotFoundError, UsageError } from "../errors/index.ts";
 
+/** Ids that the service generates. What does not look like one is a name. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
 /** More candidates than this are not listed. */
 const CANDIDATES_MAX = 10;
 
@@ -33,4 +36,9 @@ export function onlyOne<Found>(found: readonly Found[], name: string, kind: Obje
     `${found.length} ${kind.title}s are called ${JSON.stringify(name)}: name one of them`,
     `${found.slice(0, CANDIDATES_MAX).map(kind.describe).join(", ")}${more}`,
   );
+}
+
+/** Whether a text has the form of such an id. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
 }

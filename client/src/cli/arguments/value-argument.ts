@@ -3,6 +3,7 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { UsageError } from "../errors/index.ts";
+import { unusable } from "../files/index.ts";
 import type { Terminal } from "../terminal/index.ts";
 import { type OptionForm, option } from "./option-form.ts";
 
@@ -81,7 +82,7 @@ async function readAll(source: Readable, name: string, maxBytes: number): Promis
     if (error instanceof UsageError) {
       throw error;
     }
-    throw new UsageError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw unusable(name, "read", error);
   }
   return Buffer.concat(chunks);
 }

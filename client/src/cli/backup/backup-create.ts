@@ -24,7 +24,7 @@ import { formatSize } from "../text/index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { atBestMember, type QueriedMember } from "./backup-member.ts";
 import type { CreateOptions } from "./backup-options.ts";
-import { BackupProgress, counted } from "./backup-progress.ts";
+import { counted, withBackupProgress } from "./backup-progress.ts";
 import { assertStoreDirectory, findTarget, readKeys } from "./backup-target.ts";
 
 /** Writes the bytes to the place of the backup, completely or not at all. @returns the name of the written backup */
@@ -75,10 +75,9 @@ async function copy(
   keyRing: KeyRing | undefined,
   write: Write,
 ): Promise<Created> {
-  const progress = new BackupProgress(session, "writing");
-  let arrivedBytes = 0;
-  let sizeBytes = 0;
-  try {
+  return withBackupProgress(session, "writing", async (show) => {
+    let arrivedBytes = 0;
+    let sizeBytes = 0;
     const arriving = counted(stream.chunks, (count) => {
       arrivedBytes += count;
     });
@@ -87,14 +86,11 @@ async function copy(
       checked.header,
       counted(encrypt(checked.stream, keyRing?.first), (count) => {
         sizeBytes += count;
-        progress.show(arrivedBytes, `${checked.rows} rows`);
+        show(arrivedBytes, `${checked.rows} rows`);
       }),
     );
     return { written, checked, sizeBytes };
-  } finally {
-    progress.clear();
-    stream.cancel();
-  }
+  }).finally(() => stream.cancel());
 }
 
 async function putIntoStore(

@@ -14,7 +14,6 @@ import {
   deletePlanned,
   planDeletion,
   type RetentionPlan,
-  readCatalog,
   verifyChain,
 } from "@quoin/backup";
 import { confirm } from "../prompts/index.ts";
@@ -23,9 +22,8 @@ import { interruptible } from "../terminal/index.ts";
 import { formatSize } from "../text/index.ts";
 import { explainingBackups, isOfKeys } from "./backup-failure.ts";
 import type { DeleteOptions } from "./backup-options.ts";
-import { BackupProgress, counted } from "./backup-progress.ts";
-import { chooseCluster, readDecryptOptions, withStore } from "./backup-target.ts";
-import { selectSnapshot } from "./snapshot-argument.ts";
+import { counted, withBackupProgress } from "./backup-progress.ts";
+import { readDecryptOptions, readStoreCatalog, selectSnapshot, withStore } from "./backup-target.ts";
 
 /** Deletes the backup with this id. */
 export async function deleteBackup(
@@ -38,7 +36,7 @@ export async function deleteBackup(
     const decryptOptions = await readDecryptOptions(session, options);
     await interruptible(session.terminal, (signal) =>
       withStore(session, text, options, async (store, location) => {
-        const catalog = await readCatalog(store, await chooseCluster(store, location, options.cluster));
+        const catalog = await readStoreCatalog(store, location, options);
         const { snapshot } = selectSnapshot(catalog, wanted);
         const { allowLast = false } = options;
         const plan = planDeletion(catalog, snapshot.name, { allowLast });
@@ -68,24 +66,23 @@ async function proveOther(
   { store, catalog, decryptOptions, signal }: DeletionContext,
   name: string,
 ): Promise<void> {
-  const progress = new BackupProgress(session, "reading a backup that stays:");
-  let bytes = 0;
-  const reading: Pick<BackupStore, "get"> = {
-    get: async (object) =>
-      counted(await store.get(object), (count) => {
-        signal.throwIfAborted();
-        bytes += count;
-      }),
-  };
-  try {
+  const isProven = await withBackupProgress(session, "reading a backup that stays:", async (show) => {
+    let bytes = 0;
+    const reading: Pick<BackupStore, "get"> = {
+      get: async (object) =>
+        counted(await store.get(object), (count) => {
+          signal.throwIfAborted();
+          bytes += count;
+        }),
+    };
     for (const snapshot of catalog.snapshots.toReversed().filter((one) => one.name !== name)) {
       const { problem } = await verifyChain(
         reading,
         { snapshot, segments: [] },
-        { ...decryptOptions, onProgress: ({ rows }) => progress.show(bytes, `${rows} rows`) },
+        { ...decryptOptions, onProgress: ({ rows }) => show(bytes, `${rows} rows`) },
       );
       if (problem === undefined) {
-        return;
+        return true;
       }
       // Without its key, its state is unknown, and so is the origin of what has none.
       if (isOfKeys(problem.code)) {
@@ -93,12 +90,13 @@ async function proveOther(
       }
       session.warn(problem.message);
     }
-  } finally {
-    progress.clear();
-  }
-  throw new BackupError("last-chain", "no other backup is intact, and nothing could be restored without it", {
-    object: name,
+    return false;
   });
+  if (!isProven) {
+    throw new BackupError("last-chain", "no other backup is intact, and nothing could be restored without it", {
+      object: name,
+    });
+  }
 }
 
 function describePlan({ deletions, bytes }: RetentionPlan, id: string, store: BackupStore): string {

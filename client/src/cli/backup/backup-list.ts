@@ -1,6 +1,6 @@
 /** `quoinctl backup list`: the snapshots of a store, how far each reaches, and its encryption key. */
 
-import { type BackupStore, type Chain, encryptionKeyId, readCatalog } from "@quoin/backup";
+import { type BackupStore, type Catalog, type Chain, encryptionKeyId } from "@quoin/backup";
 import type { BackupEntry } from "../../index.ts";
 import type { Cell } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
@@ -8,7 +8,7 @@ import { escapeControls, formatSize } from "../text/index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { atBestMember } from "./backup-member.ts";
 import type { ListOptions } from "./backup-options.ts";
-import { chooseCluster, withStore } from "./backup-target.ts";
+import { readStoreCatalog, withStore } from "./backup-target.ts";
 
 /** One backup; unknown numbers are undefined. */
 interface Listed {
@@ -45,9 +45,9 @@ export async function listBackups(session: Session, text: string | undefined, op
     const listing =
       text === undefined
         ? await listOfMembers(session, options)
-        : await withStore(session, text, options, async (store, location) => {
-            return listOfStore(store, await chooseCluster(store, location, options.cluster));
-          });
+        : await withStore(session, text, options, async (store, location) =>
+            listOfStore(store, await readStoreCatalog(store, location, options)),
+          );
     await print(session, listing);
   });
 }
@@ -67,8 +67,7 @@ function ofMember({ endRevision, endWallMs, ...entry }: BackupEntry): Listed {
   };
 }
 
-async function listOfStore(store: BackupStore, clusterId: string): Promise<Listing> {
-  const { chains, problems } = await readCatalog(store, clusterId);
+async function listOfStore(store: BackupStore, { clusterId, chains, problems }: Catalog): Promise<Listing> {
   const backups: Listed[] = [];
   for (let start = 0; start < chains.length; start += HEADS_AT_A_TIME) {
     backups.push(

@@ -2,7 +2,7 @@
 
 import { type AdminClient, type BackupRun, type BackupStatus, QuoinError } from "../../index.ts";
 import { CommandError, EXIT_CODES, UsageError } from "../errors/index.ts";
-import { type Cell, ProgressLine } from "../output/index.ts";
+import { type Cell, withProgressLine } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { escapeControls, formatMilliseconds, formatSize } from "../text/index.ts";
 import { adminFailure, atBestMember, atEachPort, type QueriedMember } from "./backup-member.ts";
@@ -100,8 +100,7 @@ function explainLeaderless(error: unknown): never {
 }
 
 async function untilEnded(session: Session, admin: AdminClient, id: string): Promise<BackupRun> {
-  const line = new ProgressLine(session);
-  try {
+  return withProgressLine(session, async (line) => {
     for (;;) {
       const { run } = await admin.getBackupStatus(id);
       if (run === undefined) {
@@ -117,9 +116,7 @@ async function untilEnded(session: Session, admin: AdminClient, id: string): Pro
       line.show(`${phaseOf(run)}: ${run.rows} rows, ${formatSize(run.bytes)}`);
       await session.terminal.runtime.sleep(POLL_PAUSE_MS, undefined);
     }
-  } finally {
-    line.clear();
-  }
+  });
 }
 
 async function printRun(session: Session, member: QueriedMember, run: BackupRun): Promise<void> {

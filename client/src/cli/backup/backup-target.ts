@@ -1,21 +1,28 @@
 /** Locations of backups on the command line: a store (a directory or a bucket), or a file. */
 
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import {
   type BackupStore,
+  type Catalog,
+  type Chain,
   type DecryptOptions,
   isClusterId,
   type KeyFile,
   listClusters,
   openStore,
   parseLocation,
+  readCatalog,
   readKeyFile,
   type StoreLocation,
 } from "@quoin/backup";
 import { UsageError } from "../errors/index.ts";
+import { statusOf } from "../files/index.ts";
 import type { Session } from "../session/index.ts";
-import type { CreateOptions, VerifyOptions } from "./backup-options.ts";
+import type { CreateOptions, ListOptions, VerifyOptions } from "./backup-options.ts";
+
+/** Fewer digits are hardly meant as an id. */
+const DIGITS_MIN = 4;
 
 /** A store, or a file; neither must exist. */
 export type BackupTarget =
@@ -39,7 +46,7 @@ export async function findTarget(
     throw new UsageError("--credentials-file needs a location that begins with s3://");
   }
   const { directory } = location;
-  const found = await stat(directory).catch(ignoreMissing);
+  const found = await statusOf(directory);
   if (found?.isDirectory() === true) {
     return { kind: "store", location };
   }
@@ -74,12 +81,17 @@ export async function withStore<Value>(
   }
 }
 
-/** The cluster whose backups the store has; raises UsageError if it has several, none, or not the requested one. */
-export async function chooseCluster(
+/** The backups of the requested cluster in a store, or of its only one; raises UsageError like chooseCluster. */
+export async function readStoreCatalog(
   store: BackupStore,
   location: StoreLocation,
-  asked: string | undefined,
-): Promise<string> {
+  { cluster }: Pick<ListOptions, "cluster">,
+): Promise<Catalog> {
+  return readCatalog(store, await chooseCluster(store, location, cluster));
+}
+
+/** The cluster whose backups the store has; raises UsageError if it has several, none, or not the requested one. */
+async function chooseCluster(store: BackupStore, location: StoreLocation, asked: string | undefined): Promise<string> {
   if (asked !== undefined) {
     return asked;
   }
@@ -97,6 +109,26 @@ export async function chooseCluster(
       `${store.describe()} has backups of several clusters: ${[first, ...others].join(", ")}`,
       "name one of them with --cluster ID",
     );
+  }
+  return first;
+}
+
+/**
+ * The backup with an id, complete or as many first digits as are unambiguous, and the points that it can restore. Raises
+ * UsageError unless exactly one matches.
+ */
+export function selectSnapshot({ chains, clusterId }: Catalog, wanted: string): Chain {
+  const found = wanted.length < DIGITS_MIN ? [] : chains.filter(({ snapshot }) => snapshot.id.startsWith(wanted));
+  const [first, ...others] = found;
+  if (first === undefined) {
+    throw new UsageError(
+      `there is no backup ${wanted} of cluster ${clusterId}`,
+      `give the id as backup list shows it, or at least ${DIGITS_MIN} first digits of it`,
+    );
+  }
+  if (others.length > 0) {
+    const ids = found.map(({ snapshot }) => snapshot.id).join(", ");
+    throw new UsageError(`${wanted} may be any of ${ids}`, "give more digits of the id");
   }
   return first;
 }
@@ -147,10 +179,4 @@ export async function readKeys(
     session.warn(warning);
   }
   return keyRing;
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))) {
-    throw error;
-  }
 }

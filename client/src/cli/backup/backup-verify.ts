@@ -17,7 +17,6 @@ import {
   type DecryptOptions,
   decrypt,
   planRestore,
-  readCatalog,
   type StoredSnapshot,
   verifyChain,
 } from "@quoin/backup";
@@ -26,10 +25,9 @@ import type { Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { explainingBackups, isOfKeys } from "./backup-failure.ts";
 import type { VerifyOptions } from "./backup-options.ts";
-import { BackupProgress, counted } from "./backup-progress.ts";
-import { chooseCluster, findTarget, readDecryptOptions, withStore } from "./backup-target.ts";
+import { counted, withBackupProgress } from "./backup-progress.ts";
+import { findTarget, readDecryptOptions, readStoreCatalog, selectSnapshot, withStore } from "./backup-target.ts";
 import { WHERE_MEMBER_PROGRAM_IS } from "./member-program.ts";
-import { selectSnapshot } from "./snapshot-argument.ts";
 
 /** The content that was read without an error. */
 interface Verified {
@@ -52,7 +50,7 @@ export async function verifyBackup(session: Session, text: string, options: Veri
       target.kind === "file" && target.exists
         ? verifyFile(session, target.file, decryptOptions, signal)
         : withStore(session, text, options, async (store, location) => {
-            const catalog = await readCatalog(store, await chooseCluster(store, location, options.cluster));
+            const catalog = await readStoreCatalog(store, location, options);
             return verifyStore(session, store, catalog, { decryptOptions, backup: options.backup, signal });
           }),
     );
@@ -67,25 +65,22 @@ async function verifyFile(
   signal: AbortSignal,
 ): Promise<Verified> {
   const { size } = await stat(file);
-  const progress = new BackupProgress(session, "reading");
-  let bytes = 0;
-  try {
+  return withBackupProgress(session, "reading", async (show) => {
+    let bytes = 0;
     const reading = counted(createReadStream(file, { signal }), (count) => {
       bytes += count;
     });
     const checked = await checkSnapshot((await decrypt(reading, decryptOptions)).stream);
     for await (const _ of checked.stream) {
-      progress.show(bytes, `${checked.rows} rows`, size);
+      show(bytes, `${checked.rows} rows`, size);
     }
     const { clusterId, id, index, revision, wallMs } = checked.header;
     const { records: rows } = checked.summary();
     const end = { index, revision, wallMs };
     return { clusterId, snapshot: { id, ...end }, end, objects: 1, rows, entries: 0, bytes, notes: [] };
-  } catch (error) {
+  }).catch((error: unknown) => {
     throw error instanceof BackupError ? error.of(file) : error;
-  } finally {
-    progress.clear();
-  }
+  });
 }
 
 async function verifyStore(
@@ -102,21 +97,20 @@ async function verifyStore(
     backup === undefined ? planRestore(catalog, { kind: "latest" }) : selectSnapshot(catalog, backup);
   const { snapshot, segments, end } = chosen;
   const totalBytes = [snapshot, ...segments].reduce((sum, { size }) => sum + size, 0);
-  const progress = new BackupProgress(session, "reading");
-  let bytes = 0;
-  const reading: Pick<BackupStore, "get"> = {
-    get: async (name, range) => {
-      signal.throwIfAborted();
-      return counted(await store.get(name, range), (count) => {
+  return withBackupProgress(session, "reading", async (show) => {
+    let bytes = 0;
+    const reading: Pick<BackupStore, "get"> = {
+      get: async (name, range) => {
         signal.throwIfAborted();
-        bytes += count;
-      });
-    },
-  };
-  try {
+        return counted(await store.get(name, range), (count) => {
+          signal.throwIfAborted();
+          bytes += count;
+        });
+      },
+    };
     const { problem, objects, rows, entries, lastIndex } = await verifyChain(reading, chosen, {
       ...decryptOptions,
-      onProgress: (read) => progress.show(bytes, `${read.rows} rows, ${read.entries} entries`, totalBytes),
+      onProgress: (read) => show(bytes, `${read.rows} rows, ${read.entries} entries`, totalBytes),
     });
     if (problem !== undefined && !isOfKeys(problem.code)) {
       throw damaged(problem.message, lastIndex);
@@ -126,9 +120,7 @@ async function verifyStore(
     }
     const notes = catalog.problems.map(({ message }) => message);
     return { clusterId: catalog.clusterId, snapshot, end, objects, rows, entries, bytes, notes };
-  } finally {
-    progress.clear();
-  }
+  });
 }
 
 function damaged(message: string, lastIndex: number | undefined): CommandError {

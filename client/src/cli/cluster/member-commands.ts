@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { AdminClient, ChangeResult, MemberSlot, Membership } from "../../index.ts";
 import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
-import { type Cell, ProgressLine, type TableContent } from "../output/index.ts";
+import { type Cell, type TableContent, withProgressLine } from "../output/index.ts";
 import type { Session } from "../session/index.ts";
 import { formatMilliseconds, parseCount, parseWaitMs } from "../text/index.ts";
 import { selectMembers } from "./member-argument.ts";
@@ -121,8 +121,7 @@ async function promoteWhenReady(
   const { QuoinError } = await import("../../index.ts");
   const { runtime } = session.terminal;
   const untilMs = runtime.monotonicMs() + wait;
-  const line = new ProgressLine(session);
-  try {
+  return withProgressLine(session, async (line) => {
     for (;;) {
       try {
         return await admin.promoteMembers(idsOf(members), { ifConfigIndex });
@@ -135,9 +134,7 @@ async function promoteWhenReady(
         await runtime.sleep(RETRY_PAUSE_MS, undefined);
       }
     }
-  } finally {
-    line.clear();
-  }
+  });
 }
 
 function idsOf(members: readonly MemberSlot[]): string[] {

@@ -16,6 +16,7 @@ import {
   isOfFileSystem,
   readPossiblyPrivateFile,
   replacePrivateFile,
+  unusable,
   withFileLock,
 } from "../files/index.ts";
 import type { Terminal } from "../terminal/index.ts";
@@ -88,7 +89,7 @@ export async function changeConfiguration(
     if (!isOfFileSystem(error)) {
       throw error;
     }
-    throw new UsageError(`${named} cannot be written: ${error.message}`);
+    throw unusable(named, "written", error);
   }
 }
 

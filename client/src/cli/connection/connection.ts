@@ -205,7 +205,8 @@ function noCluster(): UsageError {
   );
 }
 
-async function assertEndpoints(endpoints: readonly string[]): Promise<void> {
+/** @throws UsageError for an endpoint that is not host:port. */
+export async function assertEndpoints(endpoints: readonly string[]): Promise<void> {
   const { isEndpoint } = await import("../../index.ts");
   for (const endpoint of endpoints) {
     if (!isEndpoint(endpoint)) {

@@ -17,9 +17,7 @@ export interface SecretFiles {
  * @throws UsageError if both are given, or the file has no API key.
  */
 export async function readSecretFiles({ tokenFile, apiKeyFile }: SecretFiles): Promise<Credentials | undefined> {
-  if (tokenFile !== undefined && apiKeyFile !== undefined) {
-    throw new UsageError("a token file and an API key file exclude each other");
-  }
+  assertOneSecret({ tokenFile, apiKeyFile });
   if (tokenFile !== undefined) {
     return { tokenFile };
   }
@@ -31,4 +29,11 @@ export async function readSecretFiles({ tokenFile, apiKeyFile }: SecretFiles): P
     throw new UsageError(`${apiKeyFile} holds no API key`);
   }
   return { apiKey };
+}
+
+/** @throws UsageError if both files are given. */
+export function assertOneSecret({ tokenFile, apiKeyFile }: SecretFiles): void {
+  if (tokenFile !== undefined && apiKeyFile !== undefined) {
+    throw new UsageError("a token file and an API key file exclude each other");
+  }
 }

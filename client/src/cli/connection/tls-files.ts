@@ -24,11 +24,16 @@ export async function checkTlsFiles({ ca, cert, key }: TlsFiles): Promise<TlsOpt
   if (ca === undefined && cert === undefined && key === undefined) {
     return undefined;
   }
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new UsageError("a certificate and its key belong together");
-  }
+  assertKeyPair({ cert, key });
   for (const file of [ca, cert, key].filter((given) => given !== undefined)) {
     await readTextFile(file);
   }
   return { caFile: ca, certificateFile: cert, keyFile: key };
+}
+
+/** @throws UsageError for a certificate without its key, or a key without its certificate. */
+export function assertKeyPair({ cert, key }: TlsFiles): void {
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError("a certificate and its key belong together");
+  }
 }

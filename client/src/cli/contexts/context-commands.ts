@@ -4,6 +4,9 @@ import path from "node:path";
 import type { Command } from "commander";
 import { addCommand, flag, type OptionsOf, option } from "../arguments/index.ts";
 import {
+  assertEndpoints,
+  assertKeyPair,
+  assertOneSecret,
   type Configuration,
   type ConnectionOptions,
   changeConfiguration,
@@ -97,12 +100,7 @@ function addSet(context: Command, session: Session): void {
     run: async (name, options) => {
       assertName(name);
       const fields = fieldsToSet(session.connectionOptions, options, session.terminal.workingDirectory);
-      const { isEndpoint } = await import("../../index.ts");
-      for (const endpoint of [...(session.connectionOptions.endpoints ?? []), ...(options.adminEndpoints ?? [])]) {
-        if (!isEndpoint(endpoint)) {
-          throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
-        }
-      }
+      await assertEndpoints([...(session.connectionOptions.endpoints ?? []), ...(options.adminEndpoints ?? [])]);
       let isCurrent = false;
       await changeConfiguration(session.terminal, (document) => {
         const isNew = !document.hasIn(["contexts", name]);
@@ -185,12 +183,8 @@ function fieldsToSet(
 ): ReadonlyMap<string, unknown> {
   const absolute = (file: string | undefined) =>
     file === undefined ? undefined : path.resolve(workingDirectory, file);
-  if (tokenFile !== undefined && apiKeyFile !== undefined) {
-    throw new UsageError("a token file and an API key file exclude each other");
-  }
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new UsageError("a certificate and its key belong together");
-  }
+  assertOneSecret({ tokenFile, apiKeyFile });
+  assertKeyPair({ cert, key });
   const given = new Map<string, unknown>([
     ["endpoints", endpoints],
     ["token_file", absolute(tokenFile)],

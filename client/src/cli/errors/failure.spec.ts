@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { QuoinError, type QuoinErrorCode } from "../../index.ts";
-import { describeFailure, NotAsExpectedError, namingEndpoints } from "./failure.ts";
-import { UsageError } from "./usage-error.ts";
+import { NotAsExpectedError, UsageError } from "./command-error.ts";
+import { describeFailure, namingEndpoints } from "./failure.ts";
 
 const REQUEST_ID = "00000000-0000-4000-8000-000000000000";
 

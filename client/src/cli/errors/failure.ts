@@ -2,37 +2,14 @@
 
 import type { Outcome, QuoinError, QuoinErrorCode } from "../../index.ts";
 import { escapeControls } from "../text/index.ts";
-import { EXIT_CODES, type ExitCode } from "./exit-code.ts";
-import { UsageError } from "./usage-error.ts";
-
-/** Raised by a command that has printed its answer, if the answer is not the expected one. */
-export class NotAsExpectedError extends Error {
-  override readonly name = "NotAsExpectedError";
-}
-
-/** Raised by a command that finds no object with a name; `reason` is that of the service. */
-export class NotFoundError extends Error {
-  override readonly name = "NotFoundError";
-  readonly reason: string;
-
-  constructor(reason: string, message: string) {
-    super(message);
-    this.reason = reason;
-  }
-}
-
-/** Raised by a command that fails for its own reason, such as a full disk. */
-export class CommandError extends Error {
-  override readonly name = "CommandError";
-  readonly hint: string | undefined;
-  readonly exitCode: ExitCode;
-
-  constructor(message: string, exitCode: ExitCode, hint?: string, options?: ErrorOptions) {
-    super(message, options);
-    this.exitCode = exitCode;
-    this.hint = hint;
-  }
-}
+import {
+  CommandError,
+  EXIT_CODES,
+  type ExitCode,
+  NotAsExpectedError,
+  NotFoundError,
+  UsageError,
+} from "./command-error.ts";
 
 /** Whether the service refused something for this reason. */
 export function hasReason(error: unknown, reason: string): boolean {

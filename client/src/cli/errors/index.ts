@@ -1,14 +1,10 @@
-export { EXIT_CODES, type ExitCode } from "./exit-code.ts";
 export {
   CommandError,
-  describeFailure,
-  type Endpoints,
-  hasOutcome,
-  hasReason,
-  isRefusal,
+  EXIT_CODES,
+  type ExitCode,
+  InterruptedError,
   NotAsExpectedError,
   NotFoundError,
-  namingEndpoints,
-} from "./failure.ts";
-export { InterruptedError } from "./interrupted-error.ts";
-export { UsageError } from "./usage-error.ts";
+  UsageError,
+} from "./command-error.ts";
+export { describeFailure, type Endpoints, hasOutcome, hasReason, isRefusal, namingEndpoints } from "./failure.ts";

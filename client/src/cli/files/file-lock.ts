@@ -4,10 +4,10 @@
  * a second file for it.
  */
 
-import type { Stats } from "node:fs";
-import { open, rm, stat } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import type { Runtime } from "../../index.ts";
 import { UsageError } from "../errors/index.ts";
+import { isOfFileSystem, statusOf } from "./file-error.ts";
 
 /** A command holds the lock for milliseconds; an older file is left from a command that was killed. */
 const ABANDONED_MS = 10_000;
@@ -69,18 +69,6 @@ async function isAbandoned(file: string): Promise<boolean> {
   return status !== undefined && Date.now() - status.mtimeMs > ABANDONED_MS;
 }
 
-/** Undefined = there is no such file. */
-async function statusOf(file: string): Promise<Stats | undefined> {
-  try {
-    return await stat(file);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) {
-      return undefined;
-    }
-    throw error;
-  }
-}
-
 /** Creates the file, and returns its number in the file system; undefined = the file exists already. */
 async function create(file: string): Promise<number | undefined> {
   try {
@@ -91,13 +79,9 @@ async function create(file: string): Promise<number | undefined> {
       await handle.close();
     }
   } catch (error) {
-    if (hasCode(error, "EEXIST")) {
+    if (isOfFileSystem(error) && error.code === "EEXIST") {
       return undefined;
     }
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }

@@ -4,11 +4,11 @@
  */
 
 import { createWriteStream } from "node:fs";
-import { link, open, rename, rm, stat } from "node:fs/promises";
+import { link, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CommandError, EXIT_CODES, UsageError } from "../errors/index.ts";
-import { isOfFileSystem } from "./file-error.ts";
+import { isOfFileSystem, statusOf } from "./file-error.ts";
 
 /** Only the owner may read it. */
 const PRIVATE_MODE = 0o600;
@@ -66,15 +66,7 @@ async function placeDraft(draft: string, file: string): Promise<void> {
 }
 
 async function exists(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return true;
-  } catch (error) {
-    if (isOfFileSystem(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
-      return false;
-    }
-    throw error;
-  }
+  return (await statusOf(file)) !== undefined;
 }
 
 async function syncDirectory(directory: string): Promise<void> {

@@ -3,8 +3,9 @@
  * user can: under another name at first, because a program that has opened the old file keeps its access to it.
  */
 
-import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import { open, realpath, rename, rm } from "node:fs/promises";
 import { UsageError } from "../errors/index.ts";
+import { isMissing, statusOf, unusable } from "./file-error.ts";
 
 /** Bits of a file mode that give the group or others any access. */
 const OTHERS_MASK = 0o077;
@@ -46,7 +47,7 @@ export async function readPossiblyPrivateFile(file: string): Promise<PossiblyPri
     if (isMissing(error)) {
       return undefined;
     }
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw unusable(file, "read", error);
   }
 }
 
@@ -89,7 +90,7 @@ export async function replacePrivateFile(
  */
 export async function writePrivateFile(file: string, content: string): Promise<void> {
   try {
-    const status = await stat(file).catch(ignoreMissing);
+    const status = await statusOf(file);
     if (status === undefined || status.isFile()) {
       await replacePrivateFile(status === undefined ? file : await realpath(file), content);
       return;
@@ -97,21 +98,11 @@ export async function writePrivateFile(file: string, content: string): Promise<v
     await using handle = await open(file, "w");
     await handle.writeFile(content);
   } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) {
-    throw error;
+    throw unusable(file, "written", error);
   }
 }
 
 /** The error for a secret that others can read. */
 export function notPrivate(file: string): UsageError {
   return new UsageError(`${file} holds secrets, and other users may use it`, `chmod 600 ${file}`);
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }

@@ -1,13 +1,11 @@
 /** Small text files that the user names: keys and certificates. */
 
 import { readFile } from "node:fs/promises";
-import { UsageError } from "../errors/index.ts";
+import { unusable } from "./file-error.ts";
 
 /** @throws UsageError when the file cannot be read. */
 export async function readTextFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  return readFile(file, "utf8").catch((error: unknown) => {
+    throw unusable(file, "read", error);
+  });
 }

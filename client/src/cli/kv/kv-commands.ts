@@ -7,7 +7,6 @@ import {
   flag,
   GUARD_OPTIONS,
   guardOf,
-  type OptionsOf,
   option,
   parseKeyArgument,
   parsePrefixArgument,
@@ -24,7 +23,7 @@ import {
   type TableContent,
   withProgressLine,
 } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, type Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import {
   amountOf,
@@ -255,20 +254,27 @@ function addTouch(kv: Command, session: Session): void {
   });
 }
 
-const LIST_OPTIONS = {
-  keysOnly: flag("leave out the values"),
-  limit: option("<N>", "stop after this many keys (default: all)", parsePositiveCount),
-  pageSize: option("<N>", "keys per request, 1 to 1,000", parsePositiveCount),
-};
-
 function addList(kv: Command, session: Session): void {
   addCommand(kv, "list <NAMESPACE[/PREFIX]>", {
     description: "list the keys that start with a prefix, in the order of their bytes",
-    options: LIST_OPTIONS,
-    run: async (target, options) => {
+    options: {
+      keysOnly: flag("leave out the values"),
+      limit: option("<N>", "stop after this many keys (default: all)", parsePositiveCount),
+      pageSize: option("<N>", "keys per request, 1 to 1,000", parsePositiveCount),
+    },
+    run: async (target, { keysOnly = false, limit, pageSize }) => {
       const { namespace, prefix } = parsePrefixArgument(target);
-      const keysOnly = options.keysOnly === true;
-      const { items, revision } = await readList(session, namespace, prefix, options);
+      let revision: number | undefined;
+      const items = await session.withClient(({ keyValue }) =>
+        itemsOf(
+          keyValue.pages(namespace, { prefix, keysOnly, pageSize }),
+          (page) => {
+            revision ??= page.revision;
+            return page.items;
+          },
+          limit,
+        ),
+      );
       await session.print({
         document: {
           namespace,
@@ -279,26 +285,6 @@ function addList(kv: Command, session: Session): void {
         shown: listTable(items, keysOnly),
       });
     },
-  });
-}
-
-async function readList(
-  session: Session,
-  namespace: string,
-  prefix: string,
-  { keysOnly, limit = Number.POSITIVE_INFINITY, pageSize }: OptionsOf<typeof LIST_OPTIONS>,
-): Promise<{ readonly items: readonly KeyEntry[]; readonly revision: number | undefined }> {
-  return session.withClient(async (client) => {
-    const items: KeyEntry[] = [];
-    let revision: number | undefined;
-    for await (const page of client.keyValue.pages(namespace, { prefix, keysOnly, pageSize })) {
-      revision ??= page.revision;
-      items.push(...page.items);
-      if (items.length >= limit) {
-        break;
-      }
-    }
-    return { items: items.slice(0, limit), revision };
   });
 }
 

@@ -14,9 +14,9 @@ import {
   parsePrefixArgument,
 } from "../arguments/index.ts";
 import { hasOutcome, hasReason, UsageError } from "../errors/index.ts";
-import { isOfFileSystem } from "../files/index.ts";
+import { isOfFileSystem, unusable } from "../files/index.ts";
 import { type Cell, entryDocument, historyDocument, withProgressLine } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, PAGE_SIZE_MAX, pagesFrom, type Session } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { amountOf, amountThatIs, bytesDocument, decodeText, displayValue, parsePositiveCount } from "../text/index.ts";
 import { forEachOf } from "./many.ts";
@@ -24,8 +24,6 @@ import { forEachOf } from "./many.ts";
 /** Characters of a value that a table shows. */
 const SHOWN_CHARACTERS = 60;
 const LINE_END = 0x0a;
-/** The most that a page can have. */
-const PAGE_SIZE = 1_000;
 
 const EXPORT_HELP = `
 A line is an object of JSON with the key, its value in base64 and, if it is UTF-8, as text, its revisions, and the
@@ -58,19 +56,15 @@ function addHistory(kv: Command, session: Session): void {
       limit: option("<N>", "stop after this many versions (default: all)", parsePositiveCount),
       keysOnly: flag("leave out the values"),
     },
-    run: async (target, options) => {
+    run: async (target, { limit, keysOnly = false }) => {
       const { namespace, key } = parseKeyArgument(target);
-      const { limit = Number.POSITIVE_INFINITY, keysOnly = false } = options;
-      const versions: KeyVersion[] = [];
-      await session.withClient(async (client) => {
-        let pageToken: string | undefined;
-        do {
-          const page = await client.keyValue.versions(namespace, key, { keysOnly, pageToken });
-          versions.push(...page.versions);
-          pageToken = page.nextPageToken;
-        } while (pageToken !== "" && versions.length < limit);
-      });
-      const kept = versions.slice(0, limit);
+      const kept = await session.withClient(({ keyValue }) =>
+        itemsOf(
+          pagesFrom((pageToken) => keyValue.versions(namespace, key, { keysOnly, pageToken })),
+          (page) => page.versions,
+          limit,
+        ),
+      );
       await session.print({
         document: { namespace, key, versions: kept.map((version) => versionDocument(version, keysOnly)) },
         shown: {
@@ -107,7 +101,7 @@ function addCount(kv: Command, session: Session): void {
           for await (const { items } of client.keyValue.pages(namespace, {
             prefix,
             keysOnly: true,
-            pageSize: PAGE_SIZE,
+            pageSize: PAGE_SIZE_MAX,
           })) {
             count += items.length;
             line.showOften(() => `${amountOf(count, "key")} counted`);
@@ -132,7 +126,7 @@ function addExport(kv: Command, session: Session): void {
       let exported = 0;
       await withProgressLine(session, (line) =>
         session.withClient(async (client) => {
-          for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize: PAGE_SIZE })) {
+          for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize: PAGE_SIZE_MAX })) {
             for (const item of items) {
               if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) {
                 await once(stdout, "drain");
@@ -242,7 +236,7 @@ function addImport(kv: Command, session: Session): void {
         // Said when the line with the progress is gone.
         session.warn(`${amountThatIs(done.written, "key")} written${restText(failures, lastLine)}`);
         const first = failures.length === 0 ? error : failures[0]!.error;
-        throw isOfFileSystem(first) ? new UsageError(`${file} cannot be read: ${first.message}`) : first;
+        throw isOfFileSystem(first) ? unusable(String(file), "read", first) : first;
       }
       await session.print({
         document: { namespace, ...done },

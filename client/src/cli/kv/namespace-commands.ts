@@ -1,15 +1,12 @@
 /** `quoinctl namespace …` */
 
 import type { Command } from "commander";
-import type { Client, NamespacePage } from "../../index.ts";
+import type { NamespacePage } from "../../index.ts";
 import { addCommand } from "../arguments/index.ts";
 import type { Cell } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, PAGE_SIZE_MAX, pagesFrom, type Session } from "../session/index.ts";
 
 type ListedNamespace = NamespacePage["namespaces"][number];
-
-/** The largest page of the service, because the listing is read to its end. */
-const PAGE_SIZE = 1_000;
 
 /** The quotas that the table shows, each as `3 of 10`; all are in JSON and YAML. */
 const SHOWN_QUOTAS = ["keys", "bytes", "locks", "event_logs"];
@@ -40,7 +37,12 @@ function addList(namespace: Command, session: Session): void {
   addCommand(namespace, "list [PREFIX]", {
     description: "list the namespaces that you may read, with what they use of their quotas",
     run: async (prefix) => {
-      const namespaces = await session.withClient((client) => readAll(client, prefix));
+      const namespaces = await session.withClient(({ keyValue }) =>
+        itemsOf(
+          pagesFrom((pageToken) => keyValue.listNamespaces({ prefix, pageSize: PAGE_SIZE_MAX, pageToken })),
+          (page) => page.namespaces,
+        ),
+      );
       await session.print({
         document: { namespaces: namespaces.map(namespaceDocument) },
         shown: {
@@ -50,17 +52,6 @@ function addList(namespace: Command, session: Session): void {
       });
     },
   });
-}
-
-async function readAll(client: Client, prefix: string | undefined): Promise<readonly ListedNamespace[]> {
-  const found: ListedNamespace[] = [];
-  let pageToken: string | undefined;
-  do {
-    const page: NamespacePage = await client.keyValue.listNamespaces({ prefix, pageSize: PAGE_SIZE, pageToken });
-    found.push(...page.namespaces);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "");
-  return found;
 }
 
 function namespaceDocument({ name, createdAtMs, createRevision, quotas }: ListedNamespace): object {

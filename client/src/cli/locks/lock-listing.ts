@@ -1,16 +1,13 @@
 /** `quoinctl lock list` and `quoinctl rwlock list` */
 
 import type { Command } from "commander";
-import type { Client, ListedLock, ListLocksOptions, LockPage } from "../../index.ts";
+import type { Client, ListedLock, ListLocksOptions } from "../../index.ts";
 import { addCommand, flag, option, parsePrefixArgument } from "../arguments/index.ts";
 import type { TableContent } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, PAGE_SIZE_MAX, pagesFrom, type Session } from "../session/index.ts";
 import { parsePositiveCount } from "../text/index.ts";
 import type { LockKind } from "./lock-kinds.ts";
 import { holdCells, holdDocument, lockCell } from "./lock-result.ts";
-
-/** The largest page of the service, because the listing is read to its end. */
-const PAGE_SIZE = 1_000;
 
 /** Adds the command that lists the locks of one kind. */
 export function addListCommand(lock: Command, session: Session, kind: LockKind): void {
@@ -20,7 +17,7 @@ export function addListCommand(lock: Command, session: Session, kind: LockKind):
       inUse: flag("leave out free locks"),
       limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
     },
-    run: async (text, { inUse = false, limit = Number.POSITIVE_INFINITY }) => {
+    run: async (text, { inUse = false, limit }) => {
       const { namespace, prefix } = parsePrefixArgument(text);
       const options = { namePrefix: prefix, inUseOnly: inUse };
       const locks = await session.withClient((client) => readList(client, namespace, options, kind.hasModes, limit));
@@ -32,25 +29,19 @@ export function addListCommand(lock: Command, session: Session, kind: LockKind):
   });
 }
 
+/** Exclusive locks come first: for them, no page is read after the first read-write lock. */
 async function readList(
   { locks }: Client,
   namespace: string,
   options: ListLocksOptions,
   rw: boolean,
-  limit: number,
+  limit: number | undefined,
 ): Promise<readonly ListedLock[]> {
-  const found: ListedLock[] = [];
-  let pageToken: string | undefined;
-  do {
-    const page: LockPage = await locks.list(namespace, { ...options, pageSize: PAGE_SIZE, pageToken });
-    found.push(...page.locks.filter((lock) => lock.rw === rw));
-    pageToken = page.nextPageToken;
-    // Exclusive locks come first.
-    if (!rw && page.locks.some((lock) => lock.rw)) {
-      break;
-    }
-  } while (pageToken !== "" && found.length < limit);
-  return found.slice(0, limit);
+  const pages = pagesFrom(async (pageToken) => {
+    const page = await locks.list(namespace, { ...options, pageSize: PAGE_SIZE_MAX, pageToken });
+    return !rw && page.locks.some((lock) => lock.rw) ? { ...page, nextPageToken: "" } : page;
+  });
+  return itemsOf(pages, (page) => page.locks.filter((lock) => lock.rw === rw), limit);
 }
 
 /** A row for each listed hold, and one row for the others or for none. */

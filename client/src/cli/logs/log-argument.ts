@@ -1,9 +1,8 @@
 /** Event logs on the command line: by id or by name. */
 
 import type { Client, LogInfo } from "../../index.ts";
-import { allOf } from "../accounts/index.ts";
-import { type ObjectKind, onlyOne } from "../arguments/index.ts";
-import { isUuid } from "../text/index.ts";
+import { isUuid, type ObjectKind, onlyOne } from "../arguments/index.ts";
+import { itemsOf } from "../session/index.ts";
 
 const LOGS: ObjectKind<LogInfo> = {
   title: "event log",
@@ -24,7 +23,7 @@ export async function findLogId(client: Client, text: string): Promise<string> {
   const slash = text.indexOf("/");
   const found =
     slash < 0
-      ? await allOf(client.logs.pages({ name: text }))
+      ? await itemsOf(client.logs.pages({ name: text }), (page) => page)
       : await client.logs.find(text.slice(slash + 1), { namespace: text.slice(0, slash) });
   return onlyOne([found ?? []].flat(), text, LOGS).logId;
 }

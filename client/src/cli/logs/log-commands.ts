@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { LogInfo, LogSettings } from "../../index.ts";
 import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
-import type { Session } from "../session/index.ts";
+import { itemsOf, type Session } from "../session/index.ts";
 import { formatSize, parseDurationSeconds, parsePositiveCount, parseSize } from "../text/index.ts";
 import { addAppendCommands } from "./log-append-commands.ts";
 import { findLogId } from "./log-argument.ts";
@@ -69,17 +69,10 @@ function addList(log: Command, session: Session): void {
       namespace: option("<NAMESPACE>", "only logs of this namespace"),
       name: option("<NAME>", "only logs with this name"),
     },
-    run: async ({ limit = Number.POSITIVE_INFINITY, namespace, name }) => {
-      const logs = await session.withClient(async (client) => {
-        const found: LogInfo[] = [];
-        for await (const page of client.logs.pages({ namespace, name })) {
-          found.push(...page);
-          if (found.length >= limit) {
-            break;
-          }
-        }
-        return found.slice(0, limit);
-      });
+    run: async ({ limit, namespace, name }) => {
+      const logs = await session.withClient((client) =>
+        itemsOf(client.logs.pages({ namespace, name }), (page) => page, limit),
+      );
       await session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
     },
   });

@@ -8,6 +8,7 @@ import {
   flag,
   GUARD_OPTIONS,
   guardOf,
+  isUuid,
   type ObjectKind,
   type OptionsOf,
   onlyOne,
@@ -17,13 +18,10 @@ import {
   readValue,
   textOption,
 } from "../arguments/index.ts";
-import { UsageError } from "../errors/index.ts";
+import { unusable } from "../files/index.ts";
 import { type Result, withTransferProgress } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
-import { bytesDocument, formatSize, isUuid, parseCount, parsePositiveCount, parseSize } from "../text/index.ts";
-
-/** The largest page of the service. */
-const PAGE_SIZE = 1_000;
+import { itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
+import { bytesDocument, formatSize, parseCount, parsePositiveCount, parseSize } from "../text/index.ts";
 
 /** The largest region that any service allows: the default quota of a namespace. */
 const REGION_BYTES_MAX = 1_024 ** 3;
@@ -195,7 +193,9 @@ function addRead(memory: Command, session: Session): void {
         });
         return;
       }
-      await writeToFile(outputFile, data);
+      await writeFile(outputFile, data).catch((error: unknown) => {
+        throw unusable(outputFile, "written", error);
+      });
       await session.print(savedRegion(namespace, regionId, outputFile, offset, data.length));
     },
   });
@@ -210,14 +210,6 @@ async function readRegion(
   const region = client.memory.open(namespace, regionId);
   const wanted = length ?? Math.max(0, (await region.size()) - offset);
   return withTransferProgress(session, "reading", (onProgress) => region.readAt(offset, wanted, { mixed, onProgress }));
-}
-
-async function writeToFile(file: string, data: Uint8Array): Promise<void> {
-  try {
-    await writeFile(file, data);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 function savedRegion(namespace: string, regionId: string, file: string, offset: number, length: number): Result {
@@ -236,18 +228,11 @@ function addList(memory: Command, session: Session): void {
     options: {
       limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
     },
-    run: async (target, { limit = Number.POSITIVE_INFINITY }) => {
+    run: async (target, { limit }) => {
       const namespace = parseNamespaceArgument(target);
-      const regions = await session.withClient(async ({ memory: regionsOf }) => {
-        const found: MemoryRegionInfo[] = [];
-        for await (const page of regionsOf.pages(namespace)) {
-          found.push(...page.regions);
-          if (found.length >= limit) {
-            break;
-          }
-        }
-        return found.slice(0, limit);
-      });
+      const regions = await session.withClient((client) =>
+        itemsOf(client.memory.pages(namespace), (page) => page.regions, limit),
+      );
       await session.print({
         document: { namespace, regions: regions.map(regionDocument) },
         shown: regionTable(regions),
@@ -271,15 +256,10 @@ async function findRegionId({ memory }: Client, namespace: string, text: string)
   if (isUuid(text)) {
     return text;
   }
-  const found = new Map<string, MemoryRegionInfo>();
-  for await (const page of memory.pages(namespace, { pageSize: PAGE_SIZE })) {
-    for (const region of page.regions) {
-      if (region.label === text || region.regionId === text) {
-        found.set(region.regionId, region);
-      }
-    }
-  }
-  return onlyOne([...found.values()], text, REGIONS).regionId;
+  const regions = await itemsOf(memory.pages(namespace, { pageSize: PAGE_SIZE_MAX }), (page) => page.regions);
+  const found = regions.filter(({ label, regionId }) => label === text || regionId === text);
+  // A region may come twice, on two pages.
+  return onlyOne([...new Map(found.map((region) => [region.regionId, region])).values()], text, REGIONS).regionId;
 }
 
 function parseRegion(text: string): { readonly namespace: string; readonly name: string } {

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { Terminal } from "../terminal/index.ts";
+import { onSignals, type Terminal } from "../terminal/index.ts";
 import { escapeControls } from "../text/index.ts";
 import { type CommandProcesses, groupOf, processesWith } from "./command-processes.ts";
 
@@ -126,22 +126,6 @@ export function onEndingSignals(
 /** The exit code of shells for a program that a signal has ended. */
 export function signalCode(signal: NodeJS.Signals): number {
   return SIGNAL_CODE_BASE + constants.signals[signal];
-}
-
-function onSignals(
-  { signals }: Pick<Terminal, "signals">,
-  names: readonly NodeJS.Signals[],
-  listener: (signal: NodeJS.Signals) => void,
-): () => void {
-  const listeners = names.map((name) => ({ name, heard: () => listener(name) }));
-  for (const { name, heard } of listeners) {
-    signals.on(name, heard);
-  }
-  return () => {
-    for (const { name, heard } of listeners) {
-      signals.off(name, heard);
-    }
-  };
 }
 
 function endOf(child: ChildProcess, terminal: Terminal, program: string): Promise<End> {

@@ -1,2 +1,3 @@
 export { GLOBAL_OPTIONS, type GlobalOptions } from "./global-options.ts";
+export { itemsOf, PAGE_SIZE_MAX, pagesFrom } from "./pages.ts";
 export { Session } from "./session.ts";

@@ -16,17 +16,30 @@ export async function interruptible<Value>(
 ): Promise<Value> {
   const controller = new AbortController();
   const interrupt = () => controller.abort(new InterruptedError("the command was interrupted"));
-  for (const signal of SIGNALS) {
-    terminal.signals.on(signal, interrupt);
-  }
+  const stop = onSignals(terminal, SIGNALS, interrupt);
   try {
     return await work(controller.signal);
   } catch (error) {
     controller.signal.throwIfAborted();
     throw error;
   } finally {
-    for (const signal of SIGNALS) {
-      terminal.signals.off(signal, interrupt);
-    }
+    stop();
   }
+}
+
+/** Calls the listener at these signals, instead of what the system does then. @returns stops that */
+export function onSignals(
+  { signals }: Pick<Terminal, "signals">,
+  names: readonly NodeJS.Signals[],
+  listener: (signal: NodeJS.Signals) => void,
+): () => void {
+  const listeners = names.map((name) => ({ name, heard: () => listener(name) }));
+  for (const { name, heard } of listeners) {
+    signals.on(name, heard);
+  }
+  return () => {
+    for (const { name, heard } of listeners) {
+      signals.off(name, heard);
+    }
+  };
 }

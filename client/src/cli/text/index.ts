@@ -5,4 +5,3 @@ export { decodeText, displayValue, escapeControls } from "./displayed-text.ts";
 export { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 export { parseList } from "./list.ts";
 export { isTerminalText } from "./terminal-text.ts";
-export { isUuid } from "./uuid.ts";

@@ -3,15 +3,14 @@
  * loaded when the command line names it, so that a short command starts quickly.
  */
 
-import type { Command } from "commander";
-import type { Session } from "./session/index.ts";
+import type { CompleteCommand } from "./session/index.ts";
 
 /** A command of the first level. */
 export interface CommandGroup {
   readonly name: string;
   readonly description: string;
-  /** Adds its arguments, options and subcommands. */
-  readonly complete: (command: Command, session: Session) => Promise<void>;
+  /** Loads what adds its arguments, options and subcommands. */
+  readonly load: () => Promise<CompleteCommand>;
 }
 
 /** All commands of the first level, in the order of the help. */
@@ -19,111 +18,111 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     name: "namespace",
     description: "manage namespaces",
-    complete: async (...parts) => (await import("./kv/index.ts")).addNamespaceCommands(...parts),
+    load: async () => (await import("./kv/index.ts")).NAMESPACE_COMMANDS,
   },
   {
     name: "kv",
     description: "read and write keys",
-    complete: async (...parts) => (await import("./kv/index.ts")).addKeyValueCommands(...parts),
+    load: async () => (await import("./kv/index.ts")).KEY_VALUE_COMMANDS,
   },
   {
     name: "lock",
     description: "create, hold and inspect exclusive locks",
-    complete: async (...parts) => (await import("./locks/index.ts")).addLockCommands(...parts),
+    load: async () => (await import("./locks/index.ts")).LOCK_COMMANDS,
   },
   {
     name: "rwlock",
     description: "create, hold and inspect read-write locks",
-    complete: async (...parts) => (await import("./locks/index.ts")).addReadWriteLockCommands(...parts),
+    load: async () => (await import("./locks/index.ts")).READ_WRITE_LOCK_COMMANDS,
   },
   {
     name: "memory",
     description: "allocate, read and write memory regions",
-    complete: async (...parts) => (await import("./memory/index.ts")).addMemoryCommands(...parts),
+    load: async () => (await import("./memory/index.ts")).MEMORY_COMMANDS,
   },
   {
     name: "watch",
     description: "print changes as they happen, until interrupted",
-    complete: async (...parts) => (await import("./watch/index.ts")).addWatchCommands(...parts),
+    load: async () => (await import("./watch/index.ts")).WATCH_COMMANDS,
   },
   {
     name: "log",
     description: "create, append to, read and follow event logs",
-    complete: async (...parts) => (await import("./logs/index.ts")).addLogCommands(...parts),
+    load: async () => (await import("./logs/index.ts")).LOG_COMMANDS,
   },
   {
     name: "member",
     description: "list and change the members of the cluster (needs admin)",
-    complete: async (...parts) => (await import("./cluster/index.ts")).addMemberCommands(...parts),
+    load: async () => (await import("./cluster/index.ts")).MEMBER_COMMANDS,
   },
   {
     name: "leader",
     description: "name the leader, or transfer the leadership",
-    complete: async (...parts) => (await import("./cluster/index.ts")).addLeaderCommands(...parts),
+    load: async () => (await import("./cluster/index.ts")).LEADER_COMMANDS,
   },
   {
     name: "settings",
     description: "list and change settings of the cluster (needs admin)",
-    complete: async (...parts) => (await import("./cluster/index.ts")).addSettingsCommands(...parts),
+    load: async () => (await import("./cluster/index.ts")).SETTINGS_COMMANDS,
   },
   {
     name: "status",
     description: "show the members of the cluster and their state",
-    complete: async (...parts) => (await import("./cluster/index.ts")).addStatusCommand(...parts),
+    load: async () => (await import("./cluster/index.ts")).STATUS,
   },
   {
     name: "context",
     description: "choose the cluster for the next commands",
-    complete: async (...parts) => (await import("./contexts/index.ts")).addContextCommands(...parts),
+    load: async () => (await import("./contexts/index.ts")).CONTEXT_COMMANDS,
   },
   {
     name: "login",
     description: "log in with an e-mail address and a password, and save the access in the context",
-    complete: async (...parts) => (await import("./contexts/index.ts")).addLoginCommand(...parts),
+    load: async () => (await import("./contexts/index.ts")).LOGIN,
   },
   {
     name: "logout",
     description: "end the access that login saved in the context",
-    complete: async (...parts) => (await import("./contexts/index.ts")).addLogoutCommand(...parts),
+    load: async () => (await import("./contexts/index.ts")).LOGOUT,
   },
   {
     name: "whoami",
     description: "show whose credentials these are, what they allow, and until when",
-    complete: async (...parts) => (await import("./accounts/index.ts")).addWhoamiCommand(...parts),
+    load: async () => (await import("./accounts/index.ts")).WHOAMI,
   },
   {
     name: "token",
     description: "print an access token, for grpcurl, curl and other clients",
-    complete: async (...parts) => (await import("./accounts/index.ts")).addTokenCommand(...parts),
+    load: async () => (await import("./accounts/index.ts")).TOKEN,
   },
   {
     name: "key",
     description: "manage API keys",
-    complete: async (...parts) => (await import("./accounts/index.ts")).addKeyCommands(...parts),
+    load: async () => (await import("./accounts/index.ts")).API_KEY_COMMANDS,
   },
   {
     name: "user",
     description: "manage users (needs the role admin, except for your own password)",
-    complete: async (...parts) => (await import("./accounts/index.ts")).addUserCommands(...parts),
+    load: async () => (await import("./accounts/index.ts")).USER_COMMANDS,
   },
   {
     name: "owner",
     description: "let the owner of the cluster log in again (needs an admin token)",
-    complete: async (...parts) => (await import("./accounts/index.ts")).addOwnerCommands(...parts),
+    load: async () => (await import("./accounts/index.ts")).OWNER_COMMANDS,
   },
   {
     name: "backup",
     description: "create, list, verify and delete backups (needs an admin token)",
-    complete: async (...parts) => (await import("./backup/index.ts")).addBackupCommands(...parts),
+    load: async () => (await import("./backup/index.ts")).BACKUP_COMMANDS,
   },
   {
     name: "usage",
     description: "show the usage by hour or day, or the current usage of namespaces; by API key with -o json",
-    complete: async (...parts) => (await import("./accounts/index.ts")).addUsageCommand(...parts),
+    load: async () => (await import("./accounts/index.ts")).USAGE,
   },
   {
     name: "completion",
     description: "print a completion script for a shell",
-    complete: async (...parts) => (await import("./completion/index.ts")).addCompletionCommand(...parts),
+    load: async () => (await import("./completion/index.ts")).COMPLETION,
   },
 ];

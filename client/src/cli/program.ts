@@ -105,10 +105,11 @@ function addGlobalOptions(program: Command, { terminal }: Session): void {
 
 /** Adds all commands, and completes those that the words name. */
 async function addCommands(program: Command, session: Session, words: readonly string[]): Promise<void> {
-  for (const { name, description, complete } of COMMAND_GROUPS) {
+  for (const { name, description, load } of COMMAND_GROUPS) {
     const command = program.command(name).description(description);
     if (words.includes(name)) {
-      await complete(command, session);
+      const complete = await load();
+      complete(command, session);
     }
   }
 }

@@ -1,6 +1,6 @@
-export { addKeyCommands } from "./key-commands.ts";
-export { addOwnerCommands } from "./owner-commands.ts";
-export { addTokenCommand } from "./token-command.ts";
-export { addUsageCommand } from "./usage-command.ts";
-export { addUserCommands } from "./user-commands.ts";
-export { addWhoamiCommand } from "./whoami-command.ts";
+export { API_KEY_COMMANDS } from "./key-commands.ts";
+export { OWNER_COMMANDS } from "./owner-commands.ts";
+export { TOKEN } from "./token-command.ts";
+export { USAGE } from "./usage-command.ts";
+export { USER_COMMANDS } from "./user-commands.ts";
+export { WHOAMI } from "./whoami-command.ts";

@@ -1,33 +1,30 @@
 /** `quoinctl token`: the only command that prints a secret, and only on the standard output. */
 
-import type { Command } from "commander";
 import type { AccessToken } from "../../index.ts";
-import { completeCommand, option } from "../arguments/index.ts";
+import { option } from "../arguments/index.ts";
 import type { Connection } from "../connection/index.ts";
 import { UsageError } from "../errors/index.ts";
-import type { Session } from "../session/index.ts";
+import { firstCommand } from "../session/index.ts";
 import { parseDurationSeconds } from "../text/index.ts";
 
-/** Completes the command. */
-export function addTokenCommand(token: Command, session: Session): void {
-  completeCommand(token, "", {
-    options: {
-      expiresIn: option("<SECONDS>", "life of the token, such as 600 or 10m (default: 1h)", parseDurationSeconds),
-    },
-    run: async ({ expiresIn }) => {
-      const connection = await session.findConnection();
-      const { accessToken, expiresInSeconds } = await obtainToken(connection, expiresIn, session.timeoutMs);
-      await session.print({
-        document: {
-          access_token: accessToken,
-          ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }),
-          token_type: "Bearer",
-        },
-        shown: Buffer.from(`${accessToken}\n`),
-      });
-    },
-  });
-}
+/** The command. */
+export const TOKEN = firstCommand("", {
+  options: {
+    expiresIn: option("<SECONDS>", "life of the token, such as 600 or 10m (default: 1h)", parseDurationSeconds),
+  },
+  run: async (session, { expiresIn }) => {
+    const connection = await session.findConnection();
+    const { accessToken, expiresInSeconds } = await obtainToken(connection, expiresIn, session.timeoutMs);
+    await session.print({
+      document: {
+        access_token: accessToken,
+        ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }),
+        token_type: "Bearer",
+      },
+      shown: Buffer.from(`${accessToken}\n`),
+    });
+  },
+});
 
 /** A new token from an API key; a given token unchanged. */
 async function obtainToken(

@@ -1,9 +1,8 @@
 /** `quoinctl usage`: the usage of the cluster. */
 
-import type { Command } from "commander";
 import type { NamespaceUse, Usage } from "../../index.ts";
-import { choice, completeCommand, option } from "../arguments/index.ts";
-import type { Session } from "../session/index.ts";
+import { choice, option } from "../arguments/index.ts";
+import { firstCommand } from "../session/index.ts";
 import { formatSize } from "../text/index.ts";
 import { accountResult } from "./account-result.ts";
 
@@ -16,26 +15,24 @@ const QUOTAS = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "event
 
 const IN_BYTES: ReadonlySet<(typeof QUOTAS)[number]> = new Set(["bytes", "memoryBytes", "eventBytes"]);
 
-/** Completes the command. */
-export function addUsageCommand(command: Command, session: Session): void {
-  completeCommand(command, "", {
-    options: {
-      from: option("<TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)"),
-      to: option("<TIME>", "until this day or instant (default: now)"),
-      by: choice("<UNIT>", "how to group it", ["hour", "day", "namespace"]).byDefault("day"),
-    },
-    run: async ({ from, to, by }) => {
-      const granularity = by === "namespace" ? "day" : by;
-      const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
-      const document = wireForm(usage);
-      await session.print(
-        by === "namespace"
-          ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...QUOTAS])
-          : accountResult(document, usage.buckets, FIELDS),
-      );
-    },
-  });
-}
+/** The command. */
+export const USAGE = firstCommand("", {
+  options: {
+    from: option("<TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)"),
+    to: option("<TIME>", "until this day or instant (default: now)"),
+    by: choice("<UNIT>", "how to group it", ["hour", "day", "namespace"]).byDefault("day"),
+  },
+  run: async (session, { from, to, by }) => {
+    const granularity = by === "namespace" ? "day" : by;
+    const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
+    const document = wireForm(usage);
+    await session.print(
+      by === "namespace"
+        ? accountResult(document, usage.namespaces.map(shownUse), ["namespace", ...QUOTAS])
+        : accountResult(document, usage.buckets, FIELDS),
+    );
+  },
+});
 
 /** The usage as HTTP groups it. */
 function wireForm({ startMs, endMs, totals, buckets, byKey, namespaces, requestsPerMinuteMax, asOfMs }: Usage): object {

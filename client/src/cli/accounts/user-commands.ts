@@ -1,10 +1,9 @@
 /** `quoinctl user …`, for administrators. */
 
-import type { Command } from "commander";
 import type { Client, UserInfo, UserRole } from "../../index.ts";
-import { addCommand, choice, option } from "../arguments/index.ts";
+import { choice, option } from "../arguments/index.ts";
 import { readPasswordFile } from "../prompts/index.ts";
-import { itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
+import { command, commandGroup, itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
 import { parseList } from "../text/index.ts";
 import { findUserId } from "./account-argument.ts";
 import { accountResult } from "./account-result.ts";
@@ -27,79 +26,58 @@ Examples:
   quoinctl user create eve@example.com --namespaces default,team-a --role viewer
   quoinctl user update eve@example.com --status disabled`;
 
-/** Adds the commands to their group. */
-export function addUserCommands(user: Command, session: Session): void {
-  user.addHelpText("after", AFTER_HELP);
-  addCreate(user, session);
-  addList(user, session);
-  addDescribe(user, session);
-  addUpdate(user, session);
-  addDelete(user, session);
-}
+const CREATE = command("create <EMAIL>", {
+  description: "create a user, who gets a mail to verify the address, and to set a password if none is given",
+  options: {
+    role: choice("<ROLE>", "the rights of the user", ROLES).byDefault("member"),
+    namespaces: NAMESPACES_OPTION.mandatory(),
+    passwordFile: PASSWORD_OPTION,
+  },
+  run: async (session, email, { role, namespaces, passwordFile }) => {
+    const made = { role, namespaces, password: await readPassword(passwordFile) };
+    await session.withClient(async (client) => {
+      await print(session, await client.users.create(email, made));
+      await warnOfMissing(session, client, namespaces);
+    });
+  },
+});
 
-function addCreate(user: Command, session: Session): void {
-  addCommand(user, "create <EMAIL>", {
-    description: "create a user, who gets a mail to verify the address, and to set a password if none is given",
-    options: {
-      role: choice("<ROLE>", "the rights of the user", ROLES).byDefault("member"),
-      namespaces: NAMESPACES_OPTION.mandatory(),
-      passwordFile: PASSWORD_OPTION,
-    },
-    run: async (email, { role, namespaces, passwordFile }) => {
-      const made = { role, namespaces, password: await readPassword(passwordFile) };
-      await session.withClient(async (client) => {
-        await print(session, await client.users.create(email, made));
-        await warnOfMissing(session, client, namespaces);
-      });
-    },
-  });
-}
+const LIST = command("list", {
+  description: "list the users whose role and namespaces you have",
+  run: async (session) => {
+    const users = await session.withClient((client) =>
+      itemsOf(client.users.pages({ pageSize: PAGE_SIZE_MAX }), (page) => page),
+    );
+    await session.print(accountResult({ users }, users, SHOWN_FIELDS));
+  },
+});
 
-function addList(user: Command, session: Session): void {
-  addCommand(user, "list", {
-    description: "list the users whose role and namespaces you have",
-    run: async () => {
-      const users = await session.withClient((client) =>
-        itemsOf(client.users.pages({ pageSize: PAGE_SIZE_MAX }), (page) => page),
-      );
-      await session.print(accountResult({ users }, users, SHOWN_FIELDS));
-    },
-  });
-}
+const DESCRIBE = command("describe <USER>", {
+  description: "describe a user, given by e-mail address or id",
+  run: async (session, text) => {
+    await print(session, await session.withClient(async (client) => client.users.get(await findUserId(client, text))));
+  },
+});
 
-function addDescribe(user: Command, session: Session): void {
-  addCommand(user, "describe <USER>", {
-    description: "describe a user, given by e-mail address or id",
-    run: async (text) => {
-      await print(
-        session,
-        await session.withClient(async (client) => client.users.get(await findUserId(client, text))),
-      );
-    },
-  });
-}
-
-function addUpdate(user: Command, session: Session): void {
-  addCommand(user, "update <USER>", {
-    description: "change a user, given by e-mail address or id, or your own password; other fields stay",
-    options: {
-      role: choice("<ROLE>", "the rights of the user", ROLES),
-      namespaces: NAMESPACES_OPTION,
-      status: choice("<STATUS>", "whether the user has any access", STATUSES),
-      passwordFile: PASSWORD_OPTION,
-      currentPasswordFile: option("<FILE>", "file with your current password, to change your own"),
-    },
-    run: async (text, { passwordFile, currentPasswordFile, ...changes }) => {
-      const password = await readPassword(passwordFile);
-      const currentPassword = await readPassword(currentPasswordFile);
-      const wanted = { ...changes, password, currentPassword };
-      await session.withClient(async (client) => {
-        await print(session, await client.users.update(await findUserId(client, text), wanted));
-        await warnOfMissing(session, client, changes.namespaces ?? []);
-      });
-    },
-  });
-}
+const UPDATE = command("update <USER>", {
+  description: "change a user, given by e-mail address or id, or your own password; other fields stay",
+  options: {
+    role: choice("<ROLE>", "the rights of the user", ROLES),
+    namespaces: NAMESPACES_OPTION,
+    status: choice("<STATUS>", "whether the user has any access", STATUSES),
+    passwordFile: PASSWORD_OPTION,
+    currentPasswordFile: option("<FILE>", "file with your current password, to change your own"),
+  },
+  run: async (session, text, { passwordFile, currentPasswordFile, ...changes }) => {
+    const password = await readPassword(passwordFile);
+    const currentPassword = await readPassword(currentPasswordFile);
+    const wanted = { ...changes, password, currentPassword };
+    await session.withClient(async (client) => {
+      await print(session, await client.users.update(await findUserId(client, text), wanted));
+      await warnOfMissing(session, client, changes.namespaces ?? []);
+    });
+  },
+});
 
 /**
  * Warns of namespaces that do not exist: a user may have them, but often the name is misspelled. It never fails: what it
@@ -120,20 +98,21 @@ async function warnOfMissing(session: Session, client: Client, names: readonly s
   }
 }
 
-function addDelete(user: Command, session: Session): void {
-  addCommand(user, "delete <USER>", {
-    description: "delete a user, given by e-mail address or id, with all API keys and tokens of the user",
-    run: async (text) => {
-      const userId = await session.withClient(async (client) => {
-        const id = await findUserId(client, text);
-        await client.users.delete(id);
-        return id;
-      });
-      const deleted = { userId, deleted: true };
-      await session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
-    },
-  });
-}
+const DELETE = command("delete <USER>", {
+  description: "delete a user, given by e-mail address or id, with all API keys and tokens of the user",
+  run: async (session, text) => {
+    const userId = await session.withClient(async (client) => {
+      const id = await findUserId(client, text);
+      await client.users.delete(id);
+      return id;
+    });
+    const deleted = { userId, deleted: true };
+    await session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
+  },
+});
+
+/** The commands of the group. */
+export const USER_COMMANDS = commandGroup(AFTER_HELP, [CREATE, LIST, DESCRIBE, UPDATE, DELETE]);
 
 async function print(session: Session, user: UserInfo): Promise<void> {
   await session.print(accountResult(user, [user], SHOWN_FIELDS));

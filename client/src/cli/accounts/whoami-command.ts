@@ -1,9 +1,7 @@
 /** `quoinctl whoami`: whose credentials these are, and what they allow. */
 
-import type { Command } from "commander";
-import { completeCommand } from "../arguments/index.ts";
 import { UsageError } from "../errors/index.ts";
-import type { Session } from "../session/index.ts";
+import { firstCommand } from "../session/index.ts";
 import { accountResult } from "./account-result.ts";
 
 /** What a token says of itself. */
@@ -19,30 +17,28 @@ interface Claims {
 const MILLISECONDS_PER_SECOND = 1_000;
 const SHOWN_FIELDS = ["email", "role", "access", "namespaces", "apiKeyId", "expiresAtMs"] as const;
 
-/** Completes the command. */
-export function addWhoamiCommand(command: Command, session: Session): void {
-  completeCommand(command, "", {
-    run: async () => {
-      const connection = await session.findConnection();
-      const { createTokenSource } = await import("../../index.ts");
-      const tokens = createTokenSource(connection);
-      const { sub, access, namespaces, exp, key_id: apiKeyId } = readClaims(await tokens.token());
-      const user = await session.withClient((client) => client.users.get(sub));
-      // The rights of a token are at most those of its user by now.
-      const shown = {
-        userId: sub,
-        email: user.email,
-        role: user.role,
-        access,
-        namespaces,
-        apiKeyId,
-        expiresAtMs: exp * MILLISECONDS_PER_SECOND,
-        endpoints: connection.endpoints,
-      };
-      await session.print(accountResult(shown, [shown], SHOWN_FIELDS));
-    },
-  });
-}
+/** The command. */
+export const WHOAMI = firstCommand("", {
+  run: async (session) => {
+    const connection = await session.findConnection();
+    const { createTokenSource } = await import("../../index.ts");
+    const tokens = createTokenSource(connection);
+    const { sub, access, namespaces, exp, key_id: apiKeyId } = readClaims(await tokens.token());
+    const user = await session.withClient((client) => client.users.get(sub));
+    // The rights of a token are at most those of its user by now.
+    const shown = {
+      userId: sub,
+      email: user.email,
+      role: user.role,
+      access,
+      namespaces,
+      apiKeyId,
+      expiresAtMs: exp * MILLISECONDS_PER_SECOND,
+      endpoints: connection.endpoints,
+    };
+    await session.print(accountResult(shown, [shown], SHOWN_FIELDS));
+  },
+});
 
 /** @throws UsageError for a text that is no token. Only the service checks the signature. */
 function readClaims(token: string): Claims {

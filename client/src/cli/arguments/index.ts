@@ -1,4 +1,3 @@
-export { addCommand, completeCommand } from "./command-form.ts";
 export { CONNECTION_OPTIONS } from "./connection-options.ts";
 export { GUARD_OPTIONS, guardOf, LOG_GUARD_OPTIONS } from "./guard-option.ts";
 export {
@@ -10,5 +9,5 @@ export {
   parsePrefixArgument,
 } from "./key-argument.ts";
 export { isUuid, type ObjectKind, onlyOne } from "./named-object.ts";
-export { addOptions, choice, flag, OptionForm, type OptionsOf, option } from "./option-form.ts";
+export { addOptions, choice, flag, OptionForm, type OptionsOf, type OptionTable, option } from "./option-form.ts";
 export { readFileValue, readValue, textOption } from "./value-argument.ts";

@@ -1,1 +1,1 @@
-export { addBackupCommands } from "./backup-commands.ts";
+export { BACKUP_COMMANDS } from "./backup-commands.ts";

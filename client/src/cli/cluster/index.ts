@@ -1,4 +1,4 @@
-export { addLeaderCommands } from "./leader-commands.ts";
-export { addMemberCommands } from "./member-commands.ts";
-export { addSettingsCommands } from "./settings-commands.ts";
-export { addStatusCommand } from "./status-command.ts";
+export { LEADER_COMMANDS } from "./leader-commands.ts";
+export { MEMBER_COMMANDS } from "./member-commands.ts";
+export { SETTINGS_COMMANDS } from "./settings-commands.ts";
+export { STATUS } from "./status-command.ts";

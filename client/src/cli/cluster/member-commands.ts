@@ -1,10 +1,9 @@
 /** `quoinctl member …` */
 
-import type { Command } from "commander";
 import type { AdminClient, ChangeResult, MemberSlot, Membership } from "../../index.ts";
-import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
+import { type OptionsOf, option } from "../arguments/index.ts";
 import { type Cell, type TableContent, withProgressLine } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
+import { command, commandGroup, type Session } from "../session/index.ts";
 import { formatMilliseconds, parseCount, parseWaitMs } from "../text/index.ts";
 import { selectMembers } from "./member-argument.ts";
 
@@ -22,56 +21,44 @@ const IF_CONFIG_INDEX = option(
   parseCount,
 );
 
-/** Adds the commands to their group. */
-export function addMemberCommands(member: Command, session: Session): void {
-  addList(member, session);
-  addAdd(member, session);
-  addPromote(member, session);
-  addRemove(member, session);
-}
+const LIST = command("list", {
+  description: "list the members as known to the leader",
+  run: async (session) => {
+    const membership = await session.withAdmin((admin) => admin.listMembers());
+    const { clusterId, term, configIndex, commitIndex, changing, leaderId, members } = membership;
+    await session.print({
+      document: {
+        cluster_id: clusterId,
+        term,
+        config_index: configIndex,
+        commit_index: commitIndex,
+        changing,
+        leader_id: leaderId === "" ? null : leaderId,
+        members: members.map((slot) => slotDocument(slot, membership)),
+      },
+      shown: { columns: LIST_COLUMNS, rows: members.map((slot) => listRow(slot, membership)) },
+    });
+    if (changing) {
+      session.note("a change of the membership is under way");
+    }
+  },
+});
 
-function addList(member: Command, session: Session): void {
-  addCommand(member, "list", {
-    description: "list the members as known to the leader",
-    run: async () => {
-      const membership = await session.withAdmin((admin) => admin.listMembers());
-      const { clusterId, term, configIndex, commitIndex, changing, leaderId, members } = membership;
-      await session.print({
-        document: {
-          cluster_id: clusterId,
-          term,
-          config_index: configIndex,
-          commit_index: commitIndex,
-          changing,
-          leader_id: leaderId === "" ? null : leaderId,
-          members: members.map((slot) => slotDocument(slot, membership)),
-        },
-        shown: { columns: LIST_COLUMNS, rows: members.map((slot) => listRow(slot, membership)) },
-      });
-      if (changing) {
-        session.note("a change of the membership is under way");
-      }
-    },
-  });
-}
-
-function addAdd(member: Command, session: Session): void {
-  addCommand(member, "add <NAME>", {
-    description: "add a slot for a new member, which starts as a learner",
-    options: {
-      ifConfigIndex: IF_CONFIG_INDEX,
-    },
-    run: async (name, { ifConfigIndex }) => {
-      const added = await session.withAdmin((admin) => admin.addMember(name, { ifConfigIndex }));
-      const { id } = added.member;
-      await session.print({
-        document: { id, name: added.member.name, config_index: added.configIndex },
-        shown: changeTable([added.member], added),
-      });
-      session.note(`next: start a member named ${name} that joins this cluster, then: quoinctl member promote ${name}`);
-    },
-  });
-}
+const ADD = command("add <NAME>", {
+  description: "add a slot for a new member, which starts as a learner",
+  options: {
+    ifConfigIndex: IF_CONFIG_INDEX,
+  },
+  run: async (session, name, { ifConfigIndex }) => {
+    const added = await session.withAdmin((admin) => admin.addMember(name, { ifConfigIndex }));
+    const { id } = added.member;
+    await session.print({
+      document: { id, name: added.member.name, config_index: added.configIndex },
+      shown: changeTable([added.member], added),
+    });
+    session.note(`next: start a member named ${name} that joins this cluster, then: quoinctl member promote ${name}`);
+  },
+});
 
 const PROMOTE_OPTIONS = {
   wait: option("<DURATION>", "how long to wait for them, such as 90s or 5m; 0 = not at all", parseWaitMs).byDefault(
@@ -81,35 +68,34 @@ const PROMOTE_OPTIONS = {
   ifConfigIndex: IF_CONFIG_INDEX,
 };
 
-function addPromote(member: Command, session: Session): void {
-  addCommand(member, "promote <MEMBER...>", {
-    description: "give learners a vote, by name or id, several in one step; waits until they have caught up",
-    options: PROMOTE_OPTIONS,
-    run: async (wanted, options) => {
-      await session.withAdmin(async (admin) => {
-        const members = selectMembers(await admin.listMembers(), wanted);
-        const promoted = await promoteWhenReady(session, admin, members, options);
-        await session.print({ document: changeDocument(members, promoted), shown: changeTable(members, promoted) });
-      });
-    },
-  });
-}
+const PROMOTE = command("promote <MEMBER...>", {
+  description: "give learners a vote, by name or id, several in one step; waits until they have caught up",
+  options: PROMOTE_OPTIONS,
+  run: async (session, wanted, options) => {
+    await session.withAdmin(async (admin) => {
+      const members = selectMembers(await admin.listMembers(), wanted);
+      const promoted = await promoteWhenReady(session, admin, members, options);
+      await session.print({ document: changeDocument(members, promoted), shown: changeTable(members, promoted) });
+    });
+  },
+});
 
-function addRemove(member: Command, session: Session): void {
-  addCommand(member, "remove <MEMBER...>", {
-    description: "remove members, by name or id, several in one step; a removed member never comes back",
-    options: {
-      ifConfigIndex: IF_CONFIG_INDEX,
-    },
-    run: async (wanted, { ifConfigIndex }) => {
-      await session.withAdmin(async (admin) => {
-        const members = selectMembers(await admin.listMembers(), wanted);
-        const removed = await admin.removeMembers(idsOf(members), { ifConfigIndex });
-        await session.print({ document: changeDocument(members, removed), shown: changeTable(members, removed) });
-      });
-    },
-  });
-}
+const REMOVE = command("remove <MEMBER...>", {
+  description: "remove members, by name or id, several in one step; a removed member never comes back",
+  options: {
+    ifConfigIndex: IF_CONFIG_INDEX,
+  },
+  run: async (session, wanted, { ifConfigIndex }) => {
+    await session.withAdmin(async (admin) => {
+      const members = selectMembers(await admin.listMembers(), wanted);
+      const removed = await admin.removeMembers(idsOf(members), { ifConfigIndex });
+      await session.print({ document: changeDocument(members, removed), shown: changeTable(members, removed) });
+    });
+  },
+});
+
+/** The commands of the group. */
+export const MEMBER_COMMANDS = commandGroup("", [LIST, ADD, PROMOTE, REMOVE]);
 
 /** Retries while a member is not ready, until the time is up; then raises the last refusal. */
 async function promoteWhenReady(

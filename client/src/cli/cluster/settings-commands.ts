@@ -1,60 +1,61 @@
 /** `quoinctl settings …`: settings of the whole cluster. */
 
-import { type Command, InvalidArgumentError } from "commander";
-import { addCommand, option } from "../arguments/index.ts";
-import type { Session } from "../session/index.ts";
+import { InvalidArgumentError } from "commander";
+import { option } from "../arguments/index.ts";
+import { command, commandGroup } from "../session/index.ts";
 import { parseCount } from "../text/index.ts";
 
 /** Resets a setting to its default. */
 const BY_DEFAULT = "default";
 
-/** Adds the commands to their group. */
-export function addSettingsCommands(settings: Command, session: Session): void {
-  addCommand(settings, "list", {
-    description: "list all settings, with their values, defaults and bounds",
-    run: async () => {
-      const { settings: found, settingsRevision } = await session.withAdmin((admin) => admin.settings());
-      await session.print({
-        document: {
-          settings: found.map(({ name, value, defaultValue, min, max }) => ({
-            name,
-            value: value || null,
-            default: defaultValue || null,
-            min,
-            max,
-          })),
-          settings_revision: settingsRevision,
-        },
-        shown: {
-          columns: ["SETTING", "VALUE", "DEFAULT", "MIN", "MAX"],
-          rows: found.map(({ name, value, defaultValue, min, max }) => [
-            ...[name, value || undefined, defaultValue || "by flags", min, max],
-          ]),
-        },
-      });
-      session.note(`settings revision ${settingsRevision}`);
-    },
-  });
-  addCommand(settings, "put <NAME=VALUE...>", {
-    description: "change all named settings or none",
-    arguments: {
-      "NAME=VALUE": {
-        description: "such as token.lifetime_secs=600, or token.lifetime_secs=default",
-        parse: collectSetting,
+const LIST = command("list", {
+  description: "list all settings, with their values, defaults and bounds",
+  run: async (session) => {
+    const { settings: found, settingsRevision } = await session.withAdmin((admin) => admin.settings());
+    await session.print({
+      document: {
+        settings: found.map(({ name, value, defaultValue, min, max }) => ({
+          name,
+          value: value || null,
+          default: defaultValue || null,
+          min,
+          max,
+        })),
+        settings_revision: settingsRevision,
       },
+      shown: {
+        columns: ["SETTING", "VALUE", "DEFAULT", "MIN", "MAX"],
+        rows: found.map(({ name, value, defaultValue, min, max }) => [
+          ...[name, value || undefined, defaultValue || "by flags", min, max],
+        ]),
+      },
+    });
+    session.note(`settings revision ${settingsRevision}`);
+  },
+});
+
+const PUT = command("put <NAME=VALUE...>", {
+  description: "change all named settings or none",
+  arguments: {
+    "NAME=VALUE": {
+      description: "such as token.lifetime_secs=600, or token.lifetime_secs=default",
+      parse: collectSetting,
     },
-    options: {
-      ifSettingsRevision: option("<N>", "only if the settings still have this revision", parseCount),
-    },
-    run: async (values, { ifSettingsRevision }) => {
-      const revision = await session.withAdmin((admin) => admin.putSettings(values, { ifSettingsRevision }));
-      await session.print({
-        document: { settings_revision: revision },
-        shown: { columns: ["SETTINGS REVISION"], rows: [[revision]] },
-      });
-    },
-  });
-}
+  },
+  options: {
+    ifSettingsRevision: option("<N>", "only if the settings still have this revision", parseCount),
+  },
+  run: async (session, values, { ifSettingsRevision }) => {
+    const revision = await session.withAdmin((admin) => admin.putSettings(values, { ifSettingsRevision }));
+    await session.print({
+      document: { settings_revision: revision },
+      shown: { columns: ["SETTINGS REVISION"], rows: [[revision]] },
+    });
+  },
+});
+
+/** The commands of the group. */
+export const SETTINGS_COMMANDS = commandGroup("", [LIST, PUT]);
 
 /** @throws InvalidArgumentError of commander, if the text is not NAME=VALUE or the name was given before. */
 function collectSetting(text: string, given: ReadonlyMap<string, number | null> | undefined) {

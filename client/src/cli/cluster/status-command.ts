@@ -1,9 +1,7 @@
 /** `quoinctl status`: all members in a table. */
 
-import type { Command } from "commander";
-import { completeCommand } from "../arguments/index.ts";
 import type { Cell } from "../output/index.ts";
-import type { Session } from "../session/index.ts";
+import { firstCommand } from "../session/index.ts";
 import { formatSize } from "../text/index.ts";
 import type { ReportedMember } from "./member-report.ts";
 
@@ -14,23 +12,21 @@ const DEFAULT_TIMEOUT_MS = 2_000;
 /** From 30 s on, members refuse tokens of each other. */
 const CLOCKS_DIFFER_MS_MAX = 5_000;
 
-/** Completes the command. */
-export function addStatusCommand(status: Command, session: Session): void {
-  completeCommand(status, "", {
-    run: async () => {
-      const { reportMembers } = await import("./member-report.ts");
-      const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-      await session.print({
-        document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
-        shown: { columns: COLUMNS, rows: report.members.map(memberRow) },
-      });
-      if (report.clocksDifferMs > CLOCKS_DIFFER_MS_MAX) {
-        const seconds = Math.floor(report.clocksDifferMs / 1_000);
-        session.warn(`the clocks of members differ by at least ${seconds} s: synchronize them, for example by NTP`);
-      }
-    },
-  });
-}
+/** The command. */
+export const STATUS = firstCommand("", {
+  run: async (session) => {
+    const { reportMembers } = await import("./member-report.ts");
+    const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    await session.print({
+      document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
+      shown: { columns: COLUMNS, rows: report.members.map(memberRow) },
+    });
+    if (report.clocksDifferMs > CLOCKS_DIFFER_MS_MAX) {
+      const seconds = Math.floor(report.clocksDifferMs / 1_000);
+      session.warn(`the clocks of members differ by at least ${seconds} s: synchronize them, for example by NTP`);
+    }
+  },
+});
 
 function memberDocument(member: ReportedMember): object {
   return {

@@ -2,8 +2,7 @@
 
 import path from "node:path";
 import { type Command, CommanderError } from "commander";
-import { completeCommand } from "../arguments/index.ts";
-import type { Session } from "../session/index.ts";
+import { firstCommand, type Session } from "../session/index.ts";
 import { parseDurationMs } from "../text/index.ts";
 import { type Candidate, type Completion, complete, listCommands } from "./completion.ts";
 import { escapeForBash, splitLine } from "./completion-line.ts";
@@ -25,16 +24,14 @@ const DEFAULT_PATIENCE_MS = 1_500;
 /** Characters that would break a line of the answer, or the terminal. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** Completes the command. */
-export function addCompletionCommand(completion: Command, session: Session): void {
-  completeCommand(completion, "<SHELL>", {
-    arguments: { SHELL: { choices: [...COMPLETION_SCRIPTS.keys()] } },
-    help: AFTER_HELP,
-    run: async (shell) => {
-      session.terminal.stdout.write(COMPLETION_SCRIPTS.get(shell) ?? "");
-    },
-  });
-}
+/** The command. */
+export const COMPLETION = firstCommand("<SHELL>", {
+  arguments: { SHELL: { choices: [...COMPLETION_SCRIPTS.keys()] } },
+  help: AFTER_HELP,
+  run: async (session, shell) => {
+    session.terminal.stdout.write(COMPLETION_SCRIPTS.get(shell) ?? "");
+  },
+});
 
 /**
  * Answers the script of a shell: a word in each line, with a description after a tab except for bash. The line

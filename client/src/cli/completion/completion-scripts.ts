@@ -1,8 +1,3 @@
-/**
- * The scripts that connect the completion of a shell with quoinctl. Each of them runs `quoinctl __complete SHELL …` at
- * each press of the Tab key, for at most a few seconds, and offers the lines of its output.
- */
-
 /** The scripts, by shell. */
 export const COMPLETION_SCRIPTS: ReadonlyMap<string, string> = new Map([
   [

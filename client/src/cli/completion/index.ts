@@ -1,1 +1,1 @@
-export { addCompletionCommand, answerShell, printCommands } from "./completion-command.ts";
+export { answerShell, COMPLETION, printCommands } from "./completion-command.ts";

@@ -1,8 +1,7 @@
 /** `quoinctl context …`: the clusters that the configuration file knows, and which of them is used. */
 
 import path from "node:path";
-import type { Command } from "commander";
-import { addCommand, flag, type OptionsOf, option } from "../arguments/index.ts";
+import { flag, type OptionsOf, option } from "../arguments/index.ts";
 import {
   assertEndpoints,
   assertKeyPair,
@@ -17,9 +16,13 @@ import {
 } from "../connection/index.ts";
 import { UsageError } from "../errors/index.ts";
 import type { FieldReader } from "../files/index.ts";
-import type { Session } from "../session/index.ts";
+import { command, commandGroup, type Session } from "../session/index.ts";
 import { parseList } from "../text/index.ts";
 import { removeContext, setFields, setFirstContext } from "./context-document.ts";
+
+const GROUP_HELP =
+  "\nA command uses the context of --context, else of QUOIN_CONTEXT, else the current one. Endpoints that are given\n" +
+  "with --endpoints or QUOIN_ENDPOINTS precede the last two.";
 
 const SET_HELP = `
 Options of every command give the rest: --endpoints, --token-file or --api-key-file, --ca, --cert and --key. The file of
@@ -29,60 +32,42 @@ a key or token is read again by each command. What is not given stays as it is. 
   quoinctl context set production --api-key-file ~/production.key
   quoinctl context use production`;
 
-/** Adds the commands to their group. */
-export function addContextCommands(context: Command, session: Session): void {
-  context.addHelpText(
-    "after",
-    "\nA command uses the context of --context, else of QUOIN_CONTEXT, else the current one. Endpoints that are given\n" +
-      "with --endpoints or QUOIN_ENDPOINTS precede the last two.",
-  );
-  addList(context, session);
-  addUse(context, session);
-  addSet(context, session);
-  addDelete(context, session);
-  addCurrent(context, session);
-}
+const LIST = command("list", {
+  description: "list the contexts; * marks the one that commands use",
+  run: async (session) => {
+    const configuration = await readConfiguration(session.terminal);
+    const selected = selectContext(session.terminal, session.connectionOptions.context, configuration)?.name;
+    const contexts = [...configuration.contexts.keys()].map((name) => describe(configuration, String(name)));
+    await session.print({
+      document: { current: selected ?? null, contexts },
+      shown: {
+        columns: ["", "NAME", "ENDPOINTS", "TLS", "CREDENTIALS", "EMAIL"],
+        rows: contexts.map(({ name, endpoints, tls, credentials, email }) => [
+          ...[name === selected ? "*" : "", name, endpoints.join(",") || undefined, tls ? "yes" : "no"],
+          ...[credentials ?? undefined, email ?? undefined],
+        ]),
+      },
+    });
+  },
+});
 
-function addList(context: Command, session: Session): void {
-  addCommand(context, "list", {
-    description: "list the contexts; * marks the one that commands use",
-    run: async () => {
-      const configuration = await readConfiguration(session.terminal);
-      const selected = selectContext(session.terminal, session.connectionOptions.context, configuration)?.name;
-      const contexts = [...configuration.contexts.keys()].map((name) => describe(configuration, String(name)));
-      await session.print({
-        document: { current: selected ?? null, contexts },
-        shown: {
-          columns: ["", "NAME", "ENDPOINTS", "TLS", "CREDENTIALS", "EMAIL"],
-          rows: contexts.map(({ name, endpoints, tls, credentials, email }) => [
-            ...[name === selected ? "*" : "", name, endpoints.join(",") || undefined, tls ? "yes" : "no"],
-            ...[credentials ?? undefined, email ?? undefined],
-          ]),
-        },
-      });
-    },
-  });
-}
-
-function addUse(context: Command, session: Session): void {
-  addCommand(context, "use <CONTEXT>", {
-    description: "make a context the current one",
-    run: async (name) => {
-      const configuration = await readConfiguration(session.terminal);
-      if (!configuration.contexts.has(name)) {
+const USE = command("use <CONTEXT>", {
+  description: "make a context the current one",
+  run: async (session, name) => {
+    const configuration = await readConfiguration(session.terminal);
+    if (!configuration.contexts.has(name)) {
+      throw unknownContext(configuration, name);
+    }
+    await changeConfiguration(session.terminal, (document) => {
+      if (!document.hasIn(["contexts", name])) {
         throw unknownContext(configuration, name);
       }
-      await changeConfiguration(session.terminal, (document) => {
-        if (!document.hasIn(["contexts", name])) {
-          throw unknownContext(configuration, name);
-        }
-        document.setIn(["current"], name);
-      });
-      await session.print({ document: { current: name }, shown: Buffer.from(`the current context is ${name}\n`) });
-      warnOfOverride(session, name);
-    },
-  });
-}
+      document.setIn(["current"], name);
+    });
+    await session.print({ document: { current: name }, shown: Buffer.from(`the current context is ${name}\n`) });
+    warnOfOverride(session, name);
+  },
+});
 
 const SET_OPTIONS = {
   adminEndpoints: option("<LIST>", "admin ports as host:port", parseList),
@@ -92,73 +77,70 @@ const SET_OPTIONS = {
   noTls: flag("do not encrypt the connection"),
 };
 
-function addSet(context: Command, session: Session): void {
-  addCommand(context, "set <CONTEXT>", {
-    description: "create a context, or change it; the first one becomes the current one",
-    options: SET_OPTIONS,
-    help: SET_HELP,
-    run: async (name, options) => {
-      assertName(name);
-      const fields = fieldsToSet(session.connectionOptions, options, session.terminal.workingDirectory);
-      await assertEndpoints([...(session.connectionOptions.endpoints ?? []), ...(options.adminEndpoints ?? [])]);
-      let isCurrent = false;
-      await changeConfiguration(session.terminal, (document) => {
-        const isNew = !document.hasIn(["contexts", name]);
-        if (isNew && !fields.has("endpoints")) {
-          throw new UsageError(`the new context ${name} needs endpoints`, "add --endpoints host:port");
-        }
-        setFields(document, name, fields);
-        setFirstContext(document, name);
-        isCurrent = document.get("current") === name;
-      });
-      const configuration = await readConfiguration(session.terminal);
-      await session.print({
-        document: describe(configuration, name),
-        shown: Buffer.from(`context ${name} is set${isCurrent ? ", and is the current one" : ""}\n`),
-      });
-    },
-  });
-}
-
-function addDelete(context: Command, session: Session): void {
-  addCommand(context, "delete <CONTEXT>", {
-    description: "remove a context from the configuration file; its API key stays valid, see: logout",
-    run: async (name) => {
-      const configuration = await readConfiguration(session.terminal);
-      await changeConfiguration(session.terminal, (document) => {
-        if (!document.hasIn(["contexts", name])) {
-          throw unknownContext(configuration, name);
-        }
-        removeContext(document, name);
-      });
-      await session.print({
-        document: { name, deleted: true },
-        shown: Buffer.from(`context ${name} is deleted\n`),
-      });
-    },
-  });
-}
-
-function addCurrent(context: Command, session: Session): void {
-  addCommand(context, "current", {
-    description: "print the name of the context that commands use",
-    run: async () => {
-      const configuration = await readConfiguration(session.terminal);
-      const selected = selectContext(session.terminal, session.connectionOptions.context, configuration);
-      if (selected === undefined) {
-        throw new UsageError("no context is selected", "see: quoinctl context list, and: quoinctl context use");
+const SET = command("set <CONTEXT>", {
+  description: "create a context, or change it; the first one becomes the current one",
+  options: SET_OPTIONS,
+  help: SET_HELP,
+  run: async (session, name, options) => {
+    assertName(name);
+    const fields = fieldsToSet(session.connectionOptions, options, session.terminal.workingDirectory);
+    await assertEndpoints([...(session.connectionOptions.endpoints ?? []), ...(options.adminEndpoints ?? [])]);
+    let isCurrent = false;
+    await changeConfiguration(session.terminal, (document) => {
+      const isNew = !document.hasIn(["contexts", name]);
+      if (isNew && !fields.has("endpoints")) {
+        throw new UsageError(`the new context ${name} needs endpoints`, "add --endpoints host:port");
       }
-      const fields = contextFields(configuration, selected.name);
-      await session.print({
-        document: { ...describe(configuration, selected.name), selected_by: selected.by },
-        shown: Buffer.from(`${selected.name}\n`),
-      });
-      if (fields.texts("endpoints") !== undefined) {
-        warnOfOverride(session, selected.name);
+      setFields(document, name, fields);
+      setFirstContext(document, name);
+      isCurrent = document.get("current") === name;
+    });
+    const configuration = await readConfiguration(session.terminal);
+    await session.print({
+      document: describe(configuration, name),
+      shown: Buffer.from(`context ${name} is set${isCurrent ? ", and is the current one" : ""}\n`),
+    });
+  },
+});
+
+const DELETE = command("delete <CONTEXT>", {
+  description: "remove a context from the configuration file; its API key stays valid, see: logout",
+  run: async (session, name) => {
+    const configuration = await readConfiguration(session.terminal);
+    await changeConfiguration(session.terminal, (document) => {
+      if (!document.hasIn(["contexts", name])) {
+        throw unknownContext(configuration, name);
       }
-    },
-  });
-}
+      removeContext(document, name);
+    });
+    await session.print({
+      document: { name, deleted: true },
+      shown: Buffer.from(`context ${name} is deleted\n`),
+    });
+  },
+});
+
+const CURRENT = command("current", {
+  description: "print the name of the context that commands use",
+  run: async (session) => {
+    const configuration = await readConfiguration(session.terminal);
+    const selected = selectContext(session.terminal, session.connectionOptions.context, configuration);
+    if (selected === undefined) {
+      throw new UsageError("no context is selected", "see: quoinctl context list, and: quoinctl context use");
+    }
+    const fields = contextFields(configuration, selected.name);
+    await session.print({
+      document: { ...describe(configuration, selected.name), selected_by: selected.by },
+      shown: Buffer.from(`${selected.name}\n`),
+    });
+    if (fields.texts("endpoints") !== undefined) {
+      warnOfOverride(session, selected.name);
+    }
+  },
+});
+
+/** The commands of the group. */
+export const CONTEXT_COMMANDS = commandGroup(GROUP_HELP, [LIST, USE, SET, DELETE, CURRENT]);
 
 /** Warns if the environment names another cluster, which precedes the context. */
 function warnOfOverride(session: Session, name: string): void {

@@ -1,3 +1,3 @@
-export { addContextCommands } from "./context-commands.ts";
-export { addLoginCommand } from "./login-command.ts";
-export { addLogoutCommand } from "./logout-command.ts";
+export { CONTEXT_COMMANDS } from "./context-commands.ts";
+export { LOGIN } from "./login-command.ts";
+export { LOGOUT } from "./logout-command.ts";

@@ -6,9 +6,8 @@
 
 import { hostname } from "node:os";
 import path from "node:path";
-import type { Command } from "commander";
 import type { Client, CreatedApiKey, Login } from "../../index.ts";
-import { completeCommand, flag, option } from "../arguments/index.ts";
+import { flag, option } from "../arguments/index.ts";
 import {
   type ClusterPlace,
   changeConfiguration,
@@ -19,7 +18,7 @@ import {
 import { isRefusal, UsageError } from "../errors/index.ts";
 import { writePrivateFile } from "../files/index.ts";
 import { askPassword, readPasswordFile } from "../prompts/index.ts";
-import type { Session } from "../session/index.ts";
+import { firstCommand, type Session } from "../session/index.ts";
 import { parsePositiveCount } from "../text/index.ts";
 import { setFields, setFirstContext } from "./context-document.ts";
 
@@ -53,49 +52,47 @@ exist yet is created for the cluster of --endpoints, or for the local cluster. E
   quoinctl login ada@example.com --context production --endpoints quoin.example.com:7400 --ca ca.pem
   TOKEN=$(quoinctl login ada@example.com --print-token --password-file FILE)`;
 
-/** Completes the command. */
-export function addLoginCommand(login: Command, session: Session): void {
-  completeCommand(login, "[EMAIL]", {
-    arguments: { EMAIL: { description: "default: the one of the last login in this context" } },
-    options: {
-      passwordFile: option("<FILE>", "file with the password (default: type it)"),
-      expiresInDays: option("<DAYS>", "days that the login lasts, up to 3,650", parsePositiveCount).byDefault(
-        DEFAULT_DAYS,
-      ),
-      printToken: flag("print an access token, and save nothing").without("save"),
-      save: option("<FILE>", "write an access token to a file for --token-file, which only you can read"),
-    },
-    help: AFTER_HELP,
-    run: async (given, options) => {
-      const { passwordFile, save, printToken } = options;
-      const target = await findTarget(session);
-      const email = given ?? target.email;
-      if (email === undefined) {
-        throw new UsageError("name the user: quoinctl login EMAIL");
-      }
-      const place = await session.findPlace({ mayLackContext: true });
-      const savesAccess = printToken !== true && save === undefined;
-      if (savesAccess) {
-        assertFits(session.terminal, target, place);
-      }
-      const password =
-        passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
-      const { logIn } = await import("../../index.ts");
-      const entered = await logIn({ email, password, ...place, timeoutMs: session.timeoutMs });
-      if (savesAccess) {
-        await saveAccess(session, target, place, entered, options.expiresInDays);
-      } else if (save === undefined) {
-        const { accessToken } = entered;
-        const document = { access_token: accessToken, ...tokenDocument(entered), ...loginDocument(entered) };
-        await session.print({ document, shown: Buffer.from(`${accessToken}\n`) });
-      } else {
-        await writePrivateFile(save, `${entered.accessToken}\n`);
-        const document = { ...tokenDocument(entered), ...loginDocument(entered) };
-        await session.print({ document, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
-      }
-    },
-  });
-}
+/** The command. */
+export const LOGIN = firstCommand("[EMAIL]", {
+  arguments: { EMAIL: { description: "default: the one of the last login in this context" } },
+  options: {
+    passwordFile: option("<FILE>", "file with the password (default: type it)"),
+    expiresInDays: option("<DAYS>", "days that the login lasts, up to 3,650", parsePositiveCount).byDefault(
+      DEFAULT_DAYS,
+    ),
+    printToken: flag("print an access token, and save nothing").without("save"),
+    save: option("<FILE>", "write an access token to a file for --token-file, which only you can read"),
+  },
+  help: AFTER_HELP,
+  run: async (session, given, options) => {
+    const { passwordFile, save, printToken } = options;
+    const target = await findTarget(session);
+    const email = given ?? target.email;
+    if (email === undefined) {
+      throw new UsageError("name the user: quoinctl login EMAIL");
+    }
+    const place = await session.findPlace({ mayLackContext: true });
+    const savesAccess = printToken !== true && save === undefined;
+    if (savesAccess) {
+      assertFits(session.terminal, target, place);
+    }
+    const password =
+      passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
+    const { logIn } = await import("../../index.ts");
+    const entered = await logIn({ email, password, ...place, timeoutMs: session.timeoutMs });
+    if (savesAccess) {
+      await saveAccess(session, target, place, entered, options.expiresInDays);
+    } else if (save === undefined) {
+      const { accessToken } = entered;
+      const document = { access_token: accessToken, ...tokenDocument(entered), ...loginDocument(entered) };
+      await session.print({ document, shown: Buffer.from(`${accessToken}\n`) });
+    } else {
+      await writePrivateFile(save, `${entered.accessToken}\n`);
+      const document = { ...tokenDocument(entered), ...loginDocument(entered) };
+      await session.print({ document, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
+    }
+  },
+});
 
 /** The selected context; one that does not exist is created. */
 async function findTarget(session: Session): Promise<Target> {

@@ -1,2 +1,2 @@
-export { addKeyValueCommands } from "./kv-commands.ts";
-export { addNamespaceCommands } from "./namespace-commands.ts";
+export { KEY_VALUE_COMMANDS } from "./kv-commands.ts";
+export { NAMESPACE_COMMANDS } from "./namespace-commands.ts";

@@ -3,20 +3,12 @@
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
-import type { Command } from "commander";
 import type { Client, KeyVersion } from "../../index.ts";
-import {
-  addCommand,
-  flag,
-  option,
-  parseKeyArgument,
-  parseNamespaceArgument,
-  parsePrefixArgument,
-} from "../arguments/index.ts";
+import { flag, option, parseKeyArgument, parseNamespaceArgument, parsePrefixArgument } from "../arguments/index.ts";
 import { hasOutcome, hasReason, UsageError } from "../errors/index.ts";
 import { isOfFileSystem, unusable } from "../files/index.ts";
 import { type Cell, entryDocument, historyDocument, withProgressLine } from "../output/index.ts";
-import { itemsOf, PAGE_SIZE_MAX, pagesFrom, type Session } from "../session/index.ts";
+import { type CompleteCommand, command, itemsOf, PAGE_SIZE_MAX, pagesFrom } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { amountOf, amountThatIs, bytesDocument, decodeText, displayValue, parsePositiveCount } from "../text/index.ts";
 import { forEachOf } from "./many.ts";
@@ -41,40 +33,30 @@ at a time: if one is refused, others remain. After Ctrl-C, it says how many are 
   quoinctl kv import default default.jsonl
   quoinctl kv import default --if-absent < default.jsonl`;
 
-/** Adds the commands to the group of keys. */
-export function addManyKeysCommands(kv: Command, session: Session): void {
-  addHistory(kv, session);
-  addCount(kv, session);
-  addExport(kv, session);
-  addImport(kv, session);
-}
-
-function addHistory(kv: Command, session: Session): void {
-  addCommand(kv, "history <NAMESPACE/KEY>", {
-    description: "list the versions of a key, the newest first, as far back as the history of changes reaches",
-    options: {
-      limit: option("<N>", "stop after this many versions (default: all)", parsePositiveCount),
-      keysOnly: flag("leave out the values"),
-    },
-    run: async (target, { limit, keysOnly = false }) => {
-      const { namespace, key } = parseKeyArgument(target);
-      const kept = await session.withClient(({ keyValue }) =>
-        itemsOf(
-          pagesFrom((pageToken) => keyValue.versions(namespace, key, { keysOnly, pageToken })),
-          (page) => page.versions,
-          limit,
-        ),
-      );
-      await session.print({
-        document: { namespace, key, versions: kept.map((version) => versionDocument(version, keysOnly)) },
-        shown: {
-          columns: ["REVISION", "CHANGE", "AGE", "VALUE"].slice(0, keysOnly ? 3 : 4),
-          rows: kept.map((version) => versionRow(version).slice(0, keysOnly ? 3 : 4)),
-        },
-      });
-    },
-  });
-}
+const HISTORY = command("history <NAMESPACE/KEY>", {
+  description: "list the versions of a key, the newest first, as far back as the history of changes reaches",
+  options: {
+    limit: option("<N>", "stop after this many versions (default: all)", parsePositiveCount),
+    keysOnly: flag("leave out the values"),
+  },
+  run: async (session, target, { limit, keysOnly = false }) => {
+    const { namespace, key } = parseKeyArgument(target);
+    const kept = await session.withClient(({ keyValue }) =>
+      itemsOf(
+        pagesFrom((pageToken) => keyValue.versions(namespace, key, { keysOnly, pageToken })),
+        (page) => page.versions,
+        limit,
+      ),
+    );
+    await session.print({
+      document: { namespace, key, versions: kept.map((version) => versionDocument(version, keysOnly)) },
+      shown: {
+        columns: ["REVISION", "CHANGE", "AGE", "VALUE"].slice(0, keysOnly ? 3 : 4),
+        rows: kept.map((version) => versionRow(version).slice(0, keysOnly ? 3 : 4)),
+      },
+    });
+  },
+});
 
 function versionDocument({ type, kv, ageMs }: KeyVersion, keysOnly: boolean): object {
   const age = ageMs === undefined ? {} : { age_ms: ageMs };
@@ -90,59 +72,55 @@ function versionRow({ type, kv, ageMs }: KeyVersion): readonly Cell[] {
   return [kv?.modRevision, type, age, value];
 }
 
-function addCount(kv: Command, session: Session): void {
-  addCommand(kv, "count <NAMESPACE[/PREFIX]>", {
-    description: "count the keys that start with a prefix",
-    run: async (target) => {
-      const { namespace, prefix } = parsePrefixArgument(target);
-      let count = 0;
-      await withProgressLine(session, (line) =>
-        session.withClient(async (client) => {
-          for await (const { items } of client.keyValue.pages(namespace, {
-            prefix,
-            keysOnly: true,
-            pageSize: PAGE_SIZE_MAX,
-          })) {
-            count += items.length;
-            line.showOften(() => `${amountOf(count, "key")} counted`);
-          }
-        }),
-      );
-      await session.print({
-        document: { namespace, prefix, count },
-        shown: { columns: ["COUNT"], rows: [[count]] },
-      });
-    },
-  });
-}
+const COUNT = command("count <NAMESPACE[/PREFIX]>", {
+  description: "count the keys that start with a prefix",
+  run: async (session, target) => {
+    const { namespace, prefix } = parsePrefixArgument(target);
+    let count = 0;
+    await withProgressLine(session, (line) =>
+      session.withClient(async (client) => {
+        for await (const { items } of client.keyValue.pages(namespace, {
+          prefix,
+          keysOnly: true,
+          pageSize: PAGE_SIZE_MAX,
+        })) {
+          count += items.length;
+          line.showOften(() => `${amountOf(count, "key")} counted`);
+        }
+      }),
+    );
+    await session.print({
+      document: { namespace, prefix, count },
+      shown: { columns: ["COUNT"], rows: [[count]] },
+    });
+  },
+});
 
-function addExport(kv: Command, session: Session): void {
-  addCommand(kv, "export <NAMESPACE[/PREFIX]>", {
-    description: "print the keys that start with a prefix and their values, one per line, for kv import",
-    help: EXPORT_HELP,
-    run: async (target) => {
-      const { namespace, prefix } = parsePrefixArgument(target);
-      const { stdout } = session.terminal;
-      let exported = 0;
-      await withProgressLine(session, (line) =>
-        session.withClient(async (client) => {
-          for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize: PAGE_SIZE_MAX })) {
-            for (const item of items) {
-              if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) {
-                await once(stdout, "drain");
-              }
-            }
-            exported += items.length;
-            // On a terminal, the lines themselves show it.
-            if (stdout.isTTY !== true) {
-              line.showOften(() => `${amountOf(exported, "key")} exported`);
+const EXPORT = command("export <NAMESPACE[/PREFIX]>", {
+  description: "print the keys that start with a prefix and their values, one per line, for kv import",
+  help: EXPORT_HELP,
+  run: async (session, target) => {
+    const { namespace, prefix } = parsePrefixArgument(target);
+    const { stdout } = session.terminal;
+    let exported = 0;
+    await withProgressLine(session, (line) =>
+      session.withClient(async (client) => {
+        for await (const { items } of client.keyValue.pages(namespace, { prefix, pageSize: PAGE_SIZE_MAX })) {
+          for (const item of items) {
+            if (!stdout.write(`${JSON.stringify(entryDocument(item))}\n`)) {
+              await once(stdout, "drain");
             }
           }
-        }),
-      );
-    },
-  });
-}
+          exported += items.length;
+          // On a terminal, the lines themselves show it.
+          if (stdout.isTTY !== true) {
+            line.showOften(() => `${amountOf(exported, "key")} exported`);
+          }
+        }
+      }),
+    );
+  },
+});
 
 /** The fields of a line, as kv export prints them. */
 const LINE_FIELDS = ["key", "value_text", "value", "create_revision", "mod_revision", "version", "expires_in_ms"];
@@ -172,79 +150,80 @@ interface ImportedKey {
   readonly ttlSeconds: number | undefined;
 }
 
-function addImport(kv: Command, session: Session): void {
-  addCommand(kv, "import <NAMESPACE> [FILE]", {
-    description: "write the keys that kv export has printed; without FILE, or with -, from the standard input",
-    options: {
-      ifAbsent: flag("leave keys that exist as they are"),
-    },
-    help: IMPORT_HELP,
-    run: async (target, file, { ifAbsent }) => {
-      const { terminal } = session;
-      const namespace = parseNamespaceArgument(target);
-      if (file === undefined && terminal.stdin.isTTY === true) {
-        throw new UsageError("there is nothing to import", "name a file, or give the lines on the standard input");
-      }
-      // Only when it is read: before, no one would hear of an error.
-      const source = (signal: AbortSignal) =>
-        addAbortSignal(signal, file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
-      const done = { written: 0, existed: 0 };
-      let lastLine = 0;
-      const failures: FailedLine[] = [];
-      const write = async (client: Client, { key, value, ttlSeconds, line }: ImportedKey): Promise<void> => {
-        try {
-          const expected = ifAbsent === true ? { expectedModRevision: 0 } : {};
-          await client.keyValue.put(namespace, key, value, { ttlSeconds, ...expected });
-          done.written += 1;
-        } catch (error) {
-          if (ifAbsent !== true || !hasReason(error, "REVISION_MISMATCH")) {
-            failures.push({ line, error });
-            throw error;
-          }
-          done.existed += 1;
-        }
-      };
-      /** A line with the same key as one before must not overtake it. */
-      const underWay = new Map<string, Promise<void>>();
-      const writeInOrder = async (client: Client, item: ImportedKey): Promise<void> => {
-        lastLine = item.line;
-        const before = underWay.get(item.key) ?? Promise.resolve();
-        const task = before.then(() => write(client, item));
-        underWay.set(item.key, task);
-        await task;
-        if (underWay.get(item.key) === task) {
-          underWay.delete(item.key);
-        }
-      };
+const IMPORT = command("import <NAMESPACE> [FILE]", {
+  description: "write the keys that kv export has printed; without FILE, or with -, from the standard input",
+  options: {
+    ifAbsent: flag("leave keys that exist as they are"),
+  },
+  help: IMPORT_HELP,
+  run: async (session, target, file, { ifAbsent }) => {
+    const { terminal } = session;
+    const namespace = parseNamespaceArgument(target);
+    if (file === undefined && terminal.stdin.isTTY === true) {
+      throw new UsageError("there is nothing to import", "name a file, or give the lines on the standard input");
+    }
+    // Only when it is read: before, no one would hear of an error.
+    const source = (signal: AbortSignal) =>
+      addAbortSignal(signal, file === undefined || file === "-" ? terminal.stdin : createReadStream(file));
+    const done = { written: 0, existed: 0 };
+    let lastLine = 0;
+    const failures: FailedLine[] = [];
+    const write = async (client: Client, { key, value, ttlSeconds, line }: ImportedKey): Promise<void> => {
       try {
-        await interruptible(terminal, (signal) =>
-          withProgressLine(session, (progress) =>
-            session.withClient((client) =>
-              forEachOf(
-                readKeys(() => source(signal)),
-                async (item) => {
-                  await writeInOrder(client, item);
-                  progress.showOften(() => `${amountOf(done.written + done.existed, "key")} imported`);
-                },
-                signal,
-              ),
+        const expected = ifAbsent === true ? { expectedModRevision: 0 } : {};
+        await client.keyValue.put(namespace, key, value, { ttlSeconds, ...expected });
+        done.written += 1;
+      } catch (error) {
+        if (ifAbsent !== true || !hasReason(error, "REVISION_MISMATCH")) {
+          failures.push({ line, error });
+          throw error;
+        }
+        done.existed += 1;
+      }
+    };
+    /** A line with the same key as one before must not overtake it. */
+    const underWay = new Map<string, Promise<void>>();
+    const writeInOrder = async (client: Client, item: ImportedKey): Promise<void> => {
+      lastLine = item.line;
+      const before = underWay.get(item.key) ?? Promise.resolve();
+      const task = before.then(() => write(client, item));
+      underWay.set(item.key, task);
+      await task;
+      if (underWay.get(item.key) === task) {
+        underWay.delete(item.key);
+      }
+    };
+    try {
+      await interruptible(terminal, (signal) =>
+        withProgressLine(session, (progress) =>
+          session.withClient((client) =>
+            forEachOf(
+              readKeys(() => source(signal)),
+              async (item) => {
+                await writeInOrder(client, item);
+                progress.showOften(() => `${amountOf(done.written + done.existed, "key")} imported`);
+              },
+              signal,
             ),
           ),
-        );
-      } catch (error) {
-        failures.sort((one, other) => one.line - other.line);
-        // Said when the line with the progress is gone.
-        session.warn(`${amountThatIs(done.written, "key")} written${restText(failures, lastLine)}`);
-        const first = failures.length === 0 ? error : failures[0]!.error;
-        throw isOfFileSystem(first) ? unusable(String(file), "read", first) : first;
-      }
-      await session.print({
-        document: { namespace, ...done },
-        shown: { columns: ["WRITTEN", "EXISTED"], rows: [[done.written, done.existed]] },
-      });
-    },
-  });
-}
+        ),
+      );
+    } catch (error) {
+      failures.sort((one, other) => one.line - other.line);
+      // Said when the line with the progress is gone.
+      session.warn(`${amountThatIs(done.written, "key")} written${restText(failures, lastLine)}`);
+      const first = failures.length === 0 ? error : failures[0]!.error;
+      throw isOfFileSystem(first) ? unusable(String(file), "read", first) : first;
+    }
+    await session.print({
+      document: { namespace, ...done },
+      shown: { columns: ["WRITTEN", "EXISTED"], rows: [[done.written, done.existed]] },
+    });
+  },
+});
+
+/** The commands of the group. */
+export const MANY_KEYS_COMMANDS: readonly CompleteCommand[] = [HISTORY, COUNT, EXPORT, IMPORT];
 
 async function* readKeys(open: () => Readable): AsyncGenerator<ImportedKey> {
   let line = 0;

@@ -1,1 +1,1 @@
-export { addLockCommands, addReadWriteLockCommands } from "./lock-commands.ts";
+export { LOCK_COMMANDS, READ_WRITE_LOCK_COMMANDS } from "./lock-commands.ts";

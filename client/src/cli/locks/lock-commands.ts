@@ -1,11 +1,10 @@
 /** `quoinctl lock …` and `quoinctl rwlock …` */
 
-import type { Command } from "commander";
 import type { LockHandle, LockMode, ReleaseLockOptions } from "../../index.ts";
-import { addCommand, choice, flag, type OptionForm, option, parseNameArgument } from "../arguments/index.ts";
+import { choice, flag, type OptionForm, option, parseNameArgument } from "../arguments/index.ts";
 import { hasReason, NotAsExpectedError, UsageError } from "../errors/index.ts";
 import { holderLabel } from "../running/index.ts";
-import type { Session } from "../session/index.ts";
+import { type CompleteCommand, command, commandGroup, type Session } from "../session/index.ts";
 import {
   formatMilliseconds,
   parseCount,
@@ -21,7 +20,7 @@ import {
   READ_WRITE_LOCKS,
   type ShownAcquisition,
 } from "./lock-kinds.ts";
-import { addListCommand } from "./lock-listing.ts";
+import { listCommand } from "./lock-listing.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
 import { showWait } from "./lock-wait.ts";
 import { runWithLock } from "./locked-command.ts";
@@ -38,25 +37,12 @@ const TTL_OPTION = option(
   parseDurationSeconds,
 );
 
-/** Adds the commands of exclusive locks to their group. */
-export function addLockCommands(lock: Command, session: Session): void {
-  addCommands(lock, session, EXCLUSIVE_LOCKS);
-}
-
-/** Adds the commands of read-write locks to their group. */
-export function addReadWriteLockCommands(rwlock: Command, session: Session): void {
-  addCommands(rwlock, session, READ_WRITE_LOCKS);
-}
-
-function addCommands(lock: Command, session: Session, kind: LockKind): void {
-  lock.addHelpText("after", examplesOf(kind));
-  addCreate(lock, session, kind);
-  addListCommand(lock, session, kind);
-  addDescribe(lock, session, kind);
-  addAcquire(lock, session, kind);
-  addRelease(lock, session, kind);
-  addForceRelease(lock, session, kind);
-  addRun(lock, session, kind);
+function commandsOf(kind: LockKind): CompleteCommand {
+  const makers = [create, listCommand, describe, acquire, release, forceRelease, run];
+  return commandGroup(
+    examplesOf(kind),
+    makers.map((make) => make(kind)),
+  );
 }
 
 function examplesOf({ command, hasModes }: LockKind): string {
@@ -72,8 +58,8 @@ Examples:
   quoinctl ${command} list default --in-use`;
 }
 
-function addCreate(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "create <NAMESPACE/NAME>", {
+function create(kind: LockKind): CompleteCommand {
+  return command("create <NAMESPACE/NAME>", {
     description: `create ${article(kind)}, which starts free and is never deleted`,
     options: {
       ttl: option("<DURATION>", "how long a hold lasts without renewal (default: 30s)", parseDurationSeconds),
@@ -84,7 +70,7 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
       ),
       ifAbsent: flag("succeed as well if the lock exists, and leave it as it is"),
     },
-    run: async (text, { ttl, lockDelay, ifAbsent = false }) => {
+    run: async (session, text, { ttl, lockDelay, ifAbsent = false }) => {
       const target = parseLock(text);
       const created = await session.withClient(async (client) => {
         try {
@@ -108,10 +94,10 @@ function addCreate(lock: Command, session: Session, kind: LockKind): void {
   });
 }
 
-function addDescribe(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "describe <NAMESPACE/NAME>", {
+function describe(kind: LockKind): CompleteCommand {
+  return command("describe <NAMESPACE/NAME>", {
     description: "show who holds a lock, until when, and how many wait",
-    run: async (text) => {
+    run: async (session, text) => {
       const target = parseLock(text);
       const lock = await session.withClient((client) => kind.describe(client, target));
       await session.print(describedLock(target, lock, kind));
@@ -119,8 +105,8 @@ function addDescribe(lock: Command, session: Session, kind: LockKind): void {
   });
 }
 
-function addAcquire(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "acquire <NAMESPACE/NAME>", {
+function acquire(kind: LockKind): CompleteCommand {
+  return command("acquire <NAMESPACE/NAME>", {
     description: "acquire a lock, or renew a hold; exit code 4 if others hold it. The hold ends by itself: see run",
     options: {
       ttl: TTL_OPTION,
@@ -129,7 +115,7 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
       token: option("<N>", renewalText(kind), parsePositiveCount).without("wait"),
       mode: modeOption(kind, "how to hold it (default: write)"),
     },
-    run: async (text, options) => {
+    run: async (session, text, options) => {
       const target = parseLock(text);
       const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
       const acquisition = await session.withClient(async (client) => {
@@ -150,8 +136,8 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
   });
 }
 
-function addRelease(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "release <NAMESPACE/NAME>", {
+function release(kind: LockKind): CompleteCommand {
+  return command("release <NAMESPACE/NAME>", {
     description: "release a hold of a lock; the next waiter gets it at once",
     options: {
       token: option(
@@ -163,7 +149,7 @@ function addRelease(lock: Command, session: Session, kind: LockKind): void {
       force: flag("the hold of any holder, like force-release (needs admin access)").without("token", "owner"),
       mode: modeOption(kind, "the hold in this mode"),
     },
-    run: async (text, options) => {
+    run: async (session, text, options) => {
       const target = parseLock(text);
       if (options.force === true) {
         const forced = await session.withClient((client) => kind.forceRelease(client, target, {}));
@@ -200,14 +186,14 @@ function ownHold({ terminal }: Session, { namespace, name }: LockTarget, { comma
   );
 }
 
-function addForceRelease(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "force-release <NAMESPACE/NAME>", {
+function forceRelease(kind: LockKind): CompleteCommand {
+  return command("force-release <NAMESPACE/NAME>", {
     description: "take a lock away from its holder (needs admin access)",
     options: {
       token: option("<N>", "only if the hold with this token is still live", parseCount),
       reason: option("<TEXT>", "why, for the record"),
     },
-    run: async (text, { token, reason }) => {
+    run: async (session, text, { token, reason }) => {
       const target = parseLock(text);
       const forced = await session.withClient((client) =>
         kind.forceRelease(client, target, { fencingToken: token, reason }),
@@ -217,8 +203,8 @@ function addForceRelease(lock: Command, session: Session, kind: LockKind): void 
   });
 }
 
-function addRun(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "run <NAMESPACE/NAME> <COMMAND...>", {
+function run(kind: LockKind): CompleteCommand {
+  return command("run <NAMESPACE/NAME> <COMMAND...>", {
     description: "run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired",
     options: {
       ttl: TTL_OPTION,
@@ -236,7 +222,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
     },
     usage: "[options] <NAMESPACE/NAME> -- <COMMAND...>",
     help: RUN_HELP,
-    run: async (text, words, options) => {
+    run: async (session, text, words, options) => {
       const target = parseLock(text);
       const { ttl: ttlSeconds, owner = holderLabel(), wait: waitMs, killAfter: killAfterMs } = options;
       const { terminal } = session;
@@ -261,6 +247,12 @@ The command has QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_
 guarded with them: quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" … (for a read-write lock: --rw-guard).
 When the lock is lost, the command and the processes that it has started are terminated, and the exit code is 1. After
 SIGTERM or Ctrl-C, all of them have ended before the lock is released.`;
+
+/** The commands of exclusive locks. */
+export const LOCK_COMMANDS = commandsOf(EXCLUSIVE_LOCKS);
+
+/** The commands of read-write locks. */
+export const READ_WRITE_LOCK_COMMANDS = commandsOf(READ_WRITE_LOCKS);
 
 function parseLock(text: string): LockTarget {
   return parseNameArgument(text, "lock", "NAME");

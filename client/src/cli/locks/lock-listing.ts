@@ -1,23 +1,22 @@
 /** `quoinctl lock list` and `quoinctl rwlock list` */
 
-import type { Command } from "commander";
 import type { Client, ListedLock, ListLocksOptions } from "../../index.ts";
-import { addCommand, flag, option, parsePrefixArgument } from "../arguments/index.ts";
+import { flag, option, parsePrefixArgument } from "../arguments/index.ts";
 import type { TableContent } from "../output/index.ts";
-import { itemsOf, PAGE_SIZE_MAX, pagesFrom, type Session } from "../session/index.ts";
+import { type CompleteCommand, command, itemsOf, PAGE_SIZE_MAX, pagesFrom } from "../session/index.ts";
 import { parsePositiveCount } from "../text/index.ts";
 import type { LockKind } from "./lock-kinds.ts";
 import { holdCells, holdDocument, lockCell } from "./lock-result.ts";
 
-/** Adds the command that lists the locks of one kind. */
-export function addListCommand(lock: Command, session: Session, kind: LockKind): void {
-  addCommand(lock, "list <NAMESPACE[/LOCK-PREFIX]>", {
+/** The command that lists the locks of one kind. */
+export function listCommand(kind: LockKind): CompleteCommand {
+  return command("list <NAMESPACE[/LOCK-PREFIX]>", {
     description: `list the ${kind.title}s whose names start with a prefix, who holds them, and how many wait`,
     options: {
       inUse: flag("leave out free locks"),
       limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
     },
-    run: async (text, { inUse = false, limit }) => {
+    run: async (session, text, { inUse = false, limit }) => {
       const { namespace, prefix } = parsePrefixArgument(text);
       const options = { namePrefix: prefix, inUseOnly: inUse };
       const locks = await session.withClient((client) => readList(client, namespace, options, kind.hasModes, limit));

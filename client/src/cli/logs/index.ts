@@ -1,1 +1,1 @@
-export { addLogCommands } from "./log-commands.ts";
+export { LOG_COMMANDS } from "./log-commands.ts";

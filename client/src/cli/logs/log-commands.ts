@@ -1,13 +1,12 @@
 /** `quoinctl log …` */
 
-import type { Command } from "commander";
 import type { LogInfo, LogSettings } from "../../index.ts";
-import { addCommand, type OptionsOf, option } from "../arguments/index.ts";
-import { itemsOf, type Session } from "../session/index.ts";
+import { type OptionsOf, option } from "../arguments/index.ts";
+import { command, commandGroup, itemsOf, type Session } from "../session/index.ts";
 import { formatSize, parseDurationSeconds, parsePositiveCount, parseSize } from "../text/index.ts";
-import { addAppendCommands } from "./log-append-commands.ts";
+import { LOG_APPEND_COMMANDS } from "./log-append-commands.ts";
 import { findLogId } from "./log-argument.ts";
-import { addReadCommands } from "./log-read-commands.ts";
+import { LOG_READ_COMMANDS } from "./log-read-commands.ts";
 
 /** Removes a setting. */
 const NOT_SET = "none";
@@ -32,95 +31,84 @@ Examples:
   quoinctl log read orders --from 1 --limit 10 -o json
   quoinctl log tail orders`;
 
-/** Adds the commands to their group. */
-export function addLogCommands(log: Command, session: Session): void {
-  log.addHelpText("after", AFTER_HELP);
-  addCreate(log, session);
-  addList(log, session);
-  addDescribe(log, session);
-  addSettings(log, session);
-  addDelete(log, session);
-  addAppendCommands(log, session);
-  addReadCommands(log, session);
-}
+const CREATE = command("create <NAME>", {
+  description: "create an event log, and print its id",
+  options: {
+    namespace: option("<NAMESPACE>", "the namespace of the log (default: default)"),
+    ...SETTING_OPTIONS,
+  },
+  run: async (session, name, options) => {
+    const { namespace } = options;
+    await print(
+      session,
+      await session.withClient((client) => client.logs.create(name, { namespace, settings: settingsOf(options) })),
+    );
+  },
+});
 
-function addCreate(log: Command, session: Session): void {
-  addCommand(log, "create <NAME>", {
-    description: "create an event log, and print its id",
-    options: {
-      namespace: option("<NAMESPACE>", "the namespace of the log (default: default)"),
-      ...SETTING_OPTIONS,
-    },
-    run: async (name, options) => {
-      const { namespace } = options;
-      await print(
-        session,
-        await session.withClient((client) => client.logs.create(name, { namespace, settings: settingsOf(options) })),
-      );
-    },
-  });
-}
+const LIST = command("list", {
+  description: "list event logs by namespace and name",
+  options: {
+    limit: option("<N>", "stop after this many", parsePositiveCount),
+    namespace: option("<NAMESPACE>", "only logs of this namespace"),
+    name: option("<NAME>", "only logs with this name"),
+  },
+  run: async (session, { limit, namespace, name }) => {
+    const logs = await session.withClient((client) =>
+      itemsOf(client.logs.pages({ namespace, name }), (page) => page, limit),
+    );
+    await session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
+  },
+});
 
-function addList(log: Command, session: Session): void {
-  addCommand(log, "list", {
-    description: "list event logs by namespace and name",
-    options: {
-      limit: option("<N>", "stop after this many", parsePositiveCount),
-      namespace: option("<NAMESPACE>", "only logs of this namespace"),
-      name: option("<NAME>", "only logs with this name"),
-    },
-    run: async ({ limit, namespace, name }) => {
-      const logs = await session.withClient((client) =>
-        itemsOf(client.logs.pages({ namespace, name }), (page) => page, limit),
-      );
-      await session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
-    },
-  });
-}
+const DESCRIBE = command("describe <LOG>", {
+  description: "show an event log, given as NAMESPACE/NAME or by its id; NAME is enough if only one namespace has it",
+  run: async (session, text) => {
+    await print(
+      session,
+      await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))),
+    );
+  },
+});
 
-function addDescribe(log: Command, session: Session): void {
-  addCommand(log, "describe <LOG>", {
-    description: "show an event log, given as NAMESPACE/NAME or by its id; NAME is enough if only one namespace has it",
-    run: async (text) => {
-      await print(
-        session,
-        await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))),
-      );
-    },
-  });
-}
+const SETTINGS = command("settings <LOG>", {
+  description: "change settings of an event log (needs its creator or an admin)",
+  options: SETTING_OPTIONS,
+  run: async (session, text, options) => {
+    await print(
+      session,
+      await session.withClient(async (client) =>
+        client.logs.updateSettings(await findLogId(client, text), settingsOf(options)),
+      ),
+    );
+  },
+});
 
-function addSettings(log: Command, session: Session): void {
-  addCommand(log, "settings <LOG>", {
-    description: "change settings of an event log (needs its creator or an admin)",
-    options: SETTING_OPTIONS,
-    run: async (text, options) => {
-      await print(
-        session,
-        await session.withClient(async (client) =>
-          client.logs.updateSettings(await findLogId(client, text), settingsOf(options)),
-        ),
-      );
-    },
-  });
-}
+const DELETE = command("delete <LOG>", {
+  description: "delete an event log and its events, at once and for ever (needs its creator or an admin)",
+  run: async (session, text) => {
+    const logId = await session.withClient(async (client) => {
+      const id = await findLogId(client, text);
+      await client.logs.delete(id);
+      return id;
+    });
+    await session.print({
+      document: { log_id: logId, deleted: true },
+      shown: { columns: ["DELETED"], rows: [[logId]] },
+    });
+  },
+});
 
-function addDelete(log: Command, session: Session): void {
-  addCommand(log, "delete <LOG>", {
-    description: "delete an event log and its events, at once and for ever (needs its creator or an admin)",
-    run: async (text) => {
-      const logId = await session.withClient(async (client) => {
-        const id = await findLogId(client, text);
-        await client.logs.delete(id);
-        return id;
-      });
-      await session.print({
-        document: { log_id: logId, deleted: true },
-        shown: { columns: ["DELETED"], rows: [[logId]] },
-      });
-    },
-  });
-}
+/** The commands of the group. */
+export const LOG_COMMANDS = commandGroup(AFTER_HELP, [
+  CREATE,
+  LIST,
+  DESCRIBE,
+  SETTINGS,
+  DELETE,
+  ...LOG_APPEND_COMMANDS,
+  ...LOG_READ_COMMANDS,
+]);
 
 function settingsOf({ duplicateWindow, maxAge, maxBytes }: OptionsOf<typeof SETTING_OPTIONS>): LogSettings {
   const given = (setting: number | typeof NOT_SET | undefined) => (setting === NOT_SET ? null : setting);

@@ -1,1 +1,1 @@
-export { addMemoryCommands } from "./memory-commands.ts";
+export { MEMORY_COMMANDS } from "./memory-commands.ts";

@@ -1,10 +1,8 @@
 /** `quoinctl memory …` */
 
 import { writeFile } from "node:fs/promises";
-import type { Command } from "commander";
 import type { Client, MemoryRegionInfo } from "../../index.ts";
 import {
-  addCommand,
   flag,
   GUARD_OPTIONS,
   guardOf,
@@ -20,7 +18,7 @@ import {
 } from "../arguments/index.ts";
 import { unusable } from "../files/index.ts";
 import { type Result, withTransferProgress } from "../output/index.ts";
-import { itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
+import { command, commandGroup, itemsOf, PAGE_SIZE_MAX, type Session } from "../session/index.ts";
 import { bytesDocument, formatSize, parseCount, parsePositiveCount, parseSize } from "../text/index.ts";
 
 /** The largest region that any service allows: the default quota of a namespace. */
@@ -34,134 +32,113 @@ const CHANGE_OPTIONS = {
   ...GUARD_OPTIONS,
 };
 
-/** Adds the commands to their group. */
-export function addMemoryCommands(memory: Command, session: Session): void {
-  addAllocate(memory, session);
-  addDescribe(memory, session);
-  addResize(memory, session);
-  addFree(memory, session);
-  addWrite(memory, session);
-  addRead(memory, session);
-  addList(memory, session);
-}
+const ALLOCATE = command("allocate <NAMESPACE> <SIZE>", {
+  description: "create a region of zeros, and print its id",
+  arguments: { SIZE },
+  options: {
+    label: option("<TEXT>", "a label for people"),
+  },
+  run: async (session, target, size, { label }) => {
+    const namespace = parseNamespaceArgument(target);
+    const { regionId, sizeBytes, version, revision } = await session.withClient((client) =>
+      client.memory.allocate(namespace, size, { label }),
+    );
+    await session.print({
+      document: { namespace, region_id: regionId, size_bytes: sizeBytes, version, revision },
+      shown: {
+        columns: ["REGION", "SIZE", "VERSION"],
+        rows: [[regionId, formatSize(sizeBytes), version]],
+      },
+    });
+  },
+});
 
-function addAllocate(memory: Command, session: Session): void {
-  addCommand(memory, "allocate <NAMESPACE> <SIZE>", {
-    description: "create a region of zeros, and print its id",
-    arguments: { SIZE },
-    options: {
-      label: option("<TEXT>", "a label for people"),
-    },
-    run: async (target, size, { label }) => {
-      const namespace = parseNamespaceArgument(target);
-      const { regionId, sizeBytes, version, revision } = await session.withClient((client) =>
-        client.memory.allocate(namespace, size, { label }),
+const DESCRIBE = command("describe <NAMESPACE/REGION>", {
+  description: "show the size and the version of a region, given by id or label",
+  run: async (session, text) => {
+    const { namespace, name } = parseRegion(text);
+    const { revision, ...region } = await session.withClient(async (client) =>
+      client.memory.describe(namespace, await findRegionId(client, namespace, name)),
+    );
+    await session.print({ document: { ...regionDocument(region), revision }, shown: regionTable([region]) });
+  },
+});
+
+const RESIZE = command("resize <NAMESPACE/REGION> <SIZE>", {
+  description: "change the size of a region; new bytes are zero",
+  arguments: { SIZE },
+  options: {
+    ...CHANGE_OPTIONS,
+  },
+  run: async (session, text, size, options) => {
+    const { namespace, name } = parseRegion(text);
+    const { regionId, sizeBytes, previousSizeBytes, version, revision } = await session.withClient(async (client) => {
+      const id = await findRegionId(client, namespace, name);
+      return { regionId: id, ...(await client.memory.resize(namespace, id, size, conditions(options))) };
+    });
+    await session.print({
+      document: {
+        namespace,
+        region_id: regionId,
+        size_bytes: sizeBytes,
+        previous_size_bytes: previousSizeBytes,
+        version,
+        revision,
+      },
+      shown: {
+        columns: ["REGION", "SIZE", "SIZE BEFORE", "VERSION"],
+        rows: [[regionId, formatSize(sizeBytes), formatSize(previousSizeBytes), version]],
+      },
+    });
+  },
+});
+
+const FREE = command("free <NAMESPACE/REGION>", {
+  description: "free a region; its id is never reused",
+  options: {
+    ...CHANGE_OPTIONS,
+  },
+  run: async (session, text, options) => {
+    const { namespace, name } = parseRegion(text);
+    const { regionId, freed, revision } = await session.withClient(async (client) => {
+      const id = await findRegionId(client, namespace, name);
+      return { regionId: id, ...(await client.memory.free(namespace, id, conditions(options))) };
+    });
+    await session.print({
+      document: { namespace, region_id: regionId, freed, revision },
+      shown: { columns: ["REGION", "FREED"], rows: [[regionId, freed]] },
+    });
+  },
+});
+
+const WRITE = command("write <NAMESPACE/REGION> [DATA]", {
+  description: "overwrite bytes of a region; without DATA, or with -, they are the standard input",
+  options: {
+    offset: OFFSET,
+    file: option("<FILE>", "take the bytes from a file"),
+    text: textOption("the bytes"),
+    ...CHANGE_OPTIONS,
+  },
+  run: async (session, text, argument, options) => {
+    const { namespace, name } = parseRegion(text);
+    const { offset, text: given, file } = options;
+    const data = await readValue(session.terminal, { argument, text: given, file }, REGION_BYTES_MAX);
+    const { regionId, version } = await session.withClient(async (client) => {
+      const id = await findRegionId(client, namespace, name);
+      const written = await withTransferProgress(session, "writing", (onProgress) =>
+        client.memory.open(namespace, id).writeAt(offset, data, { ...conditions(options), onProgress }),
       );
-      await session.print({
-        document: { namespace, region_id: regionId, size_bytes: sizeBytes, version, revision },
-        shown: {
-          columns: ["REGION", "SIZE", "VERSION"],
-          rows: [[regionId, formatSize(sizeBytes), version]],
-        },
-      });
-    },
-  });
-}
-
-function addDescribe(memory: Command, session: Session): void {
-  addCommand(memory, "describe <NAMESPACE/REGION>", {
-    description: "show the size and the version of a region, given by id or label",
-    run: async (text) => {
-      const { namespace, name } = parseRegion(text);
-      const { revision, ...region } = await session.withClient(async (client) =>
-        client.memory.describe(namespace, await findRegionId(client, namespace, name)),
-      );
-      await session.print({ document: { ...regionDocument(region), revision }, shown: regionTable([region]) });
-    },
-  });
-}
-
-function addResize(memory: Command, session: Session): void {
-  addCommand(memory, "resize <NAMESPACE/REGION> <SIZE>", {
-    description: "change the size of a region; new bytes are zero",
-    arguments: { SIZE },
-    options: {
-      ...CHANGE_OPTIONS,
-    },
-    run: async (text, size, options) => {
-      const { namespace, name } = parseRegion(text);
-      const { regionId, sizeBytes, previousSizeBytes, version, revision } = await session.withClient(async (client) => {
-        const id = await findRegionId(client, namespace, name);
-        return { regionId: id, ...(await client.memory.resize(namespace, id, size, conditions(options))) };
-      });
-      await session.print({
-        document: {
-          namespace,
-          region_id: regionId,
-          size_bytes: sizeBytes,
-          previous_size_bytes: previousSizeBytes,
-          version,
-          revision,
-        },
-        shown: {
-          columns: ["REGION", "SIZE", "SIZE BEFORE", "VERSION"],
-          rows: [[regionId, formatSize(sizeBytes), formatSize(previousSizeBytes), version]],
-        },
-      });
-    },
-  });
-}
-
-function addFree(memory: Command, session: Session): void {
-  addCommand(memory, "free <NAMESPACE/REGION>", {
-    description: "free a region; its id is never reused",
-    options: {
-      ...CHANGE_OPTIONS,
-    },
-    run: async (text, options) => {
-      const { namespace, name } = parseRegion(text);
-      const { regionId, freed, revision } = await session.withClient(async (client) => {
-        const id = await findRegionId(client, namespace, name);
-        return { regionId: id, ...(await client.memory.free(namespace, id, conditions(options))) };
-      });
-      await session.print({
-        document: { namespace, region_id: regionId, freed, revision },
-        shown: { columns: ["REGION", "FREED"], rows: [[regionId, freed]] },
-      });
-    },
-  });
-}
-
-function addWrite(memory: Command, session: Session): void {
-  addCommand(memory, "write <NAMESPACE/REGION> [DATA]", {
-    description: "overwrite bytes of a region; without DATA, or with -, they are the standard input",
-    options: {
-      offset: OFFSET,
-      file: option("<FILE>", "take the bytes from a file"),
-      text: textOption("the bytes"),
-      ...CHANGE_OPTIONS,
-    },
-    run: async (text, argument, options) => {
-      const { namespace, name } = parseRegion(text);
-      const { offset, text: given, file } = options;
-      const data = await readValue(session.terminal, { argument, text: given, file }, REGION_BYTES_MAX);
-      const { regionId, version } = await session.withClient(async (client) => {
-        const id = await findRegionId(client, namespace, name);
-        const written = await withTransferProgress(session, "writing", (onProgress) =>
-          client.memory.open(namespace, id).writeAt(offset, data, { ...conditions(options), onProgress }),
-        );
-        return { regionId: id, version: written };
-      });
-      await session.print({
-        document: { namespace, region_id: regionId, offset, bytes_written: data.length, version },
-        shown: {
-          columns: ["REGION", "OFFSET", "BYTES WRITTEN", "VERSION"],
-          rows: [[regionId, offset, data.length, version]],
-        },
-      });
-    },
-  });
-}
+      return { regionId: id, version: written };
+    });
+    await session.print({
+      document: { namespace, region_id: regionId, offset, bytes_written: data.length, version },
+      shown: {
+        columns: ["REGION", "OFFSET", "BYTES WRITTEN", "VERSION"],
+        rows: [[regionId, offset, data.length, version]],
+      },
+    });
+  },
+});
 
 const READ_OPTIONS = {
   offset: OFFSET,
@@ -171,35 +148,33 @@ const READ_OPTIONS = {
   mixed: flag("do not fail when the region changes while it is read"),
 };
 
-function addRead(memory: Command, session: Session): void {
-  addCommand(memory, "read <NAMESPACE/REGION>", {
-    description: "print the bytes of a region; -o json and yaml have them in base64, and as text if they are text",
-    options: READ_OPTIONS,
-    run: async (text, options) => {
-      const { namespace, name } = parseRegion(text);
-      const { regionId, data } = await session.withClient(async (client) => {
-        const id = await findRegionId(client, namespace, name);
-        return { regionId: id, data: await readRegion(session, client, { namespace, regionId: id }, options) };
+const READ = command("read <NAMESPACE/REGION>", {
+  description: "print the bytes of a region; -o json and yaml have them in base64, and as text if they are text",
+  options: READ_OPTIONS,
+  run: async (session, text, options) => {
+    const { namespace, name } = parseRegion(text);
+    const { regionId, data } = await session.withClient(async (client) => {
+      const id = await findRegionId(client, namespace, name);
+      return { regionId: id, data: await readRegion(session, client, { namespace, regionId: id }, options) };
+    });
+    const { offset, outputFile } = options;
+    if (outputFile === undefined && options.raw === true) {
+      session.terminal.stdout.write(data);
+      return;
+    }
+    if (outputFile === undefined) {
+      await session.print({
+        document: { namespace, region_id: regionId, offset, length: data.length, ...bytesDocument("data", data) },
+        shown: data,
       });
-      const { offset, outputFile } = options;
-      if (outputFile === undefined && options.raw === true) {
-        session.terminal.stdout.write(data);
-        return;
-      }
-      if (outputFile === undefined) {
-        await session.print({
-          document: { namespace, region_id: regionId, offset, length: data.length, ...bytesDocument("data", data) },
-          shown: data,
-        });
-        return;
-      }
-      await writeFile(outputFile, data).catch((error: unknown) => {
-        throw unusable(outputFile, "written", error);
-      });
-      await session.print(savedRegion(namespace, regionId, outputFile, offset, data.length));
-    },
-  });
-}
+      return;
+    }
+    await writeFile(outputFile, data).catch((error: unknown) => {
+      throw unusable(outputFile, "written", error);
+    });
+    await session.print(savedRegion(namespace, regionId, outputFile, offset, data.length));
+  },
+});
 
 async function readRegion(
   session: Session,
@@ -222,24 +197,25 @@ function savedRegion(namespace: string, regionId: string, file: string, offset: 
   };
 }
 
-function addList(memory: Command, session: Session): void {
-  addCommand(memory, "list <NAMESPACE>", {
-    description: "list the regions of a namespace",
-    options: {
-      limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
-    },
-    run: async (target, { limit }) => {
-      const namespace = parseNamespaceArgument(target);
-      const regions = await session.withClient((client) =>
-        itemsOf(client.memory.pages(namespace), (page) => page.regions, limit),
-      );
-      await session.print({
-        document: { namespace, regions: regions.map(regionDocument) },
-        shown: regionTable(regions),
-      });
-    },
-  });
-}
+const LIST = command("list <NAMESPACE>", {
+  description: "list the regions of a namespace",
+  options: {
+    limit: option("<N>", "stop after this many (default: all)", parsePositiveCount),
+  },
+  run: async (session, target, { limit }) => {
+    const namespace = parseNamespaceArgument(target);
+    const regions = await session.withClient((client) =>
+      itemsOf(client.memory.pages(namespace), (page) => page.regions, limit),
+    );
+    await session.print({
+      document: { namespace, regions: regions.map(regionDocument) },
+      shown: regionTable(regions),
+    });
+  },
+});
+
+/** The commands of the group. */
+export const MEMORY_COMMANDS = commandGroup("", [ALLOCATE, DESCRIBE, RESIZE, FREE, WRITE, READ, LIST]);
 
 const REGIONS: ObjectKind<MemoryRegionInfo> = {
   title: "memory region",

@@ -1,1 +1,1 @@
-export { addWatchCommands } from "./watch-commands.ts";
+export { WATCH_COMMANDS } from "./watch-commands.ts";

@@ -1,8 +1,7 @@
 /** `quoinctl watch …` */
 
-import type { Command } from "commander";
 import type { KeyEvent, LockEvent, Watch } from "../../index.ts";
-import { addCommand, flag, type NamePattern, option, parsePatternArgument } from "../arguments/index.ts";
+import { flag, type NamePattern, option, parsePatternArgument } from "../arguments/index.ts";
 import { entryDocument, historyDocument } from "../output/index.ts";
 import {
   EVENT_OPTIONS,
@@ -12,7 +11,7 @@ import {
   handleEvents,
   wordsBehind,
 } from "../running/index.ts";
-import type { Session } from "../session/index.ts";
+import { command, commandGroup, type Session } from "../session/index.ts";
 import { displayValue, escapeControls, parsePositiveCount } from "../text/index.ts";
 
 /** Characters of a value that a line shows. */
@@ -44,66 +43,59 @@ The command runs once for each change, one after the other. Its environment has 
 QUOIN_EVENT_NAMESPACE, QUOIN_EVENT_LOCK, QUOIN_EVENT_REVISION, QUOIN_EVENT_OWNER, QUOIN_EVENT_TOKEN, QUOIN_EVENT_REASON
 and QUOIN_EVENT_MODE. Its standard input is empty, or the document that -o json or -o yaml would print.`;
 
-/** Adds the commands to their group. */
-export function addWatchCommands(watch: Command, session: Session): void {
-  addKeys(watch, session);
-  addLocks(watch, session);
-}
-
 const FROM_REVISION = option(
   "<N>",
   "begin with the first change at or after this revision (default: now)",
   parsePositiveCount,
 );
 
-function addKeys(watch: Command, session: Session): void {
-  addCommand(watch, "keys <NAMESPACE[/KEY]> [COMMAND...]", {
-    description:
-      "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, or run a command for each",
-    options: {
-      fromRevision: FROM_REVISION,
-      ...EVENT_OPTIONS,
-      prev: flag("also print the previous value"),
-      keysOnly: flag("leave out the values"),
-    },
-    usage: eventUsage("<NAMESPACE[/KEY]>"),
-    help: KEYS_HELP,
-    run: async (text, words, options) => {
-      const command = wordsBehind(session, words);
-      const pattern = parsePatternArgument(text);
-      const { namespace, name, prefix = name } = pattern;
-      const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
-      const showsValues = keysOnly !== true;
-      await session.withClient(async (client) => {
-        const watch = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
-        noteBegin(session, watch, pattern);
-        const events = eventsOf(watch, pattern, ({ kv }) => kv.key);
-        await handleEvents(session, events, keyForms(namespace, showsValues), command, options);
-      });
-    },
-  });
-}
+const KEYS = command("keys <NAMESPACE[/KEY]> [COMMAND...]", {
+  description:
+    "print the changes of one key, of the keys with a prefix (KEY*), or of all keys, or run a command for each",
+  options: {
+    fromRevision: FROM_REVISION,
+    ...EVENT_OPTIONS,
+    prev: flag("also print the previous value"),
+    keysOnly: flag("leave out the values"),
+  },
+  usage: eventUsage("<NAMESPACE[/KEY]>"),
+  help: KEYS_HELP,
+  run: async (session, text, words, options) => {
+    const program = wordsBehind(session, words);
+    const pattern = parsePatternArgument(text);
+    const { namespace, name, prefix = name } = pattern;
+    const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
+    const showsValues = keysOnly !== true;
+    await session.withClient(async (client) => {
+      const watch = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
+      noteBegin(session, watch, pattern);
+      const events = eventsOf(watch, pattern, ({ kv }) => kv.key);
+      await handleEvents(session, events, keyForms(namespace, showsValues), program, options);
+    });
+  },
+});
 
-function addLocks(watch: Command, session: Session): void {
-  addCommand(watch, "locks <NAMESPACE[/LOCK]> [COMMAND...]", {
-    description:
-      "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, or run a command",
-    options: { fromRevision: FROM_REVISION, ...EVENT_OPTIONS },
-    usage: eventUsage("<NAMESPACE[/LOCK]>"),
-    help: LOCKS_HELP,
-    run: async (text, words, options) => {
-      const command = wordsBehind(session, words);
-      const pattern = parsePatternArgument(text);
-      const { namespace, name, prefix: namePrefix = name } = pattern;
-      await session.withClient(async (client) => {
-        const watch = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
-        noteBegin(session, watch, pattern);
-        const events = eventsOf(watch, pattern, ({ lockKey }) => lockKey);
-        await handleEvents(session, events, lockForms(namespace), command, options);
-      });
-    },
-  });
-}
+const LOCKS = command("locks <NAMESPACE[/LOCK]> [COMMAND...]", {
+  description:
+    "print when holds of one lock, of the locks with a prefix (LOCK*), or of all locks begin and end, or run a command",
+  options: { fromRevision: FROM_REVISION, ...EVENT_OPTIONS },
+  usage: eventUsage("<NAMESPACE[/LOCK]>"),
+  help: LOCKS_HELP,
+  run: async (session, text, words, options) => {
+    const program = wordsBehind(session, words);
+    const pattern = parsePatternArgument(text);
+    const { namespace, name, prefix: namePrefix = name } = pattern;
+    await session.withClient(async (client) => {
+      const watch = await client.watch.locks(namespace, { namePrefix, startRevision: options.fromRevision });
+      noteBegin(session, watch, pattern);
+      const events = eventsOf(watch, pattern, ({ lockKey }) => lockKey);
+      await handleEvents(session, events, lockForms(namespace), program, options);
+    });
+  },
+});
+
+/** The commands of the group. */
+export const WATCH_COMMANDS = commandGroup("", [KEYS, LOCKS]);
 
 function noteBegin<Event>(session: Session, watch: Watch<Event>, pattern: NamePattern): void {
   session.note(`watching ${watchedNames(pattern)} from revision ${watch.revision + 1} on`);

@@ -1,15 +1,16 @@
 import { expect } from "chai";
 import { Command } from "commander";
+import { choice, flag, option } from "../arguments/index.ts";
 import { parseCount } from "../text/index.ts";
-import { addCommand } from "./command-form.ts";
-import { choice, flag, option } from "./option-form.ts";
+import { command } from "./command-form.ts";
+import type { Session } from "./session.ts";
 
 /** What the command reads of a command line; a text = the complaint. */
 async function read(words: readonly string[]): Promise<unknown> {
   let got: unknown;
   let complaint = "";
   const program = new Command().exitOverride().configureOutput({ writeErr: (text) => (complaint += text) });
-  addCommand(program, "do <NAME> <N> [MORE...]", {
+  const add = command("do <NAME> <N> [MORE...]", {
     description: "does it",
     arguments: { N: { parse: parseCount } },
     options: {
@@ -19,12 +20,13 @@ async function read(words: readonly string[]): Promise<unknown> {
       mode: choice("<MODE>", "a word", ["read", "write"]).byDefault("write"),
       lacking: undefined,
     },
-    run: async (name: string, count: number, more, options) => {
+    run: async (_session, name: string, count: number, more, options) => {
       const mode: "read" | "write" = options.mode;
       const given: number | undefined = options.ifRevision;
       got = [name, count, more, { ...options, mode, ...(given === undefined ? {} : { ifRevision: given }) }];
     },
   });
+  add(program, {} as Session);
   return program.parseAsync(words, { from: "user" }).then(
     () => got,
     () => complaint,

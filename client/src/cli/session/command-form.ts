@@ -4,7 +4,8 @@
  */
 
 import type { Argument, Command } from "commander";
-import { addOptions, type OptionsOf, type OptionTable } from "./option-form.ts";
+import { addOptions, type OptionsOf, type OptionTable } from "../arguments/index.ts";
+import type { Session } from "./session.ts";
 
 /** How an argument looks in the help, and how it is read. */
 export interface ArgumentForm {
@@ -36,7 +37,10 @@ type ParsedOr<Text, Name, Arguments> = Name extends keyof Arguments
     : Text
   : Text;
 
-/** A command. */
+/** What commander gives to a command: the values of its arguments, and its options. */
+type Given<Usage, Options, Arguments> = [...ValuesOf<Usage, Arguments>, OptionsOf<Options>];
+
+/** What a command has besides its usage. */
 export interface CommandForm<Usage extends string, Options extends OptionTable, Arguments extends ArgumentTable> {
   /** Arguments with more than a name, by their names in the usage. */
   readonly arguments?: Arguments;
@@ -46,42 +50,59 @@ export interface CommandForm<Usage extends string, Options extends OptionTable, 
   /** What follows the options in the help. */
   readonly help?: string;
   /** Runs the command with the values of its arguments, and with its options. */
-  readonly run: (...values: [...ValuesOf<Usage, Arguments>, OptionsOf<Options>]) => Promise<void>;
+  readonly run: (session: Session, ...values: Given<Usage, Options, Arguments>) => Promise<void>;
 }
 
+/** Adds what it describes to a command. */
+export type CompleteCommand = (command: Command, session: Session) => void;
+
 /**
- * Adds a command to its group.
+ * A command of a group.
  *
  * @param usage its name and its arguments, such as `put <NAMESPACE/KEY> [VALUE]`.
  */
-export function addCommand<
+export function command<
   const Usage extends string,
   Options extends OptionTable = Record<never, never>,
   Arguments extends ArgumentTable = Record<never, never>,
 >(
-  group: Command,
   usage: Usage,
   { description, ...form }: CommandForm<Usage, Options, Arguments> & { readonly description: string },
-): void {
-  complete(group.command(usage).description(description), form);
+): CompleteCommand {
+  return (group, session) => complete(group.command(usage).description(description), session, form);
 }
 
 /**
- * Completes a command without subcommands, which has its name and its description already.
+ * A command of the first level, which has its name and its description already.
  *
  * @param usage its arguments, such as `[EMAIL]`; empty = none.
  */
-export function completeCommand<
+export function firstCommand<
   const Usage extends string,
   Options extends OptionTable = Record<never, never>,
   Arguments extends ArgumentTable = Record<never, never>,
->(command: Command, usage: Usage, form: CommandForm<Usage, Options, Arguments>): void {
-  complete(usage === "" ? command : command.arguments(usage), form);
+>(usage: Usage, form: CommandForm<Usage, Options, Arguments>): CompleteCommand {
+  return (command, session) => complete(usage === "" ? command : command.arguments(usage), session, form);
+}
+
+/**
+ * A group of commands.
+ *
+ * @param help what follows the commands in the help of the group; empty = nothing.
+ */
+export function commandGroup(help: string, commands: readonly CompleteCommand[]): CompleteCommand {
+  return (group, session) => {
+    group.addHelpText("after", help);
+    for (const add of commands) {
+      add(group, session);
+    }
+  };
 }
 
 function complete<Usage extends string, Options extends OptionTable, Arguments extends ArgumentTable>(
   command: Command,
-  { arguments: table, options, usage, help, run }: CommandForm<Usage, Options, Arguments>,
+  session: Session,
+  { arguments: table, options, usage, help = "", run }: CommandForm<Usage, Options, Arguments>,
 ): void {
   for (const argument of command.registeredArguments) {
     describe(argument, table?.[argument.name()] ?? {});
@@ -90,10 +111,8 @@ function complete<Usage extends string, Options extends OptionTable, Arguments e
   if (usage !== undefined) {
     command.usage(usage);
   }
-  if (help !== undefined) {
-    command.addHelpText("after", help);
-  }
-  command.action(run);
+  command.addHelpText("after", help);
+  command.action((...values: Given<Usage, Options, Arguments>) => run(session, ...values));
 }
 
 function describe(argument: Argument, { description = "", choices, parse }: ArgumentForm): void {

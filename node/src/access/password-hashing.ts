@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock, Scheduler } from "../replica/index.ts";
 import { type HashJob, HashQueue, type HashQueueLimits } from "./hash-queue.ts";
 import type { HashingReply, HashingRequest } from "./hashing-thread.ts";
-import { type Derive, type DerivedKey, scryptOptions } from "./password.ts";
+import { type Derive, type DerivedKey, hashPassword, requirePassword, scryptOptions } from "./password.ts";
 
 export interface PasswordHashing {
   /**
@@ -16,6 +16,27 @@ export interface PasswordHashing {
    * OVERLOADED, without calling `use`, when too many other orders come first until the deadline.
    */
   run<Value>(lane: HashLane, order: HashJob, use: (derive: Derive) => Promise<Value>): Promise<Value>;
+}
+
+/**
+ * Resolves to the hash of a user's password for the record; "" for none.
+ *
+ * @param salt 16 bytes, not used for another password; default: random ones.
+ * @throws CoordinationError BAD_FIELD for a bad password; OVERLOADED like run.
+ */
+export async function hashForRecord(
+  hashing: PasswordHashing,
+  password: string | null,
+  userId: string,
+  deadlineMs: number,
+  salt?: Uint8Array,
+): Promise<string> {
+  if (password === null) {
+    return "";
+  }
+  requirePassword(password, "password");
+  const order = { client: userId, account: userId, deadlineMs };
+  return hashing.run("familiar", order, (derive) => hashPassword(password, derive, salt));
 }
 
 export type HashLane = "familiar" | "strangers";

@@ -87,6 +87,7 @@ export {
   type ApiKey,
   answerRange,
   badField,
+  badRequestField,
   type Change,
   type Checkpoint,
   Checkpoints,

@@ -9,7 +9,7 @@
 
 import { unknownName } from "@quoin/proto";
 import { beginningOf } from "../../primitives/index.ts";
-import { CoordinationError } from "../../state/index.ts";
+import { badRequestField, CoordinationError } from "../../state/index.ts";
 import { type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";
 import { parseBounded } from "./parse-bounded.ts";
 
@@ -222,8 +222,7 @@ function unknownField({ typeName, byTextName, fields }: MessagePlan, name: strin
 }
 
 function badField(path: string, rule: string): CoordinationError {
-  const shown = beginningOf(path);
-  return new CoordinationError("BAD_FIELD", `field ${shown} ${rule}`, { details: new Map([["field", shown]]) });
+  return badRequestField(beginningOf(path), rule);
 }
 
 function joined(path: string, name: string): string {

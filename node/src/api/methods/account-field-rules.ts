@@ -3,8 +3,7 @@
  * one field and returns it in the form that commands use, or raises BAD_FIELD with the field's name.
  */
 
-import { ALL_NAMESPACES, NAMESPACE_PATTERN, type Role } from "../../state/index.ts";
-import { badField } from "./field-rules.ts";
+import { ALL_NAMESPACES, badRequestField, NAMESPACE_PATTERN, type Role } from "../../state/index.ts";
 
 /** Characters of the name of an API key, counted as code points. */
 const KEY_NAME_CHARACTERS_MAX = 128;
@@ -24,7 +23,7 @@ const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "
 export function keyNameField(name: string): string {
   const { length } = [...name];
   if (!name.isWellFormed() || length < 1 || length > KEY_NAME_CHARACTERS_MAX) {
-    throw badField("name", `must have 1 to ${KEY_NAME_CHARACTERS_MAX} characters`, KEY_NAME_CHARACTERS_MAX);
+    throw badRequestField("name", `must have 1 to ${KEY_NAME_CHARACTERS_MAX} characters`, KEY_NAME_CHARACTERS_MAX);
   }
   return name;
 }
@@ -33,7 +32,7 @@ export function keyNameField(name: string): string {
 export function keyLifetimeField(expiresInDays: bigint): number {
   if (expiresInDays < 0n || expiresInDays > EXPIRES_IN_DAYS_MAX) {
     const rule = `must be 0 (it does not expire) or 1 to ${EXPIRES_IN_DAYS_MAX}`;
-    throw badField("expires_in_days", rule, EXPIRES_IN_DAYS_MAX);
+    throw badRequestField("expires_in_days", rule, EXPIRES_IN_DAYS_MAX);
   }
   return Number(expiresInDays) * MS_PER_DAY;
 }
@@ -42,14 +41,14 @@ export function keyLifetimeField(expiresInDays: bigint): number {
 export function accountIdField(field: string, id: string): string {
   const lowerCase = id.toLowerCase();
   if (!UUID.test(lowerCase)) {
-    throw badField(field, "must be a UUID");
+    throw badRequestField(field, "must be a UUID");
   }
   return lowerCase;
 }
 
 export function roleField(role: string): Role {
   if (!ROLES.has(role)) {
-    throw badField("role", `must be one of ${[...ROLES].join(", ")}`);
+    throw badRequestField("role", `must be one of ${[...ROLES].join(", ")}`);
   }
   return role as Role;
 }
@@ -57,7 +56,7 @@ export function roleField(role: string): Role {
 /** The status that an administrator may give to a verified user. */
 export function statusField(status: string): "active" | "disabled" {
   if (status !== "active" && status !== "disabled") {
-    throw badField("status", "must be active or disabled");
+    throw badRequestField("status", "must be active or disabled");
   }
   return status;
 }
@@ -66,11 +65,11 @@ export function statusField(status: string): "active" | "disabled" {
 export function namespacesField(namespaces: readonly string[]): readonly string[] {
   const isRight = namespaces.every((namespace) => namespace === ALL_NAMESPACES || NAMESPACE_PATTERN.test(namespace));
   if (!isRight || namespaces.length > NAMESPACES_MAX || new Set(namespaces).size !== namespaces.length) {
-    throw badField("namespaces", `must be at most ${NAMESPACES_MAX} names of namespaces or "*", each once`);
+    throw badRequestField("namespaces", `must be at most ${NAMESPACES_MAX} names of namespaces or "*", each once`);
   }
   const bytes = namespaces.reduce((sum, { length }) => sum + length + BYTES_AROUND_NAME, 0);
   if (bytes > NAMESPACES_BYTES_MAX) {
-    throw badField(
+    throw badRequestField(
       "namespaces",
       `must have at most ${NAMESPACES_BYTES_MAX} bytes with their quotes and commas`,
       NAMESPACES_BYTES_MAX,

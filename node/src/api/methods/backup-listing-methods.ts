@@ -11,13 +11,13 @@ import {
 } from "@quoin/proto";
 import type { MemberBackups } from "../../archive/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { CoordinationError, type RequiredAccess, readCluster } from "../../state/index.ts";
+import { badRequestField, CoordinationError, type RequiredAccess, readCluster } from "../../state/index.ts";
 import { attempt } from "./attempt.ts";
 import { backupEntry, backupStatus } from "./backup-messages.ts";
 import { noStore, refusalOf } from "./backup-refusals.ts";
 import type { Call, Reply } from "./call.ts";
 import { authorized } from "./executor.ts";
-import { badField, memberIdField } from "./field-rules.ts";
+import { memberIdField } from "./field-rules.ts";
 import type { HostMember } from "./host.ts";
 import { backupsQuestion } from "./member-inspection.ts";
 
@@ -94,11 +94,14 @@ export class BackupListingMethods {
     const { backups, shows } = this.#options;
     const own = backups.host.clusterId;
     if (asked !== "" && !CLUSTER_ID.test(asked)) {
-      throw badField("cluster_id", "must be a UUID in lower case, or empty for the cluster of this member");
+      throw badRequestField("cluster_id", "must be a UUID in lower case, or empty for the cluster of this member");
     }
     const clusterId = asked === "" ? own : asked;
     if (shows === "own cluster" && clusterId !== own) {
-      throw badField("cluster_id", "must be the cluster of this member, or empty: only the admin port lists others");
+      throw badRequestField(
+        "cluster_id",
+        "must be the cluster of this member, or empty: only the admin port lists others",
+      );
     }
     const listed = await backups.list(clusterId);
     if (listed === null) {

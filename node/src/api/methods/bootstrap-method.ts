@@ -7,10 +7,10 @@
 
 import type { BootstrapRequest, BootstrapResponse } from "@quoin/proto";
 import { createFounding, type Derive } from "../../access/index.ts";
-import type { MemberAddress } from "../../state/index.ts";
+import { badRequestField, type MemberAddress } from "../../state/index.ts";
 import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
-import { badField, incarnationField } from "./field-rules.ts";
+import { incarnationField } from "./field-rules.ts";
 import type { HostMember } from "./host.ts";
 
 export class BootstrapMethod {
@@ -44,7 +44,7 @@ export class BootstrapMethod {
     const incarnation = incarnationField(request.incarnation);
     const { owner } = request;
     if (owner === undefined) {
-      throw badField("owner", "is required: there is no other way to create the first user of a cluster");
+      throw badRequestField("owner", "is required: there is no other way to create the first user of a cluster");
     }
     const founding = {
       clusterId: request.clusterId,

@@ -32,6 +32,7 @@ import { generateSigningKey } from "../../access/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { ProposalDone } from "../../replica/index.ts";
 import {
+  badRequestField,
   type Cluster,
   type ClusterOperation,
   type CompactHistoryResult,
@@ -51,7 +52,6 @@ import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { authorized, type Executor, noReplica, replyOutcome, storedAnswer } from "./executor.ts";
 import {
-  badField,
   compactRevisionField,
   conditionField,
   memberIdsField,
@@ -345,7 +345,7 @@ function entryHead<Request extends { readonly ifConfigIndex: bigint }>(
 /** A mutation must be safe to repeat: its request id identifies a retry, or its condition makes a retry fail. */
 function requireRecognisable(call: Call, field: string, condition: number): number {
   if (condition === 0 && !call.hasRequestId) {
-    throw badField(field, "must not be 0 in a call without a request-id; a retry could be executed twice");
+    throw badRequestField(field, "must not be 0 in a call without a request-id; a retry could be executed twice");
   }
   return condition;
 }

@@ -10,6 +10,7 @@
 import { type Guard as GuardMessage, ReadConsistency, RWMode, unknownName } from "@quoin/proto";
 import { beginningOf } from "../../primitives/index.ts";
 import {
+  badRequestField,
   CoordinationError,
   encodeText,
   type Guard,
@@ -63,15 +64,6 @@ const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;
 const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
 
-/** The refusal of a field that breaks a rule; `limit` is the number in that rule, for programs. */
-export function badField(field: string, rule: string, limit?: number): CoordinationError {
-  const details = new Map([["field", field]]);
-  if (limit !== undefined) {
-    details.set("limit", String(limit));
-  }
-  return new CoordinationError("BAD_FIELD", `field ${field} ${rule}`, { details });
-}
-
 /** Returns the bytes. Throws TOO_LARGE if there are more than `max`. */
 export function requireSize(field: string, bytes: Uint8Array, max: number): Uint8Array {
   if (bytes.length > max) {
@@ -89,7 +81,7 @@ export function requireSize(field: string, bytes: Uint8Array, max: number): Uint
 export function namespaceField(namespace: string, field = "namespace"): string {
   if (!NAMESPACE_PATTERN.test(namespace)) {
     const rule = `must have 1 to ${NAMESPACE_CHARACTERS_MAX} characters: a-z and 0-9, and between them also . _ -`;
-    throw badField(field, rule, NAMESPACE_CHARACTERS_MAX);
+    throw badRequestField(field, rule, NAMESPACE_CHARACTERS_MAX);
   }
   return namespace;
 }
@@ -98,7 +90,7 @@ export function namespaceField(namespace: string, field = "namespace"): string {
 export function namespacePrefixField(prefix: string): string {
   if (prefix !== "" && !NAMESPACE_PREFIX_PATTERN.test(prefix)) {
     const rule = `must have at most ${NAMESPACE_CHARACTERS_MAX} characters a-z, 0-9, and after the first one also . _ -`;
-    throw badField("prefix", rule, NAMESPACE_CHARACTERS_MAX);
+    throw badRequestField("prefix", rule, NAMESPACE_CHARACTERS_MAX);
   }
   return prefix;
 }
@@ -106,7 +98,7 @@ export function namespacePrefixField(prefix: string): string {
 /** The UTF-8 bytes of a key, 1 to KEY_BYTES_MAX. */
 export function keyField(key: string): Uint8Array {
   if (key === "") {
-    throw badField("key", `must have 1 to ${KEY_BYTES_MAX} bytes`, KEY_BYTES_MAX);
+    throw badRequestField("key", `must have 1 to ${KEY_BYTES_MAX} bytes`, KEY_BYTES_MAX);
   }
   return requireSize("key", encodeText(key), KEY_BYTES_MAX);
 }
@@ -125,7 +117,7 @@ export function valueField(field: string, value: Uint8Array): Uint8Array {
 export function ttlField(ttlSeconds: bigint): number {
   if (ttlSeconds < 0n || ttlSeconds > TTL_SECONDS_MAX) {
     const rule = `must be 0 (no expiry) or 1 to ${TTL_SECONDS_MAX}`;
-    throw badField("ttl_seconds", rule, TTL_SECONDS_MAX);
+    throw badRequestField("ttl_seconds", rule, TTL_SECONDS_MAX);
   }
   return Number(ttlSeconds);
 }
@@ -139,7 +131,10 @@ export function expectedModRevisionField(revision: bigint | undefined): number |
     return undefined;
   }
   if (revision < 0n) {
-    throw badField("expected_mod_revision", "must be 0 (the key must not exist) or a revision, which is above 0");
+    throw badRequestField(
+      "expected_mod_revision",
+      "must be 0 (the key must not exist) or a revision, which is above 0",
+    );
   }
   return Number(revision);
 }
@@ -147,7 +142,7 @@ export function expectedModRevisionField(revision: bigint | undefined): number |
 /** The first revision that a watch reports, 0 = the next one. The decoder has checked that it is safe (S17). */
 export function startRevisionField(revision: bigint): number {
   if (revision < 0n) {
-    throw badField("start_revision", "must be 0 (from now on) or a revision, which is above 0");
+    throw badRequestField("start_revision", "must be 0 (from now on) or a revision, which is above 0");
   }
   return Number(revision);
 }
@@ -155,7 +150,7 @@ export function startRevisionField(revision: bigint): number {
 /** The revision below which history is dropped. The decoder has checked that it is safe (S17). */
 export function compactRevisionField(revision: bigint): number {
   if (revision < 1n) {
-    throw badField("revision", "must be a revision, which is above 0");
+    throw badRequestField("revision", "must be a revision, which is above 0");
   }
   return Number(revision);
 }
@@ -166,11 +161,11 @@ export function compactRevisionField(revision: bigint): number {
  */
 export function settingsField(values: ReadonlyMap<string, string>): { name: string; value: string }[] {
   if (values.size > SETTINGS_MAX) {
-    throw badField("values", `must hold at most ${SETTINGS_MAX} settings`, SETTINGS_MAX);
+    throw badRequestField("values", `must hold at most ${SETTINGS_MAX} settings`, SETTINGS_MAX);
   }
   const unknown = values.keys().find((name) => !isKnownSetting(name));
   if (unknown !== undefined) {
-    throw badField(`values[${beginningOf(unknown)}]`, unknownName(unknown, "the cluster", SETTING_NAMES));
+    throw badRequestField(`values[${beginningOf(unknown)}]`, unknownName(unknown, "the cluster", SETTING_NAMES));
   }
   return Array.from(values, ([name, value]) => ({ name, value }));
 }
@@ -182,7 +177,7 @@ export function progressIntervalField(intervalMs: bigint): number {
   }
   if (intervalMs < PROGRESS_INTERVAL_MS_MIN || intervalMs > PROGRESS_INTERVAL_MS_MAX) {
     const rule = `must be 0 (the default, ${PROGRESS_INTERVAL_MS_DEFAULT}) or ${PROGRESS_INTERVAL_MS_MIN} to ${PROGRESS_INTERVAL_MS_MAX}`;
-    throw badField("progress_interval_ms", rule);
+    throw badRequestField("progress_interval_ms", rule);
   }
   return Number(intervalMs);
 }
@@ -191,7 +186,7 @@ export function progressIntervalField(intervalMs: bigint): number {
 export function pageSizeField(pageSize: number, field = "page_size"): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
     const rule = `must be 0 (the default, ${PAGE_SIZE_DEFAULT}) or 1 to ${PAGE_SIZE_MAX}`;
-    throw badField(field, rule, PAGE_SIZE_MAX);
+    throw badRequestField(field, rule, PAGE_SIZE_MAX);
   }
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
@@ -199,7 +194,7 @@ export function pageSizeField(pageSize: number, field = "page_size"): number {
 /** Maximum number of streams in a page. */
 export function streamPageSizeField(pageSize: number): number {
   if (pageSize < 0 || pageSize > STREAMS_PAGE_MAX) {
-    throw badField(
+    throw badRequestField(
       "page_size",
       `must be 0 (the default, ${STREAMS_PAGE_MAX}) or 1 to ${STREAMS_PAGE_MAX}`,
       STREAMS_PAGE_MAX,
@@ -211,7 +206,7 @@ export function streamPageSizeField(pageSize: number): number {
 /** Maximum number of waits of each lock in a listing. */
 export function waitsMaxField(waitsMax: number): number {
   if (waitsMax < 0 || waitsMax > LISTED_WAITS_MAX) {
-    throw badField("waits_max", `must be 0 to ${LISTED_WAITS_MAX}`, LISTED_WAITS_MAX);
+    throw badRequestField("waits_max", `must be 0 to ${LISTED_WAITS_MAX}`, LISTED_WAITS_MAX);
   }
   return waitsMax;
 }
@@ -219,7 +214,7 @@ export function waitsMaxField(waitsMax: number): number {
 /** The freshness of a read. An unknown number is refused: a guess could return older data than the caller wants. */
 export function consistencyField(consistency: ReadConsistency): ReadConsistency {
   if (consistency !== ReadConsistency.LINEARIZABLE && consistency !== ReadConsistency.SERIALIZABLE) {
-    throw badField("consistency", "must be LINEARIZABLE (0) or SERIALIZABLE (1)");
+    throw badRequestField("consistency", "must be LINEARIZABLE (0) or SERIALIZABLE (1)");
   }
   return consistency;
 }
@@ -227,7 +222,7 @@ export function consistencyField(consistency: ReadConsistency): ReadConsistency 
 /** The name of a lock, 1 to LABEL_BYTES_MAX bytes in UTF-8. */
 export function lockNameField(field: string, name: string): string {
   if (name === "") {
-    throw badField(field, `must have 1 to ${LABEL_BYTES_MAX} bytes`, LABEL_BYTES_MAX);
+    throw badRequestField(field, `must have 1 to ${LABEL_BYTES_MAX} bytes`, LABEL_BYTES_MAX);
   }
   return labelField(field, name);
 }
@@ -246,7 +241,7 @@ export function labelField(field: string, text: string): string {
 /** Time to live of a hold in seconds, 1 to HOLD_SECONDS_MAX; for 0 it returns `whenZero`. */
 export function holdTtlField(ttlSeconds: bigint, whenZero: number): number {
   if (ttlSeconds < 0n || ttlSeconds > HOLD_SECONDS_MAX) {
-    throw badField("ttl_seconds", `must be 0 (the default) or 1 to ${HOLD_SECONDS_MAX}`, HOLD_SECONDS_MAX);
+    throw badRequestField("ttl_seconds", `must be 0 (the default) or 1 to ${HOLD_SECONDS_MAX}`, HOLD_SECONDS_MAX);
   }
   return ttlSeconds === 0n ? whenZero : Number(ttlSeconds);
 }
@@ -254,7 +249,7 @@ export function holdTtlField(ttlSeconds: bigint, whenZero: number): number {
 /** Seconds after an expired or forced hold in which the lock is not granted exclusively. */
 export function lockDelayField(lockDelaySeconds: bigint): number {
   if (lockDelaySeconds < 0n || lockDelaySeconds > LOCK_DELAY_SECONDS_MAX) {
-    throw badField("lock_delay_seconds", `must be 0 to ${LOCK_DELAY_SECONDS_MAX}`, LOCK_DELAY_SECONDS_MAX);
+    throw badRequestField("lock_delay_seconds", `must be 0 to ${LOCK_DELAY_SECONDS_MAX}`, LOCK_DELAY_SECONDS_MAX);
   }
   return Number(lockDelaySeconds);
 }
@@ -262,7 +257,7 @@ export function lockDelayField(lockDelaySeconds: bigint): number {
 /** Milliseconds that a request may wait for a lock, at most WAIT_MS_MAX; no call lasts longer. */
 export function waitField(waitMs: bigint): number {
   if (waitMs < 0n) {
-    throw badField("wait_ms", "must be 0 (do not wait) or above");
+    throw badRequestField("wait_ms", "must be 0 (do not wait) or above");
   }
   return Math.min(Number(waitMs), WAIT_MS_MAX);
 }
@@ -270,7 +265,7 @@ export function waitField(waitMs: bigint): number {
 /** The token of a hold; 0 = none. */
 export function fencingTokenField(token: bigint): number {
   if (token < 0n) {
-    throw badField("fencing_token", "must be 0 (none) or the token of a hold, which is above 0");
+    throw badRequestField("fencing_token", "must be 0 (none) or the token of a hold, which is above 0");
   }
   return Number(token);
 }
@@ -279,7 +274,7 @@ export function fencingTokenField(token: bigint): number {
 export function modeField(mode: RWMode): "read" | "write" {
   const known = optionalModeField(mode);
   if (known === null) {
-    throw badField("mode", "must be READ (1) or WRITE (2)");
+    throw badRequestField("mode", "must be READ (1) or WRITE (2)");
   }
   return known;
 }
@@ -294,7 +289,7 @@ export function optionalModeField(mode: RWMode): "read" | "write" | null {
     case RWMode.WRITE:
       return "write";
     default:
-      throw badField("mode", "must be READ (1) or WRITE (2)");
+      throw badRequestField("mode", "must be READ (1) or WRITE (2)");
   }
 }
 
@@ -315,7 +310,7 @@ export function holdField(path: string, { lockName, fencingToken, rw }: GuardMes
 /** The token of a hold. */
 export function heldTokenField(path: string, token: bigint): number {
   if (token < 1n) {
-    throw badField(`${path}fencing_token`, "must be the token of a hold, which is above 0");
+    throw badRequestField(`${path}fencing_token`, "must be the token of a hold, which is above 0");
   }
   return Number(token);
 }
@@ -323,7 +318,7 @@ export function heldTokenField(path: string, token: bigint): number {
 /** The 16 bytes of the id of a data directory, from the digits that GetStatus returns. */
 export function incarnationField(incarnation: string): Uint8Array {
   if (!INCARNATION_PATTERN.test(incarnation)) {
-    throw badField("incarnation", "must be 32 hexadecimal digits in lower case, as returned by GetStatus");
+    throw badRequestField("incarnation", "must be 32 hexadecimal digits in lower case, as returned by GetStatus");
   }
   return Uint8Array.fromHex(incarnation);
 }
@@ -332,7 +327,7 @@ export function incarnationField(incarnation: string): Uint8Array {
 export function memberNameField(name: string): string {
   if (!MEMBER_NAME_PATTERN.test(name)) {
     const rule = `must have 1 to ${MEMBER_NAME_CHARACTERS_MAX} characters: a-z and 0-9, and between them also . -`;
-    throw badField("name", rule, MEMBER_NAME_CHARACTERS_MAX);
+    throw badRequestField("name", rule, MEMBER_NAME_CHARACTERS_MAX);
   }
   return name;
 }
@@ -340,7 +335,11 @@ export function memberNameField(name: string): string {
 /** How far back counters go, in seconds. */
 export function windowSecondsField(windowSeconds: number): number {
   if (windowSeconds < 0 || windowSeconds > WINDOW_SECONDS_MAX) {
-    throw badField("window_seconds", `must be 0 (the default) or 1 to ${WINDOW_SECONDS_MAX}`, WINDOW_SECONDS_MAX);
+    throw badRequestField(
+      "window_seconds",
+      `must be 0 (the default) or 1 to ${WINDOW_SECONDS_MAX}`,
+      WINDOW_SECONDS_MAX,
+    );
   }
   return windowSeconds === 0 ? WINDOW_SECONDS_MAX : windowSeconds;
 }
@@ -348,11 +347,11 @@ export function windowSecondsField(windowSeconds: number): number {
 /** The ids of 1 to SLOTS_MAX members, without duplicates. */
 export function memberIdsField(ids: readonly string[]): number[] {
   if (ids.length === 0 || ids.length > SLOTS_MAX) {
-    throw badField("ids", `must name 1 to ${SLOTS_MAX} members`, SLOTS_MAX);
+    throw badRequestField("ids", `must name 1 to ${SLOTS_MAX} members`, SLOTS_MAX);
   }
   const numbers = ids.map((id) => memberIdField("ids", id));
   if (new Set(numbers).size !== numbers.length) {
-    throw badField("ids", "must name no member twice");
+    throw badRequestField("ids", "must name no member twice");
   }
   return numbers;
 }
@@ -365,7 +364,7 @@ export function targetIdField(targetId: string): number {
 /** The number that a condition compares; 0 = unconditional. The decoder has checked that it is safe (S17). */
 export function conditionField(field: string, number: bigint): number {
   if (number < 0n) {
-    throw badField(field, "must be 0 (unconditional) or above");
+    throw badRequestField(field, "must be 0 (unconditional) or above");
   }
   return Number(number);
 }
@@ -374,7 +373,10 @@ export function conditionField(field: string, number: bigint): number {
 export function memberIdField(field: string, text: string): number {
   const id = Number(text);
   if (!MEMBER_ID_PATTERN.test(text) || !Number.isSafeInteger(id)) {
-    throw badField(field, "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers returns it");
+    throw badRequestField(
+      field,
+      "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers returns it",
+    );
   }
   return id;
 }

@@ -4,13 +4,14 @@ import type { AppendGuard } from "@quoin/proto";
 import { beginningOf } from "../../primitives/index.ts";
 import {
   BATCH_EVENTS_MAX,
+  badRequestField,
   CoordinationError,
   encodeText,
   type LogGuard,
   type LogSettings,
   type Payloads,
 } from "../../state/index.ts";
-import { badField, guardField, namespaceField } from "./field-rules.ts";
+import { guardField, namespaceField } from "./field-rules.ts";
 import { regionIdField } from "./memory-field-rules.ts";
 
 /** Bytes of the name of a log, in UTF-8. */
@@ -56,7 +57,7 @@ export function logIdField(logId: string): Uint8Array {
 /** The name of a log, 1 to LOG_NAME_BYTES_MAX bytes in UTF-8. */
 export function logNameField(name: string): string {
   if (name === "" || !name.isWellFormed() || encodeText(name).length > LOG_NAME_BYTES_MAX) {
-    throw badField("name", `must be text of 1 to ${LOG_NAME_BYTES_MAX} bytes in UTF-8`, LOG_NAME_BYTES_MAX);
+    throw badRequestField("name", `must be text of 1 to ${LOG_NAME_BYTES_MAX} bytes in UTF-8`, LOG_NAME_BYTES_MAX);
   }
   return name;
 }
@@ -70,7 +71,7 @@ export function newSettingsField(fields: SettingsFields): LogSettings {
 export function logSettingsField(fields: SettingsFields): Partial<LogSettings> {
   const unknown = fields.keys().find((given) => !SETTING_NAMES.has(given));
   if (unknown !== undefined) {
-    throw badField(`settings.${beginningOf(unknown)}`, `is no setting of a log: these are ${SETTINGS_TEXT}`);
+    throw badRequestField(`settings.${beginningOf(unknown)}`, `is no setting of a log: these are ${SETTINGS_TEXT}`);
   }
   const settings: { -readonly [Name in keyof LogSettings]?: number | null } = {};
   for (const { name, field, min, max } of LOG_SETTINGS) {
@@ -79,7 +80,7 @@ export function logSettingsField(fields: SettingsFields): Partial<LogSettings> {
       continue;
     }
     if (value !== null && !isWhole(value, min, max)) {
-      throw badField(`settings.${name}`, `must be a whole number from ${min} to ${max}, or not be set`, max);
+      throw badRequestField(`settings.${name}`, `must be a whole number from ${min} to ${max}, or not be set`, max);
     }
     settings[field] = value;
   }
@@ -94,7 +95,7 @@ export function namedSettings(settings: LogSettings): (readonly [string, number 
 /** The last sequence that a log must have; undefined = any. 0 = the log has no event. */
 export function expectedSequenceField(sequence: bigint | undefined): bigint | undefined {
   if (sequence !== undefined && sequence < 0n) {
-    throw badField("expected_sequence", "must be 0 or more");
+    throw badRequestField("expected_sequence", "must be 0 or more");
   }
   return sequence;
 }
@@ -104,7 +105,7 @@ export function payloadsField(payloads: Payloads, isBatch: boolean): Payloads {
   const field = isBatch ? "payloads" : "payload";
   const countMax = isBatch ? BATCH_EVENTS_MAX : 1;
   if (payloads.count < 1 || payloads.count > countMax) {
-    throw badField(field, `must hold 1 to ${countMax} events`, countMax);
+    throw badRequestField(field, `must hold 1 to ${countMax} events`, countMax);
   }
   const bytesMax = isBatch ? BATCH_BYTES_MAX : EVENT_BYTES_MAX;
   const bytes = payloads.byteCount;
@@ -123,11 +124,11 @@ export function payloadsField(payloads: Payloads, isBatch: boolean): Payloads {
 export function changedSettingsField(values: SettingsFields, unset: readonly string[]): SettingsFields {
   const both = unset.find((name) => values.has(name));
   if (both !== undefined) {
-    throw badField("unset_settings", `must not have ${beginningOf(both)}, which has a value in settings`);
+    throw badRequestField("unset_settings", `must not have ${beginningOf(both)}, which has a value in settings`);
   }
   const unknown = unset.find((name) => !SETTING_NAMES.has(name));
   if (unknown !== undefined) {
-    throw badField("unset_settings", `has ${beginningOf(unknown)}; the settings are ${SETTINGS_TEXT}`);
+    throw badRequestField("unset_settings", `has ${beginningOf(unknown)}; the settings are ${SETTINGS_TEXT}`);
   }
   return new Map([...values, ...unset.map((name) => [name, null] as const)]);
 }
@@ -136,7 +137,7 @@ export function changedSettingsField(values: SettingsFields, unset: readonly str
 export function eventKeyField(key: string): string {
   if (!isEventKey(key)) {
     const rule = `must have at most ${EVENT_KEY_BYTES_MAX} bytes of UTF-8 without control characters`;
-    throw badField("idempotency_key", rule, EVENT_KEY_BYTES_MAX);
+    throw badRequestField("idempotency_key", rule, EVENT_KEY_BYTES_MAX);
   }
   return key;
 }
@@ -145,7 +146,7 @@ export function eventKeyField(key: string): string {
 export function batchKeyField(base: string, count: number): string {
   if (base === "" || !isEventKey(`${base}:${count - 1}`)) {
     const rule = `must have 1 byte or more, and with :${count - 1} at most ${EVENT_KEY_BYTES_MAX} bytes of UTF-8 without`;
-    throw badField("idempotency_key", `${rule} control characters`, EVENT_KEY_BYTES_MAX);
+    throw badRequestField("idempotency_key", `${rule} control characters`, EVENT_KEY_BYTES_MAX);
   }
   return base;
 }
@@ -153,7 +154,7 @@ export function batchKeyField(base: string, count: number): string {
 /** The events of a batch in one message. */
 export function listedPayloadsField(payloads: readonly Uint8Array[]): readonly Uint8Array[] {
   if (payloads.length < 1 || payloads.length > LISTED_EVENTS_MAX) {
-    throw badField("payloads", `must hold 1 to ${LISTED_EVENTS_MAX} events`, LISTED_EVENTS_MAX);
+    throw badRequestField("payloads", `must hold 1 to ${LISTED_EVENTS_MAX} events`, LISTED_EVENTS_MAX);
   }
   return payloads;
 }
@@ -173,7 +174,7 @@ function isEventKey(key: string): boolean {
 /** The first sequence to read; 0 means the same as 1. */
 export function fromSequenceField(sequence: bigint): number {
   if (sequence < 0n) {
-    throw badField("from_sequence", "must be 0 or a sequence, which is above 0");
+    throw badRequestField("from_sequence", "must be 0 or a sequence, which is above 0");
   }
   return sequence === 0n ? 1 : Number(sequence);
 }
@@ -181,7 +182,7 @@ export function fromSequenceField(sequence: bigint): number {
 /** Seconds that a read waits for events if there are none yet. */
 export function waitSecondsField(seconds: bigint): number {
   if (seconds < 0n || seconds > WAIT_SECONDS_MAX) {
-    throw badField("wait_seconds", `must be 0 to ${WAIT_SECONDS_MAX}`, WAIT_SECONDS_MAX);
+    throw badRequestField("wait_seconds", `must be 0 to ${WAIT_SECONDS_MAX}`, WAIT_SECONDS_MAX);
   }
   return Number(seconds);
 }

@@ -7,7 +7,7 @@
 import {
   accountName,
   createPasswordReset,
-  hashPassword,
+  hashForRecord,
   openPasswordReset,
   openVerification,
   type PasswordHashing,
@@ -15,13 +15,11 @@ import {
   RateLimiter,
   readBarrier,
   requireEmail,
-  requirePassword,
 } from "../../access/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { CoordinationError, type Outcome, type User } from "../../state/index.ts";
+import { badRequestField, CoordinationError, type Outcome, type User } from "../../state/index.ts";
 import { noReplica } from "./executor.ts";
-import { badField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
 export interface VerifyRequest {
@@ -99,12 +97,10 @@ export class MailedTokenMethods {
     if (user === null) {
       throw badToken();
     }
-    if (password !== null) {
-      requirePassword(password, "password");
-    } else if (opened === null || user.passwordHash === "") {
-      throw badField("password", opened === null ? "is required" : "is required, because none is set");
+    if (password === null && (opened === null || user.passwordHash === "")) {
+      throw badRequestField("password", opened === null ? "is required" : "is required, because none is set");
     }
-    const passwordHash = await this.#hash(user, password, deadlineMs);
+    const passwordHash = await hashForRecord(this.#options.hashing, password, user.userId, deadlineMs);
     const propose: Proposing =
       opened === null
         ? (done) => replica.propose(newPassword(user, passwordHash), deadlineMs, done)
@@ -136,14 +132,6 @@ export class MailedTokenMethods {
       return false;
     }
   }
-
-  /** The hash for the record; "" if there is no password. */
-  async #hash({ userId }: User, password: string | null, deadlineMs: number): Promise<string> {
-    const order = { client: userId, account: userId, deadlineMs };
-    return password === null
-      ? ""
-      : await this.#options.hashing.run("familiar", order, (derive) => hashPassword(password, derive));
-  }
 }
 
 /** The user changes their own password: the token has proved as much as the present one would. */
@@ -174,5 +162,5 @@ function refusalOf(propose: Proposing): Promise<CoordinationError | null> {
 }
 
 function badToken(): CoordinationError {
-  return badField("token", "is unknown, used or expired");
+  return badRequestField("token", "is unknown, used or expired");
 }

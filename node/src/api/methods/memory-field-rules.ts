@@ -1,7 +1,7 @@
 /** Field rules of memory requests; see field-rules for the refusals. */
 
-import { CoordinationError } from "../../state/index.ts";
-import { badField, requireSize } from "./field-rules.ts";
+import { badRequestField, CoordinationError } from "../../state/index.ts";
+import { requireSize } from "./field-rules.ts";
 
 /** Maximum bytes of one write or read: the whole message stays below the 4 MiB limit of gRPC. */
 const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
@@ -11,7 +11,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** The 16 bytes of the id of a region, or of another thing that has a UUID. */
 export function regionIdField(regionId: string, field = "region_id"): Uint8Array {
   if (!UUID.test(regionId)) {
-    throw badField(field, "must be a UUID, as returned when it was created");
+    throw badRequestField(field, "must be a UUID, as returned when it was created");
   }
   return Uint8Array.fromHex(regionId.replaceAll("-", ""));
 }
@@ -26,7 +26,7 @@ export function regionIdText(regionId: Uint8Array): string {
 /** Bytes of a region, at least 1. The upper limits are quotas, which the state machine checks. */
 export function sizeField(sizeBytes: bigint): number {
   if (sizeBytes < 1n) {
-    throw badField("size_bytes", "must be at least 1", 1);
+    throw badRequestField("size_bytes", "must be at least 1", 1);
   }
   return Number(sizeBytes);
 }
@@ -34,7 +34,7 @@ export function sizeField(sizeBytes: bigint): number {
 /** The offset of the first byte. The state machine compares it with the region's size. */
 export function offsetField(offset: bigint): number {
   if (offset < 0n) {
-    throw badField("offset", "must be 0 or above", 0);
+    throw badRequestField("offset", "must be 0 or above", 0);
   }
   return Number(offset);
 }
@@ -47,7 +47,7 @@ export function dataField(data: Uint8Array): Uint8Array {
 /** The number of bytes that a read returns, up to DATA_BYTES_MAX. */
 export function lengthField(length: bigint): number {
   if (length < 0n) {
-    throw badField("length", `must be 0 to ${DATA_BYTES_MAX}`, DATA_BYTES_MAX);
+    throw badRequestField("length", `must be 0 to ${DATA_BYTES_MAX}`, DATA_BYTES_MAX);
   }
   if (length > DATA_BYTES_MAX) {
     throw new CoordinationError("TOO_LARGE", `field length is ${length}; at most ${DATA_BYTES_MAX} are allowed`, {
@@ -69,7 +69,7 @@ export function expectedVersionField(version: bigint | undefined): number | unde
     return undefined;
   }
   if (version < 0n) {
-    throw badField("expected_version", "must be a version, which is above 0");
+    throw badRequestField("expected_version", "must be a version, which is above 0");
   }
   return Number(version);
 }

@@ -9,11 +9,15 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ResetOwnerRequest, ResetOwnerResponse } from "@quoin/proto";
 import { type Derive, type OwnerCredentials, ownerCredentials, saltOf } from "../../access/index.ts";
-import type { RequestIdentity, RequiredAccess, ResetOwnerResult } from "../../state/index.ts";
+import {
+  badRequestField,
+  type RequestIdentity,
+  type RequiredAccess,
+  type ResetOwnerResult,
+} from "../../state/index.ts";
 import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { type Executor, replyOutcome } from "./executor.ts";
-import { badField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
 const NEED: RequiredAccess = { access: "admin", namespace: "*" };
@@ -57,7 +61,7 @@ export class OwnerResetMethod {
     };
     const prepare = (): NonNullable<typeof owner> => {
       if (owner === undefined) {
-        throw badField("owner", "is required");
+        throw badRequestField("owner", "is required");
       }
       return owner;
     };

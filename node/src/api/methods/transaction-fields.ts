@@ -9,6 +9,7 @@ import {
   type TransactRequest,
 } from "@quoin/proto";
 import {
+  badRequestField,
   type Condition,
   CoordinationError,
   type Operator,
@@ -17,7 +18,6 @@ import {
   type TransactedOperation,
 } from "../../state/index.ts";
 import {
-  badField,
   expectedModRevisionField,
   guardField,
   heldTokenField,
@@ -78,11 +78,19 @@ class TransactionFields {
   /** @param path of the transaction in the request: empty, or it ends with a dot. */
   transaction({ compare, success, failure }: NestedTransaction, path: string, depth: number): Transact {
     if (depth > DEPTH_MAX) {
-      throw badField(path.slice(0, -1), `must not lie within more than ${DEPTH_MAX - 1} transactions`, DEPTH_MAX - 1);
+      throw badRequestField(
+        path.slice(0, -1),
+        `must not lie within more than ${DEPTH_MAX - 1} transactions`,
+        DEPTH_MAX - 1,
+      );
     }
     this.#compares += compare.length;
     if (this.#compares > COMPARES_MAX) {
-      throw badField(`${path}compare`, `must have at most ${COMPARES_MAX} comparisons, in all lists`, COMPARES_MAX);
+      throw badRequestField(
+        `${path}compare`,
+        `must have at most ${COMPARES_MAX} comparisons, in all lists`,
+        COMPARES_MAX,
+      );
     }
     return {
       kind: "transact",
@@ -96,7 +104,7 @@ class TransactionFields {
   #list(operations: readonly TransactionOperation[], path: string, depth: number): readonly TransactedOperation[] {
     this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
-      throw badField(path, `must have at most ${OPERATIONS_MAX} operations, in all lists`, OPERATIONS_MAX);
+      throw badRequestField(path, `must have at most ${OPERATIONS_MAX} operations, in all lists`, OPERATIONS_MAX);
     }
     return operations.map((operation, at) => this.#operation(operation, `${path}[${at}]`, depth));
   }
@@ -118,7 +126,7 @@ class TransactionFields {
     this.#long++;
     if (this.#long > LONG_MAX) {
       const what = "operations that delete by prefix, list keys, release holds, or append several events";
-      throw badField(
+      throw badRequestField(
         path,
         `must not be one more of the ${what}, of which a transaction has at most ${LONG_MAX}`,
         LONG_MAX,
@@ -255,7 +263,7 @@ function keyCondition({ key: name, operator: relation, ...expected }: CompareKey
   }
   if (field === "exists") {
     if (operator !== "=") {
-      throw badField("operator", "must be EQUAL for exists");
+      throw badRequestField("operator", "must be EQUAL for exists");
     }
     return { about: "key-number", key, of: "exists", operator, number: Number(expected.exists) };
   }
@@ -266,7 +274,7 @@ function keyCondition({ key: name, operator: relation, ...expected }: CompareKey
 function operatorField(operator: Compare_Operator): Operator {
   const known = OPERATORS.get(operator);
   if (known === undefined) {
-    throw badField("operator", "must be EQUAL (0), NOT_EQUAL (1), LESS (2) or GREATER (3)");
+    throw badRequestField("operator", "must be EQUAL (0), NOT_EQUAL (1), LESS (2) or GREATER (3)");
   }
   return known;
 }
@@ -274,7 +282,7 @@ function operatorField(operator: Compare_Operator): Operator {
 /** A revision, version or sequence to compare with. The decoder has checked that it is safe (S17). */
 function countField(field: string, value: bigint): number {
   if (value < 0n) {
-    throw badField(field, "must be 0 or above", 0);
+    throw badRequestField(field, "must be 0 or above", 0);
   }
   return Number(value);
 }
@@ -290,7 +298,7 @@ function onlyField<Message extends object>(message: Message, path: string, what:
   const [only, another] = given;
   if (only === undefined || another !== undefined) {
     const found = only === undefined ? "it has none" : `it has ${given.map(snakeCase).join(" and ")}`;
-    throw badField(path, `must have exactly one of ${what}; ${found}`);
+    throw badRequestField(path, `must have exactly one of ${what}; ${found}`);
   }
   return only as keyof Message & string;
 }
@@ -368,7 +376,7 @@ function addKeys({ keys, prefixes }: Writes, added: ReadonlyMap<string, string>)
   for (const [key, place] of added) {
     const other = keys.get(key) ?? prefixes.find(({ prefix }) => key.startsWith(prefix))?.place;
     if (other !== undefined) {
-      throw badField(place, `must not write a key that ${other} can write, too`);
+      throw badRequestField(place, `must not write a key that ${other} can write, too`);
     }
     keys.set(key, place);
   }
@@ -381,7 +389,7 @@ function addPrefixes({ keys, prefixes }: Writes, added: Writes["prefixes"]): voi
       prefixes.find((before) => prefix.startsWith(before.prefix) || before.prefix.startsWith(prefix))?.place ??
       keys.entries().find(([key]) => key.startsWith(prefix))?.[1];
     if (other !== undefined) {
-      throw badField(place, `must not delete a key that ${other} can write, too`);
+      throw badRequestField(place, `must not delete a key that ${other} can write, too`);
     }
     prefixes.push(one);
   }

@@ -16,6 +16,7 @@ import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
   ALL_NAMESPACES,
+  badRequestField,
   COUNTED_QUOTAS,
   DEFAULT_STATE_LIMITS,
   type Granularity,
@@ -41,7 +42,6 @@ import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { allowedNamespaces, isAllowed, mayRead } from "./caller-rights.ts";
 import type { Executor } from "./executor.ts";
-import { badField } from "./field-rules.ts";
 
 const NEED: RequiredAccess = { access: "read", namespace: null };
 const ADMIN: RequiredAccess = { access: "admin", namespace: null };
@@ -287,19 +287,19 @@ function fullestShare({ usage, limits }: NamespaceUse): number {
 
 function periodField({ fromMs, toMs, granularity }: UsageRequest, nowMs: number): Period {
   if (granularity !== "hour" && granularity !== "day") {
-    throw badField("granularity", "must be hour or day");
+    throw badRequestField("granularity", "must be hour or day");
   }
   const to = toMs ?? nowMs;
   const asked = fromMs ?? monthOf(to);
   const from = asked - (asked % LENGTHS_MS[granularity]);
   if (asked < 0 || to < 0 || to > WALL_MS_MAX) {
-    throw badField(asked < 0 ? "from_ms" : "to_ms", `must be a time from 0 to ${WALL_MS_MAX}`);
+    throw badRequestField(asked < 0 ? "from_ms" : "to_ms", `must be a time from 0 to ${WALL_MS_MAX}`);
   }
   if (from > to) {
-    throw badField("from_ms", "must not be later than the end");
+    throw badRequestField("from_ms", "must not be later than the end");
   }
   if (to - asked > PERIOD_MS_MAX) {
-    throw badField("from_ms", "must be at most 100 days before the end", PERIOD_MS_MAX / DAY_MS);
+    throw badRequestField("from_ms", "must be at most 100 days before the end", PERIOD_MS_MAX / DAY_MS);
   }
   return { granularity, from, to, isOpen: toMs === null };
 }

@@ -7,14 +7,13 @@
 import { randomUUID } from "node:crypto";
 import { ReadConsistency } from "@quoin/proto";
 import {
-  hashPassword,
+  hashForRecord,
   isAwaited,
   type Listing,
   type PasswordHashing,
   type RateLimiter,
   type ReadArea,
   requireEmail,
-  requirePassword,
   saltOf,
   signPageToken,
   VERIFICATION_LIFETIME_MS,
@@ -24,6 +23,7 @@ import {
   verifyPageToken,
 } from "../../access/index.ts";
 import {
+  badRequestField,
   CoordinationError,
   createUserOperation,
   type DeleteUserResult,
@@ -44,7 +44,7 @@ import { accountIdField, namespacesField, roleField, statusField } from "./accou
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { type Executor, withVisibleReplay } from "./executor.ts";
-import { badField, pageSizeField } from "./field-rules.ts";
+import { pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
 /** Needed for everything except one's own record. Apply and the reads decide for which users it is enough. */
@@ -305,7 +305,7 @@ export class UserMethods {
 
   async #confirmed({ principal, deadlineMs }: Call, currentPassword: string | null): Promise<number> {
     if (currentPassword === null) {
-      throw badField("current_password", "is required to change your own password");
+      throw badRequestField("current_password", "is required to change your own password");
     }
     return this.#passwords.confirmPassword(principal.subject, currentPassword, deadlineMs);
   }
@@ -320,15 +320,10 @@ export class UserMethods {
    * The hash of a password for the record; "" for none. A retry makes the same hash, by which it is recognised, so that no
    * faster hash of a password is ever stored.
    */
-  async #optionalHash(call: Call, password: string | null): Promise<string> {
-    if (password === null) {
-      return "";
-    }
-    requirePassword(password, "password");
+  #optionalHash(call: Call, password: string | null): Promise<string> {
     const { subject } = call.principal;
-    const order = { client: subject, account: subject, deadlineMs: call.deadlineMs };
     const salt = call.hasRequestId ? saltOf(subject, call.requestId()) : undefined;
-    return this.#hashing.run("familiar", order, (derive) => hashPassword(password, derive, salt));
+    return hashForRecord(this.#hashing, password, subject, call.deadlineMs, salt);
   }
 }
 

@@ -179,7 +179,20 @@ export class CoordinationError extends StacklessError {
 
 /** The refusal of a field; `problem` is a predicate such as "must be an e-mail address". */
 export function badField(field: string, problem: string): CoordinationError {
-  return new CoordinationError("BAD_FIELD", `${field} ${problem}`, { details: new Map([["field", field]]) });
+  return refusedField(field, `${field} ${problem}`);
+}
+
+/** The same for a field of a request, which the message calls a field; `limit` is the number in the rule, for programs. */
+export function badRequestField(field: string, rule: string, limit?: number): CoordinationError {
+  return refusedField(field, `field ${field} ${rule}`, limit);
+}
+
+function refusedField(field: string, message: string, limit?: number): CoordinationError {
+  const details = new Map([["field", field]]);
+  if (limit !== undefined) {
+    details.set("limit", String(limit));
+  }
+  return new CoordinationError("BAD_FIELD", message, { details });
 }
 
 /** Whether the text is a reason; checks texts from stored rows. */

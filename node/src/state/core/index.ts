@@ -26,6 +26,7 @@ export {
 } from "./cluster.ts";
 export {
   badField,
+  badRequestField,
   type Code,
   CoordinationError,
   type ErrorOutcome,

@@ -55,31 +55,31 @@ function writeOldUsage(log: GoldenLog): void {
 function writeUsers(log: GoldenLog, passwordHash: string): void {
   const token = { tokenSha256: TOKEN_SHA256, tokenLifetimeMs: WEEK_MS };
   const user = { kind: "create-user", role: "member", namespaces: ["default", "golden"], passwordHash: "" } as const;
-  done(log.http({ ...user, ...token, userId: ANNA.subject, email: ANNA_EMAIL }));
-  refusedWith("USER_EXISTS", log.http({ ...user, ...token, userId: idOf(13), email: ANNA_EMAIL }));
+  done(log.client({ ...user, ...token, userId: ANNA.subject, email: ANNA_EMAIL }));
+  refusedWith("USER_EXISTS", log.client({ ...user, ...token, userId: idOf(13), email: ANNA_EMAIL }));
   log.cluster({ kind: "verify-user", userId: ANNA.subject, tokenSha256: sha256(TOKEN_SHA256), passwordHash: "" });
   log.cluster({ kind: "verify-user", userId: ANNA.subject, tokenSha256: TOKEN_SHA256, passwordHash: "unused" });
-  done(log.http({ ...UNCHANGED, kind: "update-user", userId: ANNA.subject, passwordHash }));
+  done(log.client({ ...UNCHANGED, kind: "update-user", userId: ANNA.subject, passwordHash }));
   const admin = { role: "admin", namespaces: ["*"], passwordHash } as const;
-  done(log.http({ ...user, ...token, ...admin, userId: BEN.subject, email: "ben@golden.example" }));
+  done(log.client({ ...user, ...token, ...admin, userId: BEN.subject, email: "ben@golden.example" }));
   log.cluster({ kind: "verify-user", userId: BEN.subject, tokenSha256: TOKEN_SHA256, passwordHash: "" });
   done(
-    log.http({ ...user, ...token, userId: CARL.subject, email: "Carl.Ünïcode@golden.example", role: "viewer" }, BEN),
+    log.client({ ...user, ...token, userId: CARL.subject, email: "Carl.Ünïcode@golden.example", role: "viewer" }, BEN),
   );
   const dora = log.newRequest();
-  done(log.http({ ...user, ...token, userId: idOf(14), email: "dora@golden.example" }, OWNER, dora));
-  done(log.http({ ...user, ...token, userId: idOf(17), email: "dora@golden.example" }, OWNER, dora));
-  done(log.http({ kind: "delete-user", userId: idOf(14) }));
-  refusedWith("LAST_OWNER", log.http({ kind: "delete-user", userId: OWNER.subject }));
+  done(log.client({ ...user, ...token, userId: idOf(14), email: "dora@golden.example" }, OWNER, dora));
+  done(log.client({ ...user, ...token, userId: idOf(17), email: "dora@golden.example" }, OWNER, dora));
+  done(log.client({ kind: "delete-user", userId: idOf(14) }));
+  refusedWith("LAST_OWNER", log.client({ kind: "delete-user", userId: OWNER.subject }));
   const disabled = { kind: "update-user", userId: BEN.subject, status: "disabled" } as const;
-  done(log.http({ ...UNCHANGED, ...disabled }));
-  refusedWith("TOKEN_REVOKED", log.http({ kind: "delete-user", userId: CARL.subject }, BEN));
+  done(log.client({ ...UNCHANGED, ...disabled }));
+  refusedWith("TOKEN_REVOKED", log.client({ kind: "delete-user", userId: CARL.subject }, BEN));
   done(
-    log.http({ ...UNCHANGED, ...disabled, status: "active", role: "admin", namespaces: ["default", "golden", "*"] }),
+    log.client({ ...UNCHANGED, ...disabled, status: "active", role: "admin", namespaces: ["default", "golden", "*"] }),
   );
   const own = { kind: "update-user", userId: BEN.subject, passwordHash, knownPasswordVersion: 0 } as const;
-  done(log.http({ ...UNCHANGED, ...own }, BEN));
-  refusedWith("TOKEN_REVOKED", log.http({ ...UNCHANGED, ...own }, BEN));
+  done(log.client({ ...UNCHANGED, ...own }, BEN));
+  refusedWith("TOKEN_REVOKED", log.client({ ...UNCHANGED, ...own }, BEN));
   const apiKey = { apiKeyId: idOf(3), ...apiKeyOf(`qk_goldRset_${"R".repeat(43)}`) };
   const reset = { kind: "reset-owner", userId: idOf(15), passwordHash, subject: "administrator" } as const;
   log.cluster({ ...reset, email: "second@golden.example", apiKey, request: identityOf(101) });
@@ -91,14 +91,14 @@ function writeUsers(log: GoldenLog, passwordHash: string): void {
 function writeApiKeys(log: GoldenLog): void {
   const key = { kind: "create-api-key", name: "golden key", lifetimeMs: 0 } as const;
   const request = log.newRequest();
-  done(log.http({ ...key, apiKeyId: idOf(20), ...apiKeyOf(ANNA_API_KEY) }, ANNA, request));
-  done(log.http({ ...key, apiKeyId: idOf(23), ...apiKeyOf(`qk_goldNevr_${"N".repeat(43)}`) }, ANNA, request));
+  done(log.client({ ...key, apiKeyId: idOf(20), ...apiKeyOf(ANNA_API_KEY) }, ANNA, request));
+  done(log.client({ ...key, apiKeyId: idOf(23), ...apiKeyOf(`qk_goldNevr_${"N".repeat(43)}`) }, ANNA, request));
   done(
-    log.http({ ...key, apiKeyId: idOf(21), ...apiKeyOf(`qk_goldShrt_${"S".repeat(43)}`), lifetimeMs: DAY_MS }, ANNA),
+    log.client({ ...key, apiKeyId: idOf(21), ...apiKeyOf(`qk_goldShrt_${"S".repeat(43)}`), lifetimeMs: DAY_MS }, ANNA),
   );
-  done(log.http({ ...key, apiKeyId: idOf(22), ...apiKeyOf(`qk_goldRvkd_${"V".repeat(43)}`) }));
-  done(log.http({ kind: "revoke-api-key", apiKeyId: idOf(22) }));
-  refusedWith("API_KEY_NOT_FOUND", log.http({ kind: "revoke-api-key", apiKeyId: OWNER_BY_KEY.apiKeyId }, ANNA));
+  done(log.client({ ...key, apiKeyId: idOf(22), ...apiKeyOf(`qk_goldRvkd_${"V".repeat(43)}`) }));
+  done(log.client({ kind: "revoke-api-key", apiKeyId: idOf(22) }));
+  refusedWith("API_KEY_NOT_FOUND", log.client({ kind: "revoke-api-key", apiKeyId: OWNER_BY_KEY.apiKeyId }, ANNA));
 }
 
 function writeSigningKeys(log: GoldenLog): void {

@@ -49,15 +49,13 @@ function writeKeys(log: GoldenLog, fencingToken: number): void {
   const key = (text: string) => Buffer.from(text);
   const request = log.newRequest();
   const first = { ...PUT, key: key("first"), value: Buffer.from("as it was put"), returnPrevious: true };
-  const { modRevision } = done(log.client<"put-key">(first, { request }));
-  log.client(first, { request });
-  refusedWith("REQUEST_ID_REUSED", log.client({ ...first, value: key("other") }, { request }));
-  done(log.client({ ...PUT, key: key("first"), expectedModRevision: modRevision, returnPrevious: true }, { by: ANNA }));
+  const { modRevision } = done(log.client<"put-key">(first, OWNER, request));
+  log.client(first, OWNER, request);
+  refusedWith("REQUEST_ID_REUSED", log.client({ ...first, value: key("other") }, OWNER, request));
+  done(log.client({ ...PUT, key: key("first"), expectedModRevision: modRevision, returnPrevious: true }, ANNA));
   refusedWith("REVISION_MISMATCH", log.client({ ...PUT, key: key("first"), expectedModRevision: 0 }));
   done(log.client({ ...PUT, key: Buffer.from("schlüssel/ключ/鍵"), value: Buffer.from([0, 255, 1, 254]) }));
-  done(
-    log.client({ ...PUT, key: key("empty"), value: new Uint8Array(0), expectedModRevision: 0 }, { by: OWNER_BY_KEY }),
-  );
+  done(log.client({ ...PUT, key: key("empty"), value: new Uint8Array(0), expectedModRevision: 0 }, OWNER_BY_KEY));
   done(log.client({ ...PUT, key: key("large"), value: new Uint8Array(4_200).fill(0x4c) }));
   const large = { ...PUT, key: key("large"), value: new Uint8Array(4_200).fill(0x4d), returnPrevious: true };
   done(log.client(large));
@@ -66,12 +64,12 @@ function writeKeys(log: GoldenLog, fencingToken: number): void {
   done(log.client({ ...PUT, key: key("short too"), ttlSeconds: 1 }));
   done(log.client({ ...PUT, namespace: "default", key: key("elsewhere") }));
   refusedWith("NAMESPACE_NOT_FOUND", log.client({ ...PUT, namespace: "nowhere", key: key("k") }));
-  refusedWith("TOKEN_REVOKED", log.client({ ...PUT, key: key("k") }, { by: CARL }));
-  refusedWith("NAMESPACE_DENIED", log.client({ kind: "create-namespace", namespace: "annas" }, { by: ANNA }));
+  refusedWith("TOKEN_REVOKED", log.client({ ...PUT, key: key("k") }, CARL));
+  refusedWith("NAMESPACE_DENIED", log.client({ kind: "create-namespace", namespace: "annas" }, ANNA));
   refusedWith("NAMESPACE_EXISTS", log.client({ kind: "create-namespace", namespace: "golden" }));
   done(log.client({ ...SWAP, key: key("swapped"), newValue: key("1"), ttlSeconds: HOUR_SECS }));
   log.client({ ...SWAP, key: key("swapped"), expectedValue: key("0"), newValue: key("2") });
-  done(log.client({ ...SWAP, key: key("swapped"), expectedValue: key("1"), newValue: key("2") }, { by: ANNA }));
+  done(log.client({ ...SWAP, key: key("swapped"), expectedValue: key("1"), newValue: key("2") }, ANNA));
   log.client({ ...SWAP, key: key("swapped"), expectedModRevision: 1, newValue: key("3") });
   const guard = { lockName: GUARD_LOCK, fencingToken, rw: false };
   done(log.client({ ...PUT, key: key("guarded"), guard }));
@@ -91,9 +89,9 @@ function writeTouches(log: GoldenLog, guard: Guard): void {
   const key = Buffer.from("touched");
   const request = log.newRequest();
   const { modRevision } = done(log.client<"put-key">({ ...PUT, key, ttlSeconds: 1 }));
-  done(log.client({ ...TOUCH, key }, { request }));
-  log.client({ ...TOUCH, key }, { request });
-  done(log.client({ ...TOUCH, key, ttlSeconds: 0, expectedModRevision: modRevision, guard }, { by: ANNA }));
+  done(log.client({ ...TOUCH, key }, OWNER, request));
+  log.client({ ...TOUCH, key }, OWNER, request);
+  done(log.client({ ...TOUCH, key, ttlSeconds: 0, expectedModRevision: modRevision, guard }, ANNA));
   done(log.client({ ...TOUCH, key, ttlSeconds: 2 * HOUR_SECS }));
   refusedWith("REVISION_MISMATCH", log.client({ ...TOUCH, key, expectedModRevision: 1 }));
   refusedWith("FENCED", log.client({ ...TOUCH, key, guard: { ...guard, fencingToken: 1 } }));
@@ -103,9 +101,9 @@ function writeTouches(log: GoldenLog, guard: Guard): void {
 function writeLocks(log: GoldenLog): number {
   const lock = { namespace: "golden", rw: false } as const;
   const acquire = { kind: "acquire-lock", namespace: "golden", ttlSeconds: 0, owner: "", waitMs: 0 } as const;
-  const ask = (name: string, changes: object = {}, asking: object = {}) => {
+  const ask = (name: string, changes: object = {}, by = OWNER, request = log.newRequest()) => {
     const mode: LockMode = "exclusive";
-    return log.client<"acquire-lock">({ ...acquire, name, mode, fencingToken: 0, ...changes }, asking);
+    return log.client<"acquire-lock">({ ...acquire, name, mode, fencingToken: 0, ...changes }, by, request);
   };
   done(log.client({ kind: "create-lock", ...lock, name: GUARD_LOCK, ttlSeconds: HOUR_SECS, lockDelaySeconds: 0 }));
   done(log.client({ kind: "create-lock", ...lock, name: "shared", rw: true, ttlSeconds: 30, lockDelaySeconds: 0 }));
@@ -120,32 +118,32 @@ function writeLocks(log: GoldenLog): number {
   const fencingToken = hold?.token ?? 0;
   // Anna waits, asks again under the same request id, and goes.
   const request = log.newRequest();
-  ask(GUARD_LOCK, { waitMs: 60_000 }, { by: ANNA, request });
-  ask(GUARD_LOCK, { waitMs: 60_000 }, { by: ANNA, request });
+  ask(GUARD_LOCK, { waitMs: 60_000 }, ANNA, request);
+  ask(GUARD_LOCK, { waitMs: 60_000 }, ANNA, request);
   const attempt = log.attempt;
-  ask(GUARD_LOCK, { waitMs: 1_000_000 }, { by: BEN_LATER });
+  ask(GUARD_LOCK, { waitMs: 1_000_000 }, BEN_LATER);
   log.cluster({ kind: "cancel-acquisition", subject: ANNA.subject, requestId: idBytes(request), attempt });
   done(ask(GUARD_LOCK, { fencingToken, ttlSeconds: 2 * HOUR_SECS }));
-  refusedWith("LOCK_LOST", ask(GUARD_LOCK, { fencingToken: 1 }, { by: ANNA }));
+  refusedWith("LOCK_LOST", ask(GUARD_LOCK, { fencingToken: 1 }, ANNA));
 
   const read = { mode: "read", ttlSeconds: HOUR_SECS };
   done(ask("shared", { ...read, owner: "reader" }));
-  done(ask("shared", read, { by: ANNA }));
-  ask("shared", { mode: "write", waitMs: 500 }, { by: BEN_LATER });
-  ask("shared", { ...read, waitMs: 900_000 }, { by: BEN_LATER });
+  done(ask("shared", read, ANNA));
+  ask("shared", { mode: "write", waitMs: 500 }, BEN_LATER);
+  ask("shared", { ...read, waitMs: 900_000 }, BEN_LATER);
   log.pass(600);
   log.cluster({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, DUE_MAX) });
   const release = { kind: "release-lock", ...lock, mode: null, owner: "", fencingToken: 0 } as const;
-  done(log.client({ ...release, name: "shared", rw: true, mode: "read" }, { by: ANNA }));
+  done(log.client({ ...release, name: "shared", rw: true, mode: "read" }, ANNA));
   refusedWith("NOT_LOCK_HOLDER", log.client({ ...release, name: GUARD_LOCK, fencingToken: 7 }));
   refusedWith("LOCK_NOT_FOUND", log.client({ ...release, name: "no such lock" }));
 
-  done(ask("delayed", { namespace: "default" }, { by: OWNER }));
+  done(ask("delayed", { namespace: "default" }, OWNER));
   log.pass(6_000);
   log.cluster({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, DUE_MAX) });
   const force = { kind: "force-release-lock", ...lock, name: "shared", rw: true, reason: "golden" } as const;
   done(log.client({ ...force, fencingToken: 1 }));
-  refusedWith("ACCESS_DENIED", log.client({ ...force, fencingToken: 0 }, { by: ANNA }));
+  refusedWith("ACCESS_DENIED", log.client({ ...force, fencingToken: 0 }, ANNA));
   const { previous } = done(log.client<"force-release-lock">({ ...force, fencingToken: 0 }));
   if (previous === null) {
     throw new Error("a reader held the lock");

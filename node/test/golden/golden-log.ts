@@ -25,6 +25,7 @@ import {
   encodeRequest,
   encodeSuccession,
   type Founding,
+  kindOf,
   type MembershipEntry,
   type Outcome,
   type Principal,
@@ -123,25 +124,17 @@ export class GoldenLog {
     return this.#requests++;
   }
 
-  /** What a client asks for, under a request id of its own or the one with this number. */
+  /** What a client asks for; null = without a request id. */
   client<Kind extends ClientOperation["kind"]>(
     operation: Extract<ClientOperation, { readonly kind: Kind }>,
-    { by = OWNER, request = this.newRequest() }: { readonly by?: Principal; readonly request?: number } = {},
-  ): ResultOf<Kind> | CoordinationError {
-    const command = { principal: by, request: { requestId: idBytes(request) }, operation };
-    const { payload } = encodeRequest(command, sha256);
-    return this.#answerOf(this.#append(EntryType.Command, payload, this.#nextAttempt()));
-  }
-
-  /** What a client asks for by HTTP, or by gRPC under the request id with this number. */
-  http<Kind extends ClientOperation["kind"]>(
-    operation: Extract<ClientOperation, { readonly kind: Kind }>,
     by: Principal = OWNER,
-    request: number | null = null,
+    request: number | null = kindOf(operation).mayLackId ? null : this.newRequest(),
   ): ResultOf<Kind> | CoordinationError {
     const asked = { principal: by, request: request === null ? null : { requestId: idBytes(request) }, operation };
     const { payload } = encodeRequest(asked, sha256);
-    return this.#answerOf(this.#append(EntryType.Command, payload, this.#nextAttempt()));
+    const outcome = this.#append(EntryType.Command, payload, this.#nextAttempt());
+    invariant(outcome !== null, "what a client asks for has an outcome");
+    return outcome.answer as ResultOf<Kind> | CoordinationError;
   }
 
   /** What the cluster proposes by itself, or an administrator asks of it. */
@@ -175,11 +168,6 @@ export class GoldenLog {
     this.entries.push({ index: this.index + 1, outcome: outcomeText(outcome), revision, digest, bytes });
     this.pass(10);
     return outcome;
-  }
-
-  #answerOf<Kind extends Result["kind"]>(outcome: Outcome | null): ResultOf<Kind> | CoordinationError {
-    invariant(outcome !== null, "what a client asks for has an outcome");
-    return outcome.answer as ResultOf<Kind> | CoordinationError;
   }
 }
 

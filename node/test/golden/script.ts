@@ -67,7 +67,7 @@ const PUT = {
 /** What there must be at the mark, now that the windows of earlier requests have ended. Returns a request id to repeat. */
 function writeLast(log: GoldenLog, token: number): number {
   const request = log.newRequest();
-  done(log.client({ ...PUT, key: Buffer.from("repeated"), returnPrevious: true }, { request }));
+  done(log.client({ ...PUT, key: Buffer.from("repeated"), returnPrevious: true }, OWNER, request));
   const acquire = {
     kind: "acquire-lock",
     namespace: "golden",
@@ -75,7 +75,7 @@ function writeLast(log: GoldenLog, token: number): number {
     mode: "exclusive",
     owner: "",
   } as const;
-  log.client({ ...acquire, ttlSeconds: 0, waitMs: 3_000_000, fencingToken: 0 }, { by: ANNA });
+  log.client({ ...acquire, ttlSeconds: 0, waitMs: 3_000_000, fencingToken: 0 }, ANNA);
   done(log.client({ ...acquire, ttlSeconds: 7_200, waitMs: 0, fencingToken: token }));
   return request;
 }
@@ -83,13 +83,13 @@ function writeLast(log: GoldenLog, token: number): number {
 /** What a member that stops at the mark has in its log and not in its state. */
 function writeBehindMark(log: GoldenLog, token: number, request: number): void {
   log.lead();
-  log.client({ ...PUT, key: Buffer.from("repeated"), returnPrevious: true }, { request });
+  log.client({ ...PUT, key: Buffer.from("repeated"), returnPrevious: true }, OWNER, request);
   const guard = { lockName: GUARD_LOCK, fencingToken: token, rw: false };
   done(log.client({ ...PUT, key: Buffer.from("behind the mark"), guard }));
   refusedWith("REVISION_MISMATCH", log.client({ ...PUT, key: Buffer.from("first"), expectedModRevision: 0 }));
   log.membership({ kind: "add-slot", name: "member-4" });
   const release = { kind: "release-lock", namespace: "golden", rw: false, name: GUARD_LOCK, mode: null } as const;
-  done(log.client({ ...release, owner: "", fencingToken: token }, { by: OWNER }));
+  done(log.client({ ...release, owner: "", fencingToken: token }, OWNER));
   refusedWith("FENCED", log.client({ ...PUT, key: Buffer.from("too late"), guard }));
   log.cluster({ kind: "erase-memory", rowsMax: 2 });
   log.cluster({ kind: "erase-logs", rowsMax: 1 });

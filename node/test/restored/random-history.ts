@@ -73,7 +73,7 @@ class RandomWriter {
     this.#below = below;
     const allocated = log.client({ kind: "allocate-memory", namespace: "default", label: "", sizeBytes: REGION_BYTES });
     const settings = { duplicateWindowSecs: 60, retentionMaxAgeSecs: null, retentionMaxBytes: 100_000 };
-    const created = log.http({ kind: "create-log", namespace: "default", name: "history", settings });
+    const created = log.client({ kind: "create-log", namespace: "default", name: "history", settings });
     if (allocated instanceof CoordinationError || created instanceof CoordinationError) {
       throw new Error("a history needs a region and a log");
     }
@@ -142,7 +142,7 @@ class RandomWriter {
       const payloads = Payloads.of(Array.from({ length: count }, (_, at) => Buffer.from(`event ${at}`)));
       const idempotencyKey = isBatch ? `event-${this.#below(500)}` : null;
       const append = { kind: "append-events", logId: this.#logId, expectedSequence: undefined } as const;
-      this.#log.http({ ...append, isBatch, idempotencyKey, payloads }, choice % 3 === 0 ? ANNA : OWNER);
+      this.#log.client({ ...append, isBatch, idempotencyKey, payloads }, choice % 3 === 0 ? ANNA : OWNER);
     }
   }
 

@@ -25,7 +25,7 @@ import { deriveCheaply } from "./cheap-hashing.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
 import { soleVoter } from "./sole-voter.ts";
 
-export interface FoundingSecrets {
+interface FoundingSecrets {
   readonly founding: Founding;
   readonly email: string;
   readonly password: string;
@@ -37,10 +37,10 @@ type BarrierDone = (error: CoordinationError | null) => void;
 /** The stopped clocks of a founded cluster: an instant in milliseconds, not at a whole second. */
 const WALL_MS = 1_750_000_000_250;
 
-/**
- * A founding entry's content and the plaintext secrets of its owner. Only `cheapHashing` verifies the owner's password.
- */
-export async function foundingSecrets(): Promise<FoundingSecrets> {
+/** The founding of each cluster here, new in each process. Only `cheapHashing` verifies the owner's password. */
+export const secrets: FoundingSecrets = await foundingSecrets();
+
+async function foundingSecrets(): Promise<FoundingSecrets> {
   const owner = { email: "Owner@quoin.local", password: "correct horse battery", apiKey: generateApiKey() };
   const request = {
     clusterId: randomUUID(),
@@ -69,7 +69,7 @@ export class FoundedCluster {
   /** Called for each read barrier; by default it passes at once. */
   onBarrier: (done: BarrierDone) => void = (done) => done(null);
 
-  constructor({ founding }: FoundingSecrets) {
+  constructor(founding: Founding = secrets.founding) {
     this.ownerId = founding.owner.userId;
     this.apiKeyId = founding.owner.apiKeyId;
     const machine = new StateMachine(this.state, (previous, bytes) => crc32(bytes, previous), DEFAULT_STATE_LIMITS);

@@ -24,7 +24,7 @@ export {
 export { AppliedReplica } from "./applied-replica.ts";
 export { cheapHashing, deriveCheaply } from "./cheap-hashing.ts";
 export { itNoticesDamage } from "./damaged-commands.ts";
-export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
+export { FoundedCluster, secrets } from "./founded-cluster.ts";
 export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { expectExactUsage, usageTwice } from "./namespace-recount.ts";

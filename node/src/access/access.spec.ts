@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { SingleReplica } from "../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
+import { FoundedCluster, refused, secrets } from "../../test/index.ts";
 import { CoordinationError, type RequiredAccess, type Role, readCluster, readSigningKeys } from "../state/index.ts";
 import { Access } from "./access.ts";
 import { generateApiKey } from "./api-key.ts";
@@ -13,16 +13,11 @@ const DEADLINE_MS = 15_000;
 const NO_LEADER = new CoordinationError("NO_LEADER", "no leader is known");
 
 describe("Access", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let access: Access;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     access = new Access(cluster, cluster.clock);
   });
 
@@ -117,7 +112,7 @@ describe("Access", () => {
 
     it("refuses a token of another cluster that shares the signing key", async () => {
       const otherId = "11111111-2222-4333-8444-555555555555";
-      const other = new FoundedCluster({ ...secrets, founding: { ...secrets.founding, clusterId: otherId } });
+      const other = new FoundedCluster({ ...secrets.founding, clusterId: otherId });
       const error = await refused(async () => {
         return new Access(other, other.clock).authenticate(await header(), DEADLINE_MS);
       });

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { expect } from "chai";
-import { deriveCheaply, FoundedCluster, foundingSecrets, refused } from "../../test/index.ts";
+import { deriveCheaply, FoundedCluster, refused, secrets } from "../../test/index.ts";
 import { encodeFounding, readApiKeyByPrefix, readSigningKeys, readUserByEmail } from "../state/index.ts";
 import { createFounding, type FoundingRequest } from "./founding.ts";
 import { verifyPassword } from "./password.ts";
@@ -20,8 +20,7 @@ function request(changes: Partial<FoundingRequest["owner"]> = {}, clusterId?: st
 
 describe("createFounding", () => {
   it("makes an owner who can log in, from the records of the founding entry", async () => {
-    const secrets = await foundingSecrets();
-    const { state } = new FoundedCluster(secrets);
+    const { state } = new FoundedCluster();
     const user = readUserByEmail(state, "owner@QUOIN.local");
     expect(user).to.include({ email: "Owner@quoin.local", role: "owner", status: "active" });
     expect(user?.namespaces).to.deep.equal(["*"]);
@@ -34,7 +33,7 @@ describe("createFounding", () => {
   });
 
   it("makes an Ed25519 pair whose halves belong together, named by its thumbprint (RFC 7638)", async () => {
-    const { state } = new FoundedCluster(await foundingSecrets());
+    const { state } = new FoundedCluster();
     const [key, ...more] = readSigningKeys(state);
     expect(more).to.deep.equal([]);
     const x = Buffer.from(key?.publicKey ?? []).toString("base64url");

@@ -1,12 +1,5 @@
 import { expect } from "chai";
-import {
-  cheapHashing,
-  deriveCheaply,
-  FoundedCluster,
-  type FoundingSecrets,
-  foundingSecrets,
-  refused,
-} from "../../test/index.ts";
+import { cheapHashing, deriveCheaply, FoundedCluster, refused, secrets } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { Access } from "./access.ts";
 import type { HashJob } from "./hash-queue.ts";
@@ -17,16 +10,11 @@ import type { HashLane } from "./password-hashing.ts";
 const DEADLINE_MS = 15_000;
 
 describe("Logins", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let logins: Logins;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     logins = new Logins(cluster, cluster.clock, cheapHashing);
   });
 
@@ -96,7 +84,7 @@ describe("Logins", () => {
 
   it("refuse a user who was disabled, or got another password, while the password was hashed", async () => {
     for (const changes of [{ status: "disabled" }, { passwordHash: "another" }] as const) {
-      const again = new FoundedCluster(secrets);
+      const again = new FoundedCluster();
       const pending = new Logins(again, again.clock, cheapHashing).login(
         ...([secrets.email, secrets.password, orderOf(secrets.email)] as const),
       );

@@ -1,15 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
+import { FoundedCluster, refused, secrets } from "../../test/index.ts";
 import { encodeText } from "../state/index.ts";
 import { type Listing, signPageToken, verifyPageToken } from "./page-token.ts";
 
 describe("page tokens (S18)", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   before(async () => {
-    secrets = await foundingSecrets();
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
   });
 
   const listing = { of: "keys", namespace: "default", prefix: encodeText("jobs/") } as const;
@@ -21,7 +19,7 @@ describe("page tokens (S18)", () => {
       fc.property(fc.string(), bytes, bytes, (namespace, prefix, key) => {
         const token = signPageToken(cluster.state, { of: "keys", namespace, prefix }, key);
         expect(token).to.match(/^[A-Za-z0-9_-]+$/);
-        const other = new FoundedCluster(secrets);
+        const other = new FoundedCluster();
         expect([...verifyPageToken(other.state, { of: "keys", namespace, prefix }, token)]).to.deep.equal([...key]);
       }),
       { numRuns: 50 },
@@ -76,10 +74,7 @@ describe("page tokens (S18)", () => {
   });
 
   it("of another cluster are refused", async () => {
-    const foreign = new FoundedCluster({
-      ...secrets,
-      founding: { ...secrets.founding, pageTokenKey: new Uint8Array(32).fill(1) },
-    });
+    const foreign = new FoundedCluster({ ...secrets.founding, pageTokenKey: new Uint8Array(32).fill(1) });
     const token = signPageToken(foreign.state, listing, lastKey);
     await refused(() => verifyPageToken(cluster.state, listing, token));
   });

@@ -1,19 +1,14 @@
 import { expect } from "chai";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../test/index.ts";
+import { FoundedCluster, secrets } from "../../test/index.ts";
 import { createPasswordReset, openPasswordReset } from "./password-reset.ts";
 
 const HOUR_MS = 3_600_000;
 
 describe("tokens for a forgotten password", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
   });
 
   const tokenOf = (email: string, wallMs = 0) => createPasswordReset(cluster.state, email, wallMs)?.token ?? null;
@@ -30,7 +25,7 @@ describe("tokens for a forgotten password", () => {
     const token = tokenOf(secrets.email) ?? expect.fail("there is no token");
     expect(opened(token)).equal(cluster.ownerId);
     for (const changes of [{ passwordHash: "another" }, { passwordVersion: 1 }, { status: "disabled" }] as const) {
-      cluster = new FoundedCluster(secrets);
+      cluster = new FoundedCluster();
       cluster.changeOwner(changes);
       expect(opened(token), JSON.stringify(changes)).equal(null);
     }

@@ -9,7 +9,7 @@ const FINE: Readiness = { voter: null, leader: null, applied: null, disk: null }
 const LOG = { info: () => undefined, warn: () => undefined };
 
 describe("the role of a member for Kubernetes", () => {
-  const cluster = new FoundedCluster({ founding: FOUNDING, email: "", password: "", apiKey: "" });
+  const cluster = new FoundedCluster(FOUNDING);
 
   function member(
     role: "leader" | "follower" | "candidate",

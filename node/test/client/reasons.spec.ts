@@ -24,7 +24,6 @@ import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import { closeHttpServer, createHttpApplication, createHttpServer, route } from "../../src/api/http/index.ts";
 import { CoordinationError, isReason } from "../../src/state/index.ts";
 import { ClusterUnderTest, type GrpcCaller, GrpcPorts } from "../harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../index.ts";
 
 const { getKey } = serviceDefinitions.KeyValueService;
 const LOG = "123e4567-e89b-42d3-a456-426614174000";
@@ -244,7 +243,6 @@ describe("the reasons of the SDK", function () {
   });
 
   describe("over both interfaces, for the same refusal", () => {
-    let secrets: FoundingSecrets;
     let ports: GrpcPorts;
     let server: Server;
     let caller: GrpcCaller;
@@ -252,8 +250,7 @@ describe("the reasons of the SDK", function () {
     let thrown: Error;
 
     before(async () => {
-      secrets = await foundingSecrets();
-      ports = await GrpcPorts.founded(secrets);
+      ports = await GrpcPorts.founded();
       const { cluster } = ports.member;
       const serving = {
         access: ports.member.access(),
@@ -276,7 +273,7 @@ describe("the reasons of the SDK", function () {
       });
       server = createHttpServer(createHttpApplication({ ...serving, routes: [describeLog] })).listen(0, "127.0.0.1");
       await once(server, "listening");
-      const token = await ports.token(secrets);
+      const token = await ports.token();
       caller = ports.caller(token);
     });
 

@@ -13,19 +13,28 @@ import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../../src/api/connecti
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
 import { accountMethods, EventLogMethods, Executor, MemberInspection } from "../../src/api/methods/index.ts";
 import { MemberBackups } from "../../src/archive/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import type { Tracer } from "../../src/tracing/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../src/watch/index.ts";
-import { cheapHashing, deriveCheaply, type FoundingSecrets } from "../index.ts";
+import { cheapHashing, deriveCheaply, secrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { SingleMember } from "./single-member.ts";
+import type { SingleReplica } from "./single-replica.ts";
 
 /** What a server reported as a bug. */
 export interface ReportedError {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly message: string;
+}
+
+/** What differs from the defaults. */
+interface PortOptions {
+  readonly limits?: typeof DEFAULT_RATE_LIMITS;
+  readonly clientLimits?: typeof DEFAULT_CLIENT_LIMITS;
+  readonly tracer?: Tracer;
 }
 
 const ADDRESS = { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" };
@@ -60,6 +69,7 @@ export class GrpcPorts {
   readonly #clock: PortClock;
   readonly #directory: string;
   readonly #callers: GrpcCaller[] = [];
+  #owner: GrpcCaller | null = null;
 
   private constructor(
     member: SingleMember,
@@ -202,30 +212,27 @@ export class GrpcPorts {
     );
   }
 
-  /** The ports of the member that founded this cluster. */
-  static async founded(
-    { founding }: FoundingSecrets,
-    limits = DEFAULT_RATE_LIMITS,
-    clientLimits = DEFAULT_CLIENT_LIMITS,
-    tracer: Tracer | null = null,
-  ): Promise<GrpcPorts> {
+  /** The ports of the member that founded the cluster of `secrets`. */
+  static async founded({ limits, clientLimits, tracer }: PortOptions = {}): Promise<GrpcPorts> {
+    const { founding } = secrets;
     const incarnation = Buffer.from(founding.incarnation).toString("hex");
     const ports = await GrpcPorts.open(incarnation, limits, clientLimits, tracer);
     await ports.member.bootstrap(founding);
+    ports.#owner = ports.caller(await ports.token());
+    ports.member.cluster.barriers.length = 0;
     return ports;
   }
 
-  /** The same with other limits. */
-  static foundedWithLimits(
-    secrets: FoundingSecrets,
-    { limits = DEFAULT_RATE_LIMITS, clientLimits = DEFAULT_CLIENT_LIMITS },
-  ): Promise<GrpcPorts> {
-    return GrpcPorts.founded(secrets, limits, clientLimits);
+  /** Calls the public port with a token of the owner of a founded cluster. */
+  get owner(): GrpcCaller {
+    invariant(this.#owner !== null, "the cluster is founded");
+    return this.#owner;
   }
 
-  /** The same with traces of its calls. */
-  static foundedWith(tracer: Tracer, secrets: FoundingSecrets): Promise<GrpcPorts> {
-    return GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, DEFAULT_CLIENT_LIMITS, tracer);
+  get replica(): SingleReplica {
+    const { replica } = this.member;
+    invariant(replica !== null, "the member serves");
+    return replica;
   }
 
   /**
@@ -233,14 +240,12 @@ export class GrpcPorts {
    *
    * @param claims role and namespaces of the owner while the token is issued.
    */
-  async token({ apiKey }: FoundingSecrets, claims: Partial<Pick<User, "role" | "namespaces">> = {}): Promise<string> {
+  async token(claims: Partial<Pick<User, "role" | "namespaces">> = {}): Promise<string> {
     const { cluster } = this.member;
     cluster.changeOwner(claims);
-    const issued = await this.member.access().exchangeApiKey(apiKey, null, 0);
+    const issued = await this.member.access().exchangeApiKey(secrets.apiKey, null, 0);
     cluster.changeOwner({ role: "owner", namespaces: ["*"] });
-    if (issued === null) {
-      throw new Error("the owner's API key is refused");
-    }
+    invariant(issued !== null, "the owner's API key is accepted");
     return issued.accessToken;
   }
 

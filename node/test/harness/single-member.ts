@@ -72,7 +72,7 @@ export class SingleMember implements HostMember {
     if (this.state !== "EMPTY") {
       return Promise.reject(new CoordinationError("NOT_EMPTY", `this member is ${this.state}`));
     }
-    this.#cluster = new FoundedCluster({ founding, email: "", password: "", apiKey: "" });
+    this.#cluster = new FoundedCluster(founding);
     this.#replica = new SingleReplica(this.#cluster);
     this.state = "RUNNING";
     this.clusterId = founding.clusterId;

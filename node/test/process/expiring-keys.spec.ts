@@ -21,7 +21,7 @@ import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../src/watch/index.ts";
 import { GrpcCaller, gateOf, InProcessMember, TemporaryDirectories, until } from "../harness/index.ts";
-import { cheapHashing, type FoundingSecrets, foundingSecrets } from "../index.ts";
+import { cheapHashing, secrets } from "../index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
 const { watchKeys } = serviceDefinitions.WatchService;
@@ -32,7 +32,6 @@ const PUT = PutKeyRequest.create({ namespace: "default", key: "k" });
 describe("API keys that expire", function () {
   this.timeout(60_000);
   const directories = new TemporaryDirectories();
-  let secrets: FoundingSecrets;
   /** How far the wall clock of the member is ahead. */
   let aheadMs: number;
   let site: InProcessMember;
@@ -41,10 +40,6 @@ describe("API keys that expire", function () {
   let grpcPort: number;
   let callers: GrpcCaller[];
   let bugs: unknown[];
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
     [aheadMs, callers, bugs] = [0, [], []];

@@ -10,7 +10,6 @@ import {
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Access } from "../../access/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS, REQUEST_MS } from "../connections/index.ts";
 
@@ -25,14 +24,9 @@ const MANY = 1_000_000_000;
 const FREE = { member: MANY, address: MANY, user: MANY };
 
 describe("CallIntake", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
   let connections: HalfOpenConnection[];
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(() => {
     connections = [];
@@ -46,8 +40,8 @@ describe("CallIntake", () => {
   });
 
   async function serve(limits: Partial<ClientLimits> = {}): Promise<void> {
-    ports = await GrpcPorts.foundedWithLimits(secrets, { clientLimits: { ...DEFAULT_CLIENT_LIMITS, ...limits } });
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded({ clientLimits: { ...DEFAULT_CLIENT_LIMITS, ...limits } });
+    token = await ports.token();
   }
 
   async function halfOpen(

@@ -7,8 +7,7 @@ import {
   WatchKeysRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { Metrics } from "../../telemetry/index.ts";
 import { CALL_METRICS } from "./call-observer.ts";
 
@@ -19,17 +18,10 @@ const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 const LOCK = { namespace: "default", name: "l" };
 
 describe("CallObserver", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
@@ -51,9 +43,9 @@ describe("CallObserver", () => {
     (await valuesOf("quoin_grpc_requests_in_flight"))[`{service="${service}",method="${method}"}`];
 
   it("counts each call once, by its status, and measures its duration", async () => {
-    await owner.call(putKey, PUT);
-    await owner.call(putKey, PUT);
-    await owner.call(putKey, { ...PUT, key: "" });
+    await ports.owner.call(putKey, PUT);
+    await ports.owner.call(putKey, PUT);
+    await ports.owner.call(putKey, { ...PUT, key: "" });
     await ports.caller("no token").call(putKey, PUT);
     const labels = (code: string) => `{service="KeyValueService",method="PutKey",code="${code}"}`;
     expect(await valuesOf("quoin_grpc_requests_total")).to.deep.equal({
@@ -70,14 +62,14 @@ describe("CallObserver", () => {
     const frame = grpcFrame(Buffer.alloc(0));
     frame.writeUInt32BE(0xffffffff, 1);
     const headers = {
-      authorization: `Bearer ${await ports.token(secrets)}`,
+      authorization: `Bearer ${await ports.token()}`,
       "api-version": "v1",
       "request-id": randomUUID(),
     };
     await rawGrpcCall(ports.publicPort, putKey.path, headers, frame);
-    await owner.call(createLock, CreateLockRequest.fromPartial(LOCK));
-    await owner.call(acquireLock, AcquireLockRequest.fromPartial(LOCK));
-    const late = await owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, waitMs: 60_000n }), {
+    await ports.owner.call(createLock, CreateLockRequest.fromPartial(LOCK));
+    await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(LOCK));
+    const late = await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, waitMs: 60_000n }), {
       timeoutMs: 50,
     });
     expect(late.code).to.equal("DEADLINE_EXCEEDED");
@@ -92,7 +84,7 @@ describe("CallObserver", () => {
   });
 
   it("counts streams while they are open, then as cancelled, and never measures their duration", async () => {
-    const stream = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
+    const stream = ports.owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
     await stream.until("it to be open", (messages) => messages.length > 0);
     expect(await inFlightOf("WatchService", "WatchKeys")).to.equal(1);
     stream.cancel();
@@ -104,8 +96,8 @@ describe("CallObserver", () => {
 
   it("logs a valid request id, and why a call failed, and nothing else that the client has sent", async () => {
     const id = randomUUID();
-    await owner.call(putKey, PUT, { metadata: new Map([["request-id", id.toUpperCase()]]) });
-    await owner.call(putKey, PUT, { metadata: new Map([["request-id", "my-secret"]]) });
+    await ports.owner.call(putKey, PUT, { metadata: new Map([["request-id", id.toUpperCase()]]) });
+    await ports.owner.call(putKey, PUT, { metadata: new Map([["request-id", "my-secret"]]) });
     const common = { protocol: "grpc", method: putKey.path };
     expect(ports.requestLines.map(({ durationMs: _, ...line }) => line)).to.deep.equal([
       { ...common, status: "OK", requestId: id, reason: "" },
@@ -115,8 +107,8 @@ describe("CallObserver", () => {
 
   it("logs the trace of the caller, if the caller sent a valid one", async () => {
     const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
-    await owner.call(putKey, PUT, { metadata: new Map([["traceparent", traceparent]]) });
-    await owner.call(putKey, PUT, { metadata: new Map([["traceparent", "my-secret"]]) });
+    await ports.owner.call(putKey, PUT, { metadata: new Map([["traceparent", traceparent]]) });
+    await ports.owner.call(putKey, PUT, { metadata: new Map([["traceparent", "my-secret"]]) });
     expect(ports.requestLines.map((line) => "trace_id" in line && line.trace_id)).to.deep.equal([
       "4bf92f3577b34da6a3ce929d0e0e4736",
       false,

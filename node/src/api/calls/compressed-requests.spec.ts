@@ -5,7 +5,6 @@ import { status } from "@grpc/grpc-js";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 
 const { path } = serviceDefinitions.KeyValueService.putKey;
@@ -28,18 +27,13 @@ function compressed(message: Uint8Array): Buffer {
 }
 
 describe("compressed requests over gRPC", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
     const requestBytes = { ...DEFAULT_CLIENT_LIMITS.requestBytes, user: BYTES_MAX };
-    ports = await GrpcPorts.foundedWithLimits(secrets, { clientLimits: { ...DEFAULT_CLIENT_LIMITS, requestBytes } });
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded({ clientLimits: { ...DEFAULT_CLIENT_LIMITS, requestBytes } });
+    token = await ports.token();
   });
 
   afterEach(() => ports.close());
@@ -70,7 +64,7 @@ describe("compressed requests over gRPC", () => {
 
   it("count with the bytes that they have without gzip", async () => {
     expect(await answerOf(compressed(put(EXCESSIVE_BYTES)))).to.equal("UNAVAILABLE OVERLOADED");
-    expect(ports.member.replica?.proposed ?? []).to.have.lengthOf(0);
+    expect(ports.replica.proposed).to.have.lengthOf(0);
     expect(await answerOf(compressed(put(ALLOWED_BYTES)))).to.equal("OK");
   });
 

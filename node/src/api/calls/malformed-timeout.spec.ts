@@ -3,7 +3,6 @@ import { status } from "@grpc/grpc-js";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
-import { foundingSecrets } from "../../../test/index.ts";
 import { Tracer } from "../../tracing/index.ts";
 
 const { path } = serviceDefinitions.KeyValueService.putKey;
@@ -23,9 +22,8 @@ describe("a grpc-timeout that cannot be read", () => {
     const queue = { hasSpace: true, add: (spans: Spans) => void made.push(...spans) };
     const sampler = { name: "parentbased_always_off", ratio: 0 } as const;
     tracer = new Tracer({ sampler, slowMs: 0, queue, monotonicMs: () => performance.now() });
-    const secrets = await foundingSecrets();
-    ports = await GrpcPorts.foundedWith(tracer, secrets);
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded({ tracer });
+    token = await ports.token();
   });
 
   after(() => ports.close());
@@ -46,7 +44,7 @@ describe("a grpc-timeout that cannot be read", () => {
     );
     expect(grpcStatus).to.equal(String(status.INVALID_ARGUMENT));
     expect(decodeURIComponent(String(headers["grpc-message"]))).to.include("grpc-timeout must be a whole number");
-    expect(ports.member.replica?.proposed ?? []).to.have.lengthOf(0);
+    expect(ports.replica.proposed).to.have.lengthOf(0);
     const calls = ports.observer.callsOf({ path, responseStream: false, mayWait: false });
     expect([calls.inFlight, calls.codes[status.INVALID_ARGUMENT]]).to.deep.equal([0, 1]);
     expect(calls.codes.reduce((sum, count) => sum + count)).to.equal(1);

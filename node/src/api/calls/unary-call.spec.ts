@@ -16,7 +16,6 @@ import {
   rawGrpcCall,
   verdict,
 } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
@@ -29,26 +28,17 @@ function withRequestId(requestId: string): CallOptions {
 }
 
 describe("unary call", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
   let ownerToken: string;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    ownerToken = await ports.token(secrets);
+    ports = await GrpcPorts.founded();
+    ownerToken = await ports.token();
     owner = ports.caller(ownerToken);
   });
 
   afterEach(() => ports.close());
-
-  function proposals(): number {
-    return ports.member.replica?.proposed.length ?? 0;
-  }
 
   /** The headers of a valid call. */
   function rawHeaders() {
@@ -67,7 +57,7 @@ describe("unary call", () => {
       const call = (request: PutKeyRequest | Buffer) => owner.call(putKey, request, { metadata: broken });
 
       expect(verdict(await call(badUtf8)), "1: token").deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
-      const viewer = await ports.token(secrets, { role: "viewer", namespaces: ["prod"] });
+      const viewer = await ports.token({ role: "viewer", namespaces: ["prod"] });
       broken.set("authorization", `Bearer ${viewer}`);
       expect(verdict(await call(badUtf8)), "2: api-version").deep.equal([
         ...["INVALID_ARGUMENT", "BAD_METADATA", "api-version"],
@@ -82,11 +72,11 @@ describe("unary call", () => {
       expect(verdict(await call(request)), "5: namespace").deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
       request.namespace = "prod";
       expect(verdict(await call(request)), "5: access").deep.equal(["PERMISSION_DENIED", "ACCESS_DENIED"]);
-      const member = await ports.token(secrets, { role: "member", namespaces: ["prod"] });
+      const member = await ports.token({ role: "member", namespaces: ["prod"] });
       broken.set("authorization", `Bearer ${member}`);
       expect(verdict(await call(request)), "6: fields").deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "key"]);
       request.key = "k";
-      expect(proposals(), "nothing was proposed before step 7").equal(0);
+      expect(ports.replica.proposed.length, "nothing was proposed before step 7").equal(0);
       expect(verdict(await call(request)), "7: namespace").deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
       await owner.call(createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
       expect(verdict(await call(request)), "8: state").deep.equal(["FAILED_PRECONDITION", "REVISION_MISMATCH"]);
@@ -95,7 +85,7 @@ describe("unary call", () => {
     });
 
     it("checks access before existence: no oracle for other namespaces (S43)", async () => {
-      const caller = ports.caller(await ports.token(secrets, { role: "member", namespaces: ["prod"] }));
+      const caller = ports.caller(await ports.token({ role: "member", namespaces: ["prod"] }));
       const refused = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
       for (const namespace of ["default", "no-such-namespace", "prod-eu", "pro", "", "*"]) {
         const request = GetKeyRequest.fromPartial({ namespace, key: "k" });
@@ -180,7 +170,7 @@ describe("unary call", () => {
         bytes[bytes.indexOf("k", 10)] = byte;
         expect((await owner.call(putKey, bytes)).code).equal("INVALID_ARGUMENT");
       }
-      expect(proposals()).equal(0);
+      expect(ports.replica.proposed.length).equal(0);
     });
 
     it("refuses an int64 above 2^53 - 1 with the field's name, never rounded (S17)", async () => {
@@ -230,7 +220,7 @@ describe("unary call", () => {
         expect(answer.grpcStatus, timeout).equal("4");
         expect(answer.headers).include({ "error-reason": "DEADLINE", outcome: "unknown" });
       }
-      expect(proposals()).equal(0);
+      expect(ports.replica.proposed.length).equal(0);
     });
 
     it("has the trailers of the contract even if the library enforces it, because the request never arrived", async () => {
@@ -299,7 +289,7 @@ describe("unary call", () => {
       expect(first.headers.get("replayed")).deep.equal([]);
       expect(second.headers.get("replayed")).deep.equal(["true"]);
       expect(second.response).deep.equal(first.response);
-      expect(ports.member.replica?.revision).equal(2);
+      expect(ports.replica.revision).equal(2);
     });
 
     it("refuses the id for another request or another method", async () => {
@@ -309,7 +299,7 @@ describe("unary call", () => {
       expect(verdict(await owner.call(putKey, { ...PUT, key: "other" }, withRequestId(id)))).deep.equal(reused);
       const sameBytes = await owner.call(deleteKey, PUT_BYTES, withRequestId(id));
       expect(verdict(sameBytes)).deep.equal(reused);
-      expect(ports.member.replica?.revision).equal(2);
+      expect(ports.replica.revision).equal(2);
     });
 
     it("repeats a refusal by the state, even if the state has changed", async () => {
@@ -425,7 +415,7 @@ describe("unary call", () => {
       const request = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
       const known = await owner.call(getKey, request);
       expect(known.trailers.get("leader-endpoint")).deep.equal(["127.0.0.1:7400"]);
-      (ports.member.replica as { leaderId: number }).leaderId = 0;
+      ports.replica.leaderId = 0;
       expect((await owner.call(getKey, request)).trailers.get("leader-endpoint")).deep.equal([]);
     });
 

@@ -15,7 +15,7 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import { ConnectPort, type GrpcCaller, GrpcPorts, until } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
+import { RawConnection } from "../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 import { contractRegistry } from "../json/index.ts";
@@ -49,7 +49,6 @@ interface AnyClient {
 }
 
 describe("the services over HTTP", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let http: ConnectPort;
   let grpc: GrpcCaller;
@@ -59,9 +58,8 @@ describe("the services over HTTP", () => {
   let tests = 0;
 
   before(async () => {
-    secrets = await foundingSecrets();
-    ports = await GrpcPorts.founded(secrets);
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded();
+    token = await ports.token();
     http = await ConnectPort.open(ports, token);
     grpc = ports.caller(token);
   });
@@ -272,12 +270,10 @@ describe("the services over HTTP", () => {
 
     it("count against the one rate limit of the user, whichever the port", async () => {
       const limits = { ...DEFAULT_RATE_LIMITS, grpc: { requests: 2, windowSecs: 3_600, burst: 2 } };
-      const limited = await GrpcPorts.founded(secrets, limits);
-      const port = await ConnectPort.open(limited, await limited.token(secrets));
+      const limited = await GrpcPorts.founded({ limits });
+      const port = await ConnectPort.open(limited, await limited.token());
       try {
-        const overGrpc = await limited
-          .caller(await limited.token(secrets))
-          .call(getKey, GetKeyRequest.create(greeting));
+        const overGrpc = await limited.caller(await limited.token()).call(getKey, GetKeyRequest.create(greeting));
         expect(overGrpc.reason).to.equal("KEY_NOT_FOUND");
         expect(reasonOf(await port.call("KeyValueService/GetKey", { body: greeting }))).to.equal("KEY_NOT_FOUND");
         const third = await port.call("KeyValueService/GetKey", { body: greeting });
@@ -405,8 +401,8 @@ describe("the services over HTTP", () => {
   it("counts the bytes of a request without its gzip, and frees them when the call ends", async () => {
     const requestBytes = { ...DEFAULT_CLIENT_LIMITS.requestBytes, user: 1024 * 1024 };
     const limits = { ...DEFAULT_CLIENT_LIMITS, requestBytes };
-    const limited = await GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, limits);
-    const port = await ConnectPort.open(limited, await limited.token(secrets));
+    const limited = await GrpcPorts.founded({ clientLimits: limits });
+    const port = await ConnectPort.open(limited, await limited.token());
     try {
       const put = (bytes: number) =>
         port.call("KeyValueService/PutKey", {

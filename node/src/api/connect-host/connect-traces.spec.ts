@@ -3,7 +3,6 @@
 import { connect } from "node:net";
 import { expect } from "chai";
 import { ConnectPort, GrpcPorts, until } from "../../../test/harness/index.ts";
-import { foundingSecrets } from "../../../test/index.ts";
 import { RequestLog } from "../../telemetry/index.ts";
 import { Tracer } from "../../tracing/index.ts";
 import { ClientAddresses, RequestObserver } from "../http/index.ts";
@@ -31,15 +30,14 @@ describe("traces of calls over HTTP", () => {
     const monotonicMs = () => performance.now();
     const queue = { hasSpace: true, add: (spans: Spans) => void made.push(...spans) };
     tracer = new Tracer({ sampler: { name: "parentbased_always_off", ratio: 0 }, slowMs: 0, queue, monotonicMs });
-    const secrets = await foundingSecrets();
-    ports = await GrpcPorts.foundedWith(tracer, secrets);
+    ports = await GrpcPorts.founded({ tracer });
     const log = new RequestLog(
       { debug: () => undefined, warn: () => undefined, isLevelEnabled: () => false },
       0,
       monotonicMs,
     );
     observer = new RequestObserver(log, monotonicMs, new ClientAddresses(), tracer);
-    token = await ports.token(secrets);
+    token = await ports.token();
     http = await ConnectPort.open(ports, token, undefined, observer);
   });
 

@@ -22,7 +22,7 @@ import {
   GrpcPorts,
   methodsByName,
 } from "../../../test/harness/index.ts";
-import { createUser, type FoundingSecrets, foundingSecrets, updateUser } from "../../../test/index.ts";
+import { createUser, secrets, updateUser } from "../../../test/index.ts";
 import { type AcquireLock, derivedIdText, type LockMode, type Role } from "../../state/index.ts";
 
 /** Actors with some namespaces have the first and the third. The first and the second exist, the others do not. */
@@ -422,9 +422,9 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   "EventLogService/ReadEvents": ofLogs("read"),
   "EventLogService/TailEvents": ofLogs("read"),
-  "AccountService/ExchangeToken": [["the owner's key", (world) => ({ apiKey: world.secrets.apiKey }), same(OK)]],
+  "AccountService/ExchangeToken": [["the owner's key", () => ({ apiKey: secrets.apiKey }), same(OK)]],
   "AccountService/Login": [
-    ["the owner's password", ({ secrets }) => ({ email: secrets.email, password: secrets.password }), same(OK)],
+    ["the owner's password", () => ({ email: secrets.email, password: secrets.password }), same(OK)],
   ],
   "AccountService/CreateUser": [
     ["of an own namespace", () => newUser([OWN]), OF_ADMINS],
@@ -540,13 +540,11 @@ function newUser(namespaces: readonly string[], role: UserRole = UserRole.MEMBER
 
 /** The contents of the cluster. */
 class World {
-  readonly secrets: FoundingSecrets;
   readonly actors: Actors;
   readonly memberId: string;
   readonly #owner: GrpcCaller;
 
-  constructor({ member }: GrpcPorts, actors: Actors, owner: GrpcCaller, secrets: FoundingSecrets) {
-    this.secrets = secrets;
+  constructor({ member }: GrpcPorts, actors: Actors, owner: GrpcCaller) {
     this.actors = actors;
     this.memberId = String(member.memberId);
     this.#owner = owner;
@@ -650,14 +648,12 @@ describe("access by gRPC", function () {
   let anybody: GrpcCaller;
 
   before(async () => {
-    const secrets = await foundingSecrets();
-    ports = await GrpcPorts.founded(secrets);
+    ports = await GrpcPorts.founded();
     ports.publicServer.setServing(true);
-    const { member } = ports;
-    const { replica } = member;
-    const actors = new Actors(member.cluster, replica ?? expect.fail("a founded member serves"), member.access());
-    anybody = ports.caller(await ports.token(secrets));
-    world = new World(ports, actors, anybody, secrets);
+    const { member, replica } = ports;
+    const actors = new Actors(member.cluster, replica, member.access());
+    anybody = ports.owner;
+    world = new World(ports, actors, anybody);
   });
 
   after(async () => {

@@ -1,24 +1,18 @@
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { leaderEndpointOf } from "./leader-endpoint.ts";
 
 const ADDRESS = { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1.example:7400", httpEndpoint: "q-1:7401" };
 
 describe("the leader's endpoint", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let replica: SingleReplica;
   let endpoint: () => string | null;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    replica = ports.member.replica as SingleReplica;
+    ports = await GrpcPorts.founded();
+    replica = ports.replica;
     endpoint = leaderEndpointOf(ports.member);
   });
 
@@ -64,7 +58,7 @@ describe("the leader's endpoint", () => {
   });
 
   it("is in the refusals of a follower, on both ports", async () => {
-    const owner = ports.caller(await ports.token(secrets));
+    const { owner } = ports;
     follow();
     replica.lead({ kind: "claim-slot", name: "q-1", incarnation: new Uint8Array(16).fill(9), address: ADDRESS });
     const put = PutKeyRequest.fromPartial({ namespace: "default" });

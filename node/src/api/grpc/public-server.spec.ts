@@ -9,24 +9,17 @@ import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import { generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from "jose";
-import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
+import { secrets } from "../../../test/index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 
 describe("public server", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
@@ -42,7 +35,7 @@ describe("public server", () => {
     it("of 4 MiB is decoded: the value in it is too large", async () => {
       const message = messageOf(4_194_304);
       expect(message).have.length(4_194_304);
-      const answer = await owner.call(putKey, message);
+      const answer = await ports.owner.call(putKey, message);
       expect([answer.code, answer.reason]).deep.equal(["INVALID_ARGUMENT", "TOO_LARGE"]);
       expect(answer.details?.metadata).deep.equal(
         new Map([
@@ -53,16 +46,16 @@ describe("public server", () => {
     });
 
     it("above 4 MiB is refused as gRPC itself does", async () => {
-      const answer = await owner.call(putKey, messageOf(4_194_305));
+      const answer = await ports.owner.call(putKey, messageOf(4_194_305));
       expect(answer.code).equal("RESOURCE_EXHAUSTED");
-      expect((await owner.call(putKey, PUT)).code, "the connection goes on").equal("OK");
+      expect((await ports.owner.call(putKey, PUT)).code, "the connection goes on").equal("OK");
     });
 
     it("of a frame that announces too much is refused before the message arrives", async () => {
       const frame = grpcFrame(Buffer.alloc(0));
       frame.writeUInt32BE(0xffffffff, 1);
       const headers = {
-        authorization: `Bearer ${await ports.token(secrets)}`,
+        authorization: `Bearer ${await ports.token()}`,
         "api-version": "v1",
         "request-id": randomUUID(),
       };
@@ -103,7 +96,7 @@ describe("public server", () => {
     }
 
     async function ownerClaims(): Promise<Record<string, unknown>> {
-      const [, payload = ""] = (await ports.token(secrets)).split(".");
+      const [, payload = ""] = (await ports.token()).split(".");
       return JSON.parse(Buffer.from(payload, "base64url").toString());
     }
 
@@ -122,21 +115,21 @@ describe("public server", () => {
 
     it("are refused when they have expired", async () => {
       ports.member.cluster.clock.wall += 3_600_000;
-      const answer = await owner.call(putKey, PUT);
+      const answer = await ports.owner.call(putKey, PUT);
       expect([answer.code, answer.reason]).deep.equal(["UNAUTHENTICATED", "TOKEN_EXPIRED"]);
     });
 
     it("are refused when the API key they come from is revoked", async () => {
-      expect((await owner.call(putKey, PUT)).code).equal("OK");
+      expect((await ports.owner.call(putKey, PUT)).code).equal("OK");
       ports.member.cluster.changeApiKey({ revokedAtMs: 1 });
-      const answer = await owner.call(putKey, PUT);
+      const answer = await ports.owner.call(putKey, PUT);
       expect([answer.code, answer.reason]).deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
     });
   });
 
   it("does not know services outside the contract", async () => {
     const unknown = { ...serviceDefinitions.KeyValueService.getKey, path: "/coordination.v1.NoService/GetKey" };
-    expect((await owner.call(unknown, Buffer.alloc(0))).code).equal("UNIMPLEMENTED");
+    expect((await ports.owner.call(unknown, Buffer.alloc(0))).code).equal("UNIMPLEMENTED");
   });
 
   describe("health", () => {
@@ -151,7 +144,7 @@ describe("public server", () => {
 
     async function statuses(): Promise<(string | undefined)[]> {
       const answers = services.map((service) =>
-        owner.call(check, { service }, { metadata: new Map([["authorization", null]]) }),
+        ports.owner.call(check, { service }, { metadata: new Map([["authorization", null]]) }),
       );
       return (await Promise.all(answers)).map(({ response }) => response?.status);
     }
@@ -162,11 +155,11 @@ describe("public server", () => {
       expect(await statuses()).deep.equal(Array(7).fill("SERVING"));
       ports.publicServer.setServing(false);
       expect(await statuses()).deep.equal(Array(7).fill("NOT_SERVING"));
-      expect((await owner.call(check, { service: "coordination.v1.LogService" })).code).equal("NOT_FOUND");
+      expect((await ports.owner.call(check, { service: "coordination.v1.LogService" })).code).equal("NOT_FOUND");
     });
 
     it("tells a watch each state once, also of a service that is not known", async () => {
-      const watches = ["", "coordination.v1.LogService"].map((service) => owner.stream(watch, { service }));
+      const watches = ["", "coordination.v1.LogService"].map((service) => ports.owner.stream(watch, { service }));
       const seen = async (at: number, ...expected: readonly string[]): Promise<void> => {
         const states = await watches[at]?.until("a state", (messages) =>
           messages.length >= expected.length ? messages.map(({ status: now }) => now) : undefined,
@@ -188,7 +181,7 @@ describe("public server", () => {
     it("refuses a request that is malformed", async () => {
       for (const method of [check, watch]) {
         const raw = { ...method, responseStream: false, requestSerialize: () => Buffer.of(0xff) };
-        const answer = await owner.call(raw as typeof check, { service: "" });
+        const answer = await ports.owner.call(raw as typeof check, { service: "" });
         expect([answer.code, answer.reason]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
       }
     });
@@ -205,7 +198,7 @@ describe("public server", () => {
       const proposed = new Promise<() => void>((resolve) => {
         replica.onPropose = (command, done) => resolve(() => execute(command, done));
       });
-      const running = owner.call(putKey, PUT);
+      const running = ports.owner.call(putKey, PUT);
       const finish = await proposed;
       const watch = healthService.Watch as unknown as MethodDefinition<{ service: string }, { status: string }>;
       const client = new Client(`127.0.0.1:${ports.publicPort}`, credentials.createInsecure());
@@ -232,7 +225,7 @@ describe("public server", () => {
       expect((await ended).code).equal(status.UNAVAILABLE);
       expect(seen).deep.equal(["SERVING", "NOT_SERVING"]);
       client.close();
-      expect((await owner.call(putKey, PUT)).code).equal("UNAVAILABLE");
+      expect((await ports.owner.call(putKey, PUT)).code).equal("UNAVAILABLE");
     });
   });
 

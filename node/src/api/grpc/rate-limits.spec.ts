@@ -14,8 +14,7 @@ import {
   WatchKeysRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts, grpcFrame } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { type Answer, GrpcPorts, grpcFrame } from "../../../test/harness/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 
 const { exchangeToken } = serviceDefinitions.AccountService;
@@ -28,24 +27,17 @@ const LIMIT = { requests: 1, windowSecs: 3600, burst: BURST };
 const LIMITED = ["RESOURCE_EXHAUSTED", "RATE_LIMITED"];
 
 describe("rate limits of gRPC", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.foundedWithLimits(secrets, { limits: { ...DEFAULT_RATE_LIMITS, grpc: LIMIT } });
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded({ limits: { ...DEFAULT_RATE_LIMITS, grpc: LIMIT } });
   });
 
   afterEach(() => ports.close());
 
   async function spend(): Promise<void> {
     for (let calls = 0; calls < BURST; calls++) {
-      expect((await owner.call(getKey, GET)).reason).equal("KEY_NOT_FOUND");
+      expect((await ports.owner.call(getKey, GET)).reason).equal("KEY_NOT_FOUND");
     }
   }
 
@@ -56,7 +48,7 @@ describe("rate limits of gRPC", () => {
   it("cut a connection without a token that is refused a hundred times (S43)", async () => {
     await ports.close();
     const tokenRequests = { requests: 1, windowSecs: 3600, burst: 1 };
-    ports = await GrpcPorts.foundedWithLimits(secrets, { limits: { ...DEFAULT_RATE_LIMITS, tokenRequests } });
+    ports = await GrpcPorts.founded({ limits: { ...DEFAULT_RATE_LIMITS, tokenRequests } });
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     session.on("error", () => undefined);
     const code = new Promise((resolve) => session.once("goaway", resolve));
@@ -78,7 +70,7 @@ describe("rate limits of gRPC", () => {
 
   it("refuse calls above the burst, certainly not executed, and say when to retry", async () => {
     await spend();
-    const answer = await owner.call(getKey, GET);
+    const answer = await ports.owner.call(getKey, GET);
     expect(verdict(answer)).deep.equal(LIMITED);
     expect(answer.trailers.get("outcome")).deep.equal(["not-executed"]);
     const delayMs = Number(answer.details?.retryDelayMs);
@@ -87,7 +79,7 @@ describe("rate limits of gRPC", () => {
 
   it("apply to the user, with any token", async () => {
     await spend();
-    const other = ports.caller(await ports.token(secrets, { role: "viewer" }));
+    const other = ports.caller(await ports.token({ role: "viewer" }));
     expect(verdict(await other.call(getKey, GET))).deep.equal(LIMITED);
   });
 
@@ -100,9 +92,9 @@ describe("rate limits of gRPC", () => {
       ["api-version", "v2"],
       ["request-id", "not a UUID"],
     ]);
-    const call = () => owner.call(getKey, bytes, { metadata: broken });
+    const call = () => ports.owner.call(getKey, bytes, { metadata: broken });
     expect(verdict(await call())).deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
-    broken.set("authorization", `Bearer ${await ports.token(secrets, { role: "viewer", namespaces: ["prod"] })}`);
+    broken.set("authorization", `Bearer ${await ports.token({ role: "viewer", namespaces: ["prod"] })}`);
     expect(verdict(await call())).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
     broken.delete("api-version");
     expect(verdict(await call())).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
@@ -112,53 +104,56 @@ describe("rate limits of gRPC", () => {
 
   it("count a call that examines many rows as many", async () => {
     for (let at = 0; at < BURST - 3; at++) {
-      expect((await owner.call(getKey, GET)).reason).equal("KEY_NOT_FOUND");
+      expect((await ports.owner.call(getKey, GET)).reason).equal("KEY_NOT_FOUND");
     }
     const principal = { subject: ports.member.cluster.ownerId, apiKeyId: ports.member.cluster.apiKeyId };
     for (let at = 0; at < 250; at++) {
       const key = { namespace: "default", key: Buffer.from(`k${at}`), value: Buffer.from("v"), ttlSeconds: 0 };
       const operation = { kind: "put-key", ...key, expectedModRevision: undefined, returnPrevious: false } as const;
-      ports.member.replica?.execute({ principal, operation, request: { requestId: randomBytes(16) } });
+      ports.replica.execute({ principal, operation, request: { requestId: randomBytes(16) } });
     }
     const { listKeys } = serviceDefinitions.KeyValueService;
-    const page = await owner.call(listKeys, ListKeysRequest.fromPartial({ namespace: "default", pageSize: 1_000 }));
+    const page = await ports.owner.call(
+      listKeys,
+      ListKeysRequest.fromPartial({ namespace: "default", pageSize: 1_000 }),
+    );
     expect(page.response?.items.length).equal(250);
-    expect(verdict(await owner.call(getKey, GET))).deep.equal(LIMITED);
+    expect(verdict(await ports.owner.call(getKey, GET))).deep.equal(LIMITED);
   });
 
   it("count watches as one call, when they begin", async () => {
     await spend();
     const { watchKeys } = serviceDefinitions.WatchService;
-    const stream = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
+    const stream = ports.owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
     expect(verdict(await stream.ended())).deep.equal(LIMITED);
   });
 
   it("never refuse renewals and releases of locks, but acquisitions, also malformed ones", async () => {
     const name = { namespace: "default", name: "l" };
-    await owner.call(createLock, CreateLockRequest.fromPartial(name));
-    const { response } = await owner.call(acquireLock, AcquireLockRequest.fromPartial(name));
+    await ports.owner.call(createLock, CreateLockRequest.fromPartial(name));
+    const { response } = await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(name));
     const fencingToken = response?.fencingToken ?? 0n;
-    await owner.call(getKey, GET);
-    await owner.call(getKey, GET);
-    await owner.call(getKey, GET);
-    expect(verdict(await owner.call(getKey, GET))).deep.equal(LIMITED);
+    await ports.owner.call(getKey, GET);
+    await ports.owner.call(getKey, GET);
+    await ports.owner.call(getKey, GET);
+    expect(verdict(await ports.owner.call(getKey, GET))).deep.equal(LIMITED);
     for (let renewals = 0; renewals < 2 * BURST; renewals++) {
-      const renewed = await owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...name, fencingToken }));
+      const renewed = await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...name, fencingToken }));
       expect(renewed.response?.acquired).equal(true);
     }
-    expect(verdict(await owner.call(acquireLock, AcquireLockRequest.fromPartial(name)))).deep.equal(LIMITED);
-    expect(verdict(await owner.call(acquireLock, Buffer.from([0xff])))).deep.equal(LIMITED);
-    const released = await owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...name, fencingToken }));
+    expect(verdict(await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(name)))).deep.equal(LIMITED);
+    expect(verdict(await ports.owner.call(acquireLock, Buffer.from([0xff])))).deep.equal(LIMITED);
+    const released = await ports.owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...name, fencingToken }));
     expect(released.response?.released).equal(true);
-    const release = await owner.call(releaseRwLock, ReleaseRWLockRequest.fromPartial({ ...name, fencingToken }));
+    const release = await ports.owner.call(releaseRwLock, ReleaseRWLockRequest.fromPartial({ ...name, fencingToken }));
     expect(release.reason).equal("LOCK_NOT_FOUND");
-    const renewal = await owner.call(
+    const renewal = await ports.owner.call(
       acquireRwLock,
       AcquireRWLockRequest.fromPartial({ ...name, mode: 1, fencingToken }),
     );
     expect(renewal.reason).equal("LOCK_NOT_FOUND");
-    expect(verdict(await owner.call(acquireRwLock, AcquireRWLockRequest.fromPartial({ ...name, mode: 1 })))).deep.equal(
-      LIMITED,
-    );
+    expect(
+      verdict(await ports.owner.call(acquireRwLock, AcquireRWLockRequest.fromPartial({ ...name, mode: 1 }))),
+    ).deep.equal(LIMITED);
   });
 });

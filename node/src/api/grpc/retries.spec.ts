@@ -1,15 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Guard, type MessageCodec, RWMode, serviceDefinitions, UserRole, UserStatus } from "@quoin/proto";
 import { expect } from "chai";
-import {
-  type Answer,
-  type AnyMethod,
-  encodedRequest,
-  type GrpcCaller,
-  GrpcPorts,
-  methodsByName,
-} from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { type Answer, type AnyMethod, encodedRequest, GrpcPorts, methodsByName } from "../../../test/harness/index.ts";
 
 /** Fields of a message by their TypeScript names. */
 type Fields = Readonly<Record<string, unknown>> & { readonly guard?: unknown };
@@ -428,22 +420,18 @@ function numbersInsteadOf(value: unknown): readonly unknown[] {
 }
 
 describe("retries in other bytes (S13)", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
   let logs: Map<string, string>;
 
   before(async () => {
-    secrets = await foundingSecrets();
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   beforeEach(async () => {
     logs = new Map();
     for (const placeholder of [LOG, OTHER_LOG]) {
       const request = { name: randomUUID(), namespace: "", settings: new Map() };
-      const { response } = await owner.call(serviceDefinitions.EventLogService.createLog, request);
+      const { response } = await ports.owner.call(serviceDefinitions.EventLogService.createLog, request);
       logs.set(placeholder, response?.log?.logId ?? expect.fail("no log"));
     }
   });
@@ -455,7 +443,7 @@ describe("retries in other bytes (S13)", () => {
     for (const [placeholder, id] of logs) {
       text = text.replaceAll(placeholder, id);
     }
-    return owner.call(method, Buffer.from(text, "latin1"), { metadata: new Map([["request-id", requestId]]) });
+    return ports.owner.call(method, Buffer.from(text, "latin1"), { metadata: new Map([["request-id", requestId]]) });
   }
 
   const replayed = ({ headers, trailers }: Answer<unknown>) =>

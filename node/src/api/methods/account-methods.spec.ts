@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
-import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { cheapHashing, FoundedCluster, secrets } from "../../../test/index.ts";
 import {
   Access,
   accountName,
@@ -39,7 +39,6 @@ const OWN_KEYS: ListKeysRequest = { pageSize: 0, pageToken: "", includeRevoked: 
 
 /** Everything between the HTTP routes and the rows: real tokens, a real state, and the answers that clients get. */
 describe("account methods", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
   let access: Access;
@@ -53,12 +52,8 @@ describe("account methods", () => {
   let sent: string[];
   let mail: VerificationSender & PasswordResetSender;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     replica = new SingleReplica(cluster);
     access = new Access(cluster, cluster.clock);
     mails = new Map();

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetBackupStatusRequest, ListBackupsRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts, SingleMember } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { type GrpcCaller, GrpcPorts, SingleMember, verdict } from "../../../test/harness/index.ts";
 import { MemberBackups } from "../../archive/index.ts";
 import { systemClock, systemScheduler } from "../../replica/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
@@ -12,25 +11,12 @@ import { MemberInspection } from "./member-inspection.ts";
 const { getBackupStatus, listBackups } = serviceDefinitions.ClusterAdminService;
 const OTHER_CLUSTER = "3f0c8a52-6d1e-4b9a-8f27-5c94e1b7d036";
 
-/** Code and reason, and the field if one is wrong. */
-function verdict(answer: Answer<unknown>): readonly string[] {
-  const field = answer.details?.metadata.get("field");
-  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
-}
-
 describe("ClusterAdminService, what is known of backups", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
   let directory: string;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
     directory = mkdtempSync(join(tmpdir(), "quoin-test-backups-"));
   });
 
@@ -39,14 +25,14 @@ describe("ClusterAdminService, what is known of backups", () => {
     rmSync(directory, { recursive: true });
   });
 
-  const status = (fields: Parameters<typeof GetBackupStatusRequest.fromPartial>[0] = {}, caller = owner) =>
+  const status = (fields: Parameters<typeof GetBackupStatusRequest.fromPartial>[0] = {}, caller = ports.owner) =>
     caller.call(getBackupStatus, GetBackupStatusRequest.fromPartial(fields));
   const list = (clusterId: string, caller: GrpcCaller) =>
     caller.call(listBackups, ListBackupsRequest.fromPartial({ clusterId }));
 
   /** Adds a member, which no process has claimed, and returns its id. */
   function addMember(name: string): number {
-    const outcome = ports.member.replica?.change({
+    const outcome = ports.replica.change({
       subject: ports.member.cluster.ownerId,
       request: null,
       expectIndex: 0,
@@ -82,7 +68,7 @@ describe("ClusterAdminService, what is known of backups", () => {
     try {
       const inspection = new MemberInspection(new SingleMember("09".repeat(16)), { samplesOf: () => [] });
       const asked = (question: Uint8Array) => inspection.answer(question);
-      ports.member.replica?.otherMembers.set(second, asked);
+      ports.replica.otherMembers.set(second, asked);
       const early = verdict(await status({ memberId: String(second) }));
       expect(early, "before it has its backups").deep.equal(["UNAVAILABLE", "MEMBER_UNREACHABLE"]);
       inspection.addBackups(backups);
@@ -100,10 +86,10 @@ describe("ClusterAdminService, what is known of backups", () => {
   it("shows other clusters on the admin port only, and refuses fields by name", async () => {
     const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
     const noStore = ["FAILED_PRECONDITION", "NO_BACKUP_STORE"];
-    expect(verdict(await list(OTHER_CLUSTER, owner))).deep.equal(bad("cluster_id"));
-    expect(verdict(await list(ports.member.clusterId, owner)), "the own cluster").deep.equal(noStore);
+    expect(verdict(await list(OTHER_CLUSTER, ports.owner))).deep.equal(bad("cluster_id"));
+    expect(verdict(await list(ports.member.clusterId, ports.owner)), "the own cluster").deep.equal(noStore);
     expect(verdict(await list(OTHER_CLUSTER, ports.admin)), "on the admin port").deep.equal(noStore);
-    for (const caller of [owner, ports.admin]) {
+    for (const caller of [ports.owner, ports.admin]) {
       expect(verdict(await list("x", caller))).deep.equal(bad("cluster_id"));
       expect(verdict(await status({ memberId: "x" }, caller))).deep.equal(bad("member_id"));
       expect(verdict(await status({ memberId: "77" }, caller))).deep.equal(["NOT_FOUND", "MEMBER_NOT_FOUND"]);
@@ -111,8 +97,8 @@ describe("ClusterAdminService, what is known of backups", () => {
   });
 
   it("needs an administrator of all namespaces", async () => {
-    const member = ports.caller(await ports.token(secrets, { role: "member" }));
-    const elsewhere = ports.caller(await ports.token(secrets, { namespaces: ["default"] }));
+    const member = ports.caller(await ports.token({ role: "member" }));
+    const elsewhere = ports.caller(await ports.token({ namespaces: ["default"] }));
     for (const call of [
       (caller: GrpcCaller) => status({ memberId: "x" }, caller),
       (caller: GrpcCaller) => list("x", caller),

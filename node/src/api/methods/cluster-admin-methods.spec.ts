@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { GetStatusRequest, ListMembersRequest, MemberRole, MemberState, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets, requestOf } from "../../../test/index.ts";
+import { type Answer, GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
+import { requestOf, secrets } from "../../../test/index.ts";
 import { CoordinationError, readCluster, readHistoryBounds } from "../../state/index.ts";
 import type { HostMember } from "./host.ts";
 
@@ -18,12 +18,6 @@ const ADDRESS = { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1:7400", httpEndpoi
 const INCARNATION = new Uint8Array(16).fill(9);
 
 describe("ClusterAdminService", () => {
-  let secrets: FoundingSecrets;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   describe("of an EMPTY member", () => {
     let ports: GrpcPorts;
 
@@ -80,8 +74,8 @@ describe("ClusterAdminService", () => {
     let replica: SingleReplica;
 
     beforeEach(async () => {
-      ports = await GrpcPorts.founded(secrets);
-      replica = servedBy(ports);
+      ports = await GrpcPorts.founded();
+      replica = ports.replica;
     });
 
     afterEach(() => ports.close());
@@ -220,7 +214,7 @@ describe("ClusterAdminService", () => {
         ["admin", ["default", "prod"], "NAMESPACE_DENIED"],
       ] as const;
       for (const [role, namespaces, reason] of cases) {
-        const caller = ports.caller(await ports.token(secrets, { role, namespaces }));
+        const caller = ports.caller(await ports.token({ role, namespaces }));
         for (const answer of [
           await caller.call(getStatus, STATUS),
           await caller.call(listMembers, MEMBERS),
@@ -234,7 +228,7 @@ describe("ClusterAdminService", () => {
         }
       }
       expect([replica.changes, replica.transfers]).deep.equal([[], []]);
-      const admin = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["*"] }));
+      const admin = ports.caller(await ports.token({ role: "admin", namespaces: ["*"] }));
       expect((await admin.call(getStatus, STATUS)).code).equal("OK");
     });
 
@@ -243,7 +237,7 @@ describe("ClusterAdminService", () => {
       const { cluster } = ports.member;
       const { onBarrier } = cluster;
       cluster.onBarrier = (done) => done(null);
-      const token = await ports.token(secrets);
+      const token = await ports.token();
       cluster.onBarrier = onBarrier;
       return token;
     }
@@ -254,8 +248,8 @@ describe("ClusterAdminService", () => {
     let replica: SingleReplica;
 
     beforeEach(async () => {
-      ports = await GrpcPorts.founded(secrets);
-      replica = servedBy(ports);
+      ports = await GrpcPorts.founded();
+      replica = ports.replica;
     });
 
     afterEach(() => ports.close());
@@ -263,14 +257,10 @@ describe("ClusterAdminService", () => {
     const configIndex = () => BigInt(readCluster(replica.state)?.configuration.index ?? 0);
     const names = () => readCluster(replica.state)?.members.map(({ name }) => name);
 
-    async function owner(): Promise<GrpcCaller> {
-      return ports.caller(await ports.token(secrets));
-    }
-
     it("add an unclaimed learner, on both ports, and return its slot", async () => {
       for (const [name, caller] of [
         ["q-1", ports.admin],
-        ["q-2", await owner()],
+        ["q-2", ports.owner],
       ] as const) {
         const { response } = await caller.call(addMember, { name, ifConfigIndex: 0n });
         const id = String(readCluster(replica.state)?.members.at(-1)?.id);
@@ -302,7 +292,7 @@ describe("ClusterAdminService", () => {
       expect(configuration?.voters.map(String)).deep.equal(["1", ...ids]);
       expect(configuration?.outgoing, "the joint configuration is left").deep.equal([]);
       expect((await ports.admin.call(promoteMembers, { ids, ifConfigIndex: 0n })).code, "again").equal("OK");
-      const removed = await (await owner()).call(removeMembers, { ids, ifConfigIndex: 0n });
+      const removed = await ports.owner.call(removeMembers, { ids, ifConfigIndex: 0n });
       expect(removed.response).deep.equal({ configIndex: configIndex() });
       expect(names()).deep.equal(["member-0"]);
       expect(replica.changes.slice(2).map(({ operation }) => operation)).deep.equal([
@@ -313,7 +303,7 @@ describe("ClusterAdminService", () => {
     });
 
     it("S12: have the same answer when they are repeated with the same request id", async () => {
-      const caller = await owner();
+      const caller = ports.owner;
       const metadata = new Map([["request-id", randomUUID()]]);
       const add = { name: "q-1", ifConfigIndex: configIndex() };
       const first = await caller.call(addMember, add, { metadata });
@@ -363,7 +353,7 @@ describe("ClusterAdminService", () => {
       expect(replica.changes).have.length(1);
       const transferred = await ports.admin.call(transferLeadership, { targetId: "1", ifTerm: 1n }, { metadata });
       expect(transferred.code).equal("OK");
-      const publicly = await (await owner()).call(addMember, { name: "q-2", ifConfigIndex: 1n }, { metadata });
+      const publicly = await ports.owner.call(addMember, { name: "q-2", ifConfigIndex: 1n }, { metadata });
       expect(verdict(publicly)).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
     });
 
@@ -384,7 +374,7 @@ describe("ClusterAdminService", () => {
     });
 
     it("are refused if the caller's right was revoked before the call", async () => {
-      const caller = await owner();
+      const caller = ports.owner;
       const { cluster } = ports.member;
       cluster.onBarrier = (done) => {
         cluster.changeOwner({ status: "disabled" });
@@ -438,7 +428,7 @@ describe("ClusterAdminService", () => {
       const certain = await ports.admin.call(transferLeadership, { targetId: String(id), ifTerm: 1n });
       expect(certain.response).deep.equal({ leaderId: String(id), term: 2n });
       replica.onTransfer = (_targetId, done) => done(null, { id: 1, term: 3 });
-      const any = await (await owner()).call(transferLeadership, { targetId: "", ifTerm: 0n });
+      const any = await ports.owner.call(transferLeadership, { targetId: "", ifTerm: 0n });
       expect(any.response).deep.equal({ leaderId: "1", term: 3n });
       expect(replica.transfers).deep.equal([
         { targetId: id, ifTerm: 1 },
@@ -467,8 +457,8 @@ describe("ClusterAdminService", () => {
     let replica: SingleReplica;
 
     beforeEach(async () => {
-      ports = await GrpcPorts.founded(secrets);
-      replica = servedBy(ports);
+      ports = await GrpcPorts.founded();
+      replica = ports.replica;
       for (let at = 0; at < 5; at++) {
         const operation = { kind: "create-namespace", namespace: `n${at}` } as const;
         const request = requestOf(at);
@@ -479,7 +469,7 @@ describe("ClusterAdminService", () => {
     afterEach(() => ports.close());
 
     it("drops history below a revision, on both ports and after a barrier, and returns where history begins", async () => {
-      const owner = ports.caller(await ports.token(secrets));
+      const { owner } = ports;
       const { barriers } = ports.member.cluster;
       barriers.length = 0;
       expect((await ports.admin.call(compact, { revision: 3n })).response).deep.equal({ compactRevision: 3n });
@@ -506,7 +496,7 @@ describe("ClusterAdminService", () => {
         const answer = await ports.admin.call(compact, { revision });
         expect([...verdict(answer), fieldOf(answer)]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "revision"]);
       }
-      const owner = ports.caller(await ports.token(secrets));
+      const { owner } = ports;
       ports.member.cluster.changeApiKey({ revokedAtMs: 1 });
       expect(verdict(await owner.call(compact, { revision: 3n }))).deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
       expect(readHistoryBounds(replica.state).compactRevision).equal(0);
@@ -514,17 +504,10 @@ describe("ClusterAdminService", () => {
   });
 });
 
-function servedBy({ member }: GrpcPorts): SingleReplica {
-  if (member.replica === null) {
-    throw new Error("the member serves");
-  }
-  return member.replica;
-}
-
 /** Adds a learner that a process has claimed, and returns its id. */
 async function learner(ports: GrpcPorts, name: string): Promise<number> {
   const { response } = await ports.admin.call(addMember, { name, ifConfigIndex: 0n });
-  servedBy(ports).lead({ kind: "claim-slot", name, incarnation: INCARNATION, address: ADDRESS });
+  ports.replica.lead({ kind: "claim-slot", name, incarnation: INCARNATION, address: ADDRESS });
   return Number(response?.member?.id);
 }
 

@@ -1,27 +1,22 @@
 import { GetClusterRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { secrets } from "../../../test/index.ts";
 
 const { getCluster } = serviceDefinitions.ClusterService;
 const REQUEST = GetClusterRequest.create();
 
 describe("ClusterService", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
   it("returns the addresses of the members to any caller with a token, after a read barrier", async () => {
-    const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: [] }));
+    const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: [] }));
     const { cluster } = ports.member;
     cluster.barriers.length = 0;
     const { response } = await viewer.call(getCluster, REQUEST);
@@ -45,8 +40,8 @@ describe("ClusterService", () => {
   });
 
   it("names no leader if this member knows none", async () => {
-    const owner = ports.caller(await ports.token(secrets));
-    (ports.member.replica as { leaderId: number }).leaderId = 0;
+    const { owner } = ports;
+    ports.replica.leaderId = 0;
     const { response } = await owner.call(getCluster, REQUEST);
     expect([response?.leaderId, response?.members[0]?.leader]).deep.equal(["", false]);
   });
@@ -54,7 +49,7 @@ describe("ClusterService", () => {
   it("refuses callers without a token, or with a revoked one", async () => {
     const stranger = await ports.caller("x").call(getCluster, REQUEST);
     expect([stranger.code, stranger.reason]).deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
-    const owner = ports.caller(await ports.token(secrets));
+    const { owner } = ports;
     const { cluster } = ports.member;
     cluster.onBarrier = (done) => {
       cluster.changeOwner({ status: "disabled" });

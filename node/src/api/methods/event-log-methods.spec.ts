@@ -1,7 +1,7 @@
 import { ReadConsistency } from "@quoin/proto";
 import { expect } from "chai";
 import { FakeTime, SingleReplica } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { FoundedCluster, secrets } from "../../../test/index.ts";
 import {
   type Access,
   CoordinationError,
@@ -64,7 +64,6 @@ function textsOf({ events }: EventMessage): string[] {
 }
 
 describe("event log methods", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
   let time: FakeTime;
@@ -77,13 +76,9 @@ describe("event log methods", () => {
   /** Simulates that the client of the last call has gone. */
   let leave: () => void;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
     accessChecks = 0;
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     replica = new SingleReplica(cluster);
     time = new FakeTime();
     const member = { replica };

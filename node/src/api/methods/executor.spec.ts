@@ -1,7 +1,7 @@
 import { ReadConsistency } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { FoundedCluster, secrets } from "../../../test/index.ts";
 import { Turns } from "../../collections/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import {
@@ -19,16 +19,11 @@ import type { HostReplica } from "./host.ts";
 const NEED: RequiredAccess = { access: "write", namespace: "default" };
 
 describe("executor", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     replica = new SingleReplica(cluster);
   });
 
@@ -77,7 +72,7 @@ describe("executor", () => {
       });
     };
     const founding = { ...secrets.founding, clusterVersion: 6 };
-    cluster = new FoundedCluster({ ...secrets, founding });
+    cluster = new FoundedCluster(founding);
     replica = new SingleReplica(cluster);
     expect(await deletion(call()))
       .instanceOf(CoordinationError)
@@ -99,7 +94,7 @@ describe("executor", () => {
         executor.mutate(call(), touchKeyOperation, "default", operation, () => "touched", resolve);
       });
     };
-    cluster = new FoundedCluster({ ...secrets, founding: { ...secrets.founding, clusterVersion: 6 } });
+    cluster = new FoundedCluster({ ...secrets.founding, clusterVersion: 6 });
     replica = new SingleReplica(cluster);
     expect(await touch())
       .instanceOf(CoordinationError)

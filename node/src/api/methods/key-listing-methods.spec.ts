@@ -9,24 +9,16 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.KeyValueService;
 
 describe("KeyValueService, listings", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
@@ -34,36 +26,28 @@ describe("KeyValueService, listings", () => {
   type Fields<Message extends { fromPartial(fields: never): unknown }> = Parameters<Message["fromPartial"]>[0];
   const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
 
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
-  }
-
   async function createNamespaces(...names: readonly string[]): Promise<void> {
     for (const namespace of names) {
-      ok(await owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace })));
+      ok(await ports.owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace })));
     }
   }
 
   async function put(fields: Fields<typeof PutKeyRequest>): Promise<bigint> {
     const request = PutKeyRequest.fromPartial({ namespace: "default", key: "k", ...fields });
-    return ok(await owner.call(service.putKey, request)).modRevision;
+    return ok(await ports.owner.call(service.putKey, request)).modRevision;
   }
 
   describe("ListNamespaces", () => {
-    const list = (fields: Fields<typeof ListNamespacesRequest> = {}, caller = owner) =>
+    const list = (fields: Fields<typeof ListNamespacesRequest> = {}, caller = ports.owner) =>
       caller.call(service.listNamespaces, ListNamespacesRequest.fromPartial(fields));
-    const names = async (fields: Fields<typeof ListNamespacesRequest> = {}, caller = owner) =>
+    const names = async (fields: Fields<typeof ListNamespacesRequest> = {}, caller = ports.owner) =>
       ok(await list(fields, caller)).namespaces.map(({ name }) => name);
 
     it("lists the namespaces with what they use, and their limits", async () => {
       await createNamespaces("prod");
       await put({ namespace: "prod", value: Buffer.from("value") });
       const values = [{ name: "quota.namespace.prod.keys", value: "5" }];
-      replica().lead({
+      ports.replica.lead({
         kind: "put-settings",
         values,
         ifRevision: 0,
@@ -71,7 +55,7 @@ describe("KeyValueService, listings", () => {
         request: null,
       });
       const { namespaces, nextPageToken, revision } = ok(await list());
-      expect([nextPageToken, revision]).deep.equal(["", BigInt(replica().revision)]);
+      expect([nextPageToken, revision]).deep.equal(["", BigInt(ports.replica.revision)]);
       expect(namespaces.map(({ name }) => name)).deep.equal(["default", "prod"]);
       const [, prod] = namespaces;
       expect(prod).include({ createRevision: 2n, createdAtMs: BigInt(ports.member.cluster.clock.wall) });
@@ -88,7 +72,7 @@ describe("KeyValueService, listings", () => {
 
     it("lists only what both the user and the token may read", async () => {
       await createNamespaces("a", "b", "c");
-      const narrow = ports.caller(await ports.token(secrets, { namespaces: ["c", "a", "none"], role: "viewer" }));
+      const narrow = ports.caller(await ports.token({ namespaces: ["c", "a", "none"], role: "viewer" }));
       expect(await names({}, narrow), "a token that allows less than its user").deep.equal(["a", "c"]);
       ports.member.cluster.changeOwner({ namespaces: ["b", "c", "none"] });
       expect(await names()).deep.equal(["b", "c"]);
@@ -116,7 +100,7 @@ describe("KeyValueService, listings", () => {
   });
 
   describe("ListKeyVersions", () => {
-    const list = (fields: Fields<typeof ListKeyVersionsRequest> = {}, caller = owner) =>
+    const list = (fields: Fields<typeof ListKeyVersionsRequest> = {}, caller = ports.owner) =>
       caller.call(
         service.listKeyVersions,
         ListKeyVersionsRequest.fromPartial({ namespace: "default", key: "k", ...fields }),
@@ -124,11 +108,11 @@ describe("KeyValueService, listings", () => {
 
     it("lists the versions of a key with their ages and values, the newest first", async () => {
       const first = await put({ value: Buffer.from("one"), ttlSeconds: 60n });
-      replica().tickMs += 1_500;
+      ports.replica.tickMs += 1_500;
       const second = await put({ value: Buffer.from("two") });
       const request = DeleteKeyRequest.fromPartial({ namespace: "default", key: "k" });
-      const { revision: removed } = ok(await owner.call(service.deleteKey, request));
-      replica().tickMs += 500;
+      const { revision: removed } = ok(await ports.owner.call(service.deleteKey, request));
+      ports.replica.tickMs += 500;
       const answer = ok(await list());
       expect(answer).include({ nextPageToken: "", searchedRevision: 0n, compactRevision: 0n, revision: removed });
       const kv = { key: "k", createRevision: first, expiresInMs: 0n };
@@ -161,7 +145,7 @@ describe("KeyValueService, listings", () => {
     it("ends where the history was compacted, with the version before", async () => {
       const revisions = [await put({}), await put({}), await put({})];
       const revision = Number(revisions[2]);
-      replica().lead({ kind: "compact-history", revision, subject: ports.member.cluster.ownerId, request: null });
+      ports.replica.lead({ kind: "compact-history", revision, subject: ports.member.cluster.ownerId, request: null });
       const answer = ok(await list());
       expect(answer.versions.map(({ kv, ageMs }) => [kv?.modRevision, ageMs])).deep.equal([
         [revisions[2], 0n],
@@ -171,9 +155,9 @@ describe("KeyValueService, listings", () => {
     });
 
     it("needs the access read in the namespace, and refuses fields by name", async () => {
-      const elsewhere = ports.caller(await ports.token(secrets, { namespaces: ["elsewhere"] }));
+      const elsewhere = ports.caller(await ports.token({ namespaces: ["elsewhere"] }));
       expect(verdict(await list({ key: "" }, elsewhere))).deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
-      const viewer = ports.caller(await ports.token(secrets, { role: "viewer" }));
+      const viewer = ports.caller(await ports.token({ role: "viewer" }));
       expect(ok(await list({}, viewer)).versions).deep.equal([]);
       expect(verdict(await list({ namespace: "none" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
       expect(verdict(await list({ key: "" }))).deep.equal(bad("key"));

@@ -15,8 +15,7 @@ import {
   TouchKeyRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.KeyValueService;
@@ -26,33 +25,26 @@ function text(bytes: Uint8Array | undefined): string | undefined {
 }
 
 describe("KeyValueService", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
   const put = (fields: Parameters<typeof PutKeyRequest.fromPartial>[0]) =>
-    owner.call(service.putKey, PutKeyRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.putKey, PutKeyRequest.fromPartial({ namespace: "default", ...fields }));
   const get = (fields: Parameters<typeof GetKeyRequest.fromPartial>[0]) =>
-    owner.call(service.getKey, GetKeyRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.getKey, GetKeyRequest.fromPartial({ namespace: "default", ...fields }));
   const remove = (fields: Parameters<typeof DeleteKeyRequest.fromPartial>[0]) =>
-    owner.call(service.deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", ...fields }));
   const swap = (fields: Parameters<typeof CompareAndSwapRequest.fromPartial>[0]) =>
-    owner.call(service.compareAndSwap, CompareAndSwapRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.compareAndSwap, CompareAndSwapRequest.fromPartial({ namespace: "default", ...fields }));
   const touch = (fields: Parameters<typeof TouchKeyRequest.fromPartial>[0]) =>
-    owner.call(service.touchKey, TouchKeyRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.touchKey, TouchKeyRequest.fromPartial({ namespace: "default", ...fields }));
   const list = (fields: Parameters<typeof ListKeysRequest.fromPartial>[0]) =>
-    owner.call(service.listKeys, ListKeysRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.listKeys, ListKeysRequest.fromPartial({ namespace: "default", ...fields }));
 
   /** Every page, from the first to the last. */
   async function pages(fields: Parameters<typeof ListKeysRequest.fromPartial>[0]): Promise<ListKeysResponse[]> {
@@ -66,17 +58,9 @@ describe("KeyValueService", () => {
     return all;
   }
 
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
-  }
-
   describe("CreateNamespace", () => {
     const create = (namespace: string) =>
-      owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace }));
+      ports.owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace }));
 
     it("creates a namespace once, at its own revision and time", async () => {
       expect(ok(await create("prod"))).deep.equal({
@@ -101,15 +85,15 @@ describe("KeyValueService", () => {
 
     it("needs the access admin, and the name in the token's list or *", async () => {
       const request = CreateNamespaceRequest.fromPartial({ namespace: "prod" });
-      const member = ports.caller(await ports.token(secrets, { role: "member" }));
+      const member = ports.caller(await ports.token({ role: "member" }));
       expect(verdict(await member.call(service.createNamespace, request))).deep.equal([
         ...["PERMISSION_DENIED", "ACCESS_DENIED"],
       ]);
-      const elsewhere = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["prod-eu"] }));
+      const elsewhere = ports.caller(await ports.token({ role: "admin", namespaces: ["prod-eu"] }));
       expect(verdict(await elsewhere.call(service.createNamespace, request))).deep.equal([
         ...["PERMISSION_DENIED", "NAMESPACE_DENIED"],
       ]);
-      const admin = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["prod"] }));
+      const admin = ports.caller(await ports.token({ role: "admin", namespaces: ["prod"] }));
       expect((await admin.call(service.createNamespace, request)).code).equal("OK");
     });
   });
@@ -145,7 +129,7 @@ describe("KeyValueService", () => {
       const { cluster } = ports.member;
       ok(await put({ key: "k", value: Buffer.from("old") }));
       cluster.onBarrier = (done) => {
-        replica().execute({
+        ports.replica.execute({
           principal: { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId },
           request: { requestId: new Uint8Array(16) },
           operation: {
@@ -177,7 +161,7 @@ describe("KeyValueService", () => {
       ok(await put({ key: "k", value: Buffer.from("v") }));
       const request = { key: "k", consistency: ReadConsistency.SERIALIZABLE };
       expect(text(ok(await get(request)).value)).equal("v");
-      replica().leaderId = 0;
+      ports.replica.leaderId = 0;
       const refused = await get(request);
       expect(verdict(refused)).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
       expect(refused.trailers.get("outcome")).deep.equal(["not-executed"]);
@@ -185,7 +169,7 @@ describe("KeyValueService", () => {
 
     it("needs the access read", async () => {
       ok(await put({ key: "k" }));
-      const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["default"] }));
+      const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: ["default"] }));
       const request = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
       expect((await viewer.call(service.getKey, request)).code).equal("OK");
     });
@@ -254,7 +238,7 @@ describe("KeyValueService", () => {
       expect(
         ok(await put({ key: "k", value: Buffer.from("one"), ttlSeconds: 5, returnPrevious: true })).previous,
       ).equal(undefined);
-      replica().tickMs += 1_000;
+      ports.replica.tickMs += 1_000;
       const { previous } = ok(await put({ key: "k", returnPrevious: true }));
       expect(text(previous?.value)).equal("one");
       expect({ ...previous, value: undefined }).deep.equal({
@@ -276,7 +260,7 @@ describe("KeyValueService", () => {
         [1, 1n],
         [60_000, 1n],
       ] as const) {
-        replica().tickMs += ticks;
+        ports.replica.tickMs += ticks;
         ports.member.cluster.clock.wall += 1;
         expect(ok(await get({ key: "k" })).expiresInMs).equal(left);
       }
@@ -302,8 +286,8 @@ describe("KeyValueService", () => {
       const fenced = ["ABORTED", "FENCED"];
       const absent = { lockName: "l", fencingToken: 1n };
       expect(verdict(await remove({ key: "absent", guard: absent })), "no such lock").deep.equal(fenced);
-      ok(await owner.call(createLock, CreateLockRequest.fromPartial(lock)));
-      const { fencingToken } = ok(await owner.call(acquireLock, AcquireLockRequest.fromPartial(lock)));
+      ok(await ports.owner.call(createLock, CreateLockRequest.fromPartial(lock)));
+      const { fencingToken } = ok(await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(lock)));
       const guard = { lockName: "l", fencingToken };
       expect(verdict(await put({ namespace: "nowhere", key: "k", guard }))).deep.equal([
         ...["NOT_FOUND", "NAMESPACE_NOT_FOUND"],
@@ -315,7 +299,7 @@ describe("KeyValueService", () => {
       for (const one of [wrong, otherKind]) {
         expect(verdict(await put({ key: "k", guard: one }))).deep.equal(fenced);
       }
-      ok(await owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...lock, fencingToken })));
+      ok(await ports.owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...lock, fencingToken })));
       for (const call of [put, remove, swap]) {
         expect(verdict(await call({ key: "k", guard }))).deep.equal(fenced);
       }
@@ -402,13 +386,13 @@ describe("KeyValueService", () => {
     it("gives the key another time to live, at the revision that there is", async () => {
       ok(await put({ key: "k", value: Buffer.from("v"), ttlSeconds: 1 }));
       ok(await put({ key: "other" }));
-      replica().tickMs += 900;
+      ports.replica.tickMs += 900;
       expect(ok(await touch({ key: "k", ttlSeconds: 10 }))).deep.equal({
         modRevision: 2n,
         expiresInMs: 10_000n,
         revision: 3n,
       });
-      replica().tickMs += 4_000;
+      ports.replica.tickMs += 4_000;
       const { value, ...rest } = ok(await get({ key: "k" }));
       expect(text(value)).equal("v");
       expect(rest).deep.equal({ createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 6_000n, revision: 3n });
@@ -508,7 +492,7 @@ describe("KeyValueService", () => {
     });
 
     it("refuses page tokens of another namespace or prefix, changed ones and made-up ones (S18)", async () => {
-      await owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
+      await ports.owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
       await putAll(["aa", "ab", "ac"]);
       const { nextPageToken } = ok(await list({ prefix: "a", pageSize: 1 }));
       expect(keysOf([ok(await list({ prefix: "a", pageToken: nextPageToken }))])).deep.equal(["ab", "ac"]);

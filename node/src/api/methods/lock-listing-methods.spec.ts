@@ -12,50 +12,37 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const { KeyValueService: keys, LockService: service } = serviceDefinitions;
 const NAMESPACE = { namespace: "default" };
 
 describe("LockService, listings", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
   type Fields<Message extends { fromPartial(fields: never): unknown }> = Parameters<Message["fromPartial"]>[0];
   const create = (name: string) =>
-    owner.call(service.createLock, CreateLockRequest.fromPartial({ ...NAMESPACE, name, lockDelaySeconds: 5n }));
+    ports.owner.call(service.createLock, CreateLockRequest.fromPartial({ ...NAMESPACE, name, lockDelaySeconds: 5n }));
   const createRw = (name: string) =>
-    owner.call(service.createRwLock, CreateRWLockRequest.fromPartial({ ...NAMESPACE, name }));
+    ports.owner.call(service.createRwLock, CreateRWLockRequest.fromPartial({ ...NAMESPACE, name }));
   const acquire = (fields: Fields<typeof AcquireLockRequest>) =>
-    owner.call(service.acquireLock, AcquireLockRequest.fromPartial({ ...NAMESPACE, ...fields }));
+    ports.owner.call(service.acquireLock, AcquireLockRequest.fromPartial({ ...NAMESPACE, ...fields }));
   const read = (fields: Fields<typeof AcquireRWLockRequest>) =>
-    owner.call(service.acquireRwLock, AcquireRWLockRequest.fromPartial({ ...NAMESPACE, mode: RWMode.READ, ...fields }));
-  const list = (fields: Fields<typeof ListLocksRequest> = {}, caller = owner) =>
+    ports.owner.call(
+      service.acquireRwLock,
+      AcquireRWLockRequest.fromPartial({ ...NAMESPACE, mode: RWMode.READ, ...fields }),
+    );
+  const list = (fields: Fields<typeof ListLocksRequest> = {}, caller = ports.owner) =>
     caller.call(service.listLocks, ListLocksRequest.fromPartial({ ...NAMESPACE, ...fields }));
-  const waitsOf = (fields: Fields<typeof ListLockWaitsRequest> = {}, caller = owner) =>
+  const waitsOf = (fields: Fields<typeof ListLockWaitsRequest> = {}, caller = ports.owner) =>
     caller.call(service.listLockWaits, ListLockWaitsRequest.fromPartial({ ...NAMESPACE, name: "a", ...fields }));
-
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
-  }
 
   it("lists locks with their holders, waits in order, remaining times, and refused guards", async () => {
     ok(await create("a"));
@@ -64,15 +51,15 @@ describe("LockService, listings", () => {
     const { fencingToken } = ok(await acquire({ name: "a", owner: "holder", ttlSeconds: 20n }));
     const waiting = [acquire({ name: "a", owner: "next", waitMs: 50_000n })];
     await until("it waits", async () => ok(await waitsOf()).waits.length === 1);
-    replica().tickMs += 1_500;
+    ports.replica.tickMs += 1_500;
     waiting.push(acquire({ name: "a", waitMs: 9_000n, ttlSeconds: 7n }));
     await until("both wait", async () => ok(await waitsOf()).waits.length === 2);
     const guard = { lockName: "a", fencingToken: fencingToken + 1n, rw: false };
     const put = PutKeyRequest.fromPartial({ ...NAMESPACE, key: "k", guard });
-    expect((await owner.call(keys.putKey, put)).reason).equal("FENCED");
+    expect((await ports.owner.call(keys.putKey, put)).reason).equal("FENCED");
 
     const { locks, nextPageToken, refusedGuardsForMs, revision } = ok(await list({ waitsMax: 1 }));
-    expect([nextPageToken, refusedGuardsForMs, revision]).deep.equal(["", 3_000n, BigInt(replica().revision)]);
+    expect([nextPageToken, refusedGuardsForMs, revision]).deep.equal(["", 3_000n, BigInt(ports.replica.revision)]);
     expect(locks.map(({ name, rw }) => [name, rw])).deep.equal([
       ["a", false],
       ["b", true],
@@ -141,24 +128,24 @@ describe("LockService, listings", () => {
   it("shows how long the delay of a lock still runs", async () => {
     ok(await create("a"));
     ok(await acquire({ name: "a", ttlSeconds: 1n }));
-    const { proposed } = replica();
-    replica().tickMs += 1_001;
-    replica().lead({
+    const { proposed } = ports.replica;
+    ports.replica.tickMs += 1_001;
+    ports.replica.lead({
       kind: "expire-locks",
       timers: [{ about: "hold", lock: { ...NAMESPACE, rw: false, name: "a" }, number: 3 }],
     });
-    replica().tickMs += 2_000;
+    ports.replica.tickMs += 2_000;
     const [lock] = ok(await list()).locks;
     expect(lock).deep.include({ state: LockState.COOLDOWN, holders: [], holderCount: 0, cooldownMs: 3_000n });
     expect(proposed.length).equal(2);
   });
 
   it("needs the access read in the namespace, and checks it before the fields and the state", async () => {
-    const elsewhere = ports.caller(await ports.token(secrets, { namespaces: ["elsewhere"] }));
+    const elsewhere = ports.caller(await ports.token({ namespaces: ["elsewhere"] }));
     const denied = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
     expect(verdict(await list({ pageSize: -1 }, elsewhere))).deep.equal(denied);
     expect(verdict(await waitsOf({ name: "" }, elsewhere))).deep.equal(denied);
-    const viewer = ports.caller(await ports.token(secrets, { role: "viewer" }));
+    const viewer = ports.caller(await ports.token({ role: "viewer" }));
     expect(ok(await list({}, viewer)).locks).deep.equal([]);
     expect(verdict(await waitsOf({}, viewer))).deep.equal(["NOT_FOUND", "LOCK_NOT_FOUND"]);
     expect(verdict(await list({ namespace: "none" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);

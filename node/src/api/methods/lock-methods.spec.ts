@@ -17,25 +17,19 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import { type CallOptions, type GrpcCaller, GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.LockService;
 const LOCK = { namespace: "default", name: "l" };
 
 describe("LockService", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
   let owner: GrpcCaller;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded();
+    token = await ports.token();
     owner = ports.caller(token);
   });
 
@@ -60,14 +54,6 @@ describe("LockService", () => {
     owner.call(service.releaseRwLock, ReleaseRWLockRequest.fromPartial({ ...LOCK, ...fields }));
   const force = (fields: Fields<typeof ForceReleaseLockRequest> = {}) =>
     owner.call(service.forceReleaseLock, ForceReleaseLockRequest.fromPartial({ ...LOCK, ...fields }));
-
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
-  }
 
   async function waiters(): Promise<number | undefined> {
     return (await describeLock()).response?.waiters;
@@ -136,11 +122,11 @@ describe("LockService", () => {
       waitedMs: 0n,
       revision: 3n,
     });
-    replica().tickMs += 4_000;
+    ports.replica.tickMs += 4_000;
     expect(ok(await describeLock()).holder).deep.equal({ ...holder, expiresInMs: 6_000n });
     expect(ok(await describeLock({ consistency: ReadConsistency.SERIALIZABLE })).lastFencingToken).equal(3n);
     expect(ok(await acquire({ fencingToken: 3n, ttlSeconds: 20n }))).include({ expiresInMs: 20_000n, revision: 4n });
-    replica().tickMs += 90_000;
+    ports.replica.tickMs += 90_000;
     expect(ok(await describeLock()).holder?.expiresInMs, "at least 1 while it is there").equal(1n);
     expect(verdict(await release({ owner: "other" }))).deep.equal(["FAILED_PRECONDITION", "NOT_LOCK_HOLDER"]);
     expect(ok(await release({ fencingToken: 3n }))).deep.equal({ released: true, revision: 5n });
@@ -153,7 +139,7 @@ describe("LockService", () => {
     const { fencingToken } = ok(await acquire());
     const waiting = acquire({ waitMs: 50_000n, owner: "next" });
     await until("it waits", async () => (await waiters()) === 1);
-    replica().tickMs += 1_500;
+    ports.replica.tickMs += 1_500;
     ok(await release({ fencingToken }));
     const { holder, ...answer } = ok(await waiting);
     expect(answer).deep.equal({
@@ -207,7 +193,7 @@ describe("LockService", () => {
     ok(await create());
     const sameId = { metadata: new Map([["request-id", randomUUID()]]) };
     const first = ok(await acquire({}, sameId));
-    replica().tickMs += 5_000;
+    ports.replica.tickMs += 5_000;
     const again = await acquire({}, sameId);
     expect(again.headers.get("replayed")).deep.equal(["true"]);
     expect(ok(again)).deep.include({ fencingToken: first.fencingToken, expiresInMs: 25_000n });
@@ -255,7 +241,7 @@ describe("LockService", () => {
     ok(await create({ lockDelaySeconds: 5n }));
     expect(ok(await force())).deep.equal({ released: false, previous: undefined, revision: 2n });
     ok(await acquire({ owner: "o" }));
-    const member = ports.caller(await ports.token(secrets, { role: "member" }));
+    const member = ports.caller(await ports.token({ role: "member" }));
     const request = ForceReleaseLockRequest.fromPartial(LOCK);
     const denied = await member.call(service.forceReleaseLock, request);
     expect(verdict(denied)).deep.equal(["PERMISSION_DENIED", "ACCESS_DENIED"]);
@@ -267,7 +253,7 @@ describe("LockService", () => {
   });
 
   it("needs the access read to describe, write for the rest, and checks it before the fields and the lock", async () => {
-    const viewer = ports.caller(await ports.token(secrets, { role: "viewer" }));
+    const viewer = ports.caller(await ports.token({ role: "viewer" }));
     const denied = ["PERMISSION_DENIED", "ACCESS_DENIED"];
     const unnamed = { namespace: "default", name: "" };
     const calls = [
@@ -284,7 +270,7 @@ describe("LockService", () => {
     }
     const described = await viewer.call(service.describeLock, DescribeLockRequest.fromPartial(LOCK));
     expect(verdict(described)).deep.equal(["NOT_FOUND", "LOCK_NOT_FOUND"]);
-    expect(replica().proposed).deep.equal([]);
+    expect(ports.replica.proposed).deep.equal([]);
   });
 
   it("refuses fields by name before anything is proposed", async () => {
@@ -302,7 +288,7 @@ describe("LockService", () => {
     expect(verdict(await releaseRw({ mode: 3 as RWMode }))).deep.equal(bad("mode"));
     expect(verdict(await force({ reason: long }))).deep.equal(large("reason"));
     expect(verdict(await describeLock({ consistency: 2 as ReadConsistency }))).deep.equal(bad("consistency"));
-    expect(replica().proposed).deep.equal([]);
+    expect(ports.replica.proposed).deep.equal([]);
   });
 
   it("finds no missing lock, whether the namespace exists or not", async () => {

@@ -9,7 +9,6 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import { type GrpcCaller, GrpcPorts, ok, SingleMember, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
@@ -17,37 +16,22 @@ const DENIED = ["PERMISSION_DENIED", "ACCESS_DENIED"];
 const NO_NAMESPACE = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
 
 describe("ClusterAdminService, counters and settings", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
-  const counters = (fields: Parameters<typeof GetMemberCountersRequest.fromPartial>[0] = {}, caller = owner) =>
+  const counters = (fields: Parameters<typeof GetMemberCountersRequest.fromPartial>[0] = {}, caller = ports.owner) =>
     caller.call(service.getMemberCounters, GetMemberCountersRequest.fromPartial(fields));
-  const settings = (caller = owner) => caller.call(service.getSettings, GetSettingsRequest.fromPartial({}));
+  const settings = (caller = ports.owner) => caller.call(service.getSettings, GetSettingsRequest.fromPartial({}));
   const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
-
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
-  }
 
   /** Adds a member, which no process has claimed, and returns its id. */
   function addMember(name: string): number {
-    const outcome = replica().change({
+    const outcome = ports.replica.change({
       subject: ports.member.cluster.ownerId,
       request: null,
       expectIndex: 0,
@@ -61,7 +45,7 @@ describe("ClusterAdminService, counters and settings", () => {
       CounterSample.fromPartial({ atMs: 5n, intervalMs: 5_000 }),
       CounterSample.fromPartial({ atMs: 9n }),
     );
-    for (const caller of [owner, ports.admin]) {
+    for (const caller of [ports.owner, ports.admin]) {
       const { members, answeredBy } = ok(await counters({}, caller));
       expect([members.length, answeredBy]).deep.equal([1, "1"]);
       const [own] = members;
@@ -77,7 +61,7 @@ describe("ClusterAdminService, counters and settings", () => {
     const inspection = new MemberInspection(other, {
       samplesOf: (windowMs) => [CounterSample.fromPartial({ atMs: BigInt(windowMs) })],
     });
-    replica().otherMembers.set(second, (question) => inspection.answer(question));
+    ports.replica.otherMembers.set(second, (question) => inspection.answer(question));
     const { members } = ok(await counters({ windowSeconds: 7 }));
     expect(members.map(({ id, name, problem }) => [id, name, problem])).deep.equal([
       ["1", "member-0", ""],
@@ -95,7 +79,7 @@ describe("ClusterAdminService, counters and settings", () => {
     const second = addMember("member-1");
     const inspection = new MemberInspection(new SingleMember("09".repeat(16)), { samplesOf: () => [] });
     let questions = 0;
-    replica().otherMembers.set(second, (question) => {
+    ports.replica.otherMembers.set(second, (question) => {
       questions++;
       return inspection.answer(question);
     });
@@ -111,7 +95,7 @@ describe("ClusterAdminService, counters and settings", () => {
     ports.elapse(1_000);
     await polls(60);
     expect(questions, "a second later").equal(3);
-    replica().term++;
+    ports.replica.term++;
     await polls(60);
     expect(questions, "in another term").equal(4);
     await counters({ windowSeconds: 60, ids: [String(second)] });
@@ -120,7 +104,7 @@ describe("ClusterAdminService, counters and settings", () => {
 
   it("survives an answer that is no message", async () => {
     const second = addMember("member-1");
-    replica().otherMembers.set(second, () => Uint8Array.of(0xff));
+    ports.replica.otherMembers.set(second, () => Uint8Array.of(0xff));
     const { members } = ok(await counters({ ids: [String(second)] }));
     expect(members[0]?.problem).not.equal("");
   });
@@ -133,8 +117,8 @@ describe("ClusterAdminService, counters and settings", () => {
   });
 
   it("needs an administrator of all namespaces, and refuses fields by name", async () => {
-    const member = ports.caller(await ports.token(secrets, { role: "member" }));
-    const elsewhere = ports.caller(await ports.token(secrets, { namespaces: ["default"] }));
+    const member = ports.caller(await ports.token({ role: "member" }));
+    const elsewhere = ports.caller(await ports.token({ namespaces: ["default"] }));
     for (const call of [(caller: GrpcCaller) => counters({ windowSeconds: -1 }, caller), settings]) {
       expect(verdict(await call(member))).deep.equal(DENIED);
       expect(verdict(await call(elsewhere))).deep.equal(NO_NAMESPACE);
@@ -152,7 +136,7 @@ describe("ClusterAdminService, counters and settings", () => {
     const names = before.settings.map(({ name }) => name);
     expect([...names].sort()).deep.equal(names);
     const values = new Map([["token.lifetime_secs", "600"]]);
-    ok(await owner.call(service.putSettings, PutSettingsRequest.fromPartial({ values })));
+    ok(await ports.owner.call(service.putSettings, PutSettingsRequest.fromPartial({ values })));
     const after = ok(await settings(ports.admin));
     expect(after.settingsRevision).equal(1n);
     const found = new Map(after.settings.map(({ name, ...rest }) => [name, rest]));

@@ -16,7 +16,6 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import { type CallOptions, type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.MemoryService;
@@ -28,53 +27,41 @@ const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
 const MAX_SAFE = 2n ** 53n - 1n;
 
 describe("MemoryService", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
   const allocate = (fields: Parameters<typeof AllocateMemoryRequest.fromPartial>[0], options?: CallOptions) =>
-    owner.call(
+    ports.owner.call(
       service.allocateMemory,
       AllocateMemoryRequest.fromPartial({ namespace: "default", sizeBytes: 100n, ...fields }),
       options,
     );
   const describeRegion = (fields: Parameters<typeof DescribeMemoryRequest.fromPartial>[0]) =>
-    owner.call(service.describeMemory, DescribeMemoryRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.describeMemory, DescribeMemoryRequest.fromPartial({ namespace: "default", ...fields }));
   const resize = (fields: Parameters<typeof ResizeMemoryRequest.fromPartial>[0]) =>
-    owner.call(
+    ports.owner.call(
       service.resizeMemory,
       ResizeMemoryRequest.fromPartial({ namespace: "default", sizeBytes: 10n, ...fields }),
     );
   const free = (fields: Parameters<typeof FreeMemoryRequest.fromPartial>[0]) =>
-    owner.call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: "default", ...fields }));
   const write = (fields: Parameters<typeof WriteMemoryRequest.fromPartial>[0], options?: CallOptions) =>
-    owner.call(service.writeMemory, WriteMemoryRequest.fromPartial({ namespace: "default", ...fields }), options);
+    ports.owner.call(service.writeMemory, WriteMemoryRequest.fromPartial({ namespace: "default", ...fields }), options);
   const read = (fields: Parameters<typeof ReadMemoryRequest.fromPartial>[0]) =>
-    owner.call(service.readMemory, ReadMemoryRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(service.readMemory, ReadMemoryRequest.fromPartial({ namespace: "default", ...fields }));
   const list = (fields: Parameters<typeof ListMemoryRegionsRequest.fromPartial>[0]) =>
-    owner.call(service.listMemoryRegions, ListMemoryRegionsRequest.fromPartial({ namespace: "default", ...fields }));
+    ports.owner.call(
+      service.listMemoryRegions,
+      ListMemoryRegionsRequest.fromPartial({ namespace: "default", ...fields }),
+    );
 
   async function allocated(sizeBytes: bigint): Promise<string> {
     return ok(await allocate({ sizeBytes })).regionId;
-  }
-
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
   }
 
   it("allocates, describes, writes, reads, resizes, lists and frees a region", async () => {
@@ -247,7 +234,7 @@ describe("MemoryService", () => {
 
   it("finds nothing in a namespace that does not exist, and no region of another one", async () => {
     const regionId = await allocated(100n);
-    ok(await owner.call(keyValue.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" })));
+    ok(await ports.owner.call(keyValue.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" })));
     expect(verdict(await allocate({ namespace: "nowhere" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
     for (const call of [describeRegion, resize, free, write, read]) {
       const nowhere = await call({ namespace: "nowhere", regionId });
@@ -274,9 +261,9 @@ describe("MemoryService", () => {
         caller.call(service.resizeMemory, ResizeMemoryRequest.fromPartial({ ...target, sizeBytes: 1n })),
       (caller: GrpcCaller) => caller.call(service.freeMemory, FreeMemoryRequest.fromPartial(target)),
     ];
-    const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["default"] }));
-    const member = ports.caller(await ports.token(secrets, { role: "member", namespaces: ["default"] }));
-    const stranger = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["default-eu"] }));
+    const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: ["default"] }));
+    const member = ports.caller(await ports.token({ role: "member", namespaces: ["default"] }));
+    const stranger = ports.caller(await ports.token({ role: "admin", namespaces: ["default-eu"] }));
     for (const call of [...reads, ...writes]) {
       expect(verdict(await call(stranger))).deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
     }
@@ -300,7 +287,7 @@ describe("MemoryService", () => {
       expect(cluster.barriers).have.length(1);
       expect((await call({ regionId, consistency: ReadConsistency.SERIALIZABLE })).code).equal("OK");
     }
-    replica().leaderId = 0;
+    ports.replica.leaderId = 0;
     const refused = await read({ regionId, consistency: ReadConsistency.SERIALIZABLE });
     expect(verdict(refused)).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
     cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader"));
@@ -336,16 +323,16 @@ describe("MemoryService", () => {
     });
 
     it("S18: refuses page tokens of another namespace, of a listing of keys, and made-up ones", async () => {
-      ok(await owner.call(keyValue.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" })));
+      ok(await ports.owner.call(keyValue.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" })));
       await allocated(1n);
       await allocated(1n);
       const { nextPageToken } = ok(await list({ pageSize: 1 }));
       expect(ok(await list({ pageToken: nextPageToken })).regions).have.length(1);
       for (const key of ["a", "b"]) {
-        ok(await owner.call(keyValue.putKey, PutKeyRequest.fromPartial({ namespace: "default", key })));
+        ok(await ports.owner.call(keyValue.putKey, PutKeyRequest.fromPartial({ namespace: "default", key })));
       }
       const keys = ListKeysRequest.fromPartial({ namespace: "default", pageSize: 1 });
-      const ofKeys = ok(await owner.call(keyValue.listKeys, keys)).nextPageToken;
+      const ofKeys = ok(await ports.owner.call(keyValue.listKeys, keys)).nextPageToken;
       for (const fields of [
         { namespace: "prod", pageToken: nextPageToken },
         { pageToken: ofKeys },
@@ -354,7 +341,7 @@ describe("MemoryService", () => {
       ]) {
         expect(verdict(await list(fields))).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "page_token"]);
       }
-      const swapped = await owner.call(keyValue.listKeys, { ...keys, pageToken: nextPageToken });
+      const swapped = await ports.owner.call(keyValue.listKeys, { ...keys, pageToken: nextPageToken });
       expect(verdict(swapped)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "page_token"]);
     });
   });

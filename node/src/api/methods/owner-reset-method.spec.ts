@@ -2,23 +2,17 @@ import type { Owner } from "@quoin/proto";
 import { serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { generateApiKey } from "../../access/index.ts";
 
 const { resetOwner } = serviceDefinitions.ClusterAdminService;
 const REQUEST_ID = "6c1c4b6e-9d0a-4d53-8a55-0f4d5f0b8d11";
 
 describe("ResetOwner", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: Owner;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
+    ports = await GrpcPorts.founded();
     owner = { email: "back@example.com", password: "correct horse", apiKey: generateApiKey() };
   });
 
@@ -51,7 +45,7 @@ describe("ResetOwner", () => {
   });
 
   it("is not served on the public port, not even for an owner", async () => {
-    const answer = await ports.caller(await ports.token(secrets)).call(resetOwner, { owner });
+    const answer = await ports.owner.call(resetOwner, { owner });
     expect([answer.code, answer.reason]).deep.equal(["UNIMPLEMENTED", "NOT_SERVED"]);
   });
 

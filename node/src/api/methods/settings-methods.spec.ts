@@ -1,7 +1,7 @@
 import { GetStatusRequest, RotateKeysRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { secrets } from "../../../test/index.ts";
 import { readSigningKeys, settingOf } from "../../state/index.ts";
 
 const { getStatus, putSettings, rotateKeys } = serviceDefinitions.ClusterAdminService;
@@ -11,27 +11,13 @@ const WITHOUT_REQUEST_ID = { metadata: new Map([["request-id", null]]) };
 const LIFETIME = "token.lifetime_secs";
 
 describe("settings and signing keys over gRPC", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
-
-  function state() {
-    const { replica } = ports.member;
-    return replica === null ? expect.fail("the member serves") : replica.state;
-  }
-
-  async function callers(): Promise<readonly GrpcCaller[]> {
-    return [ports.admin, ports.caller(await ports.token(secrets))];
-  }
 
   function put(caller: GrpcCaller, value: string, ifSettingsRevision = 0n, options = {}) {
     return caller.call(putSettings, { values: new Map([[LIFETIME, value]]), ifSettingsRevision }, options);
@@ -48,12 +34,12 @@ describe("settings and signing keys over gRPC", () => {
 
   it("are changed on both ports, after a barrier, and the status contains the revision", async () => {
     expect(await statusRevision()).equal(0n);
-    for (const [at, caller] of (await callers()).entries()) {
+    for (const [at, caller] of [ports.admin, ports.owner].entries()) {
       const { barriers } = ports.member.cluster;
       barriers.length = 0;
       expect((await put(caller, String(100 + at))).response).deep.equal({ settingsRevision: BigInt(at + 1) });
       expect(barriers).have.length(1);
-      expect(settingOf(state(), LIFETIME)).equal(100 + at);
+      expect(settingOf(ports.replica.state, LIFETIME)).equal(100 + at);
       expect(await statusRevision()).equal(BigInt(at + 1));
     }
   });
@@ -86,15 +72,15 @@ describe("settings and signing keys over gRPC", () => {
     await put(ports.admin, "61");
     const again = await put(ports.admin, "60", 0n, WITH_REQUEST_ID);
     expect([again.response, again.headers.get("replayed")]).deep.equal([{ settingsRevision: 1n }, ["true"]]);
-    expect(settingOf(state(), LIFETIME)).equal(61);
+    expect(settingOf(ports.replica.state, LIFETIME)).equal(61);
     const refused = await put(ports.admin, "62", 0n, WITHOUT_REQUEST_ID);
     expect(verdict(refused)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "if_settings_revision"]);
     expect((await put(ports.admin, "62", 2n, WITHOUT_REQUEST_ID)).response).deep.equal({ settingsRevision: 3n });
   });
 
   it("are refused unless the caller is, and still is, an administrator of the whole cluster", async () => {
-    const part = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["default"] }));
-    const member = ports.caller(await ports.token(secrets, { role: "member", namespaces: ["*"] }));
+    const part = ports.caller(await ports.token({ role: "admin", namespaces: ["default"] }));
+    const member = ports.caller(await ports.token({ role: "member", namespaces: ["*"] }));
     for (const [caller, reason] of [
       [part, "NAMESPACE_DENIED"],
       [member, "ACCESS_DENIED"],
@@ -102,28 +88,28 @@ describe("settings and signing keys over gRPC", () => {
       expect((await put(caller, "60")).reason).equal(reason);
       expect((await caller.call(rotateKeys, RotateKeysRequest.create())).reason).equal(reason);
     }
-    const owner = ports.caller(await ports.token(secrets));
+    const { owner } = ports;
     ports.member.cluster.changeApiKey({ revokedAtMs: 1 });
     expect((await put(owner, "60")).reason).equal("TOKEN_REVOKED");
     expect((await owner.call(rotateKeys, RotateKeysRequest.create())).reason).equal("TOKEN_REVOKED");
     expect(await statusRevision()).equal(0n);
-    expect(readSigningKeys(state())).have.length(1);
+    expect(readSigningKeys(ports.replica.state)).have.length(1);
   });
 
   it("rotate the signing key, on both ports; earlier tokens stay valid", async () => {
-    const before = await ports.token(secrets);
-    for (const caller of await callers()) {
+    const before = await ports.token();
+    for (const caller of [ports.admin, ports.owner]) {
       const { response } = await caller.call(rotateKeys, RotateKeysRequest.create());
-      expect(readSigningKeys(state())[0]?.kid).equal(response?.kid);
+      expect(readSigningKeys(ports.replica.state)[0]?.kid).equal(response?.kid);
     }
-    expect(readSigningKeys(state())).have.length(3);
-    const after = await ports.token(secrets);
+    expect(readSigningKeys(ports.replica.state)).have.length(3);
+    const after = await ports.token();
     for (const token of [before, after]) {
       const { principal } = await ports.member.access().authenticate([`Bearer ${token}`], 0);
       expect(principal.subject).equal(ports.member.cluster.ownerId);
     }
     const headerOf = (token: string) => Buffer.from(token.split(".")[0] ?? "", "base64url").toString();
-    expect(headerOf(after)).include(readSigningKeys(state())[0]?.kid).not.equal(headerOf(before));
+    expect(headerOf(after)).include(readSigningKeys(ports.replica.state)[0]?.kid).not.equal(headerOf(before));
   });
 
   it("rotate once for one request id, and not without one", async () => {
@@ -132,6 +118,6 @@ describe("settings and signing keys over gRPC", () => {
     expect(again.response).deep.equal(first.response);
     const without = await ports.admin.call(rotateKeys, RotateKeysRequest.create(), WITHOUT_REQUEST_ID);
     expect(verdict(without).slice(0, 2)).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
-    expect(readSigningKeys(state())).have.length(2);
+    expect(readSigningKeys(ports.replica.state)).have.length(2);
   });
 });

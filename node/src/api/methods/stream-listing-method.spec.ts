@@ -6,8 +6,8 @@ import {
   WatchLocksRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, ok, SingleMember, until, verdict } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { GrpcPorts, ok, SingleMember, until, verdict } from "../../../test/harness/index.ts";
+import { secrets } from "../../../test/index.ts";
 import { encodeText } from "../../state/index.ts";
 import type { OpenStream } from "../../watch/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
@@ -15,31 +15,16 @@ import { MemberInspection } from "./member-inspection.ts";
 const { listStreams, watchKeys, watchLocks } = serviceDefinitions.WatchService;
 
 describe("WatchService, ListStreams", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
-  const list = (fields: Parameters<typeof ListStreamsRequest.fromPartial>[0] = {}, caller = owner) =>
+  const list = (fields: Parameters<typeof ListStreamsRequest.fromPartial>[0] = {}, caller = ports.owner) =>
     caller.call(listStreams, ListStreamsRequest.fromPartial(fields));
-
-  function replica() {
-    const { replica: serving } = ports.member;
-    if (serving === null) {
-      throw new Error("the member serves");
-    }
-    return serving;
-  }
 
   /** A stream of another member. */
   function openStream(number: number, fields: Partial<OpenStream> = {}): OpenStream {
@@ -60,9 +45,12 @@ describe("WatchService, ListStreams", () => {
   }
 
   it("lists the watches of this member with their users, the oldest first", async () => {
-    const keys = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", prefix: "jobs/" }));
+    const keys = ports.owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", prefix: "jobs/" }));
     await keys.until("the first watch is active", ([first]) => first);
-    const locks = owner.stream(watchLocks, WatchLocksRequest.fromPartial({ namespace: "default", namePrefix: "é" }));
+    const locks = ports.owner.stream(
+      watchLocks,
+      WatchLocksRequest.fromPartial({ namespace: "default", namePrefix: "é" }),
+    );
     await locks.until("the second watch is active", ([first]) => first);
     const user = { userId: ports.member.cluster.ownerId, apiKeyId: secrets.founding.owner.apiKeyId };
     const { streams, nextPageToken, memberId, revision } = ok(await list());
@@ -120,7 +108,7 @@ describe("WatchService, ListStreams", () => {
   });
 
   it("asks another member for its streams, and reports one that does not answer", async () => {
-    const outcome = replica().change({
+    const outcome = ports.replica.change({
       subject: ports.member.cluster.ownerId,
       request: null,
       expectIndex: 0,
@@ -135,7 +123,7 @@ describe("WatchService, ListStreams", () => {
     inspection.addStreams({
       openStreams: ({ after, countMax }) => all.filter(({ number }) => number > after).slice(0, countMax),
     });
-    replica().otherMembers.set(memberId, (question) => inspection.answer(question));
+    ports.replica.otherMembers.set(memberId, (question) => inspection.answer(question));
     const seen: string[] = [];
     const sizes: number[] = [];
     let pageToken = "";

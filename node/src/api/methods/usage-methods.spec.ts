@@ -1,13 +1,6 @@
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
-import {
-  createApiKey,
-  createUser,
-  FoundedCluster,
-  type FoundingSecrets,
-  foundingSecrets,
-  TOKEN_SHA256,
-} from "../../../test/index.ts";
+import { createApiKey, createUser, FoundedCluster, TOKEN_SHA256 } from "../../../test/index.ts";
 import {
   type Access,
   type ClientOperation,
@@ -38,7 +31,6 @@ const ZERO = {
 };
 
 describe("usage in answers", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
   let methods: UsageMethods;
@@ -47,13 +39,9 @@ describe("usage in answers", () => {
   /** The user of the tokens. */
   let tokenNamespaces: readonly string[];
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
     tokenNamespaces = ["*"];
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     cluster.clock.wall = START_MS;
     replica = new SingleReplica(cluster);
     methods = new UsageMethods(new Executor({ replica }), cluster.clock, () => LIMIT);

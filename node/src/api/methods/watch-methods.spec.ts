@@ -18,15 +18,7 @@ import {
   type WatchLocksResponse,
 } from "@quoin/proto";
 import { expect } from "chai";
-import {
-  type Answer,
-  type GrpcCaller,
-  GrpcPorts,
-  type GrpcStream,
-  type SingleReplica,
-  until,
-} from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { type Answer, GrpcPorts, type GrpcStream, until } from "../../../test/harness/index.ts";
 import { dueLockTimers, expiredKeys } from "../../state/index.ts";
 
 const { deleteKey, putKey } = serviceDefinitions.KeyValueService;
@@ -37,41 +29,27 @@ type Watch = GrpcStream<WatchKeysResponse, Answer<never>>;
 type LockWatch = GrpcStream<WatchLocksResponse, Answer<never>>;
 
 describe("WatchService", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
-  let owner: GrpcCaller;
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    owner = ports.caller(await ports.token(secrets));
+    ports = await GrpcPorts.founded();
   });
 
   afterEach(() => ports.close());
 
-  function replica(): SingleReplica {
-    if (ports.member.replica === null) {
-      throw new Error("the member serves");
-    }
-    return ports.member.replica;
-  }
-
   async function put(key: string, value: string, ttlSeconds = 0n): Promise<bigint> {
     const request = PutKeyRequest.fromPartial({ namespace: "default", key, value: Buffer.from(value), ttlSeconds });
-    const answer = await owner.call(putKey, request);
+    const answer = await ports.owner.call(putKey, request);
     expect(answer.code).to.equal("OK");
     return answer.response?.revision as bigint;
   }
 
-  function watch(request: Partial<WatchKeysRequest>, caller = owner): Watch {
+  function watch(request: Partial<WatchKeysRequest>, caller = ports.owner): Watch {
     return caller.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", ...request }));
   }
 
   /** An active watch. */
-  async function watching(request: Partial<WatchKeysRequest>, caller = owner): Promise<Watch> {
+  async function watching(request: Partial<WatchKeysRequest>, caller = ports.owner): Promise<Watch> {
     const opened = watch(request, caller);
     await opened.until("the watch is active", ([first]) => first);
     return opened;
@@ -101,10 +79,10 @@ describe("WatchService", () => {
     ]);
     await put("a", "1", 5n);
     await put("b", "1");
-    await owner.call(deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", key: "a" }));
+    await ports.owner.call(deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", key: "a" }));
     await put("a", "2", 1n);
-    replica().tickMs += 1_001;
-    replica().lead({ kind: "expire-keys", keys: expiredKeys(replica().state, replica().tickMs, 10) });
+    ports.replica.tickMs += 1_001;
+    ports.replica.lead({ kind: "expire-keys", keys: expiredKeys(ports.replica.state, ports.replica.tickMs, 10) });
     const told = await events(opened, 4);
     const a = { key: "a", createRevision: 2n, expiresInMs: 0n };
     expect(told.map((event) => ({ ...event, kv: { ...event.kv, value: String(event.kv?.value) } }))).to.deep.equal([
@@ -215,13 +193,13 @@ describe("WatchService", () => {
 
   describe("refuses", () => {
     it("in the order of the contract", async () => {
-      const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["prod"] }));
+      const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: ["prod"] }));
       const bad = { namespace: "No!", prefix: "x".repeat(1_025), startRevision: -1n, progressIntervalMs: 99n };
       expect(await verdict(watch(bad, ports.caller("nonsense")))).to.deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
       const metadata = new Map([["request-id", "1"]]);
-      const badId = owner.stream(watchKeys, WatchKeysRequest.fromPartial(bad), { metadata });
+      const badId = ports.owner.stream(watchKeys, WatchKeysRequest.fromPartial(bad), { metadata });
       expect(await verdict(badId)).to.deep.equal(["INVALID_ARGUMENT", "BAD_METADATA", "request-id"]);
-      const badBytes = owner.stream(watchKeys, Buffer.from("0a01ff", "hex"));
+      const badBytes = ports.owner.stream(watchKeys, Buffer.from("0a01ff", "hex"));
       expect(await verdict(badBytes)).to.deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "namespace"]);
       expect(await verdict(watch(bad, viewer))).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
       const fields = [
@@ -245,9 +223,9 @@ describe("WatchService", () => {
         await put("k", "v");
       }
       // After more than an hour the leader has dropped it.
-      replica().tickMs += 3_600_001;
+      ports.replica.tickMs += 3_600_001;
       await put("k", "v");
-      replica().lead({ kind: "trim-history", countMax: 100 });
+      ports.replica.lead({ kind: "trim-history", countMax: 100 });
       const refusal = await watch({ startRevision: 4n }).ended();
       expect([refusal.code, refusal.reason]).to.deep.equal(["OUT_OF_RANGE", "COMPACTED"]);
       expect(refusal.details?.metadata).to.deep.equal(new Map([["compact_revision", "5"]]));
@@ -282,7 +260,7 @@ describe("WatchService", () => {
 
     it("of a member without a leader", async () => {
       const opened = await watching({});
-      replica().leaderId = 0;
+      ports.replica.leaderId = 0;
       expect(await verdict(opened)).to.deep.equal(["UNAVAILABLE", "NO_LEADER"]);
     });
   });
@@ -312,7 +290,7 @@ describe("WatchService", () => {
       opened.cancel();
     }
     await Promise.all(streams.map((opened) => opened.ended()));
-    await until("no observer of the replica", () => replica().observers === 0);
+    await until("no observer of the replica", () => ports.replica.observers === 0);
   });
 
   describe("of locks", () => {
@@ -325,30 +303,35 @@ describe("WatchService", () => {
     }
 
     async function create(name: string): Promise<void> {
-      ok(await owner.call(locks.createLock, CreateLockRequest.fromPartial({ ...named(name), lockDelaySeconds: 1n })));
-      ok(await owner.call(locks.createRwLock, CreateRWLockRequest.fromPartial(named(name))));
+      ok(
+        await ports.owner.call(
+          locks.createLock,
+          CreateLockRequest.fromPartial({ ...named(name), lockDelaySeconds: 1n }),
+        ),
+      );
+      ok(await ports.owner.call(locks.createRwLock, CreateRWLockRequest.fromPartial(named(name))));
     }
 
     async function acquire(name: string, fields: object = {}): Promise<bigint> {
       const request = AcquireLockRequest.fromPartial({ ...named(name), owner: "o", ...fields });
-      return ok(await owner.call(locks.acquireLock, request)).fencingToken;
+      return ok(await ports.owner.call(locks.acquireLock, request)).fencingToken;
     }
 
     async function acquireRw(name: string, mode: RWMode, fencingToken = 0n): Promise<bigint> {
       const request = AcquireRWLockRequest.fromPartial({ ...named(name), mode, owner: "o", fencingToken });
-      return ok(await owner.call(locks.acquireRwLock, request)).fencingToken;
+      return ok(await ports.owner.call(locks.acquireRwLock, request)).fencingToken;
     }
 
     function release(name: string) {
       const request = ReleaseLockRequest.fromPartial({ ...named(name), owner: "o" });
-      return owner.call(locks.releaseLock, request);
+      return ports.owner.call(locks.releaseLock, request);
     }
 
     function force(name: string, rw: boolean) {
-      return owner.call(locks.forceReleaseLock, ForceReleaseLockRequest.fromPartial({ ...named(name), rw }));
+      return ports.owner.call(locks.forceReleaseLock, ForceReleaseLockRequest.fromPartial({ ...named(name), rw }));
     }
 
-    function watchOf(request: Partial<WatchLocksRequest>, caller = owner): LockWatch {
+    function watchOf(request: Partial<WatchLocksRequest>, caller = ports.owner): LockWatch {
       return caller.stream(watchLocks, WatchLocksRequest.fromPartial({ namespace: "default", ...request }));
     }
 
@@ -375,10 +358,16 @@ describe("WatchService", () => {
       const first = await acquire("a");
       ok(await release("a"));
       const second = await acquire("a", { ttlSeconds: 5n });
-      replica().tickMs += 5_001;
-      replica().lead({ kind: "expire-locks", timers: dueLockTimers(replica().state, replica().tickMs, 10) });
-      replica().tickMs += 1_001;
-      replica().lead({ kind: "expire-locks", timers: dueLockTimers(replica().state, replica().tickMs, 10) });
+      ports.replica.tickMs += 5_001;
+      ports.replica.lead({
+        kind: "expire-locks",
+        timers: dueLockTimers(ports.replica.state, ports.replica.tickMs, 10),
+      });
+      ports.replica.tickMs += 1_001;
+      ports.replica.lead({
+        kind: "expire-locks",
+        timers: dueLockTimers(ports.replica.state, ports.replica.tickMs, 10),
+      });
       const third = await acquire("a");
       ok(await force("a", false));
       const { ACQUIRED, RELEASED } = LockEvent_Action;
@@ -448,7 +437,7 @@ describe("WatchService", () => {
     });
 
     it("refuses fields out of bounds, a missing namespace, and a caller who may not read it", async () => {
-      const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["prod"] }));
+      const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: ["prod"] }));
       const bad = { namespace: "No!", namePrefix: "é".repeat(129), startRevision: -1n, progressIntervalMs: 99n };
       expect(await verdict(watchOf(bad, viewer))).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
       const fields = [

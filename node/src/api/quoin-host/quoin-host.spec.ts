@@ -13,7 +13,6 @@ import {
 } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { Metrics } from "../../telemetry/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
 import { HTTP2_METRICS } from "./http2-metrics.ts";
@@ -26,17 +25,12 @@ const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k", value: B
 const PUT_FRAME = grpcFrame(PutKeyRequest.encode(PUT).finish());
 
 describe("the host of Quoin", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded();
+    token = await ports.token();
   });
 
   afterEach(() => ports.close());
@@ -49,10 +43,6 @@ describe("the host of Quoin", () => {
     return rawGrpcCall(ports.publicPort, path, { ...rawHeaders(), ...headers }, body);
   }
 
-  function proposals(): number {
-    return ports.member.replica?.proposed.length ?? 0;
-  }
-
   it("refuses requests that are not gRPC with HTTP statuses", async () => {
     for (const type of ["application/grpc-web", "application/json", "text/grpc", ""]) {
       const { headers, grpcStatus } = await call({ "content-type": type });
@@ -60,7 +50,7 @@ describe("the host of Quoin", () => {
     }
     const put = await call({ ":method": "PUT" });
     expect([put.headers[":status"], put.headers.allow]).to.deep.equal([405, "POST"]);
-    expect(proposals()).to.equal(0);
+    expect(ports.replica.proposed.length).to.equal(0);
   });
 
   it("ends an idle connection that has shown no good token after a minute, and no other one", async () => {
@@ -132,7 +122,7 @@ describe("the host of Quoin", () => {
       expect(grpcStatus, timeout).to.equal("3");
       expect(headers["grpc-message"]).to.match(/^grpc-timeout must be a whole number/);
     }
-    expect(proposals()).to.equal(0);
+    expect(ports.replica.proposed.length).to.equal(0);
     expect((await call({ "grpc-timeout": "99999999H" })).grpcStatus).to.equal("0");
   });
 
@@ -176,7 +166,7 @@ describe("the host of Quoin", () => {
     }
     const unknown = await call({ "grpc-encoding": "br" }, frame);
     expect([unknown.grpcStatus, unknown.headers["grpc-accept-encoding"]]).to.deep.equal(["12", "identity,gzip"]);
-    expect(proposals()).to.equal(0);
+    expect(ports.replica.proposed.length).to.equal(0);
   });
 
   it("refuses two messages for a method that takes one, and one and a half", async () => {
@@ -186,7 +176,7 @@ describe("the host of Quoin", () => {
       const half = await call({}, Buffer.concat([PUT_FRAME, PUT_FRAME.subarray(0, 7)]), path);
       expect([half.grpcStatus, half.headers["error-reason"]], path).to.deep.equal(["3", "BAD_FIELD"]);
     }
-    expect(proposals()).to.equal(0);
+    expect(ports.replica.proposed.length).to.equal(0);
   });
 
   it("forgets the metadata of a stream that nothing needs any more", async () => {
@@ -289,10 +279,10 @@ describe("the host of Quoin", () => {
 
   it("counts a call as open until its client has received the answer", async () => {
     await ports.close();
-    ports = await GrpcPorts.foundedWithLimits(secrets, {
+    ports = await GrpcPorts.founded({
       clientLimits: { ...DEFAULT_CLIENT_LIMITS, calls: { member: 10, address: 10, user: 1 } },
     });
-    token = await ports.token(secrets);
+    token = await ports.token();
     expect((await ports.caller(token).call(putKey, { ...PUT, value: Buffer.alloc(1_000_000) })).code).to.equal("OK");
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     const stream = session.request({

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { FakeTime, MemoryDriverState } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { FoundedCluster, secrets } from "../../../test/index.ts";
 import { type Progress, type Row, readProgress } from "../../state/index.ts";
 import { ReadAllowance, type SnapshotLimits } from "../context/index.ts";
 import { type StateExport, StateExportEnded, StateExports } from "./state-exports.ts";
@@ -14,20 +14,15 @@ const VALUE_BYTES = 200;
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("StateExports", () => {
-  let secrets: FoundingSecrets;
   let time: FakeTime;
   let state: MemoryDriverState;
   let progress: Progress;
   let allowance: ReadAllowance;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(() => {
     time = new FakeTime();
     state = new MemoryDriverState(time);
-    const founded = new FoundedCluster(secrets);
+    const founded = new FoundedCluster();
     founded.state.scan(new Uint8Array(0), Uint8Array.of(0xff), (row) => {
       state.write([{ key: row.key, value: row.value }]);
       return true;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { SingleReplica } from "../../../../test/harness/index.ts";
-import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../../test/index.ts";
+import { cheapHashing, FoundedCluster, secrets } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, type RateLimits, rateLimiters } from "../../../access/index.ts";
 import { accountMethods, Executor } from "../../methods/index.ts";
 import { ClientAddresses, TrustedProxies } from "../requests/index.ts";
@@ -25,7 +25,6 @@ interface Answer {
 }
 
 describe("routes of accounts", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let server: Server;
   let port: number;
@@ -38,12 +37,8 @@ describe("routes of accounts", () => {
   let reads: string[];
   let mail: { canSend: boolean } & Omit<Parameters<typeof accountMethods>[0]["mail"], "canSend">;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     const { clock } = cluster;
     const access = new Access(cluster, clock);
     const health = { live: () => [], ready: () => [] };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../../test/index.ts";
+import { FoundedCluster } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, rateLimiters } from "../../../access/index.ts";
 import { closeHttpServer, createHttpApplication, createHttpServer } from "../server/index.ts";
 import { ConsoleFiles } from "./console-files.ts";
@@ -16,21 +16,16 @@ const PAGE = "<!doctype html><title>Quoin</title>";
 const SCRIPT = `const text = "${"long ".repeat(100)}";`;
 
 describe("the console of a member", () => {
-  let secrets: FoundingSecrets;
   let root: string;
   let directory: string;
   let server: Server;
   let address: string;
   let bugs: unknown[];
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
     root = mkdtempSync(join(tmpdir(), "quoin-test-console-"));
     directory = join(root, "built");
-    const cluster = new FoundedCluster(secrets);
+    const cluster = new FoundedCluster();
     bugs = [];
     const application = createHttpApplication({
       access: new Access(cluster, cluster.clock),

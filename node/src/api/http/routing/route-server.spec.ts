@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import * as z from "zod";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../../test/index.ts";
+import { FoundedCluster, RawConnection, secrets } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, type RateLimiters, rateLimiters } from "../../../access/index.ts";
 import { CoordinationError } from "../../../state/index.ts";
 import type { ResponseStream } from "../../methods/index.ts";
@@ -25,7 +25,6 @@ const Thing = z.strictObject({
 });
 
 describe("declared routes", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let token: string;
   let limiters: RateLimiters;
@@ -38,12 +37,8 @@ describe("declared routes", () => {
   let handle: () => Answer<unknown> | Promise<Answer<unknown>>;
   let deadlineMs: number;
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     const access = new Access(cluster, cluster.clock);
     token = (await access.exchangeApiKey(secrets.apiKey, null, 0))?.accessToken ?? "";
     cluster.barriers.length = 0;

@@ -11,7 +11,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { type Actor, Actors, FakeTime, SingleReplica } from "../../../../test/harness/index.ts";
-import { cheapHashing, FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../../test/index.ts";
+import { cheapHashing, FoundedCluster } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, rateLimiters } from "../../../access/index.ts";
 import { derivedIdText, type Role } from "../../../state/index.ts";
 import {
@@ -340,8 +340,8 @@ class World {
   /** The name of the next log. */
   name = "";
 
-  constructor(secrets: FoundingSecrets) {
-    this.cluster = new FoundedCluster(secrets);
+  constructor() {
+    this.cluster = new FoundedCluster();
     this.replica = new SingleReplica(this.cluster);
     this.access = new Access(this.cluster, this.cluster.clock);
     this.#actors = new Actors(this.cluster, this.replica, this.access);
@@ -384,7 +384,7 @@ describe("access by HTTP", function () {
   let bugs: unknown[];
 
   before(async () => {
-    world = new World(await foundingSecrets());
+    world = new World();
     const { cluster, replica, access } = world;
     const { clock } = cluster;
     const limits = DEFAULT_RATE_LIMITS;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../../test/index.ts";
+import { FoundedCluster, RawConnection, secrets } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, type RateLimiters, rateLimiters } from "../../../access/index.ts";
 import { CoordinationError } from "../../../state/index.ts";
 import { TokenMethods } from "../../methods/index.ts";
@@ -18,7 +18,6 @@ const NO_CONTACT: Check = { name: "leader-contact", ok: false, reason: "no leade
 const FILES = ["/openapi.json", "/metrics"];
 
 describe("HTTP interface", () => {
-  let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let access: Access;
   let live: readonly Check[];
@@ -32,12 +31,8 @@ describe("HTTP interface", () => {
     metrics: () => Promise.resolve("quoin_answers 42\n"),
   };
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    cluster = new FoundedCluster(secrets);
+    cluster = new FoundedCluster();
     access = new Access(cluster, cluster.clock);
     live = [OK];
     ready = [OK, { ...NO_CONTACT, ok: true, reason: "" }];

@@ -11,7 +11,7 @@ import {
   type GrpcStream,
   until,
 } from "../../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets, NO_SETTINGS } from "../../../../test/index.ts";
+import { NO_SETTINGS } from "../../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../../access/index.ts";
 import { systemClock, systemScheduler } from "../../../replica/index.ts";
 import { derivedIdText } from "../../../state/index.ts";
@@ -24,7 +24,6 @@ const { watchKeys } = serviceDefinitions.WatchService;
 const TAIL = { Accept: "text/event-stream" };
 
 describe("the quota of streams", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let actors: Actors;
   let token: string;
@@ -35,10 +34,6 @@ describe("the quota of streams", () => {
   let answers: IncomingMessage[];
   /** The requests as the server has them. */
   let requests: IncomingMessage[];
-
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
 
   beforeEach(() => serve());
 
@@ -55,11 +50,11 @@ describe("the quota of streams", () => {
 
   /** Both ports of a member, gRPC and HTTP. */
   async function serve(limits: Partial<EventHubLimits> = {}): Promise<void> {
-    ports = await GrpcPorts.founded(secrets);
+    ports = await GrpcPorts.founded();
     const { member, namespaceStreams } = ports;
     const access = member.access();
     actors = new Actors(member.cluster, member.replica ?? expect.fail("a founded member serves"), access);
-    token = await ports.token(secrets);
+    token = await ports.token();
     owner = ports.caller(token);
     const timing = { clock: systemClock, scheduler: systemScheduler };
     hub = new EventHub({
@@ -89,7 +84,7 @@ describe("the quota of streams", () => {
 
   function limitTo(limit: number, namespace = "default"): void {
     const values = [{ name: `quota.namespace.${namespace}.watches`, value: String(limit) }];
-    ports.member.replica?.lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
+    ports.replica.lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
   }
 
   function newLog(namespace = "default"): string {

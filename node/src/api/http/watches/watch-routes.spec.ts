@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { type GrpcCaller, GrpcPorts, until } from "../../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../../access/index.ts";
 import { systemClock, systemScheduler } from "../../../replica/index.ts";
 import { closeHttpServer, createHttpApplication, createHttpServer } from "../server/index.ts";
@@ -71,7 +70,6 @@ class Events {
 }
 
 describe("watches over HTTP", () => {
-  let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let token: string;
   let owner: GrpcCaller;
@@ -79,13 +77,9 @@ describe("watches over HTTP", () => {
   let bugs: unknown[];
   let open: Events[];
 
-  before(async () => {
-    secrets = await foundingSecrets();
-  });
-
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
-    token = await ports.token(secrets);
+    ports = await GrpcPorts.founded();
+    token = await ports.token();
     owner = ports.caller(token);
     bugs = [];
     open = [];

@@ -16,41 +16,21 @@ import {
 import { OWNER, putOf } from "../../test/index.ts";
 import type { OpenOperation, OperationOutcome } from "../history/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { Accounts } from "./accounts.ts";
-import type { Calls } from "./calls.ts";
-import type { EventHeap } from "./event-heap.ts";
+import { AGAIN_MS, AMPLE_MS, CALLS_MAX, ClientGroup, type ClientGroupOptions, type ClientOf } from "./client-group.ts";
 import { foundAnswer, type KeyHistory, keyAnswerOf } from "./key-history.ts";
 import { namespaceOf, SECOND_NAMESPACE } from "./key-namespaces.ts";
 import type { Plan } from "./plan.ts";
 import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
-import { RequestCalls } from "./request-calls.ts";
-import type { Request, Requests } from "./requests.ts";
+import type { Request } from "./requests.ts";
 import { RuleViolation } from "./rule-violation.ts";
-import type { Trace } from "./trace.ts";
 
-export interface ClientsOptions {
-  readonly heap: EventHeap;
-  /** Draws request ids. */
-  readonly random: RandomStream;
+export interface ClientsOptions extends ClientGroupOptions {
   readonly history: KeyHistory;
-  readonly trace: Trace;
-  readonly calls: Calls;
-  readonly requests: Requests;
-  /** The accounts of the clients. */
-  readonly accounts: Accounts;
   readonly plan: Plan;
-  /** Running processes. */
-  readonly processes: () => readonly Process[];
 }
 
-interface Client {
-  readonly id: number;
-  readonly principal: Principal;
-  /** The stream of the present operation. */
-  random: RandomStream;
-  isBusy: boolean;
-  home: Process | null;
+interface Known {
   /** By key, the value that it saw last; undefined for an absent key. */
   readonly seen: Map<string, Uint8Array | undefined>;
   values: number;
@@ -58,14 +38,15 @@ interface Client {
   answered: Request | null;
 }
 
-const CALLS_MAX = 5;
+type Client = ClientOf<Known>;
+
 /** In this share of the cases, a guest sends an answered request again: a revoked guest must not get the answer. */
 const ONCE_MORE_SHARE = 0.15;
 const TTL_SECONDS_MAX = 4;
 /** Share of the mutations that only touch their key. */
 const TOUCH_SHARE = 0.05;
-/** A request is sent again for this share of the time for which its answer is stored. */
-const RETRY_SHARE = 0.25;
+/** Share of the operations before which a client goes to another member. */
+const LEAVE_SHARE = 0.05;
 /** Number of clients in a rush; their ids begin here. */
 const RUSH_MIN = 10;
 const RUSH_MAX = 40;
@@ -74,34 +55,13 @@ const RUSH_MAX = 40;
  */
 const RUSHED_READ_SHARE = 0.85;
 const FIRST_RUSHED = 1_000;
-/** A deadline that only a fault exceeds. */
-const AMPLE_MS = 20_000;
-const AGAIN_MS = 100;
-
-export class Clients {
-  readonly #options: ClientsOptions;
-  readonly #requestCalls: RequestCalls;
-  readonly #clients = new Map<number, Client>();
+export class Clients extends ClientGroup<Known, ClientsOptions> {
   #isReady = false;
-  #isStopped = false;
-  /** Failed reads. */
-  #failures = 0;
   /** Clients that were part of a rush. */
   #rushed = 0;
 
   constructor(options: ClientsOptions) {
-    this.#options = options;
-    this.#requestCalls = new RequestCalls(options);
-  }
-
-  /** Whether no operation begins any more. */
-  get isStopped(): boolean {
-    return this.#isStopped;
-  }
-
-  /** Calls that did not end with a result. */
-  get failures(): number {
-    return this.#failures + this.#requestCalls.failures;
+    super(options, LEAVE_SHARE);
   }
 
   /** Whether the second namespace exists, so that clients may begin. */
@@ -111,7 +71,7 @@ export class Clients {
 
   /** Creates the second namespace, at one member after the other until one answers. */
   begin(calls = 0): void {
-    const { heap, processes } = this.#options;
+    const { heap, processes } = this.options;
     const running = processes();
     const process = running[calls % running.length];
     const again = (): void => heap.after(AGAIN_MS, () => this.begin(calls + 1));
@@ -119,7 +79,7 @@ export class Clients {
       again();
       return;
     }
-    const request = this.#requestCalls.begin({ kind: "create-namespace", namespace: SECOND_NAMESPACE }, OWNER);
+    const request = this.requestCalls.begin({ kind: "create-namespace", namespace: SECOND_NAMESPACE }, OWNER);
     this.#insist(process, request, 1, (isDone) => {
       if (isDone) {
         this.#isReady = true;
@@ -129,49 +89,32 @@ export class Clients {
     });
   }
 
-  /** The client must do something now, unless it is busy. */
-  act(id: number, draw: number): void {
-    const client = this.#clientOf(id);
-    if (this.#isStopped || client.isBusy) {
-      return;
-    }
-    client.isBusy = true;
-    client.random = streamOf(draw);
-    this.#act(client);
-  }
-
   /** Many clients send one request each within this time. Half of them use this process; most of them only read. */
   rush(process: Process | null, spanMs: number, draw: number): void {
-    const { heap, processes } = this.#options;
+    const { heap, processes } = this.options;
     const random = streamOf(draw);
     const count = random.whole(RUSH_MIN, RUSH_MAX);
     for (let at = 0; at < count; at++) {
       const own = random.word();
       heap.after(random.between(0, spanMs), () => {
-        if (this.#isStopped) {
+        if (this.isStopped) {
           return;
         }
         this.#rushed++;
-        const client = this.#clientOf(FIRST_RUSHED + this.#rushed);
+        const client = this.clientOf(FIRST_RUSHED + this.#rushed);
         client.random = streamOf(own);
         const isThere = process !== null && !process.loop.isDead && client.random.chance(0.5);
         client.home = isThere ? process : (client.random.pick(processes()) ?? null);
-        client.isBusy = true;
-        this.#act(client, RUSHED_READ_SHARE);
+        this.operate(client, RUSHED_READ_SHARE);
       });
     }
-  }
-
-  /** No operation begins any more. */
-  stop(): void {
-    this.#isStopped = true;
   }
 
   /** Writes a new value through the process, with retries until there is an answer; false if it was refused. */
   write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
     const operation = putOf(key, Buffer.from(value), { namespace: namespaceOf(key) });
-    const request = this.#requestCalls.begin(operation, OWNER);
-    const open = this.#options.history.begin("rest", operation);
+    const request = this.requestCalls.begin(operation, OWNER);
+    const open = this.options.history.begin("rest", operation);
     this.#insist(process, request, 1, (isDone) => {
       endOperation(open, request);
       onEnd(isDone);
@@ -180,7 +123,7 @@ export class Clients {
 
   /** A lost call has an unknown outcome: its request is sent again until there is an answer. */
   #insist(process: Process, request: Request, calls: number, onEnd: (isDone: boolean) => void): void {
-    this.#requestCalls.send(process, request, AMPLE_MS, (answer) => {
+    this.requestCalls.send(process, request, AMPLE_MS, (answer) => {
       if (answer?.error?.outcome === "unknown" && calls < CALLS_MAX) {
         this.#insist(process, request, calls + 1, onEnd);
       } else {
@@ -196,36 +139,24 @@ export class Clients {
     });
   }
 
-  #clientOf(id: number): Client {
-    const client = this.#clients.get(id) ?? {
-      id,
-      principal: this.#options.accounts.principalOf(id),
-      random: streamOf(id),
-      isBusy: false,
-      home: null,
-      seen: new Map(),
-      values: 0,
-      answered: null,
-    };
-    this.#clients.set(id, client);
-    return client;
+  protected override fresh(): Known {
+    return { seen: new Map(), values: 0, answered: null };
   }
 
-  #act(client: Client, readShare = this.#options.plan.readShare): void {
-    const { plan } = this.#options;
+  protected override operate(client: Client, readShare = this.options.plan.readShare): void {
+    const { plan } = this.options;
     const { random, principal } = client;
-    const process = this.#processFor(client);
+    const process = this.begins(client);
     if (process === null) {
-      client.isBusy = false;
       return;
     }
     const { answered } = client;
-    if (principal !== OWNER && random.chance(ONCE_MORE_SHARE) && answered !== null && !this.#isOld(answered)) {
+    if (principal !== OWNER && random.chance(ONCE_MORE_SHARE) && answered !== null && !this.isOld(answered)) {
       this.#askOnceMore(client, process, answered);
       return;
     }
     const key = `key-${random.below(plan.keys)}`;
-    const limitMs = this.#limitMs(random);
+    const limitMs = this.limitMs(random);
     if (random.chance(readShare)) {
       this.#read(nameOf(client), principal, process, key, limitMs, (isDone, value) => {
         if (isDone) {
@@ -238,9 +169,9 @@ export class Clients {
       return;
     }
     const operation = this.#draw(client, key);
-    const request = this.#requestCalls.begin(operation, principal);
-    const open = this.#options.history.begin(nameOf(client), operation);
-    this.#attempt(client, process, request, 1, () => {
+    const request = this.requestCalls.begin(operation, principal);
+    const open = this.options.history.begin(nameOf(client), operation);
+    this.send(client, process, request, () => {
       endOperation(open, request);
       client.answered = request.answer === null ? client.answered : request;
       client.isBusy = false;
@@ -252,36 +183,19 @@ export class Clients {
    * the client was revoked.
    */
   #askOnceMore(client: Client, process: Process, answered: Request): void {
-    this.#requestCalls.send(process, answered, this.#limitMs(client.random), () => {
+    this.requestCalls.send(process, answered, this.limitMs(client.random), () => {
       client.isBusy = false;
     });
   }
 
-  /** Whether its answer may be dropped soon. */
-  #isOld({ startMs }: Request): boolean {
-    const { heap, plan } = this.#options;
-    return heap.nowMs - startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
-  }
-
-  /** Most clients stay with a member while it answers. */
-  #processFor(client: Client): Process | null {
-    const { processes } = this.#options;
-    const { random } = client;
-    if (client.home === null || client.home.loop.isDead || random.chance(0.05)) {
-      client.home = random.pick(processes()) ?? null;
-    }
-    return client.home;
-  }
-
-  #limitMs(random: RandomStream): number {
-    const { plan } = this.#options;
-    return plan.isSteady
+  protected override limitMs(random: RandomStream): number {
+    return this.options.isSteady
       ? AMPLE_MS
       : (random.pick([120, 400, 1_500, 4_000, 10_000]) ?? 1_500) * random.between(0.7, 1.3);
   }
 
   #draw(client: Client, key: string): ClientOperation {
-    const { plan } = this.#options;
+    const { plan } = this.options;
     const { random } = client;
     const ttlSeconds = random.chance(plan.ttlShare) ? random.whole(1, TTL_SECONDS_MAX) : 0;
     const value = (): Uint8Array => {
@@ -310,31 +224,6 @@ export class Clients {
     };
   }
 
-  /** Sends the request, again if its outcome is unknown. */
-  #attempt(client: Client, process: Process, request: Request, calls: number, onEnd: () => void): void {
-    const { heap } = this.#options;
-    const { random } = client;
-    this.#requestCalls.send(process, request, this.#limitMs(random), (answer) => {
-      const isUnknown = answer === null || answer.error?.outcome === "unknown";
-      if (!isUnknown || this.#isOld(request) || calls >= CALLS_MAX || this.#isStopped) {
-        if (answer?.error != null) {
-          client.home = null;
-        }
-        onEnd();
-        return;
-      }
-      client.home = null;
-      heap.after(random.exponential(100), () => {
-        const next = this.#processFor(client);
-        if (next === null) {
-          onEnd();
-        } else {
-          this.#attempt(client, next, request, calls + 1, onEnd);
-        }
-      });
-    });
-  }
-
   #read(
     client: string,
     principal: Principal,
@@ -343,7 +232,7 @@ export class Clients {
     limitMs: number,
     onEnd: (isDone: boolean, value: Uint8Array | undefined) => void,
   ): void {
-    const { accounts, calls, history, requests, trace } = this.#options;
+    const { accounts, calls, history, requests, trace } = this.options;
     const { floor } = requests;
     const name = `get ${key}`;
     const admission = accounts.beginRead(principal, name);
@@ -369,7 +258,7 @@ export class Clients {
       },
       (error) => {
         if (error !== "done" && !isRevocation(error)) {
-          this.#failures++;
+          this.otherFailures++;
         }
         open.end(error === "done" ? outcome : { kind: "not-executed" });
         onEnd(error === "done", stored?.value);

@@ -13,34 +13,21 @@ import {
   type LogSettings,
   type Outcome,
   Payloads,
-  type Principal,
   readEvents,
   sequencesOf,
 } from "../../src/state/index.ts";
 import { type EventLogAnswer, type EventLogOperation, History, logCheck } from "../history/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { Accounts } from "./accounts.ts";
-import type { Calls } from "./calls.ts";
-import type { EventHeap } from "./event-heap.ts";
+import { AGAIN_MS, CALLS_MAX, ClientGroup, type ClientGroupOptions, type ClientOf } from "./client-group.ts";
 import type { EventLogRules } from "./event-log-rules.ts";
 import type { EventLogPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
-import { type RandomStream, streamOf } from "./random.ts";
+import type { RandomStream } from "./random.ts";
 import { must } from "./rule-violation.ts";
-import type { Trace } from "./trace.ts";
 
-export interface EventLogClientsOptions {
-  readonly heap: EventHeap;
-  readonly trace: Trace;
-  readonly calls: Calls;
+export interface EventLogClientsOptions extends ClientGroupOptions {
   readonly rules: EventLogRules;
   readonly plan: EventLogPlan;
-  /** The accounts of the clients. */
-  readonly accounts: Accounts;
-  /** The run has no faults: every call has all the time that it may need. */
-  readonly isSteady: boolean;
-  /** Running processes. */
-  readonly processes: () => readonly Process[];
   /** A hold that a client has or had; undefined if there was none. */
   readonly guardOf: (random: RandomStream) => Guard | undefined;
 }
@@ -56,15 +43,7 @@ interface KnownLog {
   isDeleted: boolean;
 }
 
-interface EventLogClient {
-  readonly id: number;
-  readonly principal: Principal;
-  /** The stream of the present operation. */
-  random: RandomStream;
-  home: Process | null;
-  isBusy: boolean;
-  appends: number;
-}
+type EventLogClient = ClientOf<{ appends: number }>;
 
 /** The outcome of a command after all of its calls; null = unknown. */
 type Ended = Outcome | "not-executed" | null;
@@ -75,50 +54,36 @@ interface Acknowledged {
   readonly sequences: readonly number[];
 }
 
-const CALLS_MAX = 5;
-const CALL_MS = [150, 600, 2_000, 5_000];
-const AMPLE_MS = 20_000;
-const AGAIN_MS = 100;
 const BATCH_MAX = 6;
 /** Number of keys that all clients share. */
 const SHARED_KEYS = 12;
 const LOGS = 2;
+/** Share of the operations before which a client goes to another member. */
+const LEAVE_SHARE = 0.15;
 const READ = { eventsMax: 50, bytesMax: 10_000 };
 
-export class EventLogClients {
-  readonly #options: EventLogClientsOptions;
+export class EventLogClients extends ClientGroup<{ appends: number }, EventLogClientsOptions> {
   readonly #history: History<EventLogOperation, EventLogAnswer>;
-  readonly #clients = new Map<number, EventLogClient>();
   #logs: KnownLog[] = [];
   readonly #acknowledged: Acknowledged[] = [];
   /** Payloads of appends that no call can have executed. */
   readonly #refused: string[] = [];
   #creations = 0;
-  #isStopped = false;
-  #failures = 0;
 
   constructor(options: EventLogClientsOptions) {
-    this.#options = options;
+    super(options, LEAVE_SHARE);
     this.#history = new History(() => options.heap.nowMs);
   }
 
-  /** Calls that did not end with an outcome. */
-  get failures(): number {
-    return this.#failures;
+  protected override fresh() {
+    return { appends: 0 };
   }
 
-  /** The client must do something now, unless it is busy. */
-  act(id: number, draw: number): void {
-    const client = this.#clientOf(id);
-    if (this.#isStopped || client.isBusy) {
-      return;
-    }
-    client.random = streamOf(draw);
-    const process = this.#processFor(client);
+  protected override operate(client: EventLogClient): void {
+    const process = this.begins(client);
     if (process === null) {
       return;
     }
-    client.isBusy = true;
     const { random } = client;
     const log = random.pick(this.#logs);
     if (log === undefined || (this.#logs.length < LOGS && random.chance(0.3))) {
@@ -132,14 +97,9 @@ export class EventLogClients {
     }
   }
 
-  /** No operation begins any more. */
-  stop(): void {
-    this.#isStopped = true;
-  }
-
   /** Throws a RuleViolation if no correct event logs could have given these answers. */
   check(): void {
-    const { rules } = this.#options;
+    const { rules } = this.options;
     for (const { logId, sequences } of this.#acknowledged) {
       for (const sequence of sequences) {
         must(rules.payloadAt(logId, sequence) !== undefined, "I22 an acknowledged event is in its log", () => {
@@ -154,14 +114,6 @@ export class EventLogClients {
     must(wrong.length === 0, "history: event logs could have answered so", () => wrong.join("\n"));
   }
 
-  #clientOf(id: number): EventLogClient {
-    const principal = this.#options.accounts.principalOf(id);
-    const state = { random: streamOf(id), home: null, isBusy: false, appends: 0 };
-    const client = this.#clients.get(id) ?? { id, principal, ...state };
-    this.#clients.set(id, client);
-    return client;
-  }
-
   #create(client: EventLogClient, process: Process): void {
     this.#creations++;
     const isWhole = client.random.chance(0.5);
@@ -171,7 +123,7 @@ export class EventLogClients {
       retentionMaxBytes: isWhole ? null : (client.random.pick([null, 60]) ?? null),
     };
     const name = `log-${this.#creations}`;
-    this.#send(client, process, { kind: "create-log", name, namespace: "default", settings }, 1, (ended) => {
+    this.#command(client, process, { kind: "create-log", name, namespace: "default", settings }, 1, (ended) => {
       const answer = answerOf(ended);
       if (answer?.kind === "create-log") {
         const { logId } = answer.log;
@@ -183,7 +135,7 @@ export class EventLogClients {
   /** The last log stays known after its deletion, and takes no more events. */
   #delete(client: EventLogClient, process: Process, log: KnownLog): void {
     log.isDeleted = true;
-    this.#send(client, process, { kind: "delete-log", logId: log.logId }, 1, () => {
+    this.#command(client, process, { kind: "delete-log", logId: log.logId }, 1, () => {
       const isKept = client.random.chance(0.3);
       this.#logs = this.#logs.filter((one) => one !== log || isKept);
     });
@@ -200,7 +152,7 @@ export class EventLogClients {
     const texts = Array.from({ length: count }, (_, at) => `${name}.${at}`);
     const last = BigInt(log.lastSequence);
     const expectedSequence = random.chance(0.35) ? random.pick([last, last, last + 1n, 2n ** 53n + last]) : undefined;
-    const guard = random.chance(0.3) ? this.#options.guardOf(random) : undefined;
+    const guard = random.chance(0.3) ? this.options.guardOf(random) : undefined;
     const operation: AppendEvents = {
       kind: "append-events",
       logId: log.logId,
@@ -213,7 +165,7 @@ export class EventLogClients {
     const open = log.isWhole ? this.#history.begin(`e${id}`, appendOperationOf(log, operation, texts)) : null;
     // Without a key, a repeated call could be executed twice.
     const callsMax = idempotencyKey === null ? 1 : CALLS_MAX;
-    this.#send(
+    this.#command(
       client,
       process,
       operation,
@@ -242,7 +194,7 @@ export class EventLogClients {
   }
 
   #read(client: EventLogClient, process: Process, log: KnownLog): void {
-    const { calls, accounts } = this.#options;
+    const { calls, accounts } = this.options;
     const fromSequence = client.random.chance(0.5) ? 1 : Math.max(1, log.lastSequence - 5);
     const operation = { kind: "read", log: log.name, fromSequence } as const;
     const open = log.isWhole ? this.#history.begin(`e${client.id}`, operation) : null;
@@ -251,7 +203,7 @@ export class EventLogClients {
     calls.call<CoordinationError | EventLogAnswer>(
       process,
       what,
-      this.#limitMs(client.random),
+      this.limitMs(client.random),
       (deadlineMs, done) => {
         process.replica.readBarrier(deadlineMs, (error) => {
           done(error ?? admission(process) ?? readAnswer(process, log, fromSequence));
@@ -259,7 +211,7 @@ export class EventLogClients {
       },
       (answer) => {
         if (answer === null || (answer instanceof CoordinationError && answer.reason !== "LOG_NOT_FOUND")) {
-          this.#failures += isRevocation(answer) ? 0 : 1;
+          this.otherFailures += isRevocation(answer) ? 0 : 1;
           client.home = null;
         }
         if (answer === null || answer instanceof CoordinationError) {
@@ -276,7 +228,7 @@ export class EventLogClients {
    * Sends the command, again if its outcome is unknown; `onEnd` gets the outcome of all calls together. An earlier call
    * may have been executed, or may still be on its way: so most refusals do not decide the outcome.
    */
-  #send(
+  #command(
     client: EventLogClient,
     process: Process,
     operation: ClientOperation,
@@ -285,13 +237,13 @@ export class EventLogClients {
     callsMax = 1,
     isUncertain = false,
   ): void {
-    const { accounts, calls, heap, trace } = this.#options;
+    const { accounts, calls, heap, trace } = this.options;
     const name = `${operation.kind} of e${client.id}`;
     const end = (ended: Ended): void => {
       onEnd(ended);
       client.isBusy = false;
     };
-    const limitMs = this.#limitMs(client.random);
+    const limitMs = this.limitMs(client.random);
     trace.record(
       process.memberId,
       "is asked to",
@@ -321,36 +273,23 @@ export class EventLogClients {
           end(isUncertain && !isFinal(operation, answer.outcome) ? null : answer.outcome);
           return;
         }
-        this.#failures++;
+        this.otherFailures++;
         client.home = null;
         const isUnknown = isUncertain || answer?.error?.outcome !== "not-executed";
-        if (count >= callsMax || this.#isStopped) {
+        if (count >= callsMax || this.isStopped) {
           end(isUnknown ? null : "not-executed");
           return;
         }
         heap.after(client.random.exponential(AGAIN_MS), () => {
-          const next = this.#processFor(client);
+          const next = this.processFor(client);
           if (next === null) {
             end(isUnknown ? null : "not-executed");
           } else {
-            this.#send(client, next, operation, count + 1, onEnd, callsMax, isUnknown);
+            this.#command(client, next, operation, count + 1, onEnd, callsMax, isUnknown);
           }
         });
       },
     );
-  }
-
-  /** Most clients stay with a member while it answers. */
-  #processFor(client: EventLogClient): Process | null {
-    const { random } = client;
-    if (client.home === null || client.home.loop.isDead || random.chance(0.15)) {
-      client.home = random.pick(this.#options.processes()) ?? null;
-    }
-    return client.home;
-  }
-
-  #limitMs(random: RandomStream): number {
-    return this.#options.isSteady ? AMPLE_MS : (random.pick(CALL_MS) ?? AMPLE_MS);
   }
 }
 

@@ -14,35 +14,35 @@ import {
   type Hold,
   type LockMode,
   type LockName,
-  type Principal,
 } from "../../src/state/index.ts";
 import { isRevocation } from "./access-rules.ts";
+import {
+  AGAIN_MS,
+  AMPLE_MS,
+  CALL_MS,
+  CALLS_MAX,
+  ClientGroup,
+  type ClientGroupOptions,
+  type ClientOf,
+} from "./client-group.ts";
 import { endOperation } from "./clients.ts";
-import type { EventHeap } from "./event-heap.ts";
 import type { KeyHistory } from "./key-history.ts";
 import type { LockHistory, OpenLockOperation } from "./lock-history.ts";
 import type { LockRules } from "./lock-rules.ts";
 import type { LockPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
-import { type RandomStream, streamOf } from "./random.ts";
-import { type Answer, RequestCalls, type RequestCallsOptions } from "./request-calls.ts";
+import type { RandomStream } from "./random.ts";
+import type { Answer } from "./request-calls.ts";
 import type { Request } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 
-export interface LockClientsOptions extends RequestCallsOptions {
-  readonly heap: EventHeap;
+export interface LockClientsOptions extends ClientGroupOptions {
   readonly history: KeyHistory;
   readonly lockHistory: LockHistory;
   readonly rules: LockRules;
   readonly plan: LockPlan;
-  /** The run has no faults: every call has all the time that it may need. */
-  readonly isSteady: boolean;
-  /** And no member needs a snapshot to catch up. */
+  /** The run has no faults, and no member needs a snapshot to catch up. */
   readonly isPrompt: boolean;
-  /** A request is sent again for this long, in milliseconds, while its answer is stored. */
-  readonly retryMs: number;
-  /** Running processes. */
-  readonly processes: () => readonly Process[];
 }
 
 /** A hold, as its holder knows it. */
@@ -82,14 +82,7 @@ interface AbandonedRequest {
   readonly atMs: number;
 }
 
-interface LockClient {
-  readonly id: number;
-  readonly principal: Principal;
-  /** The stream of the present operation. */
-  random: RandomStream;
-  home: Process | null;
-  /** An operation other than an acquisition is in progress. */
-  isBusy: boolean;
+interface Known {
   waiting: Waiting | null;
   held: Held[];
   /** Acquisitions so far; each has a label of its own. */
@@ -99,6 +92,9 @@ interface LockClient {
   values: number;
 }
 
+/** While it waits for a lock, it is not busy. */
+type LockClient = ClientOf<Known>;
+
 /** The deadline that a holder computes: its hold does not expire before that time of the run, in milliseconds. */
 export interface HolderDeadline {
   readonly token: number;
@@ -106,46 +102,30 @@ export interface HolderDeadline {
   readonly lifeMs: number;
 }
 
-const CALLS_MAX = 5;
 const FORMER_MAX = 4;
 const WAIT_MS_MIN = 100;
 const WAIT_MS_MAX = 6_000;
 const TTL_SECONDS = [0, 1, 1, 2, 3];
-/**
- * Time limits of calls, and one that is ample in a run without faults;
- * in milliseconds.
- */
-const CALL_MS = [150, 600, 2_000, 5_000];
-const AMPLE_MS = 20_000;
-/** Mean time that a client stays away, and mean pause before it tries again. */
+/** Share of the operations before which a client goes to another member. */
+const LEAVE_SHARE = 0.1;
+/** Mean time that a client stays away, in milliseconds. */
 const AWAY_MS = 300;
-const AGAIN_MS = 100;
 /** Within this time, a waiter gets what its member knows, and a request without a caller is undone; in milliseconds. */
 const ANSWERED_WITHIN_MS = 400;
 const UNDONE_MS = 1_500;
 
-export class LockClients {
-  readonly #options: LockClientsOptions;
-  readonly #requestCalls: RequestCalls;
-  readonly #clients = new Map<number, LockClient>();
+export class LockClients extends ClientGroup<Known, LockClientsOptions> {
   readonly #locks: readonly LockName[];
   readonly #holderDeadlines: HolderDeadline[] = [];
   #abandoned: AbandonedRequest[] = [];
-  #isStopped = false;
 
   constructor(options: LockClientsOptions) {
-    this.#options = options;
-    this.#requestCalls = new RequestCalls(options);
+    super(options, LEAVE_SHARE);
     const { exclusiveLocks, readWriteLocks } = options.plan;
     this.#locks = [
       ...Array.from({ length: exclusiveLocks }, (_, at) => ({ namespace: "default", rw: false, name: `lock-${at}` })),
       ...Array.from({ length: readWriteLocks }, (_, at) => ({ namespace: "default", rw: true, name: `lock-${at}` })),
     ];
-  }
-
-  /** Calls that did not end with a result, not counting those whose callers have left. */
-  get failures(): number {
-    return this.#requestCalls.failures;
   }
 
   /** The deadlines that holders have computed from their answers. */
@@ -155,7 +135,7 @@ export class LockClients {
 
   /** A hold that a client has or had; undefined if there was none. */
   guardOf(random: RandomStream): Guard | undefined {
-    const clients = [...this.#clients.values()];
+    const clients = [...this.clients.values()];
     const held = random.pick(clients.flatMap((client) => client.held));
     const former = random.pick(clients.flatMap((client) => client.former));
     const one = random.chance(0.6) ? (held ?? former) : (former ?? held);
@@ -164,20 +144,15 @@ export class LockClients {
 
   /** Creates the locks, each by a client of its own; each request is repeated until it succeeds. */
   begin(): void {
-    const { ttlSeconds, lockDelaySeconds } = this.#options.plan;
+    const { ttlSeconds, lockDelaySeconds } = this.options.plan;
     for (const [at, lock] of this.#locks.entries()) {
-      const client = this.#clientOf(-1 - at);
+      const client = this.clientOf(-1 - at);
       this.#attempt(client, { kind: "create-lock", ...lock, ttlSeconds, lockDelaySeconds }, () => undefined);
     }
   }
 
-  /** The client must do something now: about its wait, if it waits. */
-  act(id: number, draw: number): void {
-    const client = this.#clientOf(id);
-    if (this.#isStopped || client.isBusy) {
-      return;
-    }
-    client.random = streamOf(draw);
+  /** If it waits, it does something about its wait. */
+  protected override operate(client: LockClient): void {
     if (client.waiting !== null) {
       this.#disturb(client, client.waiting);
       return;
@@ -191,9 +166,9 @@ export class LockClients {
   }
 
   /** No operation begins any more. Some waiters leave, the others wait for their answers. */
-  stop(): void {
-    this.#isStopped = true;
-    for (const client of this.#clients.values()) {
+  override stop(): void {
+    super.stop();
+    for (const client of this.clients.values()) {
       const { id, waiting } = client;
       if (id % 2 === 0 && waiting !== null) {
         this.#leave(waiting);
@@ -207,8 +182,8 @@ export class LockClients {
    * undone soon. Call it from time to time.
    */
   check(): void {
-    const { heap, isPrompt, rules } = this.#options;
-    for (const { waiting } of this.#clients.values()) {
+    const { heap, isPrompt, rules } = this.options;
+    for (const { waiting } of this.clients.values()) {
       for (const call of waiting?.open ?? []) {
         this.#checkCall(waiting as Waiting, call);
       }
@@ -222,7 +197,7 @@ export class LockClients {
   }
 
   #checkCall({ request, processes }: Waiting, call: WaitingCall): void {
-    const { heap, rules } = this.#options;
+    const { heap, rules } = this.options;
     const { memberId, boot, loop, replica } = call.process;
     const index = rules.settledFor(request.principal.subject, request.requestId, memberId, boot);
     // If there were several calls at this member, the ended wait may be that of another one.
@@ -238,16 +213,8 @@ export class LockClients {
     });
   }
 
-  #clientOf(id: number): LockClient {
-    const known = this.#clients.get(id);
-    if (known !== undefined) {
-      return known;
-    }
-    const state = { isBusy: false, waiting: null, held: [], former: [], acquisitions: 0, values: 0 };
-    const principal = this.#options.accounts.principalOf(id);
-    const client = { id, principal, random: streamOf(id), home: null, ...state };
-    this.#clients.set(id, client);
-    return client;
+  protected override fresh(): Known {
+    return { waiting: null, held: [], former: [], acquisitions: 0, values: 0 };
   }
 
   // ---- What a client does ----
@@ -301,13 +268,13 @@ export class LockClients {
   #acquire(client: LockClient): void {
     const { random, id } = client;
     const lock = random.pick(this.#locks);
-    const process = this.#processFor(client);
+    const process = this.processFor(client);
     if (lock === undefined || process === null) {
       return;
     }
     client.acquisitions++;
     const owner = `l${id}.${client.acquisitions}`;
-    const readMode = random.chance(this.#options.plan.readShare) ? "read" : "write";
+    const readMode = random.chance(this.options.plan.readShare) ? "read" : "write";
     const operation: AcquireLock = {
       kind: "acquire-lock",
       namespace: lock.namespace,
@@ -318,8 +285,8 @@ export class LockClients {
       fencingToken: 0,
       waitMs: random.chance(0.3) ? 0 : Math.floor(random.between(WAIT_MS_MIN, WAIT_MS_MAX)),
     };
-    const request = this.#requestCalls.begin(operation, client.principal);
-    const record = this.#options.lockHistory.begin(`l${id}`, lock, 0, operation);
+    const request = this.requestCalls.begin(operation, client.principal);
+    const record = this.options.lockHistory.begin(`l${id}`, lock, 0, operation);
     client.waiting = { request, lock, operation, record, open: new Set(), processes: [] };
     this.#ask(client, client.waiting, process);
   }
@@ -384,7 +351,7 @@ export class LockClients {
   /** Writes something that takes effect only while the hold is live. */
   #write(client: LockClient, held: Held): void {
     const { lock, token } = held;
-    const { history, plan } = this.#options;
+    const { history, plan } = this.options;
     const { random, id } = client;
     const guard = guardBy(held);
     const key = Buffer.from(`guarded-${random.below(plan.keys)}`);
@@ -425,26 +392,25 @@ export class LockClients {
 
   /** Sends the request for a lock, perhaps again. */
   #ask(client: LockClient, waiting: Waiting, process: Process): void {
-    const { heap } = this.#options;
+    const { heap } = this.options;
     waiting.processes.push(process);
     this.#abandoned = this.#abandoned.filter(({ request }) => request !== waiting.request);
     const sentMs = heap.nowMs;
     const limitMs = this.#limitMs(client, waiting.operation.waitMs);
     const call: WaitingCall = { process, leave: () => undefined, knownMs: null };
     waiting.open.add(call);
-    call.leave = this.#requestCalls.send(process, waiting.request, limitMs, (answer) => {
+    call.leave = this.requestCalls.send(process, waiting.request, limitMs, (answer) => {
       waiting.open.delete(call);
       this.#onAnswer(client, waiting, answer, sentMs);
     });
   }
 
   #onAnswer(client: LockClient, waiting: Waiting, answer: Answer | null, sentMs: number): void {
-    const { heap, retryMs } = this.#options;
     const { request, lock, operation } = waiting;
     const result = answer?.outcome?.answer;
     const hold = this.#noteGrant(answer, sentMs);
     if (hold !== null) {
-      this.#options.rules.onAnsweredHold(request.principal.subject, request.requestId, hold.token);
+      this.options.rules.onAnsweredHold(request.principal.subject, request.requestId, hold.token);
     }
     if (client.waiting !== waiting) {
       return;
@@ -459,8 +425,7 @@ export class LockClients {
       }
     } else if (waiting.open.size === 0) {
       client.home = null;
-      const isOld = heap.nowMs - request.startMs > retryMs;
-      if (this.#isStopped || isOld || waiting.processes.length >= CALLS_MAX || client.random.chance(0.2)) {
+      if (this.isStopped || this.isOld(request) || waiting.processes.length >= CALLS_MAX || client.random.chance(0.2)) {
         this.#end(client, waiting, null);
       } else {
         this.#resume(client, waiting, AGAIN_MS);
@@ -472,7 +437,7 @@ export class LockClients {
   #disturb(client: LockClient, waiting: Waiting): void {
     const { random } = client;
     const share = random.next();
-    const isOld = this.#options.heap.nowMs - waiting.request.startMs > this.#options.retryMs;
+    const isOld = this.isOld(waiting.request);
     if (waiting.open.size > 0 && share < 0.35) {
       this.#leave(waiting);
       if (random.chance(0.5) && !isOld) {
@@ -481,7 +446,7 @@ export class LockClients {
         this.#end(client, waiting, null);
       }
     } else if (waiting.open.size > 0 && share < 0.65 && !isOld && waiting.processes.length < CALLS_MAX) {
-      const process = random.pick(this.#options.processes());
+      const process = random.pick(this.options.processes());
       if (process !== undefined) {
         this.#ask(client, waiting, process);
       }
@@ -494,17 +459,17 @@ export class LockClients {
       leave();
     }
     open.clear();
-    this.#abandoned.push({ request, atMs: this.#options.heap.nowMs });
+    this.#abandoned.push({ request, atMs: this.options.heap.nowMs });
   }
 
   /** Sends the same request again after a while. */
   #resume(client: LockClient, waiting: Waiting, meanMs: number): void {
-    const { heap } = this.#options;
+    const { heap } = this.options;
     heap.after(client.random.exponential(meanMs), () => {
       if (client.waiting !== waiting || waiting.open.size > 0) {
         return;
       }
-      const process = this.#isStopped ? null : this.#processFor(client);
+      const process = this.isStopped ? null : this.processFor(client);
       if (process === null) {
         this.#end(client, waiting, null);
       } else {
@@ -540,7 +505,7 @@ export class LockClients {
     operation: ClientOperation,
     onEnd: (answer: Answer | null, sentMs: number, request: Request) => void,
   ): void {
-    const open = this.#options.lockHistory.begin(`l${client.id}`, lock, token, operation);
+    const open = this.options.lockHistory.begin(`l${client.id}`, lock, token, operation);
     this.#attempt(client, operation, (answer, sentMs, request, calls) => {
       open.end(request, answer?.outcome ?? null, calls);
       onEnd(answer, sentMs, request);
@@ -553,8 +518,8 @@ export class LockClients {
     operation: ClientOperation,
     onEnd: (answer: Answer | null, sentMs: number, request: Request, calls: number) => void,
   ): void {
-    const process = this.#processFor(client);
-    const request = this.#requestCalls.begin(operation, client.principal);
+    const process = this.processFor(client);
+    const request = this.requestCalls.begin(operation, client.principal);
     if (process === null) {
       onEnd(null, 0, request, 0);
       return;
@@ -573,21 +538,20 @@ export class LockClients {
     calls: number,
     onEnd: (answer: Answer | null, sentMs: number, calls: number) => void,
   ): void {
-    const { heap, retryMs } = this.#options;
+    const { heap } = this.options;
     const sentMs = heap.nowMs;
-    this.#requestCalls.send(process, request, this.#limitMs(client, 0), (answer) => {
+    this.requestCalls.send(process, request, this.#limitMs(client, 0), (answer) => {
       const isDone = answer?.outcome != null;
       // A client that creates a lock goes on until the lock exists.
       const isUnknown =
         answer === null || answer.error?.outcome === "unknown" || request.operation.kind === "create-lock";
-      const isOld = heap.nowMs - request.startMs > retryMs;
-      if (isDone || !isUnknown || isOld || calls >= CALLS_MAX || this.#isStopped) {
+      if (isDone || !isUnknown || this.isOld(request) || calls >= CALLS_MAX || this.isStopped) {
         onEnd(answer, sentMs, calls);
         return;
       }
       client.home = null;
       heap.after(client.random.exponential(AGAIN_MS), () => {
-        const next = this.#processFor(client);
+        const next = this.processFor(client);
         if (next === null) {
           onEnd(null, sentMs, calls);
         } else {
@@ -597,18 +561,9 @@ export class LockClients {
     });
   }
 
-  /** Most clients stay with a member while it answers. */
-  #processFor(client: LockClient): Process | null {
-    const { random } = client;
-    if (client.home === null || client.home.loop.isDead || random.chance(0.1)) {
-      client.home = random.pick(this.#options.processes()) ?? null;
-    }
-    return client.home;
-  }
-
   /** Mostly longer than the wait, so that the wait ends first. */
   #limitMs({ random }: LockClient, waitMs: number): number {
-    if (this.#options.isSteady) {
+    if (this.options.isSteady) {
       return waitMs + AMPLE_MS;
     }
     const callMs = random.pick(CALL_MS) ?? AMPLE_MS;

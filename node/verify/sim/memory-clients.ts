@@ -9,28 +9,18 @@ import {
   CoordinationError,
   type Guard,
   type Outcome,
-  type Principal,
   readMemory,
 } from "../../src/state/index.ts";
 import { History, type RegionAnswer, type RegionOperation, regionCheck } from "../history/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { EventHeap } from "./event-heap.ts";
+import { ClientGroup, type ClientGroupOptions, type ClientOf } from "./client-group.ts";
 import type { MemoryPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
-import { type RandomStream, streamOf } from "./random.ts";
-import { type Answer, RequestCalls, type RequestCallsOptions } from "./request-calls.ts";
-import type { Request } from "./requests.ts";
+import type { RandomStream } from "./random.ts";
 import { must } from "./rule-violation.ts";
 
-export interface MemoryClientsOptions extends RequestCallsOptions {
-  readonly heap: EventHeap;
+export interface MemoryClientsOptions extends ClientGroupOptions {
   readonly plan: MemoryPlan;
-  /** The run has no faults: every call has all the time that it may need. */
-  readonly isSteady: boolean;
-  /** A request is sent again for this long, in milliseconds, while its answer is stored. */
-  readonly retryMs: number;
-  /** Running processes. */
-  readonly processes: () => readonly Process[];
   /** A hold that a client has or had; undefined if there was none. */
   readonly guardOf: (random: RandomStream) => Guard | undefined;
 }
@@ -44,15 +34,7 @@ interface Region {
   version: number;
 }
 
-interface MemoryClient {
-  readonly id: number;
-  readonly principal: Principal;
-  /** The stream of the present operation. */
-  random: RandomStream;
-  home: Process | null;
-  isBusy: boolean;
-  writes: number;
-}
+type MemoryClient = ClientOf<{ writes: number }>;
 
 type MemoryMutation = Extract<
   ClientOperation,
@@ -60,65 +42,44 @@ type MemoryMutation = Extract<
 >;
 
 const NAMESPACE = "default";
-const CALLS_MAX = 5;
-const CALL_MS = [150, 600, 2_000, 5_000];
-const AMPLE_MS = 20_000;
-const AGAIN_MS = 100;
+/** Share of the operations before which a client goes to another member. */
+const LEAVE_SHARE = 0.15;
 /** Sizes and offsets around the edges of pages of 4 KiB and segments of 1 MiB. */
 const SMALL_BYTES = [1, 100, 4_095, 4_096, 4_097, 9_000];
 const LARGE_BYTES = [4_097, 1_048_575, 1_048_576, 1_048_577, 1_060_000];
 /** Largest number of bytes in a write or read. */
 const DATA_BYTES_MAX = 6_000;
 
-export class MemoryClients {
-  readonly #options: MemoryClientsOptions;
-  readonly #requestCalls: RequestCalls;
+export class MemoryClients extends ClientGroup<{ writes: number }, MemoryClientsOptions> {
   readonly #history: History<RegionOperation, RegionAnswer>;
-  readonly #clients = new Map<number, MemoryClient>();
   /** The newest last; freed regions stay for a while. */
   #regions: Region[] = [];
   #allocations = 0;
-  #isStopped = false;
-  /** Failed reads. */
-  #failures = 0;
 
   constructor(options: MemoryClientsOptions) {
-    this.#options = options;
-    this.#requestCalls = new RequestCalls(options);
+    super(options, LEAVE_SHARE);
     this.#history = new History(() => options.heap.nowMs);
   }
 
-  /** Calls that did not end with a result. */
-  get failures(): number {
-    return this.#failures + this.#requestCalls.failures;
+  protected override fresh() {
+    return { writes: 0 };
   }
 
-  /** The client must do something now, unless it is busy. */
-  act(id: number, draw: number): void {
-    const client = this.#clientOf(id);
-    if (this.#isStopped || client.isBusy) {
-      return;
-    }
-    client.random = streamOf(draw);
-    const process = this.#processFor(client);
+  protected override operate(client: MemoryClient): void {
+    const process = this.begins(client);
     if (process === null) {
       return;
     }
-    client.isBusy = true;
+    const { plan } = this.options;
     const region = client.random.pick(this.#regions);
-    const isWanted = this.#regions.length < this.#options.plan.regions || client.random.chance(0.04);
+    const isWanted = this.#regions.length < plan.regions || client.random.chance(0.04);
     if (region === undefined || isWanted) {
       this.#allocate(client, process);
-    } else if (client.random.chance(this.#options.plan.readShare)) {
+    } else if (client.random.chance(plan.readShare)) {
       this.#read(client, process, region);
     } else {
       this.#change(client, process, region);
     }
-  }
-
-  /** No operation begins any more. */
-  stop(): void {
-    this.#isStopped = true;
   }
 
   /** Throws a RuleViolation if no correct regions could have given these answers. */
@@ -127,16 +88,8 @@ export class MemoryClients {
     must(wrong.length === 0, "history: regions could have answered so", () => wrong.join("\n"));
   }
 
-  #clientOf(id: number): MemoryClient {
-    const principal = this.#options.accounts.principalOf(id);
-    const state = { random: streamOf(id), home: null, isBusy: false, writes: 0 };
-    const client = this.#clients.get(id) ?? { id, principal, ...state };
-    this.#clients.set(id, client);
-    return client;
-  }
-
   #allocate(client: MemoryClient, process: Process): void {
-    const { plan } = this.#options;
+    const { plan } = this.options;
     this.#allocations++;
     const name = `region-${this.#allocations}`;
     const sizeBytes = this.#size(client.random);
@@ -151,7 +104,7 @@ export class MemoryClients {
   }
 
   #change(client: MemoryClient, process: Process, region: Region): void {
-    const { guardOf } = this.#options;
+    const { guardOf } = this.options;
     const { random } = client;
     const { regionId, version } = region;
     const isVersioned = random.chance(0.3);
@@ -195,7 +148,7 @@ export class MemoryClients {
   }
 
   #read(client: MemoryClient, process: Process, region: Region): void {
-    const { calls, accounts } = this.#options;
+    const { calls, accounts } = this.options;
     const { offset, data } = this.#place(client, region);
     const length = data.length;
     const { name } = region;
@@ -205,7 +158,7 @@ export class MemoryClients {
     calls.call<CoordinationError | RegionAnswer>(
       process,
       what,
-      this.#limitMs(client.random),
+      this.limitMs(client.random),
       (deadlineMs, done) => {
         process.replica.readBarrier(deadlineMs, (error) => {
           done(error ?? admission(process) ?? readAnswer(process, region, offset, length));
@@ -213,7 +166,7 @@ export class MemoryClients {
       },
       (answer) => {
         if (answer === null || answer instanceof CoordinationError) {
-          this.#failures += isRevocation(answer) ? 0 : 1;
+          this.otherFailures += isRevocation(answer) ? 0 : 1;
           client.home = null;
           open.end({ kind: "not-executed" });
         } else {
@@ -236,8 +189,8 @@ export class MemoryClients {
     onEnd: (outcome: Outcome | null) => void,
   ): void {
     const open = this.#history.begin(`r${client.id}`, regionOperationOf(name, operation));
-    const request = this.#requestCalls.begin(operation, client.principal);
-    this.#send(client, process, request, 1, (answer) => {
+    const request = this.requestCalls.begin(operation, client.principal);
+    this.send(client, process, request, (answer) => {
       const outcome = answer?.outcome ?? null;
       if (outcome !== null && !isRevocation(outcome.answer)) {
         const told = regionAnswerOf(outcome);
@@ -250,37 +203,8 @@ export class MemoryClients {
     });
   }
 
-  /** Sends the request, again if its outcome is not known. */
-  #send(
-    client: MemoryClient,
-    process: Process,
-    request: Request,
-    calls: number,
-    onEnd: (answer: Answer | null) => void,
-  ): void {
-    const { heap, retryMs } = this.#options;
-    this.#requestCalls.send(process, request, this.#limitMs(client.random), (answer) => {
-      const isUnknown = answer === null || answer.error?.outcome === "unknown";
-      if (answer?.outcome == null) {
-        client.home = null;
-      }
-      if (!isUnknown || heap.nowMs - request.startMs > retryMs || calls >= CALLS_MAX || this.#isStopped) {
-        onEnd(answer);
-        return;
-      }
-      heap.after(client.random.exponential(AGAIN_MS), () => {
-        const next = this.#processFor(client);
-        if (next === null) {
-          onEnd(null);
-        } else {
-          this.#send(client, next, request, calls + 1, onEnd);
-        }
-      });
-    });
-  }
-
   #size(random: RandomStream): number {
-    const sizes = this.#options.plan.isLarge && random.chance(0.6) ? LARGE_BYTES : SMALL_BYTES;
+    const sizes = this.options.plan.isLarge && random.chance(0.6) ? LARGE_BYTES : SMALL_BYTES;
     return random.pick(sizes) ?? 1;
   }
 
@@ -293,19 +217,6 @@ export class MemoryClients {
     // They include zeros: trailing zeros are not stored.
     const data = Uint8Array.from({ length }, (_, at) => (at % 7 === 6 ? 0 : 1 + ((id * 31 + writes * 7 + at) % 255)));
     return { offset, data };
-  }
-
-  /** Most clients stay with a member while it answers. */
-  #processFor(client: MemoryClient): Process | null {
-    const { random } = client;
-    if (client.home === null || client.home.loop.isDead || random.chance(0.15)) {
-      client.home = random.pick(this.#options.processes()) ?? null;
-    }
-    return client.home;
-  }
-
-  #limitMs(random: RandomStream): number {
-    return this.#options.isSteady ? AMPLE_MS : (random.pick(CALL_MS) ?? AMPLE_MS);
   }
 }
 

@@ -172,15 +172,10 @@ export class Simulation {
       plan: plan.accounts,
     });
     const shared = { ...reaching, plan, accounts: this.#accounts };
-    this.#clients = new Clients({
-      ...shared,
-      random: clients,
-      requests: this.#requests,
-      history: this.#history,
-    });
     const histories = { history: this.#history, lockHistory: this.#lockHistory };
-    const asking = { ...shared, requests: this.#requests, ...histories, isSteady: plan.isSteady };
     const retryMs = limits.state.replayWindowMs * RETRY_SHARE;
+    const asking = { ...shared, requests: this.#requests, ...histories, isSteady: plan.isSteady, retryMs };
+    this.#clients = new Clients({ ...asking, random: clients });
     this.#lockClients =
       plan.locks === null
         ? null
@@ -189,20 +184,17 @@ export class Simulation {
             random: others.locks,
             rules: this.#rules.locks,
             plan: plan.locks,
-            retryMs,
             isPrompt: plan.isSteady && isLogKept(limits),
           });
     const guardOf = (random: RandomStream) => this.#lockClients?.guardOf(random);
     this.#memoryClients =
-      plan.memory === null
-        ? null
-        : new MemoryClients({ ...asking, random: others.memory, plan: plan.memory, retryMs, guardOf });
+      plan.memory === null ? null : new MemoryClients({ ...asking, random: others.memory, plan: plan.memory, guardOf });
     this.#eventLogClients =
       plan.logs === null
         ? null
         : new EventLogClients({
-            ...shared,
-            isSteady: plan.isSteady,
+            ...asking,
+            random: others.logs,
             rules: this.#rules.logs,
             plan: plan.logs,
             guardOf,

@@ -4,11 +4,11 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 
 const TEST_LIMIT_MS = 60_000; // npm takes half a second four times, on cores that other tests keep busy.
@@ -23,15 +23,11 @@ describe("the script of every commit", function () {
   let root: string;
 
   beforeEach(async () => {
-    root = mkdtempSync(path.join(tmpdir(), "quoin-test-ci-"));
+    root = temporaryDirectory();
     mkdirSync(path.join(root, "tmp"));
     await cp(path.join(repositoryRoot, ".ci"), path.join(root, ".ci"), { recursive: true });
     mkdirSync(path.join(root, "scripts"));
     writeFileSync(path.join(root, "scripts/setup.mjs"), "");
-  });
-
-  afterEach(() => {
-    rmSync(root, { recursive: true });
   });
 
   function prepare(check: string, test: string, rest: string, e2e = CLUSTER): void {

@@ -5,14 +5,14 @@
  */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFileRegistry, fromBinary, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { readDescriptorSet } from "@quoin/proto";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 import { Manual } from "./site/index.ts";
 
@@ -84,33 +84,29 @@ describe("blocks of code in the manual", () => {
   });
 
   it("are TypeScript that compiles", () => {
-    const directory = mkdtempSync(join(tmpdir(), "quoin-test-blocks-"));
-    try {
-      symlinkSync(join(repositoryRoot, "node_modules"), join(directory, "node_modules"));
-      const pages = Map.groupBy(blocksOf("ts"), ({ page }) => page);
-      const files = [...pages].map(([page, ofPage]) => {
-        const file = `${page.replaceAll(/\W/g, "-")}.ts`;
-        writeFileSync(join(directory, file), nested(ofPage));
-        return file;
-      });
-      writeFileSync(join(directory, "given.d.ts"), GIVEN);
-      writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
-      const base = join(repositoryRoot, "tsconfig.json");
-      const configuration = {
-        extends: base,
-        compilerOptions: COMPILER_OPTIONS,
-        files: [...files, "given.d.ts"],
-        include: [],
-      };
-      writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(configuration));
-      const tsc = join(repositoryRoot, "node_modules/.bin/tsc");
-      const { status, stdout, error } = spawnSync(tsc, ["-p", directory], { encoding: "utf8" });
-      expect(error).to.equal(undefined);
-      expect(stdout).to.equal("");
-      expect(status).to.equal(0);
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const directory = temporaryDirectory();
+    symlinkSync(join(repositoryRoot, "node_modules"), join(directory, "node_modules"));
+    const pages = Map.groupBy(blocksOf("ts"), ({ page }) => page);
+    const files = [...pages].map(([page, ofPage]) => {
+      const file = `${page.replaceAll(/\W/g, "-")}.ts`;
+      writeFileSync(join(directory, file), nested(ofPage));
+      return file;
+    });
+    writeFileSync(join(directory, "given.d.ts"), GIVEN);
+    writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+    const base = join(repositoryRoot, "tsconfig.json");
+    const configuration = {
+      extends: base,
+      compilerOptions: COMPILER_OPTIONS,
+      files: [...files, "given.d.ts"],
+      include: [],
+    };
+    writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(configuration));
+    const tsc = join(repositoryRoot, "node_modules/.bin/tsc");
+    const { status, stdout, error } = spawnSync(tsc, ["-p", directory], { encoding: "utf8" });
+    expect(error).to.equal(undefined);
+    expect(stdout).to.equal("");
+    expect(status).to.equal(0);
   });
 
   it("are commands with the syntax of a shell", () => {

@@ -1,12 +1,13 @@
 /** The files of the manual for machines without Kubernetes, judged by the tools that read them there. */
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Ajv } from "ajv";
 import { expect } from "chai";
 import { parse } from "yaml";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 
 const EXAMPLES = path.join(repositoryRoot, "docs/examples");
@@ -61,13 +62,7 @@ describe("the example for systemd", () => {
       console.log("      skipped: there is no systemd-analyze");
       this.skip();
     }
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-unit-"));
-  });
-
-  after(() => {
-    if (directory !== undefined) {
-      rmSync(directory, { recursive: true });
-    }
+    directory = temporaryDirectory();
   });
 
   function analyze(verb: string, ...options: string[]): string {

@@ -2,11 +2,11 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { expect } from "chai";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 import { describeCommand, drawingFiles, explorationsOf } from "./explorations.ts";
 import { findLayers } from "./test-layers.ts";
@@ -20,7 +20,7 @@ describe("the exploration", function () {
   let root: string;
 
   beforeEach(() => {
-    root = mkdtempSync(path.join(tmpdir(), "quoin-test-explore-"));
+    root = temporaryDirectory();
     symlinkSync(path.join(repositoryRoot, "node_modules"), path.join(root, "node_modules"));
     for (const folder of ["scripts", "testing"]) {
       cpSync(path.join(repositoryRoot, folder), path.join(root, folder), {
@@ -31,8 +31,6 @@ describe("the exploration", function () {
     writeFileSync(path.join(root, "package.json"), `{ "type": "module" }`);
     mkdirSync(path.join(root, "node/verify/sim"), { recursive: true });
   });
-
-  afterEach(() => rmSync(root, { recursive: true }));
 
   /** Runs it with this program in the place of the simulator. */
   async function run(program: string, args: readonly string[]): Promise<{ output: string; exitCode: number | null }> {

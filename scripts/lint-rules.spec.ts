@@ -3,10 +3,10 @@
  * into a temporary folder, and lints them once, with the repository's own configuration.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 
 /** A piece of code, its place, and the rule that refuses it there; undefined if it is allowed. */
@@ -335,21 +335,17 @@ describe("lint rules", () => {
   const keyOf = (tree: string, file: string): string => `${tree}:${file}`;
 
   before(async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "quoin-test-lint-"));
-    try {
-      for (const { tree, placedFile, code } of placed) {
-        const target = path.join(folder, tree, placedFile);
-        await mkdir(path.dirname(target), { recursive: true });
-        await writeFile(target, `${code}\n`);
+    const folder = temporaryDirectory();
+    for (const { tree, placedFile, code } of placed) {
+      const target = path.join(folder, tree, placedFile);
+      await mkdir(path.dirname(target), { recursive: true });
+      await writeFile(target, `${code}\n`);
+    }
+    for (const tree of new Set(placed.map((example) => example.tree))) {
+      for (const { category, message, location } of await lint(path.join(folder, tree))) {
+        const key = keyOf(tree, location.path);
+        refusals.set(key, [...(refusals.get(key) ?? []), `${category}: ${message}`]);
       }
-      for (const tree of new Set(placed.map((example) => example.tree))) {
-        for (const { category, message, location } of await lint(path.join(folder, tree))) {
-          const key = keyOf(tree, location.path);
-          refusals.set(key, [...(refusals.get(key) ?? []), `${category}: ${message}`]);
-        }
-      }
-    } finally {
-      await rm(folder, { recursive: true });
     }
   });
 

@@ -3,12 +3,12 @@
  * a network. The tests check what is installed when, what a second run and a parallel run do, and what the user sees.
  */
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 
 const TEST_LIMIT_MS = 60_000; // npm alone takes a second or two, on cores that other tests keep busy.
@@ -32,17 +32,13 @@ describe("setup", function () {
   let root: string;
 
   beforeEach(async () => {
-    root = mkdtempSync(path.join(tmpdir(), "quoin-test-setup-"));
+    root = temporaryDirectory();
     mkdirSync(path.join(root, "b"));
     await cp(path.join(repositoryRoot, "scripts/setup.mjs"), path.join(root, "scripts/setup.mjs"));
     write("package.json", MANIFEST);
     write("b/package.json", WORKSPACE_MANIFEST);
     write("package-lock.json", LOCKFILE);
     writeFileSync(path.join(root, ".npmrc"), `audit=false\ncache=${path.join(root, "cache")}\n`);
-  });
-
-  afterEach(() => {
-    rmSync(root, { recursive: true });
   });
 
   function write(file: string, content: object): void {

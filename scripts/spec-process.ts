@@ -13,7 +13,7 @@ import path from "node:path";
 import { inspect, parseArgs } from "node:util";
 import fc from "fast-check";
 import Mocha from "mocha";
-import { testSeed } from "../testing/index.ts";
+import { removeTemporaryDirectories, testSeed } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 import { describeProcess, findFiles, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
 import { writeEvent } from "./test-events.ts";
@@ -120,6 +120,12 @@ function reportLeftovers(file: string): number {
     kinds += 1;
     reportFailure(file, "left processes running", processes.map(describeProcess).join("\n"));
     killProcesses(processes);
+  }
+  try {
+    removeTemporaryDirectories();
+  } catch (error) {
+    kinds += 1;
+    reportFailure(file, "goes on filling a temporary directory", describeError(error));
   }
   const left = findFiles(tmpdir());
   if (left.length > 0) {

@@ -4,13 +4,13 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
 import { expect } from "chai";
+import { temporaryDirectory } from "../testing/index.ts";
 import { repositoryRoot } from "./command.ts";
 
 const TEST_LIMIT_MS = 60_000; // Each test starts several processes, on cores that other tests keep busy.
@@ -44,7 +44,7 @@ describe("the test runner", function () {
 
   // One for all tests: what is compiled there once is not compiled again.
   before(() => {
-    root = mkdtempSync(path.join(tmpdir(), "quoin-test-runner-"));
+    root = temporaryDirectory();
     temporary = path.join(root, "tmp");
     symlinkSync(path.join(repositoryRoot, "node_modules"), path.join(root, "node_modules"));
     writeFileSync(path.join(root, "package.json"), `{ "type": "module" }`);
@@ -75,8 +75,6 @@ describe("the test runner", function () {
     }
     suite.clear();
   });
-
-  after(() => rmSync(root, { recursive: true }));
 
   function start(
     files: Readonly<Record<string, string>>,

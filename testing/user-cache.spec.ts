@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "./index.ts";
 import { madeOnce } from "./user-cache.ts";
 
 describe("a directory that is made once", () => {
@@ -10,11 +10,9 @@ describe("a directory that is made once", () => {
   let directory: string;
 
   beforeEach(() => {
-    parent = mkdtempSync(path.join(tmpdir(), "quoin-test-cache-"));
+    parent = temporaryDirectory();
     directory = path.join(parent, "entry");
   });
-
-  afterEach(() => rmSync(parent, { recursive: true }));
 
   function making(content: string): (draft: string) => Promise<void> {
     return async (draft) => writeFileSync(path.join(draft, "file"), content);

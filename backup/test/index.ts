@@ -18,4 +18,3 @@ export {
   snapshotHeader,
   termOf,
 } from "./samples.ts";
-export { TemporaryDirectories } from "./temporary-directories.ts";

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { drawChart } from "./draw.ts";
 import { ChartError, type MeasureName, readChart } from "./figures.ts";
 
@@ -20,11 +20,9 @@ describe("a chart of a comparison", () => {
   let file: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+    directory = temporaryDirectory();
     file = join(directory, "figures.json");
   });
-
-  afterEach(() => rmSync(directory, { recursive: true }));
 
   const point = (perSecond: number, p50Ms: number, p99Ms: number, cpu: number | null = null) => {
     return { concurrency: 8, perSecond, timings: [{ p50Ms, p99Ms }], memberCpuSecondsPer1000: cpu };

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Figures } from "@quoin/node/micro";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { FiguresError, readFigures, writeFigures } from "./figures.ts";
 import { microTable } from "./table.ts";
 
@@ -13,9 +13,8 @@ describe("figures of micro-benchmarks", () => {
   const file = (): string => join(directory, "figures.json");
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+    directory = temporaryDirectory();
   });
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
   it("are read as they were written", () => {
     const figures = new Map<string, Figures>([

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { BuildError, buildLoad, QuoinCluster } from "../clusters/index.ts";
 import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
 import { keysOf } from "./capabilities.ts";
@@ -37,7 +36,7 @@ describe("the generator in Go", () => {
         }
         throw error;
       }
-      directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+      directory = temporaryDirectory();
       cluster = await QuoinCluster.start(1, directory);
     });
 

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { QuoinCluster } from "../clusters/index.ts";
 import { performed } from "../test/index.ts";
 import { closedLoop } from "./closed-loop.ts";
@@ -13,14 +11,11 @@ describe("scenarios on a cluster of Quoin", () => {
   let cluster: QuoinCluster;
 
   before(async () => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+    directory = temporaryDirectory();
     cluster = await QuoinCluster.start(1, directory);
   });
 
-  after(async () => {
-    await cluster.stop();
-    rmSync(directory, { recursive: true });
-  });
+  after(() => cluster.stop());
 
   for (const { name, createWorkload } of scenarios) {
     it(`do their work: ${name}`, async () => {

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { PutClient } from "./puts.ts";
 import { type CaseSummary, summarize } from "./summary.ts";
 import { TracedCluster } from "./traced-cluster.ts";
@@ -39,14 +37,11 @@ describe("a traced cluster", () => {
   let traced: TracedCluster;
 
   before(async () => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+    directory = temporaryDirectory();
     traced = await TracedCluster.start(3, directory);
   });
 
-  after(async () => {
-    await traced.stop();
-    rmSync(directory, { recursive: true });
-  });
+  after(() => traced.stop());
 
   it("has every step of every put, from the spans that its members export", async () => {
     const client = await PutClient.open(traced.cluster, 256);

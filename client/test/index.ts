@@ -14,7 +14,6 @@ export {
   ScriptedMember,
   type ScriptedStream,
 } from "./scripted-member.ts";
-export { withTemporaryDirectory } from "./temporary-directory.ts";
 export { canMakeTerminals, TerminalRun } from "./terminal-run.ts";
 export { TEST_CERTIFICATE, TEST_KEY, UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "./test-certificate.ts";
 export { failure, until } from "./until.ts";

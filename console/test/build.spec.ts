@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { buildConsole } from "../scripts/index.ts";
 
 /** A slow connection loads this in a second; a new dependency must not multiply it unnoticed. */
@@ -13,12 +13,10 @@ describe("the build of the console", () => {
   let directory: string;
 
   before(async () => {
-    root = mkdtempSync(path.join(tmpdir(), "quoin-test-console-"));
+    root = temporaryDirectory();
     directory = path.join(root, "built");
     expect(await buildConsole(directory), "built").to.equal(true);
   });
-
-  after(() => rmSync(root, { recursive: true }));
 
   function read(name: string): Buffer {
     return readFileSync(path.join(directory, name));

@@ -3,15 +3,15 @@
  * than the member, which names that origin. On a machine without Chromium these tests are skipped.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { ClusterUnderTest } from "../../node/test/harness/index.ts";
 import { withBundler, writeConnectServices } from "../../scripts/bundle/index.ts";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../client/examples/browser/", import.meta.url));
@@ -20,7 +20,7 @@ const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 describe("the example of a page by connect-web", function () {
   // Usually seconds: a limit for a busy machine.
   this.timeout(180_000);
-  const directory = mkdtempSync(path.join(tmpdir(), "quoin-page-"));
+  const directory = temporaryDirectory();
   const servers: Server[] = [];
   let browser: TestBrowser | undefined;
   let cluster: ClusterUnderTest | undefined;
@@ -51,7 +51,6 @@ describe("the example of a page by connect-web", function () {
       server.closeAllConnections();
       server.close();
     }
-    rmSync(directory, { recursive: true, force: true });
   });
 
   /** The script of the page, as a bundler makes it for a user of the package. */

@@ -7,13 +7,13 @@
  * directory `pages` gets a picture of every page at several widths, for people who change the look.
  */
 
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { Client, LockHandle } from "@quoin/client";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { type ClusterMember, ClusterUnderTest, until } from "../../node/test/harness/index.ts";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { buildConsole } from "../scripts/index.ts";
 import { accessibilityViolations, type Rules } from "./accessibility.ts";
 import { type ColorScheme, findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
@@ -81,7 +81,6 @@ describe("the console in a browser", function () {
   let client: Client;
   let shop: ExampleShop;
   let hostileHold: LockHandle;
-  let directory: string | undefined;
   let opened: WatchedPage[];
   let streams: AbortController[];
 
@@ -92,8 +91,7 @@ describe("the console in a browser", function () {
       this.skip();
     }
     await buildConsole();
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-console-"));
-    const store = path.join(directory, "backups");
+    const store = path.join(temporaryDirectory(), "backups");
     mkdirSync(store);
     const flags = [...FLAGS, "--backup-store", store, "--backup-archive"];
     cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags }) });
@@ -128,9 +126,6 @@ describe("the console in a browser", function () {
     } finally {
       // Also when a hold could not be released: the members are processes of their own.
       await cluster?.dispose();
-      if (directory !== undefined) {
-        rmSync(directory, { recursive: true });
-      }
     }
   });
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { groupsBelow, parseHierarchies } from "./control-groups.ts";
 
 describe("parseHierarchies", () => {
@@ -35,10 +35,8 @@ describe("groupsBelow", () => {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-groups-"));
+    directory = temporaryDirectory();
   });
-
-  afterEach(() => rmSync(directory, { recursive: true, maxRetries: 5 }));
 
   it("finds each group before those that it contains, and none in what is not there", () => {
     mkdirSync(join(directory, "a/b"), { recursive: true });

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { succeeds } from "../../testing/index.ts";
+import { succeeds, temporaryDirectory } from "../../testing/index.ts";
 import { exclusively } from "./exclusion.ts";
 
 describe("exclusively", () => {
@@ -12,10 +10,8 @@ describe("exclusively", () => {
     if (!(await succeeds("flock", ["--version"]))) {
       this.skip();
     }
-    directory = mkdtempSync(join(tmpdir(), "quoin-exclusion-"));
+    directory = temporaryDirectory();
   });
-
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   it("keeps others out while it works, and lets them in afterwards, also when the work failed", async () => {
     const file = join(directory, "below", "lock");

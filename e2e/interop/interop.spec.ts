@@ -4,12 +4,10 @@
  */
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LocalConformanceCluster } from "../../node/verify/conformance/index.ts";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));
@@ -36,7 +34,7 @@ describe("a client in Python, at a cluster of three members", function () {
   let environment: NodeJS.ProcessEnv;
 
   before(async function () {
-    stubs = mkdtempSync(join(tmpdir(), "quoin-test-interop-"));
+    stubs = temporaryDirectory();
     try {
       python = await pythonEnvironment(REQUIREMENTS);
     } catch (error) {
@@ -55,10 +53,7 @@ describe("a client in Python, at a cluster of three members", function () {
     environment.QUOIN_API_KEY = cluster.apiKey;
   });
 
-  after(async () => {
-    await cluster?.remove();
-    rmSync(stubs, { recursive: true, force: true });
-  });
+  after(() => cluster?.remove());
 
   for (const scenario of SCENARIOS) {
     it(`plays the scenario ${scenario}, each call through another member`, async () => {

@@ -2,8 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
@@ -13,6 +12,7 @@ import { readDescriptorSet } from "@quoin/proto";
 import { expect } from "chai";
 import { claimedBasePort, until } from "../../node/test/harness/index.ts";
 import { LocalConformanceCluster } from "../../node/verify/conformance/index.ts";
+import { temporaryDirectory } from "../../testing/index.ts";
 
 const START_LIMIT_MS = 300_000;
 const CALL_MS = 20_000;
@@ -26,7 +26,7 @@ interface WatchedKeys {
 
 /** A proxy with one configuration, in a directory of its own. */
 class Nginx {
-  readonly #directory = mkdtempSync(join(tmpdir(), "quoin-nginx-"));
+  readonly #directory = temporaryDirectory();
   readonly #process: ChildProcess;
   #errors = "";
 
@@ -64,7 +64,6 @@ class Nginx {
       this.#process.kill();
       await once(this.#process, "exit");
     }
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { ClusterFileError, type Endpoints, readEndpoints, writeEndpoints } from "./cluster-files.ts";
 
 const ADDRESSES = {
@@ -16,10 +16,8 @@ describe("the file with the endpoints", () => {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-cluster-files-"));
+    directory = temporaryDirectory();
   });
-
-  afterEach(() => rmSync(directory, { recursive: true }));
 
   const write = (content: object) => writeFileSync(join(directory, "endpoints.json"), JSON.stringify(content));
 

@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { UsageError } from "../src/command-line/index.ts";
 import { memberCountFor, parseOptions } from "./options.ts";
 
@@ -83,16 +84,12 @@ describe("options of npm start", () => {
   });
 
   it("has every member archive into a store, and makes a directory for it", () => {
-    const directory = mkdtempSync(join(tmpdir(), "quoin-test-options-"));
-    try {
-      const store = join(directory, "new", "store");
-      const memberFlags = ["--backup-store", store, "--backup-archive", "--backup-key-file", join(directory, "key")];
-      const args = ["--backup-store", store, "--backup-key-file", join(directory, "key")];
-      expect(parseOptions(args)).to.deep.include({ memberFlags, backupDirectory: store });
-      expect(existsSync(store), "only a cluster that starts makes it").to.equal(false);
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const directory = temporaryDirectory();
+    const store = join(directory, "new", "store");
+    const memberFlags = ["--backup-store", store, "--backup-archive", "--backup-key-file", join(directory, "key")];
+    const args = ["--backup-store", store, "--backup-key-file", join(directory, "key")];
+    expect(parseOptions(args)).to.deep.include({ memberFlags, backupDirectory: store });
+    expect(existsSync(store), "only a cluster that starts makes it").to.equal(false);
     expect(() => parseOptions(["--backup-key-file", "key"])).to.throw(UsageError, "needs --backup-store");
     expect(() => parseOptions(["--backup-store", "s3://x"])).to.throw(UsageError, "--backup-store: ");
   });

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { BlackHole, programOf } from "../../testing/index.ts";
+import { BlackHole, programOf, temporaryDirectory } from "../../testing/index.ts";
 import { configOf, installDefinitions } from "../test/api-server/index.ts";
 import { clusterOf, until } from "../test/index.ts";
 import { World } from "../test/world/index.ts";
@@ -22,7 +21,7 @@ describe("operator as a process", () => {
   let hole: BlackHole | null;
 
   beforeEach(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
+    folder = temporaryDirectory();
     child = null;
     hole = null;
     output = "";
@@ -38,7 +37,6 @@ describe("operator as a process", () => {
     }
     await hole?.close();
     await world.close();
-    rmSync(folder, { recursive: true });
   });
 
   function start(...args: string[]): ChildProcess {

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import {
   acceptContract,
   CONTRACT_DIRECTORY,
@@ -22,14 +23,10 @@ describe("contract", function () {
   let directory: string;
 
   beforeEach(async () => {
-    directory = await mkdtemp(path.join(tmpdir(), "quoin-test-contract-"));
+    directory = temporaryDirectory();
     for (const part of PARTS) {
       await cp(path.join(CONTRACT_DIRECTORY, part), path.join(directory, part), { recursive: true });
     }
-  });
-
-  afterEach(async () => {
-    await rm(directory, { recursive: true, force: true });
   });
 
   async function edit(file: string, from: string, to: string): Promise<void> {

@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { bundleJavaScript } from "./javascript.ts";
 import { repositoryRoot } from "./repository.ts";
 
@@ -14,11 +14,7 @@ describe("bundleJavaScript", () => {
   let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(path.join(tmpdir(), "quoin-test-bundle-"));
-  });
-
-  afterEach(() => {
-    rmSync(folder, { recursive: true, force: true });
+    folder = temporaryDirectory();
   });
 
   /** Bundles a program that calls a function of a CommonJS package, which it loads with `import()`. */

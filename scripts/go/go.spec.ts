@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { buildGoTool, GoMissing } from "./index.ts";
 
 describe("a program in Go", () => {
@@ -9,13 +9,12 @@ describe("a program in Go", () => {
   let module: string;
 
   beforeEach(() => {
-    module = mkdtempSync(path.join(tmpdir(), "quoin-test-go-"));
+    module = temporaryDirectory();
     writeFileSync(path.join(module, "go.mod"), `module quoin/${path.basename(module)}\n`);
   });
 
   afterEach(() => {
     process.env.PATH = searchPath;
-    rmSync(module, { recursive: true });
   });
 
   for (const needsC of [false, true]) {

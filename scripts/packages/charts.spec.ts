@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { extract, list } from "tar";
 import { parse } from "yaml";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { repositoryRoot } from "../bundle/index.ts";
 import { packCharts } from "./charts.ts";
 
@@ -15,12 +15,8 @@ describe("packCharts", () => {
   let archives: readonly string[];
 
   before(async () => {
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-charts-"));
+    directory = temporaryDirectory();
     archives = await packCharts(path.join(directory, "charts"));
-  });
-
-  after(() => {
-    rmSync(directory, { recursive: true });
   });
 
   const read = (...names: string[]): Buffer => readFileSync(path.join(directory, "charts", ...names));

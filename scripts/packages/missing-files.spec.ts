@@ -1,23 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { refuseMissingFiles } from "./missing-files.ts";
 
 describe("refuseMissingFiles", () => {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-bundle-"));
+    directory = temporaryDirectory();
     writeFileSync(path.join(directory, "thread.js"), 'new URL("../package.json",import.meta.url);');
     writeFileSync(
       path.join(directory, "member.js"),
       'new Worker(new URL("./thread.js",import.meta.url));read(new URL("texts.json", import.meta.url));',
     );
-  });
-
-  afterEach(() => {
-    rmSync(directory, { recursive: true });
   });
 
   it("names the program and the file that it would not find", () => {

@@ -1,8 +1,8 @@
 /** Each rule refuses its bad example and accepts the good one beside it. Skipped on a machine that cannot build Vale. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { GoMissing } from "../go/index.ts";
 import { buildVale, runVale } from "./index.ts";
 
@@ -27,11 +27,7 @@ describe("plain English", function () {
   });
 
   beforeEach(() => {
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-prose-"));
-  });
-
-  afterEach(() => {
-    rmSync(directory, { recursive: true });
+    directory = temporaryDirectory();
   });
 
   /** @returns the rules that a file of this content breaks, each with its line */

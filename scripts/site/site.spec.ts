@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect } from "chai";
 import { createMarkdownRenderer, type MarkdownRenderer } from "vitepress";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { type Entry, Manual } from "./manual.ts";
 import { siteSettings } from "./settings.ts";
 
@@ -78,10 +78,8 @@ describe("the manual", () => {
   let root: string;
 
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), "quoin-test-manual-"));
+    root = temporaryDirectory();
   });
-
-  afterEach(() => rmSync(root, { recursive: true, force: true }));
 
   function write(files: Readonly<Record<string, string>>): Manual {
     for (const [file, text] of Object.entries(files)) {

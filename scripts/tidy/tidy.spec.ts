@@ -1,8 +1,8 @@
 /** Each tidiness rule refuses its bad example and accepts the good one beside it. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../testing/index.ts";
 import { findUntidiness } from "./index.ts";
 
 /** A valid lockfile. */
@@ -12,11 +12,7 @@ describe("tidiness", () => {
   let root: string;
 
   beforeEach(() => {
-    root = mkdtempSync(path.join(tmpdir(), "quoin-test-tidy-"));
-  });
-
-  afterEach(() => {
-    rmSync(root, { recursive: true });
+    root = temporaryDirectory();
   });
 
   /** @returns the findings for a repository with these files, as `path: message` */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   backupErrorOf,
   CLUSTER,
@@ -15,7 +16,6 @@ import {
   START_MS,
   segmentHeader,
   snapshotHeader,
-  TemporaryDirectories,
 } from "../../test/index.ts";
 import { KeyRing } from "../envelope/index.ts";
 import type { BackupErrorCode, SegmentHeader } from "../format/index.ts";
@@ -32,15 +32,13 @@ import { type PutObject, putSegment, putSnapshot } from "./stored-objects.ts";
 const KEYS = new KeyRing([{ id: "k", bytes: randomBytes(32) }]);
 
 describe("chain of backups", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let store: BackupStore;
 
   beforeEach(async () => {
-    directory = directories.make();
+    directory = temporaryDirectory();
     store = await DirectoryStore.open({ directory, create: false });
   });
-  afterEach(() => directories.removeAll());
 
   async function snapshotAt(index: number, clusterId = CLUSTER): Promise<PutObject & Previous> {
     const header = snapshotHeader(index, { clusterId });

@@ -1,15 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import {
-  CLUSTER,
-  chunked,
-  codeOf,
-  type Previous,
-  START_MS,
-  segmentHeader,
-  snapshotHeader,
-  TemporaryDirectories,
-} from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { CLUSTER, chunked, codeOf, type Previous, START_MS, segmentHeader, snapshotHeader } from "../../test/index.ts";
 import { DirectoryStore, type StoredObject, StoreFailure } from "../store/index.ts";
 import { type Catalog, catalogOf, readCatalog } from "./catalog.ts";
 import { segmentName, snapshotName } from "./object-name.ts";
@@ -165,12 +157,9 @@ describe("retention", () => {
   });
 
   describe("in a store", () => {
-    const directories = new TemporaryDirectories();
-    afterEach(() => directories.removeAll());
-
     it("continues after a crash at any step", async () => {
       for (let crash = 0; crash <= 7; crash++) {
-        const store = await DirectoryStore.open({ directory: directories.make(), create: false });
+        const store = await DirectoryStore.open({ directory: temporaryDirectory(), create: false });
         for (const { name } of objects) {
           await store.put(name, chunked(Buffer.from("0123456789")));
         }
@@ -206,7 +195,7 @@ describe("retention", () => {
     });
 
     it("touches nothing that is not a backup of this cluster", async () => {
-      const store = await DirectoryStore.open({ directory: directories.make(), create: false });
+      const store = await DirectoryStore.open({ directory: temporaryDirectory(), create: false });
       await store.put(`${CLUSTER}/segments/notes`, chunked(Buffer.from("x")));
       await store.put(`${CLUSTER}/index.json`, chunked(Buffer.from("x")));
       for (const { name } of objects) {

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { backupErrorOf, codeOf, TemporaryDirectories } from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { backupErrorOf, codeOf } from "../../test/index.ts";
 import { KeyRing, parseKeys, readKeyFile } from "./key-ring.ts";
 
 const KEY = randomBytes(32);
@@ -13,9 +14,6 @@ function parse(text: string): KeyRing {
 }
 
 describe("keys for backups", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   it("are read from lines, and the first one encrypts", () => {
     const ring = parse(`# since 2026\nnew: ${KEY.toString("base64")}\n\n  old:${OTHER.toString("base64")}  \n`);
     expect(ring.first).to.deep.equal({ id: "new", bytes: KEY });
@@ -54,7 +52,7 @@ describe("keys for backups", () => {
   });
 
   it("come from a file, with a warning if every user can read it", async () => {
-    const file = join(directories.make(), "keys");
+    const file = join(temporaryDirectory(), "keys");
     writeFileSync(file, KEY, { mode: 0o600 });
     expect((await readKeyFile(file)).warning).to.equal(undefined);
     expect((await readKeyFile(file)).keyRing.first.bytes).to.deep.equal(Uint8Array.from(KEY));
@@ -63,7 +61,7 @@ describe("keys for backups", () => {
   });
 
   it("cannot come from a file that is missing or too large for keys", async () => {
-    const file = join(directories.make(), "keys");
+    const file = join(temporaryDirectory(), "keys");
     expect((await backupErrorOf(readKeyFile(file))).message)
       .to.contain("cannot be read")
       .and.contain("ENOENT");

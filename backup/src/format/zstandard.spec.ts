@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { CLUSTER, rowsOf, snapshotHeader, TemporaryDirectories } from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { CLUSTER, rowsOf, snapshotHeader } from "../../test/index.ts";
 import { putSnapshot, readCatalog } from "../chain/index.ts";
 import { DirectoryStore } from "../store/index.ts";
 
@@ -22,11 +23,8 @@ const WITHOUT_ZSTANDARD = `import zlib from "node:zlib";
   await (async () => { for await (const _ of batches); })().then(() => console.log("read"), tell);`;
 
 describe("a Node without Zstandard", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   it("is the problem that is named, and never the backup", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const store = await DirectoryStore.open({ directory, create: false });
     await putSnapshot(store, snapshotHeader(7), [rowsOf(1_000)], undefined);
     expect((await readCatalog(store, CLUSTER)).problems).to.deep.equal([]);

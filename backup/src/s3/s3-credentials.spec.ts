@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { credentialsFromFile, parseCredentials } from "./s3-credentials.ts";
 
 const TEXT = `aws_access_key_id = first
@@ -16,9 +16,6 @@ aws_access_key_id = third
 `;
 
 describe("credentials for S3", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   it("are read from sections", () => {
     expect(parseCredentials(TEXT, "default")).to.deep.equal({
       accessKeyId: "first",
@@ -33,7 +30,7 @@ describe("credentials for S3", () => {
   });
 
   it("are read again from the file, and its errors show no secret", async () => {
-    const file = join(directories.make(), "credentials");
+    const file = join(temporaryDirectory(), "credentials");
     const provide = credentialsFromFile(file, "half");
     const failure = await provide().catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(Error).with.property("name", "CredentialsProviderError");

@@ -4,16 +4,8 @@ import { basename, join } from "node:path";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect } from "chai";
 import { PythonMissing } from "../../../e2e/python/index.ts";
-import {
-  chunked,
-  codeOf,
-  collect,
-  entriesOf,
-  rowsOf,
-  segmentHeader,
-  snapshotHeader,
-  TemporaryDirectories,
-} from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { chunked, codeOf, collect, entriesOf, rowsOf, segmentHeader, snapshotHeader } from "../../test/index.ts";
 import {
   ACCESS_KEY,
   FAULTS,
@@ -78,7 +70,6 @@ async function digestIn(store: S3Store, name: string): Promise<string> {
 function describeServer(title: string, start: (directory: string) => Promise<S3Server>, isFast: boolean): void {
   describe(title, function () {
     this.timeout(120_000);
-    const directories = new TemporaryDirectories();
     let server: S3Server | undefined;
     let proxy: FaultProxy;
     let store: S3Store;
@@ -87,7 +78,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
     before(async function () {
       this.timeout(START_LIMIT_MS);
       try {
-        server = await start(directories.make());
+        server = await start(temporaryDirectory());
       } catch (error) {
         if (!(error instanceof GoMissing || error instanceof PythonMissing)) {
           throw error;
@@ -112,7 +103,6 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       }
       await proxy?.close();
       await server?.stop();
-      directories.removeAll();
     });
     afterEach(async () => {
       proxy.begin();

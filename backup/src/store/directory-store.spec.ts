@@ -13,7 +13,8 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { chunked, codeOf, collect, TemporaryDirectories } from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { chunked, codeOf, collect } from "../../test/index.ts";
 import type { StoredObject } from "./backup-store.ts";
 import { DirectoryStore } from "./directory-store.ts";
 import { StoreFailure } from "./store-failure.ts";
@@ -32,15 +33,13 @@ async function failureOf(promise: Promise<unknown>): Promise<StoreFailure> {
 }
 
 describe("directory as a store", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let store: DirectoryStore;
 
   beforeEach(async () => {
-    directory = join(directories.make(), "backups");
+    directory = join(temporaryDirectory(), "backups");
     store = await DirectoryStore.open({ directory, create: true });
   });
-  afterEach(() => directories.removeAll());
 
   async function listed(prefix: string): Promise<StoredObject[]> {
     const objects: StoredObject[] = [];
@@ -157,23 +156,22 @@ describe("directory as a store", () => {
   });
 
   it("does not treat a missing directory, as of an unmounted volume, as empty", async () => {
-    const elsewhere = join(directories.make(), "none");
+    const elsewhere = join(temporaryDirectory(), "none");
     expect((await failureOf(DirectoryStore.open({ directory: elsewhere, create: false }))).kind).to.equal(
       "no-such-bucket",
     );
-    directories.removeAll();
     expect((await failureOf(namesOf(""))).kind).to.equal("no-such-bucket");
     expect((await failureOf(store.get("a"))).kind).to.equal("no-such-bucket");
     expect((await failureOf(store.delete("a"))).kind).to.equal("no-such-bucket");
     expect((await failureOf(store.put("a", chunked(Buffer.from("x"))))).kind).to.equal("no-such-bucket");
     expect(existsSync(directory)).to.equal(false);
-    const file = join(directories.make(), "file");
+    const file = join(temporaryDirectory(), "file");
     writeFileSync(file, "x");
     expect((await failureOf(DirectoryStore.open({ directory: file, create: false }))).kind).to.equal("no-such-bucket");
   });
 
   it("reports a full disk, and shows no partial object", async function () {
-    const disk = directories.make();
+    const disk = temporaryDirectory();
     try {
       await promisify(execFile)("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
     } catch {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { inspect } from "node:util";
 import { expect } from "chai";
-import { withTemporaryDirectory } from "../../test/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { createTokenSource, QuoinError } from "../index.ts";
 
 const endpoints = ["127.0.0.1:1"];
@@ -50,30 +50,28 @@ describe("createTokenSource", () => {
 
 describe("a token file", () => {
   it("has the token in its first line that is not empty, and is read again after a refusal", async () => {
-    await withTemporaryDirectory(async (directory) => {
-      const tokenFile = path.join(directory, "token");
-      await writeFile(tokenFile, "\n  first \nsecond\n");
-      const source = createTokenSource({ credentials: { tokenFile }, endpoints });
-      expect(await source.token()).to.equal("first");
-      expect(await source.refresh("first"), "the file is still the same").to.equal(undefined);
-      await writeFile(tokenFile, "next\n");
-      expect(await source.token(), "it is not read for every call").to.equal("first");
-      expect(await source.refresh("first")).to.equal("next");
-      expect(await source.token()).to.equal("next");
-    });
+    const directory = temporaryDirectory();
+    const tokenFile = path.join(directory, "token");
+    await writeFile(tokenFile, "\n  first \nsecond\n");
+    const source = createTokenSource({ credentials: { tokenFile }, endpoints });
+    expect(await source.token()).to.equal("first");
+    expect(await source.refresh("first"), "the file is still the same").to.equal(undefined);
+    await writeFile(tokenFile, "next\n");
+    expect(await source.token(), "it is not read for every call").to.equal("first");
+    expect(await source.refresh("first")).to.equal("next");
+    expect(await source.token()).to.equal("next");
   });
 
   it("if it is missing or has no token, the error does not contain its content", async () => {
-    await withTemporaryDirectory(async (directory) => {
-      const tokenFile = path.join(directory, "token");
-      const source = createTokenSource({ credentials: { tokenFile }, endpoints });
-      expect(await failure(() => source.token())).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
-      for (const content of ["", "\n\n", "two secrets\n"]) {
-        await writeFile(tokenFile, content);
-        const error = await failure(() => source.token());
-        expect(error).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
-        expect(error.message).to.equal(`there is no bearer token in ${tokenFile}`);
-      }
-    });
+    const directory = temporaryDirectory();
+    const tokenFile = path.join(directory, "token");
+    const source = createTokenSource({ credentials: { tokenFile }, endpoints });
+    expect(await failure(() => source.token())).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
+    for (const content of ["", "\n\n", "two secrets\n"]) {
+      await writeFile(tokenFile, content);
+      const error = await failure(() => source.token());
+      expect(error).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
+      expect(error.message).to.equal(`there is no bearer token in ${tokenFile}`);
+    }
   });
 });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { KeyValue } from "@quoin/proto";
 import { expect } from "chai";
-import { BlackHole } from "../../../testing/index.ts";
+import { BlackHole, temporaryDirectory } from "../../../testing/index.ts";
 import {
   type ChildResult,
   issueTokens,
@@ -16,7 +16,6 @@ import {
   startProgram,
   startQuoinctl,
   until,
-  withTemporaryDirectory,
 } from "../../test/index.ts";
 
 const API_KEY = "qk_localkey";
@@ -61,14 +60,13 @@ describe("quoinctl, the process", function () {
   });
 
   /** Gives a test a directory with a local cluster, as the launcher of clusters creates it. */
-  function withLocalCluster(work: (directory: string) => Promise<void>): Promise<void> {
-    return withTemporaryDirectory(async (directory) => {
-      const file = path.join(directory, ".quoin", "endpoints.json");
-      await mkdir(path.dirname(file));
-      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: ["http://127.0.0.1:1"], apiKey: API_KEY }));
-      await chmod(file, 0o600);
-      await work(directory);
-    });
+  async function withLocalCluster(work: (directory: string) => Promise<void>): Promise<void> {
+    const directory = temporaryDirectory();
+    const file = path.join(directory, ".quoin", "endpoints.json");
+    await mkdir(path.dirname(file));
+    await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: ["http://127.0.0.1:1"], apiKey: API_KEY }));
+    await chmod(file, 0o600);
+    await work(directory);
   }
 
   function start(...parameters: Parameters<typeof startQuoinctl>): RunningChild {
@@ -218,36 +216,33 @@ describe("quoinctl, the process", function () {
       expect(compareFailed).to.include({ code: 4, stderr: "quoinctl: n/k is not as expected\n" });
     }));
 
-  it("ends after its output, even while it connects to a machine that does not exist", function () {
+  it("ends after its output, even while it connects to a machine that does not exist", async function () {
     if (process.platform !== "linux") {
       this.skip();
     }
-    return withTemporaryDirectory(async (directory) => {
-      const hole = await BlackHole.open("127.86.0.2", BLACK_HOLE_PORT);
-      try {
-        const result = await runQuoinctl(["kv", "get", "n/k", "--timeout", "1s"], {
-          directory,
-          environment: { QUOIN_ENDPOINTS: `127.86.0.2:${BLACK_HOLE_PORT}`, QUOIN_TOKEN: "t" },
-        });
-        expect(result).to.include({ code: 3, signal: null });
-        expect(result.stderr).to.match(
-          /^quoinctl: no connection to 127.86.0.2:\d+: no answer in time \(UNAVAILABLE\)\nhint: is the machine up.*\n$/,
-        );
-      } finally {
-        await hole.close();
-      }
-    });
+    const directory = temporaryDirectory();
+    const hole = await BlackHole.open("127.86.0.2", BLACK_HOLE_PORT);
+    try {
+      const result = await runQuoinctl(["kv", "get", "n/k", "--timeout", "1s"], {
+        directory,
+        environment: { QUOIN_ENDPOINTS: `127.86.0.2:${BLACK_HOLE_PORT}`, QUOIN_TOKEN: "t" },
+      });
+      expect(result).to.include({ code: 3, signal: null });
+      expect(result.stderr).to.match(
+        /^quoinctl: no connection to 127.86.0.2:\d+: no answer in time \(UNAVAILABLE\)\nhint: is the machine up.*\n$/,
+      );
+    } finally {
+      await hole.close();
+    }
   });
 
-  it("names the next step if there is no cluster", () =>
-    withTemporaryDirectory(async (directory) => {
-      const result = await runQuoinctl(["kv", "get", "n/k"], { directory });
-      expect(result.code).to.equal(2);
-      expect(result.stdout.toString()).to.equal("");
-      expect(result.stderr).to.match(
-        /^quoinctl: no cluster is known here\nhint: .*npm start.*--endpoints host:port\n$/,
-      );
-    }));
+  it("names the next step if there is no cluster", async () => {
+    const directory = temporaryDirectory();
+    const result = await runQuoinctl(["kv", "get", "n/k"], { directory });
+    expect(result.code).to.equal(2);
+    expect(result.stdout.toString()).to.equal("");
+    expect(result.stderr).to.match(/^quoinctl: no cluster is known here\nhint: .*npm start.*--endpoints host:port\n$/);
+  });
 
   it("prints secrets only in the output of token", () =>
     withLocalCluster(async (directory) => {
@@ -283,16 +278,16 @@ describe("quoinctl, the process", function () {
       }
     }));
 
-  it("keeps its compiled code in the checkout, so that the next start is quick", () =>
-    withTemporaryDirectory(async (directory) => {
-      const report = `import module from "node:module";
-        process.on("exit", () => process.stderr.write(String(module.getCompileCacheDir())));`;
-      const nodeArguments = ["--import", `data:text/javascript,${encodeURIComponent(report)}`];
-      const { stderr } = await runQuoinctl(["--version"], { directory, nodeArguments });
-      const kept = fileURLToPath(new URL("../../../node_modules/.cache/quoinctl/", import.meta.url));
-      expect(stderr.startsWith(kept), stderr).to.equal(true);
-      expect(await readdir(stderr)).to.have.lengthOf.at.least(1);
-    }));
+  it("keeps its compiled code in the checkout, so that the next start is quick", async () => {
+    const directory = temporaryDirectory();
+    const report = `import module from "node:module";
+      process.on("exit", () => process.stderr.write(String(module.getCompileCacheDir())));`;
+    const nodeArguments = ["--import", `data:text/javascript,${encodeURIComponent(report)}`];
+    const { stderr } = await runQuoinctl(["--version"], { directory, nodeArguments });
+    const kept = fileURLToPath(new URL("../../../node_modules/.cache/quoinctl/", import.meta.url));
+    expect(stderr.startsWith(kept), stderr).to.equal(true);
+    expect(await readdir(stderr)).to.have.lengthOf.at.least(1);
+  });
 
   it("ends quietly when the reader of its output ends", () =>
     withLocalCluster(async (directory) => {
@@ -364,16 +359,16 @@ describe("quoinctl, the process", function () {
         await cancelled;
       }));
 
-    it("reports that Node is too old if there is no other", () =>
-      withTemporaryDirectory(async (directory) => {
-        const lonely = path.join(directory, "quoinctl.js");
-        await copyFile(fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url)), lonely);
-        await writeFile(path.join(directory, "package.json"), '{"type":"module"}');
-        const result = await runQuoinctl(["status"], { directory, nodeArguments: AS_OLD_NODE, launcher: lonely });
-        expect(result.code).to.equal(1);
-        expect(result.stderr).to.match(
-          /^quoinctl: Node 24 or newer is needed, and this is Node 20\.1\.0\nhint: .*npm ci.*\n$/,
-        );
-      }));
+    it("reports that Node is too old if there is no other", async () => {
+      const directory = temporaryDirectory();
+      const lonely = path.join(directory, "quoinctl.js");
+      await copyFile(fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url)), lonely);
+      await writeFile(path.join(directory, "package.json"), '{"type":"module"}');
+      const result = await runQuoinctl(["status"], { directory, nodeArguments: AS_OLD_NODE, launcher: lonely });
+      expect(result.code).to.equal(1);
+      expect(result.stderr).to.match(
+        /^quoinctl: Node 24 or newer is needed, and this is Node 20\.1\.0\nhint: .*npm ci.*\n$/,
+      );
+    });
   });
 });

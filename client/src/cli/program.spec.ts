@@ -3,6 +3,7 @@ import path from "node:path";
 import type { ListKeysRequest, TouchKeyRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { parse } from "yaml";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   FakeRuntime,
   issueTokens,
@@ -12,7 +13,6 @@ import {
   refuse,
   runProgram,
   ScriptedMember,
-  withTemporaryDirectory,
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
@@ -330,24 +330,23 @@ describe("quoinctl, the program", () => {
     });
 
     it("swaps for each kind of expectation", async () => {
-      await withTemporaryDirectory(async (directory) => {
-        const file = path.join(directory, "expected");
-        await writeFile(file, Uint8Array.of(0xff));
-        for (const [options, expected] of [
-          [["--expect", "old"], { expectedValue: new Uint8Array(Buffer.from("old")), expectedModRevision: undefined }],
-          [["--expect", ""], { expectedValue: new Uint8Array(), expectedModRevision: undefined }],
-          [["--expect-file", file], { expectedValue: Uint8Array.of(0xff), expectedModRevision: undefined }],
-          [["--if-revision", "3"], { expectedValue: undefined, expectedModRevision: 3n }],
-          [
-            ["--expect", "old", "--if-revision", "3"],
-            { expectedValue: new Uint8Array(Buffer.from("old")), expectedModRevision: 3n },
-          ],
-          [["--absent"], { expectedValue: undefined, expectedModRevision: undefined }],
-        ] as const) {
-          expect((await quoinctl(["kv", "cas", "n/k", ...options, "new", "--ttl", "1h"])).code, options[0]).to.equal(0);
-          expect(request()).to.deep.include({ ...expected, ttlSeconds: 3_600n });
-        }
-      });
+      const directory = temporaryDirectory();
+      const file = path.join(directory, "expected");
+      await writeFile(file, Uint8Array.of(0xff));
+      for (const [options, expected] of [
+        [["--expect", "old"], { expectedValue: new Uint8Array(Buffer.from("old")), expectedModRevision: undefined }],
+        [["--expect", ""], { expectedValue: new Uint8Array(), expectedModRevision: undefined }],
+        [["--expect-file", file], { expectedValue: Uint8Array.of(0xff), expectedModRevision: undefined }],
+        [["--if-revision", "3"], { expectedValue: undefined, expectedModRevision: 3n }],
+        [
+          ["--expect", "old", "--if-revision", "3"],
+          { expectedValue: new Uint8Array(Buffer.from("old")), expectedModRevision: 3n },
+        ],
+        [["--absent"], { expectedValue: undefined, expectedModRevision: undefined }],
+      ] as const) {
+        expect((await quoinctl(["kv", "cas", "n/k", ...options, "new", "--ttl", "1h"])).code, options[0]).to.equal(0);
+        expect(request()).to.deep.include({ ...expected, ttlSeconds: 3_600n });
+      }
     });
 
     it("prints the new value", async () => {
@@ -591,14 +590,13 @@ describe("quoinctl, the program", () => {
   });
 
   it("refuses the files of a local cluster that other users may use", async () => {
-    await withTemporaryDirectory(async (directory) => {
-      await mkdir(path.join(directory, ".quoin"));
-      const file = path.join(directory, ".quoin", "endpoints.json");
-      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], apiKey: "qk_local" }));
-      await chmod(file, 0o644);
-      const { code, err } = await quoinctl(["kv", "get", "n/k"], { environment: {}, directory });
-      expect(code).to.equal(2);
-      expect(err).to.equal(`quoinctl: ${file} holds secrets, and other users may use it\nhint: chmod 600 ${file}\n`);
-    });
+    const directory = temporaryDirectory();
+    await mkdir(path.join(directory, ".quoin"));
+    const file = path.join(directory, ".quoin", "endpoints.json");
+    await writeFile(file, JSON.stringify({ grpc: [member.endpoint], apiKey: "qk_local" }));
+    await chmod(file, 0o644);
+    const { code, err } = await quoinctl(["kv", "get", "n/k"], { environment: {}, directory });
+    expect(code).to.equal(2);
+    expect(err).to.equal(`quoinctl: ${file} holds secrets, and other users may use it\nhint: chmod 600 ${file}\n`);
   });
 });

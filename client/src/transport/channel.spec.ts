@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   FakeRuntime,
   ScriptedMember,
@@ -59,7 +59,7 @@ describe("channels", () => {
   });
 
   it("trust an authority from a file that has been replaced, with the next connection", async () => {
-    const directory = mkdtempSync(path.join(tmpdir(), "quoin-test-channel-"));
+    const directory = temporaryDirectory();
     const caFile = path.join(directory, "ca.crt");
     writeFileSync(caFile, UNTRUSTED_CERTIFICATE);
     member = await ScriptedMember.start(
@@ -78,7 +78,6 @@ describe("channels", () => {
       expect((await client.keyValue.get("n", "k")).revision).to.equal(1);
     } finally {
       client.close();
-      rmSync(directory, { recursive: true });
     }
   });
 

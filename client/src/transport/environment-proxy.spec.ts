@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   ConnectProxy,
   failure,
@@ -7,7 +8,6 @@ import {
   UNTRUSTED_CERTIFICATE,
   UNTRUSTED_KEY,
   until,
-  withTemporaryDirectory,
 } from "../../test/index.ts";
 import { createAdminClient, createClient, type QuoinError, type TlsOptions } from "../index.ts";
 import { proxyFor } from "./environment-proxy.ts";
@@ -178,21 +178,21 @@ describe("connections through the proxy of the environment", () => {
     expect(JSON.stringify([error.message, ...error.details])).to.not.match(/ada|s@cret|s%40cret/);
   });
 
-  it("name a dead proxy in the error, and with quoinctl the way around it", () =>
-    withTemporaryDirectory(async (directory) => {
-      process.env.http_proxy = "http://127.0.0.1:1";
-      const error = await connectionError();
-      expect(error.message).to.match(
-        /^no connection to \S+ by the proxy http:\/\/127\.0\.0\.1:1 of http_proxy: no process listens there/,
-      );
-      expect(error.details.get("proxy")).to.equal("http://127.0.0.1:1 of http_proxy");
-      const environment = { QUOIN_ENDPOINTS: "q-0.test:7400", QUOIN_TOKEN: "t", http_proxy: "http://a:b@127.0.0.1:1" };
-      const words = ["kv", "get", "n/k", "--timeout", "500ms"];
-      const { code, stderr } = await runQuoinctl(words, { directory, environment });
-      expect(code).to.equal(3);
-      expect(stderr).to.include("by the proxy http://127.0.0.1:1 of http_proxy").and.to.not.include("a:b");
-      expect(stderr).to.include("hint: to reach the members directly, name them in the variable no_proxy");
-    }));
+  it("name a dead proxy in the error, and with quoinctl the way around it", async () => {
+    const directory = temporaryDirectory();
+    process.env.http_proxy = "http://127.0.0.1:1";
+    const error = await connectionError();
+    expect(error.message).to.match(
+      /^no connection to \S+ by the proxy http:\/\/127\.0\.0\.1:1 of http_proxy: no process listens there/,
+    );
+    expect(error.details.get("proxy")).to.equal("http://127.0.0.1:1 of http_proxy");
+    const environment = { QUOIN_ENDPOINTS: "q-0.test:7400", QUOIN_TOKEN: "t", http_proxy: "http://a:b@127.0.0.1:1" };
+    const words = ["kv", "get", "n/k", "--timeout", "500ms"];
+    const { code, stderr } = await runQuoinctl(words, { directory, environment });
+    expect(code).to.equal(3);
+    expect(stderr).to.include("by the proxy http://127.0.0.1:1 of http_proxy").and.to.not.include("a:b");
+    expect(stderr).to.include("hint: to reach the members directly, name them in the variable no_proxy");
+  });
 
   it("end with the client while the proxy has not answered", async () => {
     const proxy = await startProxy(member.endpoint, 0);

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { inspect } from "node:util";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { TEST_CERTIFICATE, TEST_KEY, UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "../../test/index.ts";
 import { createAdminClient, createClient, createTokenSource, QuoinError, type TlsOptions } from "../index.ts";
 import { Tls } from "./tls.ts";
@@ -18,10 +18,8 @@ describe("TLS options", () => {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-tls-"));
+    directory = temporaryDirectory();
   });
-
-  afterEach(() => rmSync(directory, { recursive: true }));
 
   function file(name: string, content: string): string {
     const at = path.join(directory, name);

@@ -14,7 +14,8 @@ import {
   verifyChain,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { ReplicaCluster, TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { ReplicaCluster } from "../../test/harness/index.ts";
 import { FOUNDING } from "../../test/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
@@ -31,14 +32,13 @@ const STEPS_MAX = 4_000;
 const { clusterId } = FOUNDING;
 
 describe("the archiver, with a store in a directory", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let cluster: ReplicaCluster;
   let archivers: Map<number, Archiver>;
   let said: string[];
 
   beforeEach(() => {
-    directory = directories.make();
+    directory = temporaryDirectory();
     mkdirSync(join(directory, "store"));
     writeFileSync(join(directory, "key"), `first:${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
     said = [];
@@ -50,7 +50,6 @@ describe("the archiver, with a store in a directory", () => {
       archiver.stop();
     }
     await untilQuiet();
-    directories.removeAll();
   });
 
   function newArchiver(memberId: number): Archiver {

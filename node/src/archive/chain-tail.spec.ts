@@ -12,7 +12,7 @@ import {
   type SegmentHeader,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { findTail, isDamage } from "./chain-tail.ts";
 
 const CLUSTER = "11111111-2222-4333-8444-555555555555";
@@ -24,16 +24,14 @@ const OTHER_KEYS = new KeyRing([{ id: "two", bytes: randomBytes(32) }]);
 const ALL_IN_LOG = 1;
 
 describe("the end of an archive", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let store: BackupStore;
   let previous: { readonly id: string; readonly hash: Uint8Array };
 
   beforeEach(async () => {
-    directory = directories.make();
+    directory = temporaryDirectory();
     store = await openStore({ kind: "directory", directory }, { create: false });
   });
-  afterEach(() => directories.removeAll());
 
   async function snapshot(index: number): Promise<void> {
     const id = newObjectId();

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   data,
   type EchoOptions,
@@ -15,7 +16,7 @@ import {
   Setting,
   windowUpdate,
 } from "../../test/http2/index.ts";
-import { TemporaryDirectories, TestAuthority, until, whyNoCertificates } from "../../test/peers/index.ts";
+import { TestAuthority, until, whyNoCertificates } from "../../test/peers/index.ts";
 import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -296,7 +297,6 @@ describe("an HTTP/2 server", () => {
   });
 
   describe("over TLS", () => {
-    const directories = new TemporaryDirectories();
     let tls = { cert: "", key: "" };
 
     before(function () {
@@ -304,10 +304,9 @@ describe("an HTTP/2 server", () => {
       if (why !== null) {
         this.skip();
       }
-      const files = new TestAuthority(directories.make(), "test").issue("server", ["IP:127.0.0.1"]);
+      const files = new TestAuthority(temporaryDirectory(), "test").issue("server", ["IP:127.0.0.1"]);
       tls = { cert: readFileSync(files.certificate, "utf8"), key: readFileSync(files.key, "utf8") };
     });
-    after(() => directories.removeAll());
 
     it("answers a client that asks for h2", async () => {
       const server = await start({ tls });
@@ -351,7 +350,7 @@ describe("an HTTP/2 server", () => {
 
     it("uses the latest certificate", async () => {
       const server = await start({ tls });
-      const files = new TestAuthority(directories.make(), "other").issue("renewed", ["IP:127.0.0.1"]);
+      const files = new TestAuthority(temporaryDirectory(), "other").issue("renewed", ["IP:127.0.0.1"]);
       server.http2.useCertificate({ cert: readFileSync(files.certificate), key: readFileSync(files.key) });
       const client = await connected(RawClient.openTls(server.port, ["h2"]));
       const { subject } = (client.socket as TLSSocket).getPeerCertificate();

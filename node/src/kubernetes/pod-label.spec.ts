@@ -1,7 +1,8 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { ApiServer, TemporaryDirectories, until } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { ApiServer, until } from "../../test/harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
 import { PodClient } from "./pod-client.ts";
 import { PodLabel, type PodRole } from "./pod-label.ts";
@@ -35,7 +36,6 @@ class Pauses {
 
 describe("the label of a member's pod", function () {
   this.timeout(30_000);
-  const directories = new TemporaryDirectories();
   let authority: TestAuthority;
   let account: string;
   let server: ApiServer;
@@ -48,13 +48,13 @@ describe("the label of a member's pod", function () {
       console.log(`      skipped: ${reason}`);
       this.skip();
     }
-    authority = new TestAuthority(directories.make(), "cluster");
+    authority = new TestAuthority(temporaryDirectory(), "cluster");
   });
 
   beforeEach(async () => {
     labels = [];
     lines = [];
-    account = directories.make();
+    account = temporaryDirectory();
     writeFileSync(join(account, "token"), "token\n");
     copyFileSync(authority.certificate, join(account, "ca.crt"));
     server = await ApiServer.open(NAMESPACE, authority.issue("apiserver", ["IP:127.0.0.1"]));
@@ -69,8 +69,6 @@ describe("the label of a member's pod", function () {
     }
     await server.close();
   });
-
-  after(() => directories.removeAll());
 
   function labelOf(pod: string, pauses = new Pauses()): PodLabel {
     const options = { host: "127.0.0.1", port: server.port, namespace: NAMESPACE, accountDirectory: account };
@@ -238,7 +236,7 @@ describe("the label of a member's pod", function () {
     await pauses.next(2);
     await until("the label", () => server.roleAndTermOf("demo-0") === "learner 1");
     expect(new Set(server.calls.map(({ token }) => token))).to.deep.equal(new Set(["token", "another token"]));
-    copyFileSync(new TestAuthority(directories.make(), "stranger").certificate, join(account, "ca.crt"));
+    copyFileSync(new TestAuthority(temporaryDirectory(), "stranger").certificate, join(account, "ca.crt"));
     label.update(report("follower", 1));
     await until("a refusal of the server", () => lines.join().includes("certificate"));
     expect(server.roleAndTermOf("demo-0")).to.equal("learner 1");

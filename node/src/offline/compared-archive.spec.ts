@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { newObjectId, openStore, parseLocation, planRestore, putSnapshot, readCatalog } from "@quoin/backup";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { compareArchive, requireArchiveFlags } from "./compared-archive.ts";
 
@@ -13,14 +13,12 @@ const CLUSTER = "60000000-0000-4000-8000-00000000601d";
 const OTHER = "61111111-1111-4111-8111-11111111601d";
 
 describe("the archive, compared with a member", () => {
-  const directories = new TemporaryDirectories();
   let location: string;
 
   beforeEach(() => {
-    location = join(directories.make(), "store");
+    location = join(temporaryDirectory(), "store");
     cpSync(join(GOLDEN, "plain"), location, { recursive: true });
   });
-  afterEach(() => directories.removeAll());
 
   function compared(clusterId = CLUSTER, at = location, backupKeyFile?: string) {
     const keys = backupKeyFile === undefined ? {} : { backupKeyFile };
@@ -67,7 +65,7 @@ describe("the archive, compared with a member", () => {
 
   it("is a problem with a cause if it is not readable", async () => {
     expect(await problemOf(CLUSTER, join(GOLDEN, "sealed"))).to.contain("key");
-    const noKey = join(directories.make(), "keys");
+    const noKey = join(temporaryDirectory(), "keys");
     expect(await problemOf(CLUSTER, join(GOLDEN, "sealed"), noKey)).to.contain(noKey);
     const objects = readdirSync(join(location, CLUSTER), { recursive: true, withFileTypes: true });
     const last = objects.filter(({ name }) => name.endsWith(".qseg")).toSorted((a, b) => (a.name < b.name ? 1 : -1))[0];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseLocation } from "@quoin/backup";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { deriveCheaply, refused } from "../../test/index.ts";
 import { Access, createFounding, generateApiKey } from "../access/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../replica/index.ts";
@@ -23,19 +23,15 @@ const LOGGER = createLogger("silent", MEMBER.name);
 
 describe("a member that founds its cluster from a backup", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   const members: Member[] = [];
   let directory: string;
   let store: string;
 
   beforeEach(() => {
-    directory = join(directories.make(), "data");
-    store = join(directories.make(), "store");
+    directory = join(temporaryDirectory(), "data");
+    store = join(temporaryDirectory(), "store");
   });
-  afterEach(async () => {
-    await Promise.all(members.splice(0).map((member) => member.stop()));
-    directories.removeAll();
-  });
+  afterEach(() => Promise.all(members.splice(0).map((member) => member.stop())));
 
   function configurationOf() {
     return {

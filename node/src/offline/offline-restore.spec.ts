@@ -26,7 +26,7 @@ import {
   StoreFailure,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { type SourceFlags, sourceOf } from "../process/index.ts";
 import { getKey, readCluster, readFormerCluster, readProgress } from "../state/index.ts";
@@ -42,7 +42,6 @@ const JUMP = { revisionJump: 1_000_000, keepsSigningKeys: false };
 
 describe("the restore of a backup into a directory", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   let directory: string;
   let store: string;
   /** The content of the archive: a snapshot, and two segments after it. */
@@ -51,8 +50,8 @@ describe("the restore of a backup into a directory", function () {
   let last: ChainEnd;
 
   beforeEach(() => {
-    directory = join(directories.make(), "data");
-    store = join(directories.make(), "store");
+    directory = join(temporaryDirectory(), "data");
+    store = join(temporaryDirectory(), "store");
     cpSync(join(GOLDEN, "plain"), store, { recursive: true });
   });
   before(async () => {
@@ -62,7 +61,6 @@ describe("the restore of a backup into a directory", function () {
     const { lastIndex: index = 0, lastRevision: revision, lastWallMs: wallMs } = segments[0] ?? {};
     middle = { index, revision, wallMs };
   });
-  afterEach(() => directories.removeAll());
 
   function restore(flags: SourceFlags & { readonly newClusterId?: string } = {}, from = store) {
     return restoreInto(directory, { ...sourceOf(parseLocation(from), flags), ...JUMP }, { ...MEMBER, ...flags });
@@ -160,7 +158,7 @@ describe("the restore of a backup into a directory", function () {
     const { wallMs } = rebuilt.progress;
     expect((await restore({ toTime: wallMs })).rebuilt.progress.wallMs).to.equal(wallMs);
     rmSync(directory, { recursive: true });
-    const file = join(directories.make(), "one snapshot.bin");
+    const file = join(temporaryDirectory(), "one snapshot.bin");
     copyFileSync(fileAt("snapshots", 0), file);
     const single = await restore({}, file);
     expect([single.rebuilt.segments, single.rebuilt.progress.revision]).to.deep.equal([0, first.revision]);
@@ -170,7 +168,7 @@ describe("the restore of a backup into a directory", function () {
   });
 
   it("is refused for a location without a backup, or without this one", async () => {
-    const empty = directories.make();
+    const empty = temporaryDirectory();
     await expectRefused("no-backup", "has no backup. Check the location", {}, empty);
     rmSync(directory, { recursive: true });
     await expectRefused("no-backup", `there is no snapshot of cluster ${OTHER}`, { clusterId: OTHER });
@@ -197,7 +195,7 @@ describe("the restore of a backup into a directory", function () {
 
   it("is refused without the right key", async () => {
     const sealed = join(GOLDEN, "sealed");
-    const keyFile = join(directories.make(), "key");
+    const keyFile = join(temporaryDirectory(), "key");
     await expectRefused("key-missing", "Give the file with that key", {}, sealed);
     for (const [id, code, words] of [
       ["golden", "key-wrong", "not the key that it was encrypted with"],
@@ -285,7 +283,7 @@ describe("the restore of a backup into a directory", function () {
 
   it("is refused for rows of another cluster under a header of this one", async () => {
     const { header, batches } = await readSnapshot(chunk(fileAt("snapshots", 0)));
-    const from = directories.make();
+    const from = temporaryDirectory();
     const opened = await openStore({ kind: "directory", directory: from }, { create: false });
     await putSnapshot(opened, { ...header, clusterId: OTHER }, batches, undefined);
     await expectRefused("foreign-cluster", `its rows are those of cluster ${CLUSTER}`, {}, from);
@@ -302,7 +300,7 @@ describe("the restore of a backup into a directory", function () {
     await expectRefused("newer-format", "and this release reads formats up to 1");
 
     rmSync(directory, { recursive: true });
-    const from = directories.make();
+    const from = temporaryDirectory();
     const opened = await openStore({ kind: "directory", directory: from }, { create: false });
     await putSnapshot(opened, { ...header, clusterVersion: 99, quoinVersion: "9.0.0" }, batches, undefined);
     await expectRefused(

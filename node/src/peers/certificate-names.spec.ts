@@ -1,11 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { TemporaryDirectories, TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
 import { coversHost, coversPattern } from "./certificate-names.ts";
 
 describe("names of certificates", () => {
-  const directories = new TemporaryDirectories();
   let authority: TestAuthority;
 
   before(function () {
@@ -14,10 +14,8 @@ describe("names of certificates", () => {
       console.log(`      skipped: ${reason}`);
       this.skip();
     }
-    authority = new TestAuthority(directories.make(), "authority");
+    authority = new TestAuthority(temporaryDirectory(), "authority");
   });
-
-  after(() => directories.removeAll());
 
   function certificate(...names: string[]): X509Certificate {
     return new X509Certificate(readFileSync(authority.issue("q-0.a.example", names).certificate));

@@ -1,20 +1,17 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/peers/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
 
 describe("JoinTokenFile", () => {
-  const directories = new TemporaryDirectories();
   let path: string;
   let lines: string[];
 
   beforeEach(() => {
-    path = join(directories.make(), "join-tokens");
+    path = join(temporaryDirectory(), "join-tokens");
     lines = [];
   });
-
-  afterEach(() => directories.removeAll());
 
   function open(): JoinTokenFile {
     return new JoinTokenFile(path, {

@@ -2,12 +2,12 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   type DoubleOptions,
   incarnationOf,
   PeerMemberDouble,
   RawPeer,
-  TemporaryDirectories,
   TestAuthority,
   until,
   whyNoCertificates,
@@ -26,7 +26,6 @@ const lookup: NonNullable<DoubleOptions["lookup"]> = (_host, _options, callback)
 
 describe("TLS between members", function () {
   this.timeout(30_000);
-  const directories = new TemporaryDirectories();
   const members: PeerMemberDouble[] = [];
   let authority: TestAuthority;
 
@@ -36,7 +35,7 @@ describe("TLS between members", function () {
       console.log(`      skipped: ${reason}`);
       this.skip();
     }
-    authority = new TestAuthority(directories.make(), "authority");
+    authority = new TestAuthority(temporaryDirectory(), "authority");
   });
 
   afterEach(async () => {
@@ -45,10 +44,8 @@ describe("TLS between members", function () {
     }
   });
 
-  after(() => directories.removeAll());
-
   /** Copies a set to separate paths, so that a spec can replace it there. */
-  function place(set: TlsFilePaths, directory = directories.make()): TlsFilePaths {
+  function place(set: TlsFilePaths, directory = temporaryDirectory()): TlsFilePaths {
     const placed = {
       certificate: join(directory, "tls.crt"),
       key: join(directory, "tls.key"),
@@ -223,7 +220,7 @@ describe("TLS between members", function () {
   const untrusted: readonly (readonly [string, () => TlsFilePaths])[] = [
     [
       "of another authority",
-      () => new TestAuthority(directories.make(), "another").issue("q-2", ["DNS:q-2.peers.example"]),
+      () => new TestAuthority(temporaryDirectory(), "another").issue("q-2", ["DNS:q-2.peers.example"]),
     ],
     ["that is only for servers", () => authority.issue("server", ["DNS:q-2.peers.example"], { usages: "serverAuth" })],
     ["with the name in its subject alone", () => authority.issue("q-2.peers.example", [])],
@@ -264,7 +261,7 @@ describe("TLS between members", function () {
 
   it("takes new certificates and authorities without a restart and loses nothing (P50)", async () => {
     const [one, two, firstFiles, secondFiles] = await pair({ tlsRenewMs: 8_000 });
-    const next = new TestAuthority(directories.make(), "next");
+    const next = new TestAuthority(temporaryDirectory(), "next");
     const both = readFileSync(authority.certificate, "utf8") + readFileSync(next.certificate, "utf8");
     const said = new Map<PeerMemberDouble, string[]>([
       [one, []],
@@ -367,7 +364,7 @@ describe("TLS between members", function () {
       [() => writeFileSync(files.key, "no key"), "cannot be read"],
       [() => writeFileSync(files.authorities, ""), "no certificate"],
       [
-        () => copyFileSync(new TestAuthority(directories.make(), "alone").certificate, files.authorities),
+        () => copyFileSync(new TestAuthority(temporaryDirectory(), "alone").certificate, files.authorities),
         "does not lead to an authority",
       ],
     ];
@@ -397,12 +394,12 @@ describe("TLS between members", function () {
   it("does not start with files that are wrong", async () => {
     const files = authority.issue("q-1", [`DNS:${host(1)}`]);
     const two = readFileSync(files.authorities, "utf8").repeat(2);
-    const half = join(directories.make(), "half-written");
+    const half = join(temporaryDirectory(), "half-written");
     writeFileSync(half, two.slice(0, -100));
     const wrongs = [
       { ...files, authorities: half },
       { ...files, certificate: authority.issue("else", ["DNS:a.example"]).certificate },
-      { ...files, authorities: join(directories.make(), "missing") },
+      { ...files, authorities: join(temporaryDirectory(), "missing") },
       authority.issue("expired", [`DNS:${host(1)}`], { days: 0 }),
     ];
     for (const wrong of wrongs) {

@@ -1,24 +1,20 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { openTls } from "./listening.ts";
 
 describe("certificates for clients, when a member starts", () => {
-  const directories = new TemporaryDirectories();
-
   before(function () {
     if (whyNoCertificates() !== null) {
       this.skip();
     }
   });
 
-  after(() => directories.removeAll());
-
   it("are refused with the names of the wrong flags and files", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const authority = new TestAuthority(directory, "authority");
     const [own, other] = [authority.issue("own", []), authority.issue("other", [])];
     const missing = join(directory, "missing");

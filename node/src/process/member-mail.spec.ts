@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { MailServer } from "../../test/harness/index.ts";
 import type { Mailer } from "../access/index.ts";
 import { UsageError } from "../command-line/index.ts";
@@ -18,11 +18,9 @@ describe("mail of a member", () => {
   };
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-mail-"));
+    directory = temporaryDirectory();
     logged = [];
   });
-
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
   function smtp(content: string): Mailer | null {
     const urlFile = join(directory, "smtp-url");

@@ -11,7 +11,8 @@ import {
   type StoredSegment,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { ArchivedCluster, MemoryBackupStore, TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { ArchivedCluster, MemoryBackupStore } from "../../test/harness/index.ts";
 import { OfflineState } from "../storage/index.ts";
 import { type Rebuilt, rebuild } from "./rebuild.ts";
 
@@ -19,7 +20,6 @@ const LATEST = { kind: "latest" } as const;
 
 describe("a rebuilt state", function () {
   this.timeout(30_000);
-  const directories = new TemporaryDirectories();
   let archived: ArchivedCluster;
   let store: BackupStore;
 
@@ -32,13 +32,10 @@ describe("a rebuilt state", function () {
     }
   });
 
-  afterEach(async () => {
-    await archived.end();
-    directories.removeAll();
-  });
+  afterEach(() => archived.end());
 
   async function rebuilt(): Promise<Rebuilt> {
-    const state = await OfflineState.create(join(directories.make(), "state"));
+    const state = await OfflineState.create(join(temporaryDirectory(), "state"));
     const objects = planRestore(await readCatalog(store), LATEST);
     return rebuild({ store, objects, decryptOptions: {}, point: LATEST, state }).finally(() => state.close());
   }

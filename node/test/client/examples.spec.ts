@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { programOf } from "../../../testing/index.ts";
-import { ClusterUnderTest, QUOINCTL_PROGRAM, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { programOf, temporaryDirectory } from "../../../testing/index.ts";
+import { ClusterUnderTest, QUOINCTL_PROGRAM, TestProcess, until } from "../harness/index.ts";
 import { EXAMPLE_OUTPUTS } from "./example-outputs.ts";
 
 const EXAMPLES = new URL("../../../client/examples/", import.meta.url);
@@ -17,14 +17,13 @@ describe("examples on three members", function () {
   // Starts and kills dozens of processes; the limit is for a busy machine.
   this.timeout(240_000);
 
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   let cluster: ClusterUnderTest;
   let directory: string;
 
   before(async () => {
     cluster = await ClusterUnderTest.start(3);
-    directory = directories.make();
+    directory = temporaryDirectory();
   });
 
   afterEach(async function () {
@@ -36,10 +35,7 @@ describe("examples on three members", function () {
     }
   });
 
-  after(async () => {
-    await cluster.dispose();
-    directories.removeAll();
-  });
+  after(() => cluster.dispose());
 
   async function start(program: string, args: readonly string[] = [], input?: string): Promise<TestProcess> {
     const env = {

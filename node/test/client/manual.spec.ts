@@ -4,8 +4,8 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { programOf } from "../../../testing/index.ts";
-import { ClusterUnderTest, QUOINCTL_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { programOf, temporaryDirectory } from "../../../testing/index.ts";
+import { ClusterUnderTest, QUOINCTL_PROGRAM, TestProcess } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const INTRODUCTION = "docs/concepts/README.md";
@@ -48,13 +48,12 @@ function commandsOf(page: string): Command[] {
 describe("the examples of the manual on three members", function () {
   this.timeout(SECONDS_MAX * 1_000);
 
-  const directories = new TemporaryDirectories();
   let cluster: ClusterUnderTest;
   let directory: string;
 
   before(async () => {
     cluster = await ClusterUnderTest.start(3);
-    directory = directories.make();
+    directory = temporaryDirectory();
     mkdirSync(join(directory, ".quoin"));
     const { endpoints: grpc, httpEndpoints: http } = cluster;
     const { apiKey } = cluster.secrets;
@@ -71,10 +70,7 @@ describe("the examples of the manual on three members", function () {
     }
   });
 
-  after(async () => {
-    await cluster.dispose();
-    directories.removeAll();
-  });
+  after(() => cluster.dispose());
 
   /** Runs the program to its end, and returns what it printed. */
   async function outputOf(program: string, args: readonly string[]): Promise<string> {

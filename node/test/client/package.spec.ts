@@ -11,8 +11,8 @@ import { fileURLToPath } from "node:url";
 import { openStore, putSnapshot } from "@quoin/backup";
 import { expect } from "chai";
 import { rowsOf, snapshotHeader } from "../../../backup/test/index.ts";
-import { BlackHole, run } from "../../../testing/index.ts";
-import { ClusterUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { BlackHole, run, temporaryDirectory } from "../../../testing/index.ts";
+import { ClusterUnderTest, TestProcess } from "../harness/index.ts";
 import { EXAMPLE_OUTPUTS } from "./example-outputs.ts";
 import { installRuntimes, isUnreachable, npmInstall, type Runtime } from "./runtimes.ts";
 
@@ -56,26 +56,22 @@ describe("the published package", function () {
   // Starts and kills dozens of processes, and may download five runtimes; the limit is for a busy machine.
   this.timeout(600_000);
 
-  const directories = new TemporaryDirectories();
   let tarball: string;
   let cluster: ClusterUnderTest;
 
   before(async () => {
-    tarball = (await run(process.execPath, [PACKAGER, "--out", directories.make()])).trim();
+    tarball = (await run(process.execPath, [PACKAGER, "--out", temporaryDirectory()])).trim();
     cluster = await ClusterUnderTest.start(1);
   });
 
-  after(async () => {
-    await cluster?.dispose();
-    directories.removeAll();
-  });
+  after(() => cluster?.dispose());
 
   describe("unpacked in an empty project", () => {
     const running: TestProcess[] = [];
     let project: string;
 
     before(() => {
-      project = directories.make();
+      project = temporaryDirectory();
       const target = join(project, "node_modules/@quoin/client");
       mkdirSync(target, { recursive: true });
       execFileSync("tar", ["--extract", "--file", tarball, "--directory", target, "--strip-components", "1"]);
@@ -126,7 +122,7 @@ describe("the published package", function () {
           readFileSync(join(ROOT, "proto", file), "utf8"),
         );
       }
-      const env = { ...process.env, BUF_CACHE_DIR: directories.make() };
+      const env = { ...process.env, BUF_CACHE_DIR: temporaryDirectory() };
       execFileSync(join(MODULES, ".bin/buf"), ["build", folder], { cwd: project, env, stdio: "pipe" });
     });
 
@@ -231,7 +227,7 @@ describe("the published package", function () {
     let silent: Server;
 
     before(async function () {
-      project = directories.make();
+      project = temporaryDirectory();
       try {
         await npmInstall(project, [tarball, ...CONNECT]);
         runtimes = await installRuntimes();
@@ -315,7 +311,7 @@ describe("the published package", function () {
     });
 
     it("has quoinctl, which does not judge a backup that the oldest Node cannot read", async () => {
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       const store = await openStore({ kind: "directory", directory }, { create: false });
       await putSnapshot(store, snapshotHeader(7), [rowsOf(1_000)], undefined);
       const quoinctl = join(project, "node_modules/.bin/quoinctl");

@@ -3,12 +3,12 @@
  * after its store was unavailable. It reports missing entries openly.
  */
 
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type BackupStore, openStore, planRestore, type RestorePoint, readCatalog } from "@quoin/backup";
 import type { BackupStatus, Client } from "@quoin/client";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { rebuild } from "../../src/rebuild/index.ts";
 import { OfflineState } from "../../src/storage/index.ts";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
@@ -66,11 +66,9 @@ describe("the archive of a cluster", function () {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-archive-"));
+    directory = temporaryDirectory();
     mkdirSync(join(directory, "store"));
   });
-
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
   async function withCluster(
     members: number,

@@ -9,7 +9,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Client } from "@quoin/client";
-import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TemporaryDirectories, until } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, until } from "../harness/index.ts";
 import { writeMebibytes } from "./bulk.ts";
 
 /** Enough for a meaningful p99. */
@@ -113,53 +114,46 @@ function offline(what: string, args: readonly string[]): number {
   return status ?? 1;
 }
 
-const directories = new TemporaryDirectories();
-const directory = directories.make();
+const directory = temporaryDirectory();
 const store = join(directory, "store");
 mkdirSync(store);
 const placement = { flags: ["--backup-store", store] };
-try {
-  await ClusterUnderTest.with(
-    3,
-    async (cluster) => {
-      const client = cluster.client();
-      await writeMebibytes(client, mebibytes, (writes) => writes >= mebibytes);
-      await writeKeys(client);
-      const puts = new Puts(client);
-      await puts.untilDone(PUTS_WARM);
-      const beforeMs = performance.now();
-      await puts.untilDone(PUTS_MEASURED);
-      const follower = await cluster.follower();
-      const startMs = performance.now();
-      const run = await backUp(follower);
-      const endMs = performance.now();
-      await readBack(follower);
-      const readMs = performance.now();
-      await puts.untilDone(PUTS_MEASURED);
-      await puts.stop();
-      console.log(
-        `backup in ${seconds(endMs - startMs)}: ${run?.phase} ${run?.error}, ${run?.rows} rows, ${run?.bytes} bytes; ` +
-          `read back in ${seconds(readMs - endMs)}`,
-      );
-      const before = puts.between(beforeMs, startMs);
-      for (const [name, fromMs, toMs] of [
-        ["before", beforeMs, startMs],
-        ["during the backup", startMs, endMs],
-        ["while it is read back", endMs, readMs],
-        ["after", readMs, performance.now()],
-      ] as const) {
-        const { p50, p99, count } = puts.between(fromMs, toMs);
-        const ratio = (p99 / before.p99).toFixed(2);
-        console.log(
-          `${name}: ${count} puts, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${ratio} times before`,
-        );
-      }
-    },
-    { placementOf: async () => placement },
-  );
-  const verified = offline("verified", ["backup", "verify", store]);
-  const data = ["--data-dir", join(directory, "restored"), "--name", "q-0"];
-  process.exitCode = verified || offline("restored", ["restore", store, ...data]);
-} finally {
-  directories.removeAll();
-}
+await ClusterUnderTest.with(
+  3,
+  async (cluster) => {
+    const client = cluster.client();
+    await writeMebibytes(client, mebibytes, (writes) => writes >= mebibytes);
+    await writeKeys(client);
+    const puts = new Puts(client);
+    await puts.untilDone(PUTS_WARM);
+    const beforeMs = performance.now();
+    await puts.untilDone(PUTS_MEASURED);
+    const follower = await cluster.follower();
+    const startMs = performance.now();
+    const run = await backUp(follower);
+    const endMs = performance.now();
+    await readBack(follower);
+    const readMs = performance.now();
+    await puts.untilDone(PUTS_MEASURED);
+    await puts.stop();
+    console.log(
+      `backup in ${seconds(endMs - startMs)}: ${run?.phase} ${run?.error}, ${run?.rows} rows, ${run?.bytes} bytes; ` +
+        `read back in ${seconds(readMs - endMs)}`,
+    );
+    const before = puts.between(beforeMs, startMs);
+    for (const [name, fromMs, toMs] of [
+      ["before", beforeMs, startMs],
+      ["during the backup", startMs, endMs],
+      ["while it is read back", endMs, readMs],
+      ["after", readMs, performance.now()],
+    ] as const) {
+      const { p50, p99, count } = puts.between(fromMs, toMs);
+      const ratio = (p99 / before.p99).toFixed(2);
+      console.log(`${name}: ${count} puts, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${ratio} times before`);
+    }
+  },
+  { placementOf: async () => placement },
+);
+const verified = offline("verified", ["backup", "verify", store]);
+const data = ["--data-dir", join(directory, "restored"), "--name", "q-0"];
+process.exitCode = verified || offline("restored", ["restore", store, ...data]);

@@ -10,7 +10,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, createClient } from "@quoin/client";
 import { expect } from "chai";
-import { drawnSeed } from "../../../testing/index.ts";
+import { drawnSeed, temporaryDirectory } from "../../../testing/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
 import { Rocks } from "../../src/storage/index.ts";
 import {
@@ -20,7 +20,6 @@ import {
   flipInPlace,
   type Listening,
   MemberUnderTest,
-  TemporaryDirectories,
   until,
 } from "../harness/index.ts";
 
@@ -321,13 +320,10 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
   });
 
   describe("that is the only voter", () => {
-    const directories = new TemporaryDirectories();
-    after(() => directories.removeAll());
-
     it("in a table of the log that only merging reads: is refused by name after one end", async () => {
       // Below the first entry, like dropped entries: no start reads it.
       const key = Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0);
-      const member = new MemberUnderTest(directories.make());
+      const member = new MemberUnderTest(temporaryDirectory());
       try {
         await member.start();
         await member.kill();

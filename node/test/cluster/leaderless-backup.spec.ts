@@ -7,27 +7,20 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { QuoinError } from "@quoin/client";
 import { expect } from "chai";
-import {
-  type ClusterMember,
-  ClusterUnderTest,
-  MEMBER_PROGRAM,
-  TemporaryDirectories,
-  TestProcess,
-  until,
-} from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TestProcess, until } from "../harness/index.ts";
 
 const WRITES = 20;
 
 describe("a member that has no leader", function () {
   this.timeout(180_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   let cluster: ClusterUnderTest;
   let store: string;
   let file: string;
 
   before(async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     store = join(directory, "store");
     file = join(directory, "state.qsnap");
     mkdirSync(store);
@@ -40,10 +33,7 @@ describe("a member that has no leader", function () {
     }
     await Promise.all(running.splice(0).map((child) => child.dispose()));
   });
-  after(async () => {
-    await cluster?.dispose();
-    directories.removeAll();
-  });
+  after(() => cluster?.dispose());
 
   /** Verifies a backup: rebuilds its state and compares the digest. @returns the output */
   async function prove(location: string): Promise<string> {

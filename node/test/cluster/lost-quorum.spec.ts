@@ -19,14 +19,8 @@ import { join } from "node:path";
 import { newObjectId, openStore, putSnapshot, readSnapshot } from "@quoin/backup";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
-import {
-  type ClusterMember,
-  ClusterUnderTest,
-  MEMBER_PROGRAM,
-  TemporaryDirectories,
-  TestProcess,
-  until,
-} from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TestProcess, until } from "../harness/index.ts";
 import { requireCorrect } from "./correctness.ts";
 
 interface ArchiveEnd {
@@ -46,7 +40,6 @@ const NEW_PASSWORD = "another long password";
 
 describe("a cluster that has lost its quorum", function () {
   this.timeout(400_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   let cluster: ClusterUnderTest;
 
@@ -59,10 +52,7 @@ describe("a cluster that has lost its quorum", function () {
     }
     await Promise.all(running.splice(0).map((child) => child.dispose()));
   });
-  after(async () => {
-    await cluster.dispose();
-    directories.removeAll();
-  });
+  after(() => cluster.dispose());
 
   async function run(args: readonly string[], input = "") {
     const child = new TestProcess(MEMBER_PROGRAM, args, { input });
@@ -117,7 +107,7 @@ describe("a cluster that has lost its quorum", function () {
   }
 
   it("is not recovered while a majority serves it, nor from a member that runs", async () => {
-    const tokenFile = join(directories.make(), "token");
+    const tokenFile = join(temporaryDirectory(), "token");
     writeFileSync(tokenFile, `${cluster.secrets.adminToken}\n`, { mode: 0o600 });
     const compare = ["--compare", ...addressesOf(cluster.members), "--admin-token-file", tokenFile];
     expect(await refusal(73, compare))
@@ -174,7 +164,7 @@ describe("a cluster that has lost its quorum", function () {
     const survivor = cluster.members.find(({ dataDirectory }) => dataDirectory === chosen) as ClusterMember;
     const lost = cluster.members.filter((member) => member !== survivor);
     const [lostFirst] = lost as [ClusterMember];
-    const copy = join(directories.make(), "copy");
+    const copy = join(temporaryDirectory(), "copy");
     cpSync(lostFirst.dataDirectory, copy, { recursive: true });
     for (const member of lost) {
       member.wipe();
@@ -189,9 +179,9 @@ describe("a cluster that has lost its quorum", function () {
     const wrong = ["--yes-lose-writes-after", String(Number(lastIndex) - 1)];
     expect(await refusal(76, [...at, ...wrong])).to.contain(`which is ${lastIndex}`);
     expect(await refusal(76, [...at, "--revision-jump", "5"])).to.contain("--revision-jump 5 must be");
-    const report = join(directories.make(), "report");
+    const report = join(temporaryDirectory(), "report");
     const reported = (): unknown => JSON.parse(readFileSync(report, "utf8"));
-    const missing = directories.make();
+    const missing = temporaryDirectory();
     await run(["recover", "--compare", survivor.dataDirectory, missing, "--report", report]);
     expect(reported()).to.containSubset({
       directories: [
@@ -201,7 +191,7 @@ describe("a cluster that has lost its quorum", function () {
     });
 
     // The archive may have more than any remaining member.
-    const archive = directories.make();
+    const archive = temporaryDirectory();
     const end = { lastIndex: Number(lastIndex) + 5, lastTerm: 99, revision: 7, wallMs: 1_700_000_000_000 };
     const { clusterId } = JSON.parse(readFileSync(join(survivor.dataDirectory, "identity"), "utf8"));
     await putSnapshotOf(archive, clusterId, end);
@@ -308,7 +298,7 @@ describe("a cluster that has lost its quorum", function () {
     const follower = await cluster.follower();
     await follower.stop();
     const store = join(follower.dataDirectory, "raft");
-    const copy = join(directories.make(), "damaged");
+    const copy = join(temporaryDirectory(), "damaged");
     cpSync(follower.dataDirectory, copy, { recursive: true });
     for (const name of readdirSync(join(copy, "raft")).filter((file) => file.endsWith(".log"))) {
       truncateSync(join(copy, "raft", name), 0);
@@ -320,7 +310,7 @@ describe("a cluster that has lost its quorum", function () {
     expect(compared.stdout).to.contain(`not usable: ${copy}`).and.to.contain(`recover from ${follower.dataDirectory}`);
 
     // The state of the whole copy can be exported without any other member.
-    const file = join(directories.make(), "state.snapshot");
+    const file = join(temporaryDirectory(), "state.snapshot");
     const exported = await run(["export", "--data-dir", follower.dataDirectory, file]);
     expect(exported.code, exported.stderr).to.equal(0);
     expect(exported.stderr).to.contain("not encrypted").and.to.contain("are committed");
@@ -334,11 +324,11 @@ describe("a cluster that has lost its quorum", function () {
     expect(keys).to.include(`d${NAMESPACE}\0after-0`);
     // Rows that belong to the store itself are not part of the state.
     expect(keys.every((key) => key < "y")).to.equal(true);
-    const missing = await run(["export", "--data-dir", directories.make(), file]);
+    const missing = await run(["export", "--data-dir", temporaryDirectory(), file]);
     expect([missing.code, missing.stderr.includes("holds no member's data")]).to.deep.equal([73, true]);
 
     // A whole copy can be recovered, by typing the id of the cluster.
-    const whole = join(directories.make(), "whole");
+    const whole = join(temporaryDirectory(), "whole");
     cpSync(follower.dataDirectory, whole, { recursive: true });
     const { clusterId } = JSON.parse(readFileSync(join(whole, "identity"), "utf8")) as { readonly clusterId: string };
     const typed = await run(["recover", "--data-dir", whole, "--ignore-ready-members"], `${clusterId}\n`);
@@ -352,7 +342,7 @@ describe("a cluster that has lost its quorum", function () {
   });
 
   it("names what is wrong with its arguments", async () => {
-    const empty = directories.make();
+    const empty = temporaryDirectory();
     expect(await refusal(76, [])).to.contain("name one data directory with --data-dir");
     expect(await refusal(76, ["--data-dir", empty, "--compare", empty])).to.contain("or several to compare");
     expect(await refusal(76, ["--data-dir", empty, "--new-cluster-id", "X"])).to.contain("a UUID in lower case");

@@ -10,14 +10,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
-import {
-  ClusterUnderTest,
-  claimedBasePort,
-  QUOINCTL_PROGRAM,
-  TemporaryDirectories,
-  TestProcess,
-  until,
-} from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { ClusterUnderTest, claimedBasePort, QUOINCTL_PROGRAM, TestProcess, until } from "../harness/index.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
 const JUMP = 1_000_000;
@@ -40,7 +34,6 @@ interface Former {
 
 describe("a cluster whose volumes are all lost", function () {
   this.timeout(400_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   /** The members read them at each start. */
   const flags: string[] = [];
@@ -49,7 +42,7 @@ describe("a cluster whose volumes are all lost", function () {
   let former: Former;
 
   before(async () => {
-    store = join(directories.make(), "store");
+    store = join(temporaryDirectory(), "store");
     mkdirSync(store);
     flags.push("--backup-store", store, "--backup-archive");
     cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags }) });
@@ -64,7 +57,6 @@ describe("a cluster whose volumes are all lost", function () {
   after(async () => {
     await Promise.all(running.splice(0).map((child) => child.dispose()));
     await cluster.dispose();
-    directories.removeAll();
   });
 
   async function useAndLose(): Promise<Former> {
@@ -84,7 +76,7 @@ describe("a cluster whose volumes are all lost", function () {
     await untilArchived(revisions.at(-1) ?? 0);
     const clusterId = (await cluster.member("q-0").status())?.clusterId ?? "";
     await Promise.all(cluster.members.map((member) => member.kill()));
-    const copy = join(directories.make(), "copy");
+    const copy = join(temporaryDirectory(), "copy");
     cpSync(cluster.member("q-2").dataDirectory, copy, { recursive: true });
     for (const member of cluster.members) {
       member.wipe();
@@ -164,7 +156,7 @@ describe("a cluster whose volumes are all lost", function () {
   });
 
   it("comes back with npm start too, up to a revision, and is not restored over what is there", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const base = ["--members", "1", "--base-port", String(await claimedBasePort()), "--data-dir", directory];
     const start = (...args: string[]) => {
       const from = ["--restore", store, "--restore-cluster-id", former.clusterId];

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { Access, accountName, Logins } from "../../src/access/index.ts";
 import { invariant } from "../../src/primitives/index.ts";
 import { entryIndex, entryPayload } from "../../src/raft/index.ts";
@@ -14,7 +15,7 @@ import {
   type StateReader,
 } from "../../src/state/index.ts";
 import { measureDisk, type StoreError } from "../../src/storage/index.ts";
-import { TemporaryDirectories, until } from "../harness/index.ts";
+import { until } from "../harness/index.ts";
 import { putOf, unqueuedHashing } from "../index.ts";
 import { unpackDirectory } from "./directory-archive.ts";
 import { ANNA, ANNA_API_KEY, ANNA_PASSWORD, idBytes, OWNER, OWNER_EMAIL, OWNER_PASSWORD } from "./identities.ts";
@@ -64,7 +65,6 @@ const NEW: ClientRequest = {
 
 for (const { version, directory: golden, entries, expected } of goldenVersions()) {
   describe(`golden data directory of ${version}`, () => {
-    const directories = new TemporaryDirectories();
     const rows = entries.map(({ bytes }) => bytes);
     const wallMs = expected.atEnd.progress.wallMs + HOUR_MS;
     const clock = { ...systemClock, wallMs: () => wallMs };
@@ -73,15 +73,12 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
     let problems: string[];
 
     beforeEach(() => {
-      directory = join(directories.make(), "data");
+      directory = join(temporaryDirectory(), "data");
       unpackDirectory(join(golden, DIRECTORY_FILE), directory);
       members = [];
       problems = [];
     });
-    afterEach(async () => {
-      await Promise.all(members.map((member) => member.stop()));
-      directories.removeAll();
-    });
+    afterEach(() => Promise.all(members.map((member) => member.stop())));
 
     /** Starts the member as the program does, but for its ports. */
     async function start(): Promise<{ readonly member: Member; readonly replica: Replica }> {

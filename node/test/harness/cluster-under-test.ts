@@ -15,11 +15,11 @@ import {
   QuoinError,
   type TokenSource,
 } from "@quoin/client";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { generateApiKey } from "../../src/access/index.ts";
 import { ClusterMember, type MemberPlacement } from "./cluster-member.ts";
 import { ConcurrentLoad, type LoadOptions } from "./concurrent-load.ts";
 import { stablePorts } from "./stable-ports.ts";
-import { TemporaryDirectories } from "./temporary-directories.ts";
 import { until } from "./until.ts";
 
 /** Reasons for which a change of the membership is retried until it is possible. */
@@ -44,7 +44,6 @@ export interface ClusterOptions {
 }
 
 export class ClusterUnderTest {
-  readonly #directories = new TemporaryDirectories();
   readonly #directory: string;
   readonly #adminToken = randomBytes(16).toString("hex");
   readonly #apiKey = generateApiKey();
@@ -58,7 +57,7 @@ export class ClusterUnderTest {
 
   private constructor(options: ClusterOptions) {
     this.#options = options;
-    this.#directory = options.directory ?? this.#directories.make();
+    this.#directory = options.directory ?? temporaryDirectory();
     writeFileSync(this.#adminTokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
     writeFileSync(this.#joinTokenFile, `${this.#joinToken}\n`, { mode: 0o600 });
   }
@@ -346,7 +345,6 @@ export class ClusterUnderTest {
     for (const client of this.#clients) {
       client.close();
     }
-    this.#directories.removeAll();
   }
 
   /** A source of tokens from members that are mostly still there. */

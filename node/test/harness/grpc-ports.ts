@@ -3,10 +3,10 @@
  * removes everything.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CounterSample } from "@quoin/proto";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { AccountMail, DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import { CallObserver } from "../../src/api/calls/index.ts";
 import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
@@ -67,7 +67,6 @@ export class GrpcPorts {
   readonly admin: GrpcCaller;
   readonly #adminServer: AdminServer;
   readonly #clock: PortClock;
-  readonly #directory: string;
   readonly #callers: GrpcCaller[] = [];
   #owner: GrpcCaller | null = null;
 
@@ -88,7 +87,7 @@ export class GrpcPorts {
       readonly samples: CounterSample[];
     },
     ports: { readonly publicPort: number; readonly adminPort: number },
-    directory: string,
+    tokenFile: string,
     clock: PortClock,
   ) {
     this.#clock = clock;
@@ -105,8 +104,7 @@ export class GrpcPorts {
     this.#adminServer = servers.adminServer;
     this.publicPort = ports.publicPort;
     this.adminPort = ports.adminPort;
-    this.#directory = directory;
-    this.adminTokenFile = adminTokenFile(directory);
+    this.adminTokenFile = tokenFile;
     this.admin = this.#caller(ports.adminPort, ADMIN_TOKEN);
   }
 
@@ -129,8 +127,8 @@ export class GrpcPorts {
       info: (fields: object) => void audited.push({ ...fields }),
       warn: (fields: object, message: string) => void warned.push({ fields: { ...fields }, message }),
     };
-    const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
-    writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
+    const tokenFile = join(temporaryDirectory(), "admin-tokens");
+    writeFileSync(tokenFile, `${ADMIN_TOKEN}\n`, { mode: 0o600 });
     const requestLines: Readonly<Record<string, unknown>>[] = [];
     const line = (fields: object) => void requestLines.push({ ...fields });
     const requestLog = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, clock.monotonicMs);
@@ -197,7 +195,7 @@ export class GrpcPorts {
       address: ADDRESS,
       connectionLimiter: gateOf("admin", clock.monotonicMs),
       clientLimits,
-      tokenFile: adminTokenFile(directory),
+      tokenFile,
       derive: deriveCheaply,
     });
     const publicPort = await publicServer.listen("127.0.0.1:0");
@@ -207,7 +205,7 @@ export class GrpcPorts {
       { reported, warned, audited, observer, requestLines },
       { publicServer, adminServer, namespaceStreams, inspection, samples },
       { publicPort, adminPort },
-      directory,
+      tokenFile,
       clock,
     );
   }
@@ -265,7 +263,6 @@ export class GrpcPorts {
     }
     await this.publicServer.stop(GRACE_MS);
     await this.#adminServer.stop(GRACE_MS);
-    rmSync(this.#directory, { recursive: true });
   }
 
   #caller(port: number, token: string): GrpcCaller {
@@ -277,10 +274,6 @@ export class GrpcPorts {
     this.#callers.push(caller);
     return caller;
   }
-}
-
-function adminTokenFile(directory: string): string {
-  return join(directory, "admin-tokens");
 }
 
 /** The clocks of this machine. A test can put the monotonic one forward. */

@@ -43,7 +43,6 @@ export { SingleMember } from "./single-member.ts";
 export { SingleReplica } from "./single-replica.ts";
 export { claimedBasePort, stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
-export { TemporaryDirectories } from "./temporary-directories.ts";
 export { countTurns } from "./turn-counter.ts";
 export { pause, until } from "./until.ts";
 export { WatchedLog, WatchReader } from "./watch-reader.ts";

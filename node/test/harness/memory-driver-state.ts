@@ -8,10 +8,9 @@
 
 import { invariant } from "../../src/primitives/index.ts";
 import type { Scheduler } from "../../src/replica/index.ts";
-import type { Change, KeyRange, Row } from "../../src/state/index.ts";
+import type { Change, KeyRange } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
-import { MemoryStateStore } from "../index.ts";
-import { MemoryStateReplacement } from "./memory-state-replacement.ts";
+import { MemoryStateReplacement, MemoryStateStore, viewOf } from "../index.ts";
 
 export class MemoryDriverState extends MemoryStateStore implements MemberStateStore {
   readonly #scheduler: Scheduler;
@@ -82,32 +81,23 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
   }
 
   openView(): StateView {
-    const rows = this.copy().reverse();
-    let isOpen = true;
     this.#openViews++;
-    return {
-      read: (maxBytes) => {
-        invariant(isOpen, "a view is read before it is closed");
-        return takeRows(rows, maxBytes);
-      },
-      close: () => {
-        this.#openViews -= isOpen ? 1 : 0;
-        isOpen = false;
-      },
-    };
+    return viewOf(this.copy(), () => {
+      this.#openViews--;
+    });
   }
 
   beginReplacement(done: (replacement: StateReplacement) => void): void {
     this.#replacement?.abandon();
     // A replacement that has not begun yet is abandoned too.
     this.#step = null;
-    const replacement = new MemoryStateReplacement(
-      (action, stepDone) => this.#startStep(action, stepDone),
-      () => {
+    const replacement = new MemoryStateReplacement(new MemoryStateStore(), {
+      step: (action, stepDone) => this.#startStep(action, stepDone),
+      onAbandoned: () => {
         this.#replacement = null;
         this.#step = null;
       },
-    );
+    });
     this.#replacement = replacement;
     this.#startStep(
       () => undefined,
@@ -163,19 +153,4 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
       });
     }
   }
-}
-
-/** Takes rows off the end: up to `maxBytes` together, or a single larger one. */
-function takeRows(rows: Row[], maxBytes: number): Row[] {
-  const taken: Row[] = [];
-  let bytes = 0;
-  for (let row = rows.pop(); row !== undefined; row = rows.pop()) {
-    bytes += row.key.length + row.value.length;
-    if (bytes > maxBytes && taken.length > 0) {
-      rows.push(row);
-      break;
-    }
-    taken.push(row);
-  }
-  return taken;
 }

@@ -6,7 +6,7 @@
  *     node node/test/http2/hostile.ts --seconds 10              each attack for this long, instead of 150 seconds
  */
 import { parseArgs } from "node:util";
-import { TemporaryDirectories } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { ATTACKS, type Experience, FULL_SCALE, Siege, type SiegeRow } from "./hostile/index.ts";
 
 const QUIET_MS = 10_000;
@@ -26,8 +26,7 @@ const chosen = names.map((name) => {
   return attack;
 });
 
-const directories = new TemporaryDirectories();
-const siege = await Siege.begin(directories.make());
+const siege = await Siege.begin(temporaryDirectory());
 try {
   console.log(
     "| Attack | What it did | s | Processor | Memory before, peak, after (MiB) | Put and get, p99 | Longest | Counted |",
@@ -45,7 +44,6 @@ try {
   }
 } finally {
   await siege.end();
-  directories.removeAll();
 }
 
 function lineOf({ attack, deed, seconds, processorShare, memoryMebibytes, experience, counted }: SiegeRow): string {

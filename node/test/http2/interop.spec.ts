@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from "node:http2";
 import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import { expect } from "chai";
-import { TemporaryDirectories, TestAuthority, until, whyNoCertificates } from "../peers/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { TestAuthority, until, whyNoCertificates } from "../peers/index.ts";
 import { EchoServer } from "./echo-server.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -160,7 +161,6 @@ describe("the client of grpc-js", () => {
 });
 
 describe("clients over TLS", () => {
-  const directories = new TemporaryDirectories();
   let server: EchoServer;
   let authority: Buffer;
 
@@ -168,14 +168,11 @@ describe("clients over TLS", () => {
     if (whyNoCertificates() !== null) {
       this.skip();
     }
-    const files = new TestAuthority(directories.make(), "test").issue("server", ["IP:127.0.0.1", "DNS:localhost"]);
+    const files = new TestAuthority(temporaryDirectory(), "test").issue("server", ["IP:127.0.0.1", "DNS:localhost"]);
     authority = readFileSync(files.authorities);
     server = await EchoServer.start({ tls: { cert: readFileSync(files.certificate), key: readFileSync(files.key) } });
   });
-  after(async () => {
-    await server?.close();
-    directories.removeAll();
-  });
+  after(() => server?.close());
 
   it("get megabytes: Node", async () => {
     const session = connect(`https://localhost:${server.port}`, { ca: authority });

@@ -3,7 +3,6 @@
 import { execFileSync } from "node:child_process";
 import {
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -13,10 +12,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { claimedBasePort, exists, QUOINCTL_PROGRAM, TestProcess, until } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -55,7 +54,7 @@ describe("npm start", function () {
 
   beforeEach(() => {
     surroundings = {};
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-local-"));
+    directory = temporaryDirectory();
     running = [];
   });
 
@@ -66,7 +65,6 @@ describe("npm start", function () {
     for (const pid of memberPids()) {
       await until(`the end of member ${pid}`, () => !exists(pid));
     }
-    rmSync(directory, { recursive: true, force: true });
   });
 
   /** Process ids of all members that launchers have printed. */

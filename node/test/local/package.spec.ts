@@ -8,8 +8,8 @@ import { expect } from "chai";
 import { CONSOLE_PACKAGES } from "../../../console/scripts/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
 import { buildExecutable, packServer, SBOM_FILE } from "../../../scripts/packages/index.ts";
-import { run as execute } from "../../../testing/index.ts";
-import { claimedBasePort, exists, TemporaryDirectories, TestProcess, TraceCollector, until } from "../harness/index.ts";
+import { run as execute, temporaryDirectory } from "../../../testing/index.ts";
+import { claimedBasePort, exists, TestProcess, TraceCollector, until } from "../harness/index.ts";
 
 const MANUAL = readFileSync(new URL("../../../docs/from-an-empty-folder.md", import.meta.url), "utf8");
 /** A block of commands, and the text below it: lines that they print. */
@@ -23,14 +23,13 @@ describe("the package quoin", function () {
   // Bundles, installs, and starts processes; the limit is for a busy machine.
   this.timeout(240_000);
 
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   const collectors: TraceCollector[] = [];
   let project: string;
   let quoin: string;
 
   before(async () => {
-    project = directories.make();
+    project = temporaryDirectory();
     const tarball = await packServer(project);
     writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }));
     // The same packages are in the cache of npm since the installation of the repository.
@@ -49,7 +48,6 @@ describe("the package quoin", function () {
     for (const collector of collectors) {
       await collector.close();
     }
-    directories.removeAll();
   });
 
   function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): TestProcess {

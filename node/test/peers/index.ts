@@ -1,4 +1,4 @@
-export { TemporaryDirectories, until } from "../harness/index.ts";
+export { until } from "../harness/index.ts";
 export { FakePeerClock } from "./fake-peer-clock.ts";
 export {
   CLUSTER_ID,

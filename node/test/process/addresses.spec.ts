@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import type { Context } from "mocha";
-import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { TestProcess } from "../harness/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const WITHOUT_IPV6 = fileURLToPath(new URL("./without-ipv6.py", import.meta.url));
@@ -59,7 +60,6 @@ const PLACES: readonly Place[] = [
 
 describe("a member that listens on every address", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   let running: TestProcess[];
 
   beforeEach(() => {
@@ -70,7 +70,6 @@ describe("a member that listens on every address", function () {
     for (const child of running) {
       await child.dispose();
     }
-    directories.removeAll();
   });
 
   /** Skips the test if these commands cannot start another one. */
@@ -98,7 +97,7 @@ describe("a member that listens on every address", function () {
   }
 
   it("serves gRPC at a name with addresses of both families, on a kernel without IPv6", async function () {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const hosts = join(directory, "hosts");
     writeFileSync(hosts, "127.0.0.1 both.example\n::1 both.example\n");
     const script = 'mount --bind "$0" /etc/hosts && exec "$@"';
@@ -115,7 +114,7 @@ describe("a member that listens on every address", function () {
   for (const place of PLACES) {
     it(`is reached at each port ${place.title}`, async function () {
       requirePossible(this, wayInto(place));
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       const tokens = join(directory, "tokens");
       writeFileSync(tokens, "a token\n", { mode: 0o600 });
       const member = new TestProcess(

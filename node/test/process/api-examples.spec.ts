@@ -15,7 +15,8 @@ import {
   type Json,
   type JsonObject,
 } from "../../../scripts/api/index.ts";
-import { type Listening, MemberUnderTest, TemporaryDirectories, until } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type Listening, MemberUnderTest, until } from "../harness/index.ts";
 import { callGrpc, callHttp } from "./example-calls.ts";
 
 /** The line of a mail with the token that verifies its address. */
@@ -23,14 +24,13 @@ const VERIFICATION = / {4}([^\s\\]+)\\r\\n/;
 
 describe("the examples of the API reference", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const values = new ExampleValues();
   let member: MemberUnderTest;
   let listening: Listening;
   let access = "";
 
   before(async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const store = join(directory, "backups");
     mkdirSync(store);
     member = new MemberUnderTest(directory, { flags: ["--mail-to-log", "--backup-store", store] });
@@ -38,10 +38,7 @@ describe("the examples of the API reference", function () {
     listening = await member.untilListening();
   });
 
-  after(async () => {
-    await member.kill();
-    directories.removeAll();
-  });
+  after(() => member.kill());
 
   it("have all methods of gRPC and all operations of HTTP", async () => {
     const methods = Object.values(serviceDefinitions).flatMap((service) =>

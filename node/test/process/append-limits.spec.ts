@@ -5,7 +5,8 @@
 
 import { join } from "node:path";
 import { expect } from "chai";
-import { type Listening, MemberUnderTest, TemporaryDirectories } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type Listening, MemberUnderTest } from "../harness/index.ts";
 
 const REQUESTS = 6;
 /** Long enough that no quota returns during the test. */
@@ -14,7 +15,6 @@ const EVENTS = 5_000;
 
 describe("the rate limit of appends", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   let directory: string;
   let member: MemberUnderTest;
   let listening: Listening;
@@ -22,16 +22,13 @@ describe("the rate limit of appends", function () {
 
   before(async () => {
     const flags = ["--rate-limit", `http=${REQUESTS}/${WINDOW_SECS}/${REQUESTS}`];
-    directory = join(directories.make(), "member");
+    directory = join(temporaryDirectory(), "member");
     member = new MemberUnderTest(directory, { flags });
     listening = await member.start();
     token = await member.token(listening);
   });
 
-  after(async () => {
-    await member?.kill();
-    directories.removeAll();
-  });
+  after(() => member?.kill());
 
   async function send(method: string, path: string, body?: string, key?: string) {
     const response = await fetch(`http://${listening.http}${path}`, {

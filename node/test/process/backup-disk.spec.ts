@@ -7,19 +7,19 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { createAdminClient, createClient } from "@quoin/client";
 import { expect } from "chai";
-import { MemberUnderTest, TemporaryDirectories, until } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { MemberUnderTest, until } from "../harness/index.ts";
 
 const execute = promisify(execFile);
 
 describe("a store on a disk that is full", function () {
   this.timeout(120_000);
 
-  const directories = new TemporaryDirectories();
   let disk: string;
   let member: MemberUnderTest;
 
   beforeEach(async function () {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     disk = join(directory, "disk");
     mkdirSync(disk);
     try {
@@ -37,7 +37,6 @@ describe("a store on a disk that is full", function () {
     if (this.currentTest?.isPending() !== true) {
       await execute("umount", [disk]);
     }
-    directories.removeAll();
   });
 
   it("shows no half object, says what to do, and takes the next backup when there is room", async () => {

@@ -30,9 +30,10 @@ import {
   SECRET_KEY,
   startVersitygw,
 } from "../../../backup/test/s3/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { rebuild } from "../../src/rebuild/index.ts";
 import { OfflineState } from "../../src/storage/index.ts";
-import { MemberUnderTest, TemporaryDirectories, until } from "../harness/index.ts";
+import { MemberUnderTest, until } from "../harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 /** The first time, the server is built. */
@@ -70,8 +71,6 @@ function kindOf({ method, url }: AskedRequest): Kind {
 describe("the store of a member, a bucket behind TLS", function () {
   this.timeout(240_000);
 
-  const serverDirectories = new TemporaryDirectories();
-  const directories = new TemporaryDirectories();
   let server: S3Server | undefined;
   let proxy: FaultProxy;
   let authority: string;
@@ -88,7 +87,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     this.timeout(START_LIMIT_MS);
     const missing = whyNoCertificates();
     try {
-      server = missing === null ? await startVersitygw(serverDirectories.make()) : undefined;
+      server = missing === null ? await startVersitygw(temporaryDirectory()) : undefined;
     } catch (error) {
       if (!(error instanceof GoMissing)) {
         throw error;
@@ -100,7 +99,7 @@ describe("the store of a member, a bucket behind TLS", function () {
       console.log(`skipped: ${missing}`);
       this.skip();
     }
-    const issuer = new TestAuthority(serverDirectories.make(), "authority");
+    const issuer = new TestAuthority(temporaryDirectory(), "authority");
     const { certificate, key } = issuer.issue("store", ["IP:127.0.0.1"]);
     authority = issuer.certificate;
     proxy = await FaultProxy.open(server.target, { cert: readFileSync(certificate), key: readFileSync(key) });
@@ -109,11 +108,10 @@ describe("the store of a member, a bucket behind TLS", function () {
   after(async () => {
     await proxy?.close();
     await server?.stop();
-    serverDirectories.removeAll();
   });
 
   beforeEach(async () => {
-    directory = directories.make();
+    directory = temporaryDirectory();
     bucket = `backups-${++buckets}`;
     proxy.begin();
     await makeBucket();
@@ -138,7 +136,6 @@ describe("the store of a member, a bucket behind TLS", function () {
     await member?.kill();
     await store?.close();
     [member, client, admin] = [undefined, undefined, undefined];
-    directories.removeAll();
   });
 
   async function makeBucket(): Promise<void> {

@@ -8,14 +8,8 @@ import { readSnapshot } from "@quoin/backup";
 import { createAdminClient, createClient, QuoinError } from "@quoin/client";
 import { type SnapshotResponse, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import {
-  type Listening,
-  MEMBER_PROGRAM,
-  MemberUnderTest,
-  TemporaryDirectories,
-  TestProcess,
-  until,
-} from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type Listening, MEMBER_PROGRAM, MemberUnderTest, TestProcess, until } from "../harness/index.ts";
 
 const VALUE = Buffer.alloc(900_000, "value");
 
@@ -45,13 +39,12 @@ async function* chunksOf(pieces: readonly SnapshotResponse[]) {
 describe("backups of a member", function () {
   this.timeout(180_000);
 
-  const directories = new TemporaryDirectories();
   let directory: string;
   let member: MemberUnderTest;
   let listening: Listening;
 
   beforeEach(async () => {
-    directory = directories.make();
+    directory = temporaryDirectory();
     mkdirSync(join(directory, "store"));
     writeFileSync(join(directory, "key"), `first:${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
     const flags = ["--backup-store", join(directory, "store"), "--backup-key-file", join(directory, "key")];
@@ -67,10 +60,7 @@ describe("backups of a member", function () {
     client.close();
   });
 
-  afterEach(async () => {
-    await member.kill();
-    directories.removeAll();
-  });
+  afterEach(() => member.kill());
 
   it("stream a snapshot with every acknowledged write, which a reader accepts", async () => {
     const pieces = await snapshotOf(listening.admin, member.adminToken);

@@ -3,7 +3,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcCaller, type Listening, MemberUnderTest, TemporaryDirectories, until } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { GrpcCaller, type Listening, MemberUnderTest, until } from "../harness/index.ts";
 
 const { getKey, putKey } = serviceDefinitions.KeyValueService;
 const { getStatus } = serviceDefinitions.ClusterAdminService;
@@ -17,7 +18,6 @@ const START_MS = 60_000;
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 onLinux("a member whose file descriptors are used up", () => {
-  const directories = new TemporaryDirectories();
   let member: MemberUnderTest;
   let listening: Listening;
   let owner: GrpcCaller;
@@ -27,7 +27,7 @@ onLinux("a member whose file descriptors are used up", () => {
   beforeEach(async function () {
     this.timeout(START_MS);
     sockets = [];
-    member = new MemberUnderTest(directories.make(), { through: ["prlimit", `--nofile=${FEW}:${FEW}`] });
+    member = new MemberUnderTest(temporaryDirectory(), { through: ["prlimit", `--nofile=${FEW}:${FEW}`] });
     listening = await member.start();
     owner = callerOf(listening.grpc, await member.token(listening));
     admin = callerOf(listening.admin, member.adminToken);
@@ -42,7 +42,6 @@ onLinux("a member whose file descriptors are used up", () => {
     owner.close();
     admin.close();
     await member.kill();
-    directories.removeAll();
   });
 
   function callerOf(endpoint: string, token: string): GrpcCaller {

@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { Access, AccountMail, DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
 import { CallObserver } from "../../src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
@@ -20,7 +21,7 @@ import { type Clock, systemClock, systemScheduler } from "../../src/replica/inde
 import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../src/watch/index.ts";
-import { GrpcCaller, gateOf, InProcessMember, TemporaryDirectories, until } from "../harness/index.ts";
+import { GrpcCaller, gateOf, InProcessMember, until } from "../harness/index.ts";
 import { cheapHashing, secrets } from "../index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
@@ -31,7 +32,6 @@ const PUT = PutKeyRequest.create({ namespace: "default", key: "k" });
 
 describe("API keys that expire", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   /** How far the wall clock of the member is ahead. */
   let aheadMs: number;
   let site: InProcessMember;
@@ -44,7 +44,7 @@ describe("API keys that expire", function () {
   beforeEach(async () => {
     [aheadMs, callers, bugs] = [0, [], []];
     const clock: Clock = { ...systemClock, wallMs: () => Date.now() + aheadMs };
-    site = new InProcessMember("q-0", join(directories.make(), "data"));
+    site = new InProcessMember("q-0", join(temporaryDirectory(), "data"));
     await site.start([], { clock, peering: null });
     const { memberName, incarnation, address } = site.founding();
     await site.member.bootstrap({ ...secrets.founding, memberName, incarnation, address });
@@ -121,7 +121,6 @@ describe("API keys that expire", function () {
     await closeHttpServer(http, 0);
     await publicServer.stop(GRACE_MS);
     await site.stop();
-    directories.removeAll();
     expect([...bugs, ...site.fatal]).deep.equal([]);
   });
 

@@ -8,14 +8,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
-import {
-  GrpcCaller,
-  HalfOpenConnection,
-  MemberUnderTest,
-  pause,
-  TemporaryDirectories,
-  TestProcess,
-} from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { GrpcCaller, HalfOpenConnection, MemberUnderTest, pause, TestProcess } from "../harness/index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
 const HEAP_MEBIBYTES = 1024;
@@ -59,8 +53,7 @@ async function attack(port: number): Promise<void> {
 
 async function measure(): Promise<void> {
   process.env.NODE_OPTIONS = `--max-old-space-size=${HEAP_MEBIBYTES}`;
-  const directories = new TemporaryDirectories();
-  const member = new MemberUnderTest(directories.make());
+  const member = new MemberUnderTest(temporaryDirectory());
   try {
     const listening = await member.start();
     const metadata = new Map([
@@ -110,6 +103,5 @@ async function measure(): Promise<void> {
     caller.close();
   } finally {
     await member.kill();
-    directories.removeAll();
   }
 }

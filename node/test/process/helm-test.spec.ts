@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { programOf } from "../../../testing/index.ts";
-import { ClusterUnderTest, QUOINCTL_PROGRAM, TemporaryDirectories } from "../harness/index.ts";
+import { programOf, temporaryDirectory } from "../../../testing/index.ts";
+import { ClusterUnderTest, QUOINCTL_PROGRAM } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const SCRIPT = readFileSync(path.join(ROOT, "charts/quoin-cluster/files/test.sh"), "utf8");
@@ -24,13 +24,9 @@ function runScript(
 }
 
 describe("the test of an installed cluster", () => {
-  const directories = new TemporaryDirectories();
-
-  after(() => directories.removeAll());
-
   it("passes through each Service, repeatedly, and fails with an unknown key", async function () {
     this.timeout(240_000);
-    const bin = directories.make();
+    const bin = temporaryDirectory();
     const quoinctl = `#!/bin/sh\nexec "${process.execPath}" "${programOf(QUOINCTL_PROGRAM)}" "$@"\n`;
     writeFileSync(path.join(bin, "quoinctl"), quoinctl, { mode: 0o700 });
     await ClusterUnderTest.with(1, async ({ members: [member], secrets }) => {

@@ -1,6 +1,6 @@
 /** Attacks of a few seconds on a member. `node node/test/http2/hostile.ts` makes each of them longer and larger. */
 import { expect } from "chai";
-import { TemporaryDirectories } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { ATTACKS, SHORT_SCALE, Siege } from "../http2/hostile/index.ts";
 
 const START_MS = 60_000;
@@ -9,18 +9,14 @@ const START_MS = 60_000;
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 onLinux("a member that is attacked while another client writes and reads", () => {
-  const directories = new TemporaryDirectories();
   let siege: Siege;
 
   before(async function () {
     this.timeout(START_MS);
-    siege = await Siege.begin(directories.make());
+    siege = await Siege.begin(temporaryDirectory());
   });
 
-  after(async () => {
-    await siege?.end();
-    directories.removeAll();
-  });
+  after(() => siege?.end());
 
   for (const attack of ATTACKS) {
     it(`withstands ${attack.name}`, async () => {

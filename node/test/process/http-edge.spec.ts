@@ -3,7 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type Listening, MemberUnderTest, TemporaryDirectories, until } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { type Listening, MemberUnderTest, until } from "../harness/index.ts";
 import { RawConnection } from "../index.ts";
 
 const MIB = 1024 * 1024;
@@ -13,7 +14,6 @@ const FAILURES = 5;
 
 describe("the HTTP port of a member", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const connections: RawConnection[] = [];
   let member: MemberUnderTest;
   let listening: Listening;
@@ -21,7 +21,7 @@ describe("the HTTP port of a member", function () {
 
   before(async () => {
     const flags = ["--rate-limit", "token-requests=0", "--rate-limit", `token-failures=${FAILURES}/3600/${FAILURES}`];
-    member = new MemberUnderTest(join(directories.make(), "member"), { flags });
+    member = new MemberUnderTest(join(temporaryDirectory(), "member"), { flags });
     listening = await member.start();
     port = Number(listening.http.split(":")[1]);
   });
@@ -33,10 +33,7 @@ describe("the HTTP port of a member", function () {
     expect((await fetch(`http://${listening.http}/livez`)).status).to.equal(200);
   });
 
-  after(async () => {
-    await member?.kill();
-    directories.removeAll();
-  });
+  after(() => member?.kill());
 
   async function open(): Promise<RawConnection> {
     const connection = await RawConnection.open(port);

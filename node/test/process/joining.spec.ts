@@ -7,15 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAdminClient } from "@quoin/client";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { readCluster } from "../../src/state/index.ts";
-import {
-  claimedBasePort,
-  InProcessMember,
-  JOIN_TOKEN,
-  TemporaryDirectories,
-  TestProcess,
-  until,
-} from "../harness/index.ts";
+import { claimedBasePort, InProcessMember, JOIN_TOKEN, TestProcess, until } from "../harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -24,7 +18,6 @@ const ADMIN_TOKEN = "an-admin-token";
 
 describe("the program of a member that joins", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   let directory: string;
   let tokens: string;
   let adminTokens: string;
@@ -33,7 +26,7 @@ describe("the program of a member that joins", function () {
 
   beforeEach(async () => {
     running = [];
-    directory = directories.make();
+    directory = temporaryDirectory();
     tokens = join(directory, "tokens");
     writeFileSync(tokens, `${JOIN_TOKEN}\n`, { mode: 0o600 });
     adminTokens = join(directory, "admin-tokens");
@@ -46,7 +39,6 @@ describe("the program of a member that joins", function () {
   afterEach(async () => {
     await Promise.all(running.map((child) => child.dispose()));
     await founder.stop();
-    directories.removeAll();
   });
 
   function run(dataDirectory: string, ...args: string[]): TestProcess {

@@ -9,7 +9,8 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createClient } from "@quoin/client";
-import { MemberUnderTest, pause, TemporaryDirectories, until } from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { MemberUnderTest, pause, until } from "../harness/index.ts";
 
 const OWNER = { email: "owner@quoin.test", password: "a long password" };
 const OTHER = { email: "ada@quoin.test", password: "another long password" };
@@ -34,8 +35,7 @@ interface Login {
   readonly tookMs: number;
 }
 
-const directories = new TemporaryDirectories();
-const member = new MemberUnderTest(join(directories.make(), "member"), { flags: ["--mail-to-log"] });
+const member = new MemberUnderTest(join(temporaryDirectory(), "member"), { flags: ["--mail-to-log"] });
 try {
   const listening = await member.start();
   const [host, port] = listening.http.split(":");
@@ -120,5 +120,4 @@ try {
   console.log(`  another user:               ${describeLogins(other)}`);
 } finally {
   await member.kill();
-  directories.removeAll();
 }

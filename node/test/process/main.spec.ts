@@ -8,17 +8,17 @@ import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { createClient } from "@quoin/client";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../../src/raft/index.ts";
 import { CLUSTER_VERSIONS, encodeCommand } from "../../src/state/index.ts";
 import { openDataDirectory, StoppedMember } from "../../src/storage/index.ts";
-import { MemberUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { MemberUnderTest, TestProcess } from "../harness/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const ANY_PORTS = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
 
 describe("the program of a member", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   let running: TestProcess[];
 
   beforeEach(() => {
@@ -29,7 +29,6 @@ describe("the program of a member", function () {
     for (const child of running) {
       await child.dispose();
     }
-    directories.removeAll();
   });
 
   function run(...args: string[]): TestProcess {
@@ -62,7 +61,7 @@ describe("the program of a member", function () {
   });
 
   it("refuses data that it does not understand, with exit code 73, and leaves it alone", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, "holiday.jpg"), "a picture");
     const child = run("--name", "q-0", "--data-dir", directory, ...ANY_PORTS);
     expect(await child.ended).to.deep.equal({ code: 73, signal: null });
@@ -70,7 +69,7 @@ describe("the program of a member", function () {
   });
 
   it("ends with exit code 75 where its log raises the cluster version beyond what it knows, and loses nothing", async () => {
-    const member = new MemberUnderTest(directories.make());
+    const member = new MemberUnderTest(temporaryDirectory());
     try {
       const listening = await member.start();
       const credentials = { token: await member.token(listening) };
@@ -120,7 +119,7 @@ describe("the program of a member", function () {
   }
 
   it("names the place that it cannot use, with exit code 71", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, "file"), "");
     const child = run("--name", "q-0", "--data-dir", join(directory, "file", "data"), ...ANY_PORTS);
     expect(await child.ended).to.deep.equal({ code: 71, signal: null });
@@ -128,7 +127,7 @@ describe("the program of a member", function () {
   });
 
   it("names the flag and the port that is in use, with exit code 76", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const tokens = join(directory, "tokens");
     writeFileSync(tokens, "a token\n", { mode: 0o600 });
     const server = createServer().listen(0, "127.0.0.1");
@@ -151,7 +150,7 @@ describe("the program of a member", function () {
   });
 
   it("names the file with join tokens or certificates that it cannot use, with exit code 76", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const tokens = join(directory, "tokens");
     const flags = ["--name", "q-0", "--data-dir", join(directory, "data"), ...ANY_PORTS, "--peer", "127.0.0.1:0"];
     const missing = run(...flags, "--join-token-file", tokens);
@@ -169,7 +168,7 @@ describe("the program of a member", function () {
   });
 
   it("starts without traces, and names the variable, where the environment asks for a protocol that it does not speak", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, "holiday.jpg"), "a picture");
     const variables = {
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4317",
@@ -192,7 +191,7 @@ describe("the program of a member", function () {
   });
 
   it("warns when members would talk in plain text over a network, and not on this machine alone", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const tokens = join(directory, "tokens");
     writeFileSync(tokens, "the secret\n", { mode: 0o600 });
     for (const [host, warns] of [
@@ -211,7 +210,7 @@ describe("the program of a member", function () {
   });
 
   it("stays up with an admin port, unready, when its data is another member's", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const data = join(directory, "data");
     mkdirSync(data);
     writeFileSync(join(data, "holiday.jpg"), "a picture");
@@ -236,7 +235,7 @@ describe("the program of a member", function () {
 
   it("finishes its work and ends with exit code 0 on each signal to stop", async () => {
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-      const member = new MemberUnderTest(directories.make());
+      const member = new MemberUnderTest(temporaryDirectory());
       try {
         await member.start();
         member.process.signal(signal);
@@ -249,7 +248,7 @@ describe("the program of a member", function () {
   });
 
   it("opens no debugger at SIGUSR1, and serves on", async () => {
-    const member = new MemberUnderTest(directories.make());
+    const member = new MemberUnderTest(temporaryDirectory());
     try {
       const { health } = await member.start();
       member.process.signal("SIGUSR1");
@@ -264,7 +263,7 @@ describe("the program of a member", function () {
   });
 
   it("logs lines of JSON without a secret in them", async () => {
-    const member = new MemberUnderTest(directories.make());
+    const member = new MemberUnderTest(temporaryDirectory());
     try {
       const listening = await member.start();
       const token = await member.token(listening);

@@ -8,13 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { parse } from "yaml";
-import {
-  claimedBasePort,
-  MEMBER_PROGRAM,
-  QUOINCTL_PROGRAM,
-  TemporaryDirectories,
-  TestProcess,
-} from "../harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { claimedBasePort, MEMBER_PROGRAM, QUOINCTL_PROGRAM, TestProcess } from "../harness/index.ts";
 import { whyNoCertificates } from "../peers/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -44,14 +39,11 @@ function wordsOf(command: string): string[] {
 }
 
 describe("the example of certificates", () => {
-  const directories = new TemporaryDirectories();
-  after(() => directories.removeAll());
-
   it("names hosts by their DNS names, and by addresses of both kinds", function () {
     if (whyNoCertificates() !== null) {
       this.skip();
     }
-    const cwd = directories.make();
+    const cwd = temporaryDirectory();
     const hosts = ["q-0.example.com", "10.0.0.5", "fd00::5", "5.example.com"];
     execFileSync("sh", [join(EXAMPLES, "certificates.sh"), "tls", ...hosts], { cwd, stdio: "pipe" });
     const authority = new X509Certificate(readFileSync(join(cwd, "tls/ca.crt")));
@@ -70,7 +62,6 @@ describe("the examples of the manual without Kubernetes", function () {
 
   const compose: Compose = parse(readFileSync(join(EXAMPLES, "compose.yaml"), "utf8"), { merge: true });
   const unit = readFileSync(join(EXAMPLES, "quoin.service"), "utf8");
-  const directories = new TemporaryDirectories();
   const members = new Map<string, TestProcess>();
   let directory: string;
   let basePort: number;
@@ -143,7 +134,7 @@ describe("the examples of the manual without Kubernetes", function () {
     if (whyNoCertificates() !== null) {
       this.skip();
     }
-    directory = directories.make();
+    directory = temporaryDirectory();
     basePort = await claimedBasePort();
     execFileSync("sh", [join(EXAMPLES, "certificates.sh"), "tls", ...NAMES], { cwd: directory, stdio: "pipe" });
     for (const token of ["join-token", "admin-token"]) {
@@ -158,10 +149,7 @@ describe("the examples of the manual without Kubernetes", function () {
     }
   });
 
-  after(async () => {
-    await Promise.all([...members.values()].map((child) => child.dispose()));
-    directories.removeAll();
-  });
+  after(() => Promise.all([...members.values()].map((child) => child.dispose())));
 
   it("found a cluster of three with TLS, whatever was interrupted", async () => {
     start("q-0");

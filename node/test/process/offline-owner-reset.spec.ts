@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { generateApiKey } from "../../src/access/index.ts";
 import {
   ClusterUnderTest,
@@ -11,7 +12,6 @@ import {
   type Listening,
   MEMBER_PROGRAM,
   MemberUnderTest,
-  TemporaryDirectories,
   TestProcess,
 } from "../harness/index.ts";
 
@@ -22,7 +22,6 @@ const REFUSED_PASSWORD = "a password that nobody gets";
 
 describe("the reset of the owner on a stopped member", function () {
   this.timeout(180_000);
-  const directories = new TemporaryDirectories();
   let directory: string;
   let passwordFile: string;
   let running: TestProcess[];
@@ -30,7 +29,7 @@ describe("the reset of the owner on a stopped member", function () {
 
   beforeEach(() => {
     running = [];
-    directory = directories.make();
+    directory = temporaryDirectory();
     passwordFile = join(directory, "password");
     writeFileSync(passwordFile, `${NEW_PASSWORD}\n`, { mode: 0o600 });
     member = new MemberUnderTest(join(directory, "member"));
@@ -39,7 +38,6 @@ describe("the reset of the owner on a stopped member", function () {
   afterEach(async () => {
     await member.kill();
     await Promise.all(running.map((child) => child.dispose()));
-    directories.removeAll();
   });
 
   async function run(args: readonly string[], input = ""): Promise<Ended & { stdout: string; stderr: string }> {

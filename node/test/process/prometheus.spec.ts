@@ -10,8 +10,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AcquireLockRequest, CreateLockRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { METRIC_LISTS } from "../../src/api/metrics/index.ts";
-import { ClusterUnderTest, GrpcCaller, TemporaryDirectories, until } from "../harness/index.ts";
+import { ClusterUnderTest, GrpcCaller, until } from "../harness/index.ts";
 
 const MONITORING = fileURLToPath(new URL("../../../docs/monitoring.md", import.meta.url));
 const { createLock, acquireLock } = serviceDefinitions.LockService;
@@ -113,7 +114,6 @@ class Prometheus {
 
 describe("a real Prometheus at three members", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   let cluster: ClusterUnderTest | undefined;
   let caller: GrpcCaller | undefined;
   let prometheus: Prometheus | undefined;
@@ -148,7 +148,6 @@ describe("a real Prometheus at three members", function () {
     await prometheus?.stop();
     caller?.close();
     await cluster?.dispose();
-    directories.removeAll();
   });
 
   function members() {
@@ -180,7 +179,7 @@ describe("a real Prometheus at three members", function () {
   });
 
   it("accepts the alerts of docs/monitoring.md, which use existing metrics", async () => {
-    const file = join(directories.make(), "rules.yml");
+    const file = join(temporaryDirectory(), "rules.yml");
     writeFileSync(file, documentedRules());
     const { failed, output } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", file]);
     expect(failed, output).to.equal(false);
@@ -195,7 +194,7 @@ describe("a real Prometheus at three members", function () {
 
   it("scrapes all of them, and answers with their values", async () => {
     const targets = members().map(({ host, ports }) => `${host}:${ports.health}`);
-    const server = new Prometheus(directories.make(), targets);
+    const server = new Prometheus(temporaryDirectory(), targets);
     prometheus = server;
     const become = (query: string, value: number) =>
       until(`${query} to be ${value}`, async () => (await server.valueOf(query)) === value);

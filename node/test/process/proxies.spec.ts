@@ -6,9 +6,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { expect } from "chai";
-import { PROGRAMS_VARIABLE } from "../../../testing/index.ts";
+import { PROGRAMS_VARIABLE, temporaryDirectory } from "../../../testing/index.ts";
 import { generateApiKey } from "../../src/access/index.ts";
-import { type Listening, MemberUnderTest, TemporaryDirectories } from "../harness/index.ts";
+import { type Listening, MemberUnderTest } from "../harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const OWNER = { email: "owner@quoin.test", password: "a long password" };
@@ -21,9 +21,6 @@ const FLOOD = 100;
 
 describe("a member behind proxies", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
-
-  after(() => directories.removeAll());
 
   describe("that set X-Forwarded-For", () => {
     let member: MemberUnderTest;
@@ -35,7 +32,7 @@ describe("a member behind proxies", function () {
       const flags = ["--trusted-proxies", "127.0.0.0/8", "--log-level", "debug", ...limits];
       // Its bundle hashes passwords faster than they arrive.
       const environment = { [PROGRAMS_VARIABLE]: "" };
-      member = new MemberUnderTest(join(directories.make(), "member"), { flags, environment });
+      member = new MemberUnderTest(join(temporaryDirectory(), "member"), { flags, environment });
       listening = await member.start();
     });
 
@@ -108,7 +105,7 @@ describe("a member behind proxies", function () {
         console.log(`      skipped: ${reason}`);
         this.skip();
       }
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       authority = new TestAuthority(directory, "authority");
       const shown = authority.issue("member", ["IP:127.0.0.1"]);
       const proxied = ["--trusted-proxies", "127.0.0.1", "--proxy-protocol", "on", "--log-level", "debug"];

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { type Client, createClient, QuoinError, type TlsOptions } from "@quoin/client";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   type Listening,
   MEMBER_PROGRAM,
@@ -18,13 +19,12 @@ import {
   until,
 } from "../harness/index.ts";
 import { RawConnection } from "../index.ts";
-import { TemporaryDirectories, TestAuthority, whyNoCertificates } from "../peers/index.ts";
+import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const HERE = ["IP:127.0.0.1"];
 
 describe("TLS towards clients", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const clients: Client[] = [];
   let directory: string;
   let authority: TestAuthority;
@@ -40,7 +40,7 @@ describe("TLS towards clients", function () {
       console.log(`      skipped: ${reason}`);
       this.skip();
     }
-    directory = directories.make();
+    directory = temporaryDirectory();
     authority = new TestAuthority(directory, "authority");
     const shown = authority.issue("member", HERE);
     const own = authority.issue("client", []);
@@ -66,10 +66,7 @@ describe("TLS towards clients", function () {
     }
   });
 
-  after(async () => {
-    await member?.kill();
-    directories.removeAll();
-  });
+  after(() => member?.kill());
 
   /** Trusts this authority, and uses a certificate that it has issued. */
   function tlsOf(trusted: TestAuthority, own: { readonly certificate: string; readonly key: string }): TlsOptions {
@@ -202,7 +199,7 @@ describe("TLS towards clients", function () {
   ] as const) {
     it(`is refused at the start with a certificate that ${name}, by the name of the file`, async () => {
       const [crt, its] = [join(directory, certificate), join(directory, key)];
-      const flags = ["--name", "q-9", "--data-dir", directories.make(), "--tls-cert", crt, "--tls-key", its];
+      const flags = ["--name", "q-9", "--data-dir", temporaryDirectory(), "--tls-cert", crt, "--tls-key", its];
       const any = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
       const child = new TestProcess(MEMBER_PROGRAM, [...flags, ...any]);
       expect(await child.ended).to.deep.equal({ code: 76, signal: null });

@@ -1,8 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { KeyRing, openStore } from "@quoin/backup";
-import { drawnSeed } from "../../../testing/index.ts";
-import { TemporaryDirectories } from "../harness/index.ts";
+import { drawnSeed, temporaryDirectory } from "../../../testing/index.ts";
 import { archiveHistory, numbersOf } from "./archived-history.ts";
 import { randomHistory } from "./random-history.ts";
 import { randomPoint, restorePoint } from "./restored-points.ts";
@@ -16,11 +15,9 @@ const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]
 
 describe(`restores at ${POINTS} points of ${OPERATIONS} operations`, function () {
   this.timeout(240_000);
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
 
   it(`have the digests that the cluster had there (seed ${SEED})`, async () => {
-    const store = join(directories.make(), "store");
+    const store = join(temporaryDirectory(), "store");
     mkdirSync(store);
     const below = numbersOf(SEED);
     const history = await randomHistory({ seed: SEED, operations: OPERATIONS, snapshots: 4 });
@@ -28,7 +25,7 @@ describe(`restores at ${POINTS} points of ${OPERATIONS} operations`, function ()
     await archiveHistory(opened, history, { below, segmentMax: 400, keyRing: KEY_RING });
     await opened.close();
     for (let number = 0; number < POINTS; number++) {
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       const point = randomPoint(history, number, below);
       const opens = number % OPENED_EACH === 0;
       await restorePoint(history, point, { store, keyRing: KEY_RING, directory, opens });

@@ -7,9 +7,9 @@ import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { importing } from "../../../testing/index.ts";
+import { importing, temporaryDirectory } from "../../../testing/index.ts";
 import { DAMAGE_CRASH_POINTS } from "../../src/storage/index.ts";
-import { JOINED_MEMBER, makeJoinedMember, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { JOINED_MEMBER, makeJoinedMember, TestProcess } from "../harness/index.ts";
 import type { StartedMember } from "./started-member.ts";
 
 const JOINER = fileURLToPath(new URL("./crash-joiner.ts", import.meta.url));
@@ -90,7 +90,6 @@ interface Run {
 
 describe("crash points of a member of several", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   /** Of all tests. One process starts in all directories: most of the time of a process is its own start. */
   const interrupted: Interrupted[] = [];
@@ -98,16 +97,13 @@ describe("crash points of a member of several", function () {
   let directory: string;
 
   before(async () => {
-    original = join(directories.make(), "data");
+    original = join(temporaryDirectory(), "data");
     await makeJoinedMember(original);
   });
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
   });
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
-  after(() => directories.removeAll());
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function run(
     among: readonly string[],
@@ -153,7 +149,7 @@ describe("crash points of a member of several", function () {
   for (const [mark, passings] of JOINING) {
     it(`${mark}: joining is completed, or can be repeated`, async () => {
       for (let passing = 1; passing <= passings; passing++) {
-        directory = join(directories.make(), "data");
+        directory = join(temporaryDirectory(), "data");
         const { lines } = await killAt(mark, passing);
         expect(lines, "it is not reported before the end").not.to.include("joined");
         const left = directory;
@@ -203,7 +199,7 @@ describe("crash points of a member of several", function () {
     // The pointer, the state, the log, the kept copies of both, and the note.
     const files = 6;
     for (let passing = 1; passing <= files; passing++) {
-      directory = join(directories.make(), "data");
+      directory = join(temporaryDirectory(), "data");
       cpSync(original, directory, { recursive: true });
       writeFileSync(join(directory, "suspect-state"), "the store failed to read\n");
       await killAt("damage.move.after", passing);

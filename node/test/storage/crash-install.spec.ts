@@ -7,9 +7,9 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { importing } from "../../../testing/index.ts";
+import { importing, temporaryDirectory } from "../../../testing/index.ts";
 import { INSTALL_CRASH_POINTS, type MemberData, openDataDirectory } from "../../src/storage/index.ts";
-import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { TestProcess } from "../harness/index.ts";
 import { FOUNDING, rowsOf } from "../index.ts";
 import { type KnownState, stateAfter, stateBefore } from "./installed-snapshot.ts";
 
@@ -35,7 +35,6 @@ const PLACED = /^file\.(?:rename\.after|directory)|^log|^fence|^install\.(?:plac
 
 describe("crash points of an install", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   const [former, latter] = [stateBefore(), stateAfter()];
   /** What the tests have killed before the end. One process goes on with all: most of the time of a process is its start. */
@@ -44,18 +43,15 @@ describe("crash points of an install", function () {
   let directory: string;
 
   before(async () => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     await found();
     original = directory;
   });
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     cpSync(original, directory, { recursive: true });
   });
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
-  after(() => directories.removeAll());
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function open(): Promise<MemberData> {
     const opened = await openDataDirectory({

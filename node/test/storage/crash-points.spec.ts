@@ -6,10 +6,10 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { drawnSeed, importing } from "../../../testing/index.ts";
+import { drawnSeed, importing, temporaryDirectory } from "../../../testing/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
 import { CRASH_POINTS } from "../../src/storage/index.ts";
-import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { TestProcess } from "../harness/index.ts";
 import { WriterLedger } from "./writer-ledger.ts";
 import type { WriterTask } from "./writer-task.ts";
 
@@ -41,20 +41,16 @@ interface Run {
 
 describe("crash points", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   /** What the tests have killed. One process goes on with all of it: most of the time of a process is its start. */
   const interrupted: { readonly what: string; readonly directory: string; readonly ledger: WriterLedger }[] = [];
 
   before(async () => {
     // Its compiled code is cached for the others, where there is a cache; a killed process caches nothing.
-    const { signal, output } = await run([new WriterLedger().task(join(directories.make(), "data"), 1)]);
+    const { signal, output } = await run([new WriterLedger().task(join(temporaryDirectory(), "data"), 1)]);
     expect(signal, output).to.equal(null);
   });
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
-  after(() => directories.removeAll());
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function run(
     tasks: readonly WriterTask[],
@@ -87,7 +83,7 @@ describe("crash points", function () {
     const foundingPassings = IN_FOUNDING.get(mark);
     it(`${mark}: nothing acknowledged is lost, nothing is applied twice, the founding is there or can be repeated`, async () => {
       for (let passing = 1; passing <= (foundingPassings ?? 1); passing++) {
-        const directory = join(directories.make(), "data");
+        const directory = join(temporaryDirectory(), "data");
         const ledger = new WriterLedger();
         await killAt(directory, ledger, mark, passing);
         if (foundingPassings === undefined) {
@@ -100,7 +96,7 @@ describe("crash points", function () {
   }
 
   it("survives many kills at random places of one directory", async () => {
-    const directory = join(directories.make(), "data");
+    const directory = join(temporaryDirectory(), "data");
     const ledger = new WriterLedger();
     const places = CRASH_POINTS.filter((mark) => !IN_FOUNDING.has(mark));
     const below = seededRandom(drawnSeed("crashes at random places"));

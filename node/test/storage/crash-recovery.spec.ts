@@ -7,17 +7,10 @@ import { cpSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { importing } from "../../../testing/index.ts";
+import { importing, temporaryDirectory } from "../../../testing/index.ts";
 import { readCluster } from "../../src/state/index.ts";
 import { StoppedMember, SUCCESSION_CRASH_POINTS } from "../../src/storage/index.ts";
-import {
-  JOINED_MEMBER,
-  makeJoinedMember,
-  openJoined,
-  openJoinedMember,
-  TemporaryDirectories,
-  TestProcess,
-} from "../harness/index.ts";
+import { JOINED_MEMBER, makeJoinedMember, openJoined, openJoinedMember, TestProcess } from "../harness/index.ts";
 
 const RECOVERER = fileURLToPath(new URL("./crash-recoverer.ts", import.meta.url));
 const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
@@ -31,24 +24,17 @@ const DECIDED = /^successor\.(?:made\.after|move|retired|away|placing|placed)/;
 
 describe("crash points of a recovery", function () {
   this.timeout(240_000);
-  const directories = new TemporaryDirectories();
-  const originals = new TemporaryDirectories();
   const running: TestProcess[] = [];
   /** What the tests have killed. One process completes all of it: most of the time of a process is its start. */
   const interrupted: { readonly place: string; readonly directory: string; readonly isComplete: boolean }[] = [];
   let original: string;
 
   before(async () => {
-    original = join(originals.make(), "data");
+    original = join(temporaryDirectory(), "data");
     await makeJoinedMember(original);
   });
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
-  after(() => {
-    directories.removeAll();
-    originals.removeAll();
-  });
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
+  after(() => {});
 
   async function run(among: readonly string[], kill?: { readonly mark: string; readonly passing: number }) {
     const killing =
@@ -99,7 +85,7 @@ describe("crash points of a recovery", function () {
   });
   for (const [mark, passing] of [...points, ...files]) {
     it(`${mark}, ${passing}: the former member, or a refused start`, async () => {
-      const directory = join(directories.make(), "data");
+      const directory = join(temporaryDirectory(), "data");
       cpSync(original, directory, { recursive: true });
       const { signal, lines, output } = await run([directory], { mark, passing });
       expect(signal, output).to.equal("SIGKILL");

@@ -8,10 +8,10 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { importing } from "../../../testing/index.ts";
+import { importing, temporaryDirectory } from "../../../testing/index.ts";
 import { readCluster, readFormerCluster, readProgress } from "../../src/state/index.ts";
 import { SUCCESSION_CRASH_POINTS } from "../../src/storage/index.ts";
-import { MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { MEMBER_PROGRAM, TestProcess } from "../harness/index.ts";
 import { expectedOfBackup, openOrRestore, RESTORED } from "./restored-member.ts";
 
 const RESTORER = fileURLToPath(new URL("./crash-restorer.ts", import.meta.url));
@@ -31,13 +31,9 @@ const OFFLINE_POINTS = [
 
 describe("crash points of a restore", function () {
   this.timeout(240_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
 
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-    directories.removeAll();
-  });
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function killAt(mark: string, passing: number, program: string, args: readonly string[]) {
     const env = { ...process.env, NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${mark}:${passing}` };
@@ -75,7 +71,7 @@ describe("crash points of a restore", function () {
   });
   for (const [mark, passing] of cases) {
     it(`${mark}, ${passing}: a member begins again, or is complete at its next start`, async () => {
-      const directory = join(directories.make(), "data");
+      const directory = join(temporaryDirectory(), "data");
       const lines = await killAt(mark, passing, RESTORER, [directory, STORE]);
       expect(lines).to.not.include("done");
       const isDecided = DECIDED.test(mark);
@@ -87,7 +83,7 @@ describe("crash points of a restore", function () {
 
   for (const mark of OFFLINE_POINTS) {
     it(`${mark}: the command begins again, or a start completes what it left`, async () => {
-      const directory = join(directories.make(), "data");
+      const directory = join(temporaryDirectory(), "data");
       const names = ["--name", RESTORED.name, "--cluster-name", RESTORED.clusterName];
       const ids = ["--new-cluster-id", RESTORED.clusterId, "--keep-signing-keys"];
       const args = ["restore", STORE, "--data-dir", directory, ...names, ...ids];

@@ -8,16 +8,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writ
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { drawnSeed, importing } from "../../../testing/index.ts";
+import { drawnSeed, importing, temporaryDirectory } from "../../../testing/index.ts";
 import { type MemberData, StoreError } from "../../src/storage/index.ts";
-import {
-  appendTo,
-  JOINED_MEMBER,
-  makeJoinedMember,
-  openJoined,
-  TemporaryDirectories,
-  TestProcess,
-} from "../harness/index.ts";
+import { appendTo, JOINED_MEMBER, makeJoinedMember, openJoined, TestProcess } from "../harness/index.ts";
 import { rowsOf } from "../index.ts";
 import type { ReportedState } from "./reported-state.ts";
 import type { WriterTask } from "./writer-task.ts";
@@ -73,13 +66,9 @@ function filesOf(directory: string): string[] {
 
 describe(`damage to a data directory (seed ${SEED})`, function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
 
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
-  after(() => directories.removeAll());
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function run(program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
     const child = new TestProcess(program, args, { env: { ...process.env, ...more } });
@@ -94,7 +83,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
    * unacknowledged.
    */
   async function makeMember(isCompacting: boolean, runs: number): Promise<string> {
-    const directory = join(directories.make(), "data");
+    const directory = join(temporaryDirectory(), "data");
     let said = "";
     for (let round = 1; round <= runs; round++) {
       const isLast = round === runs;
@@ -138,7 +127,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
   }
 
   async function check(original: string, damages: readonly Damage[]): Promise<Map<string, number>> {
-    const copy = join(directories.make(), "data");
+    const copy = join(temporaryDirectory(), "data");
     cpSync(original, copy, { recursive: true });
     const [expected, ...outcomes] = await open([{ what: "no damage", directory: copy }, ...damages]);
     expect(expected?.kind).to.equal("served");
@@ -167,7 +156,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
 
   /** Copies the member, once for each damage, and applies the damage. */
   function damage(original: string, what: string, action: (directory: string) => void): Damage {
-    const directory = join(directories.make(), "data");
+    const directory = join(temporaryDirectory(), "data");
     cpSync(original, directory, { recursive: true });
     action(directory);
     return { what, directory };
@@ -259,9 +248,9 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
     let expected: readonly string[];
 
     before(async () => {
-      original = join(directories.make(), "data");
+      original = join(temporaryDirectory(), "data");
       await makeJoinedMember(original);
-      const directory = join(directories.make(), "data");
+      const directory = join(temporaryDirectory(), "data");
       cpSync(original, directory, { recursive: true });
       const opened = await openJoined(directory);
       if (opened.phase !== "member") {

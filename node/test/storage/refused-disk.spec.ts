@@ -7,8 +7,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { programOf } from "../../../testing/index.ts";
-import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { programOf, temporaryDirectory } from "../../../testing/index.ts";
+import { TestProcess } from "../harness/index.ts";
 import { WriterLedger } from "./writer-ledger.ts";
 
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
@@ -19,16 +19,12 @@ const EXIT_NO_LIMIT = 3;
 
 describe("a disk that refuses a write", function () {
   this.timeout(120_000);
-  const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-    directories.removeAll();
-  });
+  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   for (const blocks of [100, 170, 240]) {
     it(`ends the process with files of at most ${blocks} blocks, and takes nothing acknowledged away`, async function () {
-      const directory = join(directories.make(), "data");
+      const directory = join(temporaryDirectory(), "data");
       const ledger = new WriterLedger();
       const limited = `ulimit -f ${blocks} 2>/dev/null || exit ${EXIT_NO_LIMIT}; exec "$@"`;
       const task = JSON.stringify(ledger.task(directory, 5_000));

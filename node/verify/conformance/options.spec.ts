@@ -1,18 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { parseOptions, UsageError } from "./options.ts";
 
 describe("options of npm run conformance", () => {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-conformance-"));
-  });
-
-  afterEach(() => {
-    rmSync(directory, { recursive: true });
+    directory = temporaryDirectory();
   });
 
   function file(name: string, content: string): string {

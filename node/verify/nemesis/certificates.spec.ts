@@ -2,14 +2,14 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type PeerTlsFiles, TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import type { PeerTlsFiles } from "../../test/harness/index.ts";
 import { whyNoCertificates } from "../../test/peers/index.ts";
 import { Certificates } from "./certificates.ts";
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 describe("the certificates of members", () => {
-  const directories = new TemporaryDirectories();
   let certificates: Certificates;
   let placement: PeerTlsFiles;
 
@@ -19,10 +19,9 @@ describe("the certificates of members", () => {
       console.log(`      skipped: ${why}`);
       return this.skip();
     }
-    certificates = new Certificates(join(directories.make(), "certificates"));
+    certificates = new Certificates(join(temporaryDirectory(), "certificates"));
     placement = certificates.issue("q-0", "10.1.2.3");
   });
-  after(() => directories.removeAll());
 
   const own = (): X509Certificate => new X509Certificate(readFileSync(placement.certificate));
   const trusted = (): X509Certificate[] =>

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { countElections } from "./elections.ts";
 
 function line(role: string, term: number, message = "role changed"): string {
@@ -9,12 +9,8 @@ function line(role: string, term: number, message = "role changed"): string {
 }
 
 describe("the count of elections", () => {
-  const directories = new TemporaryDirectories();
-
-  after(() => directories.removeAll());
-
   it("counts each term with a leader once", () => {
-    const logs = directories.make();
+    const logs = temporaryDirectory();
     // A leader logs its role again when it learns of a change.
     writeFileSync(join(logs, "q-0.log"), line("candidate", 2) + line("leader", 2) + line("leader", 2));
     writeFileSync(join(logs, "q-1.log"), line("follower", 2) + line("leader", 5) + line("leader", 7, "something else"));

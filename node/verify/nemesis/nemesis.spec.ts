@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { findCapabilities } from "./machine.ts";
 import { runNemesis } from "./nemesis.ts";
 import { describeResult, isPassed } from "./report.ts";
@@ -14,15 +14,12 @@ const KINDS = ["kill: leader", "kill: follower", "pause: any", "partition: leade
 describe("the nemesis", function () {
   // Usually half a minute: a limit for a busy machine.
   this.timeout(480_000);
-  const directories = new TemporaryDirectories();
-
-  after(() => directories.removeAll());
 
   it("kills, pauses and parts three members, and every history stays correct (G1, G2, G3)", async function () {
     if (!(await hasNetwork())) {
       return this.skip();
     }
-    const output = directories.make();
+    const output = temporaryDirectory();
     const result = await runNemesis({
       members: 3,
       runMs: RUN_MS,

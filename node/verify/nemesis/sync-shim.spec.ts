@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories, until } from "../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../testing/index.ts";
+import { until } from "../../test/harness/index.ts";
 import { succeeds } from "./command.ts";
 import { compileSyncShim, SyncControl } from "./sync-shim.ts";
 
@@ -15,7 +16,6 @@ const PROGRAM = `
 describe("control over syncs", function () {
   // A compiler may be slow on a busy machine.
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   let directory: string;
   let control: SyncControl;
 
@@ -24,11 +24,10 @@ describe("control over syncs", function () {
       console.log("      skipped: no C compiler, or not Linux");
       return this.skip();
     }
-    directory = directories.make();
+    directory = temporaryDirectory();
     control = new SyncControl(join(directory, "control"), await compileSyncShim(directory));
   });
   beforeEach(() => control.set("pass"));
-  after(() => directories.removeAll());
 
   function syncing(): { readonly told: Promise<string> } {
     const options = { env: { ...process.env, ...control.environment } };

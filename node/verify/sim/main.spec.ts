@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 const LOADER = pathToFileURL(path.join(import.meta.dirname, "mutants/loader.ts")).href;
@@ -31,12 +31,11 @@ describe("npm run sim", function () {
   let temporary: string;
 
   beforeEach(() => {
-    temporary = mkdtempSync(path.join(tmpdir(), "quoin-test-sim-"));
+    temporary = temporaryDirectory();
   });
 
   afterEach(() => {
     child?.kill("SIGKILL");
-    rmSync(temporary, { recursive: true, force: true });
   });
 
   function start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {

@@ -1,15 +1,8 @@
-/**
- * Restores at random points of random histories: the rebuilt state is the one that the cluster had. The histories come
- * from simulated clusters, with operations of every kind, changes of members and several leaders.
- */
-
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type Catalog, KeyRing, openStore, planRestore, type Row, readCatalog } from "@quoin/backup";
 import { expect } from "chai";
-import { drawnSeed } from "../../../testing/index.ts";
+import { drawnSeed, temporaryDirectory } from "../../../testing/index.ts";
 import { changeConfiguration, NO_CONFIGURATION } from "../../src/raft/index.ts";
 import { type RebuildPoint, rebuild } from "../../src/rebuild/index.ts";
 import { type Progress, readCluster, type StateLimits, StateMachine } from "../../src/state/index.ts";
@@ -55,10 +48,8 @@ describe("states that are rebuilt from backups", function () {
   let directory: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-rebuild-"));
+    directory = temporaryDirectory();
   });
-
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
   for (let seed = FIRST; seed < FIRST + HISTORIES; seed++) {
     it(`have the digests that the cluster of seed ${seed} had`, async () => {

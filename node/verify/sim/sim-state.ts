@@ -5,15 +5,10 @@
  * other.
  */
 
-import { compareBytes } from "../../src/bytes/index.ts";
 import { invariant } from "../../src/primitives/index.ts";
 import { type Change, droppedGenerations, type KeyRange, type Row, readProgress } from "../../src/state/index.ts";
-import {
-  LOCAL_ROWS_FROM,
-  type MemberStateStore,
-  type StateReplacement,
-  type StateView,
-} from "../../src/storage/index.ts";
+import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
+import { MemoryStateReplacement, viewOf } from "../../test/index.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { die, type ProcessLoop, passPoint } from "./process-loop.ts";
@@ -44,7 +39,7 @@ export class SimState implements MemberStateStore {
   readonly #options: SimStateOptions;
   #isSyncing = false;
   #openViews = 0;
-  #replacement: SimReplacement | null = null;
+  #replacement: MemoryStateReplacement<StateRows> | null = null;
 
   constructor(options: SimStateOptions) {
     this.#options = options;
@@ -123,27 +118,44 @@ export class SimState implements MemberStateStore {
     passPoint();
     const all = this.#live.all();
     this.#options.onSnapshot(readProgress(this.#live).appliedIndex, fingerprintOf(all));
-    const rows = [...all].reverse();
-    let isOpen = true;
     this.#openViews++;
-    return {
-      read: (maxBytes) => {
-        invariant(isOpen, "a view is read before it is closed");
-        return takeRows(rows, maxBytes);
-      },
-      close: () => {
-        this.#openViews -= isOpen ? 1 : 0;
-        isOpen = false;
-      },
-    };
+    return viewOf(all, () => {
+      this.#openViews--;
+    });
   }
 
   beginReplacement(done: (replacement: StateReplacement) => void): void {
-    passPoint();
     this.#replacement?.abandon();
-    const replacement = new SimReplacement((action, stepDone) => this.#step(action, stepDone), this.#options);
+    const { disk, onSnapshot, onPlaced } = this.#options;
+    const rows = new StateRows();
+    let isBusy = false;
+    const step = (action: () => void, stepDone: () => void): void => {
+      passPoint();
+      invariant(!isBusy, "one step of a replacement is in flight at a time");
+      isBusy = true;
+      const unlessAbandoned = (then: () => void) => (replacement.isAbandoned ? undefined : then());
+      this.#step(
+        () => unlessAbandoned(action),
+        () => {
+          isBusy = false;
+          unlessAbandoned(stepDone);
+        },
+      );
+    };
+    const replacement = new MemoryStateReplacement(rows, {
+      step,
+      onInstalled: (index, term) => {
+        rows.installed = { index, term };
+        rows.markSynced();
+        onSnapshot(index, rows.fingerprint().sum);
+      },
+      onPlaced: () => {
+        disk.placed = rows;
+        onPlaced(readProgress(rows).appliedIndex);
+      },
+    });
     this.#replacement = replacement;
-    replacement.step(
+    step(
       () => undefined,
       () => done(replacement),
     );
@@ -171,93 +183,4 @@ export class SimState implements MemberStateStore {
       }
     });
   }
-}
-
-class SimReplacement implements StateReplacement {
-  readonly #rows = new StateRows();
-  readonly #request: (action: () => void, done: () => void) => void;
-  readonly #options: SimStateOptions;
-  #phase: "receiving" | "finished" | "placing" | "placed" | "abandoned" = "receiving";
-  #isBusy = false;
-
-  constructor(request: (action: () => void, done: () => void) => void, options: SimStateOptions) {
-    this.#request = request;
-    this.#options = options;
-  }
-
-  write(rows: readonly Row[], done: () => void): void {
-    passPoint();
-    invariant(this.#phase === "receiving", "rows are written before the state is finished", () => this.#phase);
-    for (const { key } of rows) {
-      invariant(compareBytes(key, LOCAL_ROWS_FROM) < 0, "a snapshot holds rows of the replicated state alone");
-    }
-    this.#rows.write(rows);
-    this.step(() => undefined, done);
-  }
-
-  finish(index: number, term: number, done: () => void): void {
-    passPoint();
-    invariant(this.#phase === "receiving", "a state is finished once", () => this.#phase);
-    this.#phase = "finished";
-    this.step(() => {
-      const { appliedIndex, appliedTerm } = readProgress(this.#rows);
-      invariant(
-        appliedIndex === index && appliedTerm === term,
-        "a snapshot has come as far as it was announced",
-        () => `entry ${index} of term ${term}, but it holds ${appliedIndex} of ${appliedTerm}`,
-      );
-      this.#rows.installed = { index, term };
-      this.#rows.markSynced();
-      this.#options.onSnapshot(index, this.#rows.fingerprint().sum);
-    }, done);
-  }
-
-  place(done: () => void): void {
-    passPoint();
-    invariant(this.#phase === "finished", "a finished state is placed, once", () => this.#phase);
-    this.#phase = "placing";
-    this.step(() => {
-      this.#phase = "placed";
-      this.#options.disk.placed = this.#rows;
-      this.#options.onPlaced(readProgress(this.#rows).appliedIndex);
-    }, done);
-  }
-
-  abandon(): void {
-    invariant(this.#phase !== "placing" && this.#phase !== "placed", "a state that was placed is not abandoned");
-    this.#phase = "abandoned";
-  }
-
-  step(action: () => void, done: () => void): void {
-    invariant(!this.#isBusy, "one step of a replacement is in flight at a time");
-    this.#isBusy = true;
-    this.#request(
-      () => {
-        if (this.#phase !== "abandoned") {
-          action();
-        }
-      },
-      () => {
-        this.#isBusy = false;
-        if (this.#phase !== "abandoned") {
-          done();
-        }
-      },
-    );
-  }
-}
-
-/** Takes rows off the end: up to `maxBytes` together, or a single larger one. */
-function takeRows(rows: Row[], maxBytes: number): Row[] {
-  const taken: Row[] = [];
-  let bytes = 0;
-  for (let row = rows.pop(); row !== undefined; row = rows.pop()) {
-    bytes += row.key.length + row.value.length;
-    if (bytes > maxBytes && taken.length > 0) {
-      rows.push(row);
-      break;
-    }
-    taken.push(row);
-  }
-  return taken;
 }

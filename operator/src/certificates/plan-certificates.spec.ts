@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { connect, createServer } from "node:tls";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { clusterOf, Scene } from "../../test/index.ts";
 import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
 import { factsOf, isIssuedBy } from "./certificate-facts.ts";
@@ -194,20 +194,16 @@ describe("certificates of the cluster's own authority", () => {
       this.skip();
     }
     await site.tend();
-    const directory = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
-    try {
-      writeFileSync(path.join(directory, "ca.crt"), site.bundle);
-      writeFileSync(path.join(directory, "tls.crt"), site.secret("server", "tls.crt"));
-      for (const purpose of ["sslserver", "sslclient"]) {
-        const args = ["verify", "-x509_strict", "-purpose", purpose, "-verify_hostname", MEMBER_NAME];
-        const said = execFileSync("openssl", [...args, "-CAfile", "ca.crt", "tls.crt"], {
-          cwd: directory,
-          encoding: "utf8",
-        });
-        expect(said).to.include("tls.crt: OK");
-      }
-    } finally {
-      rmSync(directory, { recursive: true });
+    const directory = temporaryDirectory();
+    writeFileSync(path.join(directory, "ca.crt"), site.bundle);
+    writeFileSync(path.join(directory, "tls.crt"), site.secret("server", "tls.crt"));
+    for (const purpose of ["sslserver", "sslclient"]) {
+      const args = ["verify", "-x509_strict", "-purpose", purpose, "-verify_hostname", MEMBER_NAME];
+      const said = execFileSync("openssl", [...args, "-CAfile", "ca.crt", "tls.crt"], {
+        cwd: directory,
+        encoding: "utf8",
+      });
+      expect(said).to.include("tls.crt: OK");
     }
   });
 

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import { type Any, ApiServer, configOf } from "../../test/api-server/index.ts";
 import { until } from "../../test/index.ts";
 import { KubeClient } from "./client.ts";
@@ -200,17 +200,13 @@ describe("client of the API server", () => {
   });
 
   it("shows the token that its file has now, once the library looks again", async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
-    try {
-      const tokenFile = path.join(folder, "token");
-      writeFileSync(tokenFile, "first");
-      const authProvider = { name: "tokenFile", config: { tokenFile } };
-      const own = await connect(configOf(server.url, { authProvider }));
-      expect((await own.headers()).Authorization).to.equal("Bearer first");
-      await own.close();
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryDirectory();
+    const tokenFile = path.join(folder, "token");
+    writeFileSync(tokenFile, "first");
+    const authProvider = { name: "tokenFile", config: { tokenFile } };
+    const own = await connect(configOf(server.url, { authProvider }));
+    expect((await own.headers()).Authorization).to.equal("Bearer first");
+    await own.close();
   });
 
   it("watches from a version on, across pieces of lines, until the signal", async () => {

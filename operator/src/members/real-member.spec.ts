@@ -2,13 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
 import { Agent, request } from "undici";
-import { programOf } from "../../../testing/index.ts";
+import { programOf, temporaryDirectory } from "../../../testing/index.ts";
 import { clusterOf } from "../../test/index.ts";
 import { planCertificates } from "../certificates/index.ts";
 import type { MemberAddress } from "./member-channels.ts";
@@ -20,7 +19,7 @@ const TOKEN = "an-admin-token-of-this-spec-and-no-other";
 
 describe("a member as it is", () => {
   const client = new MemberClient();
-  const folder = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
+  const folder = temporaryDirectory();
   let member: ChildProcess;
   let address: MemberAddress;
   let httpEndpoint = "";
@@ -71,7 +70,6 @@ describe("a member as it is", () => {
       member.kill("SIGKILL");
       await once(member, "exit");
     }
-    rmSync(folder, { recursive: true });
   });
 
   async function refusal(work: Promise<unknown>): Promise<[string, string]> {

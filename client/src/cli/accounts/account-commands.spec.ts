@@ -3,6 +3,7 @@ import { lstat, open, readdir, readFile, stat, symlink, writeFile } from "node:f
 import path from "node:path";
 import { UserRole, UserStatus } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,
@@ -11,7 +12,6 @@ import {
   refuse,
   runProgram,
   ScriptedMember,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -147,38 +147,30 @@ describe("quoinctl and accounts", () => {
     expect([code, err.includes("the token is none of Quoin")]).to.deep.equal([2, true]);
   });
 
-  it("changes the user's own password with the current one, each from a file", () =>
-    withTemporaryDirectory(async (directory) => {
-      const [next, current] = [path.join(directory, "next"), path.join(directory, "current")];
-      await writeFile(next, "another horse\n");
-      await writeFile(current, " correct horse \r\n");
-      const parameters = ["user", "update", ID, "--password-file", next, "--current-password-file", current];
-      expect((await quoinctl(parameters)).code).to.equal(0);
-      expect(member.calls.at(-1)?.request).to.include({
-        password: "another horse",
-        currentPassword: " correct horse ",
-      });
-      const refusal: Refusal = { code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "it is not your password" };
-      member.scripts.updateUser = () => refuse(refusal);
-      const refused = await quoinctl(parameters);
-      expect([refused.code, refused.out]).to.deep.equal([1, ""]);
-      expect(refused.err).to.include("it is not your password").and.not.include("correct horse");
+  it("changes the user's own password with the current one, each from a file", async () => {
+    const directory = temporaryDirectory();
+    const [next, current] = [path.join(directory, "next"), path.join(directory, "current")];
+    await writeFile(next, "another horse\n");
+    await writeFile(current, " correct horse \r\n");
+    const parameters = ["user", "update", ID, "--password-file", next, "--current-password-file", current];
+    expect((await quoinctl(parameters)).code).to.equal(0);
+    expect(member.calls.at(-1)?.request).to.include({
+      password: "another horse",
+      currentPassword: " correct horse ",
+    });
+    const refusal: Refusal = { code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "it is not your password" };
+    member.scripts.updateUser = () => refuse(refusal);
+    const refused = await quoinctl(parameters);
+    expect([refused.code, refused.out]).to.deep.equal([1, ""]);
+    expect(refused.err).to.include("it is not your password").and.not.include("correct horse");
 
-      const before = member.calls.length;
-      const absent = path.join(directory, "absent");
-      const missing = await quoinctl([
-        "user",
-        "update",
-        ID,
-        "--password-file",
-        next,
-        "--current-password-file",
-        absent,
-      ]);
-      expect([missing.code, missing.out]).to.deep.equal([2, ""]);
-      expect(missing.err).to.include(absent);
-      expect(member.calls.length, "nothing is sent without the file").to.equal(before);
-    }));
+    const before = member.calls.length;
+    const absent = path.join(directory, "absent");
+    const missing = await quoinctl(["user", "update", ID, "--password-file", next, "--current-password-file", absent]);
+    expect([missing.code, missing.out]).to.deep.equal([2, ""]);
+    expect(missing.err).to.include(absent);
+    expect(member.calls.length, "nothing is sent without the file").to.equal(before);
+  });
 
   it("prints the answer, as a table without control characters, or in full", async () => {
     expect((await quoinctl(["key", "create", "ci"])).out).to.equal(
@@ -347,42 +339,42 @@ describe("quoinctl and accounts", () => {
       expect(passwords()).to.deep.equal(["correct horse"]);
     });
 
-    it("takes the password from a file, and saves the token in a file that only its owner can read", () =>
-      withTemporaryDirectory(async (directory) => {
-        const [passwordFile, file] = [path.join(directory, "password"), path.join(directory, "token")];
-        await writeFile(passwordFile, "correct horse\n");
-        await writeFile(file, "of before", { mode: 0o644 });
-        // Another user has opened the file while it was readable.
-        await using opened = await open(file);
-        const parameters = ["login", "ada@example.com", "--password-file", passwordFile, "--save", file];
-        const { code, out } = await quoinctl(parameters);
-        expect([code, out.includes("secret-token")]).to.deep.equal([0, false]);
-        expect(passwords()).to.deep.equal(["correct horse"]);
-        expect(await readFile(file, "utf8")).to.equal("secret-token\n");
-        expect((await stat(file)).mode & 0o777).to.equal(0o600);
-        expect(await opened.readFile("utf8")).to.equal("of before");
-      }));
+    it("takes the password from a file, and saves the token in a file that only its owner can read", async () => {
+      const directory = temporaryDirectory();
+      const [passwordFile, file] = [path.join(directory, "password"), path.join(directory, "token")];
+      await writeFile(passwordFile, "correct horse\n");
+      await writeFile(file, "of before", { mode: 0o644 });
+      // Another user has opened the file while it was readable.
+      await using opened = await open(file);
+      const parameters = ["login", "ada@example.com", "--password-file", passwordFile, "--save", file];
+      const { code, out } = await quoinctl(parameters);
+      expect([code, out.includes("secret-token")]).to.deep.equal([0, false]);
+      expect(passwords()).to.deep.equal(["correct horse"]);
+      expect(await readFile(file, "utf8")).to.equal("secret-token\n");
+      expect((await stat(file)).mode & 0o777).to.equal(0o600);
+      expect(await opened.readFile("utf8")).to.equal("of before");
+    });
 
-    it("saves the token where a link leads, and in a pipe, and says where it cannot", () =>
-      withTemporaryDirectory(async (directory) => {
-        const passwordFile = path.join(directory, "password");
-        await writeFile(passwordFile, "correct horse");
-        const link = path.join(directory, "link");
-        await writeFile(path.join(directory, "token"), "of before", { mode: 0o644 });
-        await symlink("token", link);
-        const save = ["login", "ada@example.com", "--password-file", passwordFile, "--save"];
-        expect((await quoinctl([...save, link])).code).to.equal(0);
-        expect(await readFile(path.join(directory, "token"), "utf8")).to.equal("secret-token\n");
-        expect((await stat(path.join(directory, "token"))).mode & 0o777).to.equal(0o600);
-        expect((await lstat(link)).isSymbolicLink()).to.equal(true);
-        const pipe = path.join(directory, "pipe");
-        execFileSync("mkfifo", [pipe]);
-        const [read, { code }] = await Promise.all([readFile(pipe, "utf8"), quoinctl([...save, pipe])]);
-        expect([code, read]).to.deep.equal([0, "secret-token\n"]);
-        const nowhere = path.join(directory, "none", "token");
-        expect(await quoinctl([...save, nowhere])).to.deep.include({ code: 2, out: "" });
-        expect(await readdir(directory)).to.have.members(["link", "password", "pipe", "token"]);
-      }));
+    it("saves the token where a link leads, and in a pipe, and says where it cannot", async () => {
+      const directory = temporaryDirectory();
+      const passwordFile = path.join(directory, "password");
+      await writeFile(passwordFile, "correct horse");
+      const link = path.join(directory, "link");
+      await writeFile(path.join(directory, "token"), "of before", { mode: 0o644 });
+      await symlink("token", link);
+      const save = ["login", "ada@example.com", "--password-file", passwordFile, "--save"];
+      expect((await quoinctl([...save, link])).code).to.equal(0);
+      expect(await readFile(path.join(directory, "token"), "utf8")).to.equal("secret-token\n");
+      expect((await stat(path.join(directory, "token"))).mode & 0o777).to.equal(0o600);
+      expect((await lstat(link)).isSymbolicLink()).to.equal(true);
+      const pipe = path.join(directory, "pipe");
+      execFileSync("mkfifo", [pipe]);
+      const [read, { code }] = await Promise.all([readFile(pipe, "utf8"), quoinctl([...save, pipe])]);
+      expect([code, read]).to.deep.equal([0, "secret-token\n"]);
+      const nowhere = path.join(directory, "none", "token");
+      expect(await quoinctl([...save, nowhere])).to.deep.include({ code: 2, out: "" });
+      expect(await readdir(directory)).to.have.members(["link", "password", "pipe", "token"]);
+    });
 
     it("retries while no member can decide, within --timeout", async () => {
       member.scripts.login = () =>
@@ -404,9 +396,8 @@ describe("quoinctl and accounts", () => {
       const refused = await quoinctl(["login", "ada@example.com"], { input: "wrong\n" });
       expect([refused.code, refused.out]).to.deep.equal([1, ""]);
       expect(refused.err).to.include("not right (INVALID_CREDENTIALS)").and.not.include("wrong\n");
-      const empty = await withTemporaryDirectory(async (directory) =>
-        quoinctl(["login", "ada@example.com", "--password-file", path.join(directory, "absent")]),
-      );
+      const absent = path.join(temporaryDirectory(), "absent");
+      const empty = await quoinctl(["login", "ada@example.com", "--password-file", absent]);
       expect(empty.code).to.equal(2);
     });
   });

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { expect } from "chai";
-import { withTemporaryDirectory } from "../../../test/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { UsageError } from "../errors/index.ts";
 import type { Input } from "../terminal/index.ts";
 import { readFileValue, readValue, type ValueArgument } from "./value-argument.ts";
@@ -45,15 +45,14 @@ describe("readValue", () => {
   });
 
   it("takes the bytes of a file, and no other value with it", async () => {
-    await withTemporaryDirectory(async (directory) => {
-      const file = path.join(directory, "value");
-      await writeFile(file, Uint8Array.of(0xff, 0));
-      const stdin = input(Buffer.from("unread"));
-      expect([...(await readValue({ stdin }, { ...given, file }))]).to.deep.equal([0xff, 0]);
-      await assertUsageError(readValue({ stdin }, { ...given, argument: "v", file }), /exclude each other/);
-      await assertUsageError(readFileValue(path.join(directory, "absent")), /cannot be read: ENOENT/);
-      await assertUsageError(readFileValue(directory), /cannot be read: EISDIR/);
-    });
+    const directory = temporaryDirectory();
+    const file = path.join(directory, "value");
+    await writeFile(file, Uint8Array.of(0xff, 0));
+    const stdin = input(Buffer.from("unread"));
+    expect([...(await readValue({ stdin }, { ...given, file }))]).to.deep.equal([0xff, 0]);
+    await assertUsageError(readValue({ stdin }, { ...given, argument: "v", file }), /exclude each other/);
+    await assertUsageError(readFileValue(path.join(directory, "absent")), /cannot be read: ENOENT/);
+    await assertUsageError(readFileValue(directory), /cannot be read: EISDIR/);
   });
 
   it("takes a text as it is, and no other value with it", async () => {

@@ -13,6 +13,7 @@ import {
 } from "@quoin/backup";
 import { BackupPhase, MemberRole, MemberState } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,
@@ -22,7 +23,6 @@ import {
   ScriptedMember,
   type ScriptedStream,
   until,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -77,32 +77,21 @@ describe("quoinctl backup", () => {
   let first: ScriptedMember;
   let second: ScriptedMember;
   let directory: string;
-  let stop: () => void;
-  let ended: Promise<unknown>;
 
   beforeEach(async () => {
     [first, second] = [await ScriptedMember.start({}), await ScriptedMember.start({})];
     first.scripts.getStatus = () => ({ status: LEADER });
     second.scripts.getStatus = () => ({ status: FOLLOWER });
-    const stopped = Promise.withResolvers<void>();
-    const made = Promise.withResolvers<string>();
-    stop = stopped.resolve;
-    ended = withTemporaryDirectory(async (temporary) => {
-      made.resolve(temporary);
-      await stopped.promise;
-    });
-    directory = await made.promise;
+    directory = temporaryDirectory();
     writeFileSync(path.join(directory, "token"), "admin-token\n", { mode: 0o600 });
     writeFileSync(path.join(directory, "key"), `first:${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
     writeFileSync(path.join(directory, "other-key"), `other:${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
     mkdirSync(at("store"));
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     first.stop();
     second.stop();
-    stop();
-    await ended;
   });
 
   function at(name: string): string {

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
+import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,
@@ -151,13 +151,11 @@ describe("quoinctl member, leader and settings", () => {
     let file: string;
 
     beforeEach(async () => {
-      directory = await mkdtemp(path.join(tmpdir(), "quoin-test-owner-"));
+      directory = temporaryDirectory();
       file = path.join(directory, "api-key");
       await writeFile(file, "qk_new\n", { mode: 0o600 });
       member.scripts.resetOwner = () => ({ userId: "u-1", created: false });
     });
-
-    afterEach(() => rm(directory, { recursive: true }));
 
     function reset(...options: readonly string[]): Promise<ProgramRun> {
       const environment = { QUOIN_ADMIN_ENDPOINTS: member.endpoint, QUOIN_ADMIN_TOKEN: "t" };

@@ -4,14 +4,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import {
-  FakeRuntime,
-  type ProgramRun,
-  refuse,
-  runProgram,
-  ScriptedMember,
-  withTemporaryDirectory,
-} from "../../../test/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { FakeRuntime, type ProgramRun, refuse, runProgram, ScriptedMember } from "../../../test/index.ts";
 import { run } from "../index.ts";
 import { escapeForBash, splitLine } from "./completion-line.ts";
 
@@ -158,16 +152,15 @@ describe("completion", () => {
     this.timeout(60_000);
 
     /** Gives a test a directory with `bin/quoinctl` and a context. */
-    function withHome(work: (directory: string) => Promise<void>): Promise<void> {
-      return withTemporaryDirectory(async (directory) => {
-        await mkdir(path.join(directory, ".config/quoin"), { recursive: true });
-        const file = path.join(directory, ".config/quoin/config.yaml");
-        await writeFile(file, "contexts: { staging: {}, production: {} }\n");
-        await chmod(file, 0o600);
-        await mkdir(path.join(directory, "bin"));
-        await symlink(LAUNCHER, path.join(directory, "bin/quoinctl"));
-        await work(directory);
-      });
+    async function withHome(work: (directory: string) => Promise<void>): Promise<void> {
+      const directory = temporaryDirectory();
+      await mkdir(path.join(directory, ".config/quoin"), { recursive: true });
+      const file = path.join(directory, ".config/quoin/config.yaml");
+      await writeFile(file, "contexts: { staging: {}, production: {} }\n");
+      await chmod(file, 0o600);
+      await mkdir(path.join(directory, "bin"));
+      await symlink(LAUNCHER, path.join(directory, "bin/quoinctl"));
+      await work(directory);
     }
 
     /** Runs a script, and returns its output. The scripted members answer meanwhile. */

@@ -1,7 +1,8 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
-import { TEST_CERTIFICATE, TEST_KEY, withTemporaryDirectory } from "../../../test/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { TEST_CERTIFICATE, TEST_KEY } from "../../../test/index.ts";
 import { UsageError } from "../errors/index.ts";
 import { type AdminConnection, type Connection, findAdminConnection, findConnection } from "./connection.ts";
 import type { ConnectionOptions } from "./option-source.ts";
@@ -47,25 +48,24 @@ describe("findConnection", () => {
   }
 
   function withPlace(work: (place: Place) => Promise<void>): Promise<void> {
-    return withTemporaryDirectory((directory) =>
-      work({
-        directory,
-        find: (options = {}, environment = {}, below = ".") =>
-          findConnection(
-            { environment, homeDirectory: directory, workingDirectory: path.join(directory, below) },
-            options,
-          ),
-        findAdmin: (options = {}, environment = {}) =>
-          findAdminConnection({ environment, homeDirectory: directory, workingDirectory: directory }, options),
-        write: async (name, content, mode = 0o600) => {
-          const file = path.join(directory, name);
-          await mkdir(path.dirname(file), { recursive: true });
-          await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
-          await chmod(file, mode);
-          return file;
-        },
-      }),
-    );
+    const directory = temporaryDirectory();
+    return work({
+      directory,
+      find: (options = {}, environment = {}, below = ".") =>
+        findConnection(
+          { environment, homeDirectory: directory, workingDirectory: path.join(directory, below) },
+          options,
+        ),
+      findAdmin: (options = {}, environment = {}) =>
+        findAdminConnection({ environment, homeDirectory: directory, workingDirectory: directory }, options),
+      write: async (name, content, mode = 0o600) => {
+        const file = path.join(directory, name);
+        await mkdir(path.dirname(file), { recursive: true });
+        await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
+        await chmod(file, mode);
+        return file;
+      },
+    });
   }
 
   async function usageError(work: Promise<unknown>): Promise<UsageError> {

@@ -1,13 +1,8 @@
 import { chmod, lstat, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
-import {
-  FakeRuntime,
-  type ProgramRun,
-  runProgram,
-  ScriptedMember,
-  withTemporaryDirectory,
-} from "../../../test/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { FakeRuntime, type ProgramRun, runProgram, ScriptedMember } from "../../../test/index.ts";
 import { systemRuntime } from "../../index.ts";
 import { changeConfiguration } from "../connection/index.ts";
 import { run } from "../index.ts";
@@ -33,22 +28,21 @@ describe("quoinctl context", () => {
     content(): Promise<string>;
   }
 
-  function withPlace(work: (place: Place) => Promise<void>, initial: string | undefined = EDITED): Promise<void> {
-    return withTemporaryDirectory(async (directory) => {
-      const file = path.join(directory, "quoin/config.yaml");
-      if (initial !== undefined) {
-        await mkdir(path.dirname(file));
-        await writeFile(file, initial, { mode: 0o600 });
-      }
-      await work({
-        file,
-        quoinctl: (parameters, environment = {}) =>
-          runProgram(run, new FakeRuntime(), parameters, {
-            directory,
-            environment: { XDG_CONFIG_HOME: directory, ...environment },
-          }),
-        content: () => readFile(file, "utf8"),
-      });
+  async function withPlace(work: (place: Place) => Promise<void>, initial: string | undefined = EDITED): Promise<void> {
+    const directory = temporaryDirectory();
+    const file = path.join(directory, "quoin/config.yaml");
+    if (initial !== undefined) {
+      await mkdir(path.dirname(file));
+      await writeFile(file, initial, { mode: 0o600 });
+    }
+    await work({
+      file,
+      quoinctl: (parameters, environment = {}) =>
+        runProgram(run, new FakeRuntime(), parameters, {
+          directory,
+          environment: { XDG_CONFIG_HOME: directory, ...environment },
+        }),
+      content: () => readFile(file, "utf8"),
     });
   }
 
@@ -134,45 +128,45 @@ describe("quoinctl context", () => {
       expect(await content()).to.equal(EDITED);
     }));
 
-  it("sets a context from the options of every command, with absolute paths, and the first one is the current one", () =>
-    withTemporaryDirectory(async (directory) => {
-      const quoinctl = (...parameters: string[]) =>
-        runProgram(run, new FakeRuntime(), parameters, { directory, environment: { XDG_CONFIG_HOME: directory } });
-      expect(await quoinctl("context", "set", "one", "--endpoints", "a:1,b:2", "--api-key-file", "key")).to.include({
-        code: 0,
-        out: "context one is set, and is the current one\n",
-        err: "",
-      });
-      expect((await quoinctl("context", "set", "two", "--endpoints", "c:3", "--tls")).out).to.equal(
-        "context two is set\n",
-      );
-      await quoinctl("context", "set", "two", "--admin-endpoints", "c:4", "--admin-token-file", "/admin");
-      await quoinctl("context", "set", "one", "--token-file", "/token");
-      await quoinctl("context", "set", "two", "--ca", "ca.pem", "--cert", "c.pem", "--key", "k.pem");
-      expect(await readFile(path.join(directory, "quoin/config.yaml"), "utf8")).to.equal(
-        [
-          "contexts:",
-          "  one:",
-          "    endpoints:",
-          "      - a:1",
-          "      - b:2",
-          "    token_file: /token",
-          "  two:",
-          "    endpoints:",
-          "      - c:3",
-          "    tls: true",
-          "    admin_endpoints:",
-          "      - c:4",
-          "    admin_token_file: /admin",
-          `    ca: ${directory}/ca.pem`,
-          `    cert: ${directory}/c.pem`,
-          `    key: ${directory}/k.pem`,
-          "current: one\n",
-        ].join("\n"),
-      );
-      await quoinctl("context", "set", "two", "--no-tls");
-      expect((await quoinctl("context", "list")).out).to.match(/\n {3}two +c:3 +no /);
-    }));
+  it("sets a context from the options of every command, with absolute paths, and the first one is the current one", async () => {
+    const directory = temporaryDirectory();
+    const quoinctl = (...parameters: string[]) =>
+      runProgram(run, new FakeRuntime(), parameters, { directory, environment: { XDG_CONFIG_HOME: directory } });
+    expect(await quoinctl("context", "set", "one", "--endpoints", "a:1,b:2", "--api-key-file", "key")).to.include({
+      code: 0,
+      out: "context one is set, and is the current one\n",
+      err: "",
+    });
+    expect((await quoinctl("context", "set", "two", "--endpoints", "c:3", "--tls")).out).to.equal(
+      "context two is set\n",
+    );
+    await quoinctl("context", "set", "two", "--admin-endpoints", "c:4", "--admin-token-file", "/admin");
+    await quoinctl("context", "set", "one", "--token-file", "/token");
+    await quoinctl("context", "set", "two", "--ca", "ca.pem", "--cert", "c.pem", "--key", "k.pem");
+    expect(await readFile(path.join(directory, "quoin/config.yaml"), "utf8")).to.equal(
+      [
+        "contexts:",
+        "  one:",
+        "    endpoints:",
+        "      - a:1",
+        "      - b:2",
+        "    token_file: /token",
+        "  two:",
+        "    endpoints:",
+        "      - c:3",
+        "    tls: true",
+        "    admin_endpoints:",
+        "      - c:4",
+        "    admin_token_file: /admin",
+        `    ca: ${directory}/ca.pem`,
+        `    cert: ${directory}/c.pem`,
+        `    key: ${directory}/k.pem`,
+        "current: one\n",
+      ].join("\n"),
+    );
+    await quoinctl("context", "set", "two", "--no-tls");
+    expect((await quoinctl("context", "list")).out).to.match(/\n {3}two +c:3 +no /);
+  });
 
   it("refuses an incomplete or invalid context, and changes nothing", () =>
     withPlace(async ({ quoinctl, content }) => {

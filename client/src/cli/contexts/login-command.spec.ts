@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { UserRole } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramRun,
@@ -10,7 +11,6 @@ import {
   runProgram,
   ScriptedMember,
   TEST_CERTIFICATE,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -49,16 +49,15 @@ describe("quoinctl login and logout", () => {
       file: string,
     ) => Promise<void>,
   ): Promise<void> {
-    return withTemporaryDirectory((directory) =>
-      work(
-        (parameters, environment = {}) =>
-          runProgram(run, new FakeRuntime(), parameters, {
-            directory,
-            input: "correct horse\n",
-            environment: { XDG_CONFIG_HOME: directory, ...environment },
-          }),
-        path.join(directory, "quoin/config.yaml"),
-      ),
+    const directory = temporaryDirectory();
+    return work(
+      (parameters, environment = {}) =>
+        runProgram(run, new FakeRuntime(), parameters, {
+          directory,
+          input: "correct horse\n",
+          environment: { XDG_CONFIG_HOME: directory, ...environment },
+        }),
+      path.join(directory, "quoin/config.yaml"),
     );
   }
 

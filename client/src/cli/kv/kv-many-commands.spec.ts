@@ -5,6 +5,7 @@ import { PassThrough } from "node:stream";
 import type { ListKeysRequest, PutKeyRequest } from "@quoin/proto";
 import { KeyEvent_Type } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,
@@ -12,7 +13,6 @@ import {
   refuse,
   runProgram,
   ScriptedMember,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -112,21 +112,21 @@ describe("quoinctl kv, many keys", () => {
     ]);
   });
 
-  it("imports texts from a file, and leaves existing keys with --if-absent", () =>
-    withTemporaryDirectory(async (directory) => {
-      const file = path.join(directory, "keys.jsonl");
-      await writeFile(file, '{"key":"x","value_text":"ü"}\n\n{"key":"y","value":""}\n');
-      member.scripts.putKey = (request: PutKeyRequest) => {
-        written.push(request);
-        return request.key === "y"
-          ? refuse({ code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH", message: "it exists" })
-          : { created: true, modRevision: 9n, revision: 9n };
-      };
-      const { out, err } = await quoinctl(["kv", "import", "m", file, "--if-absent"]);
-      expect([out, err]).to.deep.equal(["WRITTEN  EXISTED\n1        1\n", ""]);
-      expect(written.map(({ expectedModRevision }) => expectedModRevision)).to.deep.equal([0n, 0n]);
-      expect(Buffer.from(written.find(({ key }) => key === "x")?.value ?? []).toString()).to.equal("ü");
-    }));
+  it("imports texts from a file, and leaves existing keys with --if-absent", async () => {
+    const directory = temporaryDirectory();
+    const file = path.join(directory, "keys.jsonl");
+    await writeFile(file, '{"key":"x","value_text":"ü"}\n\n{"key":"y","value":""}\n');
+    member.scripts.putKey = (request: PutKeyRequest) => {
+      written.push(request);
+      return request.key === "y"
+        ? refuse({ code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH", message: "it exists" })
+        : { created: true, modRevision: 9n, revision: 9n };
+    };
+    const { out, err } = await quoinctl(["kv", "import", "m", file, "--if-absent"]);
+    expect([out, err]).to.deep.equal(["WRITTEN  EXISTED\n1        1\n", ""]);
+    expect(written.map(({ expectedModRevision }) => expectedModRevision)).to.deep.equal([0n, 0n]);
+    expect(Buffer.from(written.find(({ key }) => key === "x")?.value ?? []).toString()).to.equal("ü");
+  });
 
   const wrong: readonly (readonly [line: string, message: string])[] = [
     ["nothing", "line 2: must be an object of JSON"],

@@ -4,6 +4,7 @@ import { hostname, userInfo } from "node:os";
 import path from "node:path";
 import { LockState, RWMode } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,
@@ -12,7 +13,6 @@ import {
   runProgram,
   ScriptedMember,
   until,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -321,20 +321,20 @@ describe("quoinctl lock and rwlock", function () {
   });
 
   describe("run", () => {
-    it("runs the command under the lock, with the hold in its environment, and ends with its exit code", () =>
-      withTemporaryDirectory(async (directory) => {
-        const program = 'echo "$QUOIN_NAMESPACE/$QUOIN_LOCK=$QUOIN_FENCING_TOKEN $QUOIN_LOCK_OWNER $1" > told; exit 9';
-        const words = ["sh", "-c", program, "sh", "--not-an-option"];
-        const options = ["--ttl", "30", "--owner", "me"];
-        expect(await quoinctl(["lock", "run", "n/l", ...options, "--", ...words], { directory })).to.include({
-          code: 9,
-          out: "",
-          err: "",
-        });
-        expect(await readFile(path.join(directory, "told"), "utf8")).to.equal("n/l=7 me --not-an-option\n");
-        expect(changes().map(({ method }) => method)).to.deep.equal(["acquireLock", "releaseLock"]);
-        expect(changes()[0]?.request).to.include({ ttlSeconds: 30n, owner: "me", waitMs: 3_590_000n });
-      }));
+    it("runs the command under the lock, with the hold in its environment, and ends with its exit code", async () => {
+      const directory = temporaryDirectory();
+      const program = 'echo "$QUOIN_NAMESPACE/$QUOIN_LOCK=$QUOIN_FENCING_TOKEN $QUOIN_LOCK_OWNER $1" > told; exit 9';
+      const words = ["sh", "-c", program, "sh", "--not-an-option"];
+      const options = ["--ttl", "30", "--owner", "me"];
+      expect(await quoinctl(["lock", "run", "n/l", ...options, "--", ...words], { directory })).to.include({
+        code: 9,
+        out: "",
+        err: "",
+      });
+      expect(await readFile(path.join(directory, "told"), "utf8")).to.equal("n/l=7 me --not-an-option\n");
+      expect(changes().map(({ method }) => method)).to.deep.equal(["acquireLock", "releaseLock"]);
+      expect(changes()[0]?.request).to.include({ ttlSeconds: 30n, owner: "me", waitMs: 3_590_000n });
+    });
 
     it("runs it under a read-write lock too", async () => {
       const { code } = await quoinctl(["rwlock", "run", "n/l", "--mode", "read", "--", "true"], { directory: "/" });
@@ -354,16 +354,16 @@ describe("quoinctl lock and rwlock", function () {
       expect(new Set([first, second, third]).size).to.equal(3);
     });
 
-    it("runs nothing, with exit code 4, when the lock is not acquired", () =>
-      withTemporaryDirectory(async (directory) => {
-        member.scripts.acquireLock = () => ({ acquired: false, holder: HOLDER, state: LockState.HELD });
-        const words = ["sh", "-c", "touch ran"];
-        const { code, err } = await quoinctl(["lock", "run", "n/l", "--wait", "0", "--", ...words], { directory });
-        expect(code).to.equal(4);
-        expect(err).to.include("me holds it (NOT_ACQUIRED)");
-        expect(changes()[0]?.request).to.include({ waitMs: 0n });
-        expect(await readFile(path.join(directory, "ran")).catch(() => "nothing")).to.equal("nothing");
-      }));
+    it("runs nothing, with exit code 4, when the lock is not acquired", async () => {
+      const directory = temporaryDirectory();
+      member.scripts.acquireLock = () => ({ acquired: false, holder: HOLDER, state: LockState.HELD });
+      const words = ["sh", "-c", "touch ran"];
+      const { code, err } = await quoinctl(["lock", "run", "n/l", "--wait", "0", "--", ...words], { directory });
+      expect(code).to.equal(4);
+      expect(err).to.include("me holds it (NOT_ACQUIRED)");
+      expect(changes()[0]?.request).to.include({ waitMs: 0n });
+      expect(await readFile(path.join(directory, "ran")).catch(() => "nothing")).to.equal("nothing");
+    });
 
     it("ends as shells do if the command cannot be run or was killed, and releases the lock", async () => {
       const missing = await quoinctl(["lock", "run", "n/l", "--", "/no/such/program"], { directory: "/" });
@@ -375,46 +375,46 @@ describe("quoinctl lock and rwlock", function () {
       expect(member.callsOf("releaseLock")).to.have.length(3);
     });
 
-    it("forwards signals to the command, and releases the lock after its end", () =>
-      withTemporaryDirectory(async (directory) => {
-        const signals = new EventEmitter();
-        const program = 'trap "exit 5" TERM; touch ready; while :; do sleep 0.02; done';
-        const ended = quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory, signals });
-        await untilThere(path.join(directory, "ready"));
-        signals.emit("SIGTERM");
-        expect((await ended).code).to.equal(5);
-        expect(member.callsOf("releaseLock")).to.have.length(1);
-        expect(signals.eventNames()).to.deep.equal([]);
-      }));
+    it("forwards signals to the command, and releases the lock after its end", async () => {
+      const directory = temporaryDirectory();
+      const signals = new EventEmitter();
+      const program = 'trap "exit 5" TERM; touch ready; while :; do sleep 0.02; done';
+      const ended = quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory, signals });
+      await untilThere(path.join(directory, "ready"));
+      signals.emit("SIGTERM");
+      expect((await ended).code).to.equal(5);
+      expect(member.callsOf("releaseLock")).to.have.length(1);
+      expect(signals.eventNames()).to.deep.equal([]);
+    });
 
-    it("terminates the command when the lock is lost, with exit code 1", () =>
-      withTemporaryDirectory(async (directory) => {
-        member.scripts.acquireLock = ({ fencingToken }) =>
-          fencingToken === 0n
-            ? { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n }
-            : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
-        const program = 'trap "touch ended; exit 0" TERM; while :; do sleep 0.02; done';
-        const { code, err } = await quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory });
-        expect(code).to.equal(1);
-        expect(err).to.include("the lock is lost, and the command is terminated");
-        expect(err).to.include("(LOCK_LOST)");
-        await untilThere(path.join(directory, "ended"));
-        expect(member.callsOf("releaseLock")).to.have.length(0);
-      }));
+    it("terminates the command when the lock is lost, with exit code 1", async () => {
+      const directory = temporaryDirectory();
+      member.scripts.acquireLock = ({ fencingToken }) =>
+        fencingToken === 0n
+          ? { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n }
+          : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+      const program = 'trap "touch ended; exit 0" TERM; while :; do sleep 0.02; done';
+      const { code, err } = await quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory });
+      expect(code).to.equal(1);
+      expect(err).to.include("the lock is lost, and the command is terminated");
+      expect(err).to.include("(LOCK_LOST)");
+      await untilThere(path.join(directory, "ended"));
+      expect(member.callsOf("releaseLock")).to.have.length(0);
+    });
 
-    it("kills a command that does not end then", () =>
-      withTemporaryDirectory(async (directory) => {
-        member.scripts.acquireLock = ({ fencingToken }) =>
-          fencingToken === 0n
-            ? { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n }
-            : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
-        const program = 'trap "" TERM; exec sleep 600';
-        const words = ["--kill-after", "3s", "--", "sh", "-c", program];
-        const ended = quoinctl(["lock", "run", "n/l", ...words], { directory });
-        await until("the end to be planned", () => runtime.nextTimerMs === 3_000);
-        runtime.advance(3_000);
-        expect((await ended).code).to.equal(1);
-      }));
+    it("kills a command that does not end then", async () => {
+      const directory = temporaryDirectory();
+      member.scripts.acquireLock = ({ fencingToken }) =>
+        fencingToken === 0n
+          ? { ...GRANTED, ttlSeconds: 1n, expiresInMs: 1_000n }
+          : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+      const program = 'trap "" TERM; exec sleep 600';
+      const words = ["--kill-after", "3s", "--", "sh", "-c", program];
+      const ended = quoinctl(["lock", "run", "n/l", ...words], { directory });
+      await until("the end to be planned", () => runtime.nextTimerMs === 3_000);
+      runtime.advance(3_000);
+      expect((await ended).code).to.equal(1);
+    });
   });
 });
 

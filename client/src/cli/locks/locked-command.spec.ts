@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { LockState } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   canMakeTerminals,
   LAUNCHER,
@@ -14,7 +15,6 @@ import {
   startQuoinctl,
   TerminalRun,
   until,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 
 const GRANTED = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
@@ -81,19 +81,18 @@ describe("quoinctl lock run, with a command that starts processes", function () 
   });
 
   /** Runs the test in a folder of its own, with these options of Node. No worker outlives it. */
-  function inFolder(work: () => Promise<void>, options: readonly string[] = []): Promise<void> {
-    return withTemporaryDirectory(async (directory) => {
-      folder = directory;
-      nodeArguments = options;
-      try {
-        await work();
-      } finally {
-        const pid = readWorker();
-        if (pid !== "" && isRunning(pid)) {
-          process.kill(Number(pid), "SIGKILL");
-        }
+  async function inFolder(work: () => Promise<void>, options: readonly string[] = []): Promise<void> {
+    const directory = temporaryDirectory();
+    folder = directory;
+    nodeArguments = options;
+    try {
+      await work();
+    } finally {
+      const pid = readWorker();
+      if (pid !== "" && isRunning(pid)) {
+        process.kill(Number(pid), "SIGKILL");
       }
-    });
+    }
   }
 
   function readWorker(): string {

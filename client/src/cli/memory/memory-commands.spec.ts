@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ReadMemoryRequest, WriteMemoryRequest } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,
@@ -9,7 +10,6 @@ import {
   refuse,
   runProgram,
   ScriptedMember,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -156,23 +156,23 @@ describe("quoinctl memory", () => {
     }
   });
 
-  it("write and read whole files, and show their progress on a terminal", () =>
-    withTemporaryDirectory(async (directory) => {
-      const source = path.join(directory, "source");
-      const target = path.join(directory, "target");
-      const content = Buffer.alloc(bytes.length, "0123456789");
-      await writeFile(source, content);
-      const written = await quoinctl(["write", "n/r", "--file", source], { isTTY: true });
-      expect(written.code).to.equal(0);
-      expect(written.err).to.include("writing [#############################-]  99% 3.9 MiB of 3.9 MiB");
-      expect(written.err).to.include("[##############################] 100%");
-      expect(written.err.endsWith("\r\u001b[K"), "the bar is taken away").to.equal(true);
-      const read = await quoinctl(["read", "n/r", "--output-file", target]);
-      expect(read).to.include({ code: 0, err: "" });
-      expect(read.out).to.include(String(content.length));
-      expect(Buffer.compare(await readFile(target), content)).to.equal(0);
-      expect(await quoinctl(["read", "n/r", "--output-file", directory])).to.include({ code: 2 });
-    }));
+  it("write and read whole files, and show their progress on a terminal", async () => {
+    const directory = temporaryDirectory();
+    const source = path.join(directory, "source");
+    const target = path.join(directory, "target");
+    const content = Buffer.alloc(bytes.length, "0123456789");
+    await writeFile(source, content);
+    const written = await quoinctl(["write", "n/r", "--file", source], { isTTY: true });
+    expect(written.code).to.equal(0);
+    expect(written.err).to.include("writing [#############################-]  99% 3.9 MiB of 3.9 MiB");
+    expect(written.err).to.include("[##############################] 100%");
+    expect(written.err.endsWith("\r\u001b[K"), "the bar is taken away").to.equal(true);
+    const read = await quoinctl(["read", "n/r", "--output-file", target]);
+    expect(read).to.include({ code: 0, err: "" });
+    expect(read.out).to.include(String(content.length));
+    expect(Buffer.compare(await readFile(target), content)).to.equal(0);
+    expect(await quoinctl(["read", "n/r", "--output-file", directory])).to.include({ code: 2 });
+  });
 
   it("read fails when the region changes meanwhile, unless that is allowed", async () => {
     const read = member.scripts.readMemory!;

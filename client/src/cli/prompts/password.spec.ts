@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { canMakeTerminals, ScriptedMember, TerminalRun, until, withTemporaryDirectory } from "../../../test/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { canMakeTerminals, ScriptedMember, TerminalRun, until } from "../../../test/index.ts";
 import { UsageError } from "../errors/index.ts";
 import { askPassword } from "./password.ts";
 
@@ -82,26 +83,26 @@ describe("a password prompt", () => {
       return run;
     }
 
-    it("does not show the password, even if it is typed at once, and gets a token", () =>
-      withTemporaryDirectory(async (directory) => {
-        const { shown } = await answer(directory, `${PASSWORD}${ENTER}`);
-        expect(shown).to.match(/^Password: \r\nsecret-token\r\nended: 0\r\n/);
-        expect(member.calls.map(({ request }) => request)).to.deep.equal([
-          { email: "ada@example.com", password: PASSWORD },
-        ]);
-      }));
+    it("does not show the password, even if it is typed at once, and gets a token", async () => {
+      const directory = temporaryDirectory();
+      const { shown } = await answer(directory, `${PASSWORD}${ENTER}`);
+      expect(shown).to.match(/^Password: \r\nsecret-token\r\nended: 0\r\n/);
+      expect(member.calls.map(({ request }) => request)).to.deep.equal([
+        { email: "ada@example.com", password: PASSWORD },
+      ]);
+    });
 
-    it("ends after Ctrl-C, with the command, as after SIGINT", () =>
-      withTemporaryDirectory(async (directory) => {
-        const { shown } = await answer(directory, `half of it${CTRL_C}`);
-        expect(shown).to.match(/^Password: \r\nended: 130\r\n/);
-        expect(member.calls).to.have.length(0);
-      }));
+    it("ends after Ctrl-C, with the command, as after SIGINT", async () => {
+      const directory = temporaryDirectory();
+      const { shown } = await answer(directory, `half of it${CTRL_C}`);
+      expect(shown).to.match(/^Password: \r\nended: 130\r\n/);
+      expect(member.calls).to.have.length(0);
+    });
 
-    it("ends after Ctrl-D, which ends the input", () =>
-      withTemporaryDirectory(async (directory) => {
-        const { shown } = await answer(directory, CTRL_D);
-        expect(shown).to.match(/^Password: \r\nquoinctl: there is no password: .*\r\nended: 2\r\n/);
-      }));
+    it("ends after Ctrl-D, which ends the input", async () => {
+      const directory = temporaryDirectory();
+      const { shown } = await answer(directory, CTRL_D);
+      expect(shown).to.match(/^Password: \r\nquoinctl: there is no password: .*\r\nended: 2\r\n/);
+    });
   });
 });

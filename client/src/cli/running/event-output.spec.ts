@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { KeyEvent_Type, LockEvent_Action, LockEvent_Reason } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   canMakeTerminals,
   FakeRuntime,
@@ -17,7 +18,6 @@ import {
   startQuoinctl,
   TerminalRun,
   until,
-  withTemporaryDirectory,
 } from "../../../test/index.ts";
 import { run } from "../index.ts";
 
@@ -59,12 +59,11 @@ describe("quoinctl watch, with a command", function () {
     return runProgram(run, new FakeRuntime(), ["watch", ...parameters], { environment: environment(), ...input });
   }
 
-  function inDirectory(work: (directory: string, told: () => string) => Promise<void>): Promise<void> {
-    return withTemporaryDirectory(async (directory) => {
-      const file = path.join(directory, "told");
-      writeFileSync(file, "");
-      await work(directory, () => readFileSync(file, "utf8"));
-    });
+  async function inDirectory(work: (directory: string, told: () => string) => Promise<void>): Promise<void> {
+    const directory = temporaryDirectory();
+    const file = path.join(directory, "told");
+    writeFileSync(file, "");
+    await work(directory, () => readFileSync(file, "utf8"));
   }
 
   it("runs it for each change in order, with the change in its environment and the value as its input", () =>

@@ -1,7 +1,7 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { AdminAccess } from "./admin-access.ts";
 
@@ -12,15 +12,11 @@ describe("admin access", () => {
   let access: AdminAccess;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "quoin-admin-"));
+    directory = temporaryDirectory();
     file = join(directory, "tokens");
     logged = [];
     const log = { error: (fields: object, message: string) => logged.push(`${message} ${JSON.stringify(fields)}`) };
     access = new AdminAccess(file, log);
-  });
-
-  afterEach(() => {
-    rmSync(directory, { recursive: true });
   });
 
   function admits(token: string): boolean {

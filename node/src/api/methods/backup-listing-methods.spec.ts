@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { GetBackupStatusRequest, ListBackupsRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { type GrpcCaller, GrpcPorts, SingleMember, verdict } from "../../../test/harness/index.ts";
 import { MemberBackups } from "../../archive/index.ts";
 import { systemClock, systemScheduler } from "../../replica/index.ts";
@@ -17,13 +17,10 @@ describe("ClusterAdminService, what is known of backups", () => {
 
   beforeEach(async () => {
     ports = await GrpcPorts.founded();
-    directory = mkdtempSync(join(tmpdir(), "quoin-test-backups-"));
+    directory = temporaryDirectory();
   });
 
-  afterEach(async () => {
-    await ports.close();
-    rmSync(directory, { recursive: true });
-  });
+  afterEach(() => ports.close());
 
   const status = (fields: Parameters<typeof GetBackupStatusRequest.fromPartial>[0] = {}, caller = ports.owner) =>
     caller.call(getBackupStatus, GetBackupStatusRequest.fromPartial(fields));

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { FakeTime, TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { FakeTime } from "../../../test/harness/index.ts";
 import type { FileSystemSpace } from "../../storage/index.ts";
 import type { DiskSpaceLevel } from "../context/index.ts";
 import { MemberDisk } from "./member-disk.ts";
@@ -11,19 +12,17 @@ const ROOMY: FileSystemSpace = { freeBytes: 50 * GIB, totalBytes: 100 * GIB };
 const FULL: FileSystemSpace = { freeBytes: 1, totalBytes: 100 * GIB };
 
 describe("MemberDisk", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let time: FakeTime;
   let room: FileSystemSpace | Error;
   let changes: DiskSpaceLevel[];
 
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     time = new FakeTime();
     room = ROOMY;
     changes = [];
   });
-  afterEach(() => directories.removeAll());
 
   function diskOf(hasReserve: boolean): MemberDisk {
     const measureDisk = async () => {

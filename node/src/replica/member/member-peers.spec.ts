@@ -3,7 +3,8 @@
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { InProcessMember, JOIN_TOKEN, TemporaryDirectories, until } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { InProcessMember, JOIN_TOKEN, until } from "../../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../../test/index.ts";
 import { PeerMemberDouble } from "../../../test/peers/index.ts";
 import { CLUSTER_VERSION, CoordinationError, getKey, readCluster } from "../../state/index.ts";
@@ -14,7 +15,6 @@ const DEADLINE_MS = 30_000;
 
 describe("members that meet", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   let sites: InProcessMember[];
   let requests: number;
 
@@ -26,11 +26,10 @@ describe("members that meet", function () {
   afterEach(async () => {
     await Promise.all(sites.map((site) => site.stop()));
     expect(sites.flatMap(({ fatal }) => fatal)).to.deep.equal([]);
-    directories.removeAll();
   });
 
   function site(name: string): InProcessMember {
-    const made = new InProcessMember(name, join(directories.make(), "data"));
+    const made = new InProcessMember(name, join(temporaryDirectory(), "data"));
     sites.push(made);
     return made;
   }
@@ -59,7 +58,7 @@ describe("members that meet", function () {
 
   it("names the cluster that is recorded when it asks for a slot, and stays out of any other", async () => {
     const founder = await founded();
-    const record = directories.make();
+    const record = temporaryDirectory();
     const write = (clusterId: string): void => {
       for (const [name, text] of Object.entries({ clusterId, founder: "q-0", founderIncarnation: "-" })) {
         writeFileSync(join(record, name), text);

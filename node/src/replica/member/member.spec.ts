@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { FakeTime, TemporaryDirectories, until } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { FakeTime, until } from "../../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../../test/index.ts";
 import { CoordinationError, type Founding, getKey } from "../../state/index.ts";
 import { FoundingRecord, measureDisk, StoreError } from "../../storage/index.ts";
@@ -14,20 +15,16 @@ const DEADLINE_MS = 30_000;
 const OTHER_CLUSTER = "11111111-2222-4333-8444-555555555555";
 
 describe("Member", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let members: Member[];
   let fatal: StoreError[];
 
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     members = [];
     fatal = [];
   });
-  afterEach(async () => {
-    await Promise.all(members.map((member) => member.stop()));
-    directories.removeAll();
-  });
+  afterEach(() => Promise.all(members.map((member) => member.stop())));
 
   async function open(options: Partial<MemberOptions> = {}): Promise<Member> {
     const member = await Member.open({
@@ -149,7 +146,7 @@ describe("Member", () => {
     let record: string;
 
     beforeEach(() => {
-      record = join(directories.make(), "identity");
+      record = join(temporaryDirectory(), "identity");
     });
 
     function write(clusterId: string, founderIncarnation: string): void {

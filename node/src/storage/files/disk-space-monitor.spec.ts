@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { FakeTime, TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { FakeTime } from "../../../test/harness/index.ts";
 import {
   type DiskSpaceLevel,
   DiskSpaceMonitor,
@@ -129,11 +130,8 @@ describe("DiskSpaceMonitor", () => {
 });
 
 describe("measureDisk", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   it("returns the space of the file system, or rejects", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const { freeBytes, totalBytes } = await measureDisk(directory);
     expect(freeBytes).to.be.greaterThan(0);
     expect(totalBytes).to.be.greaterThan(freeBytes);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { listenToMarks } from "../../primitives/index.ts";
 import { createFile, replaceFile, syncDirectory } from "./durable-file.ts";
 
@@ -20,14 +20,12 @@ function withSmallFiles(statement: string, path: string): { readonly code: numbe
 }
 
 describe("durable file", () => {
-  const directories = new TemporaryDirectories();
   afterEach(() => {
     listenToMarks(null);
-    directories.removeAll();
   });
 
   it("replaces a file whole, for the owner alone, and leaves nothing else", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const path = join(directory, "file");
     replaceFile(path, "first");
     expect(readFileSync(path, "utf8")).to.equal("first");
@@ -38,7 +36,7 @@ describe("durable file", () => {
   });
 
   it("passes its crash points in order, and holds the old content until the rename", () => {
-    const path = join(directories.make(), "file");
+    const path = join(temporaryDirectory(), "file");
     replaceFile(path, "old");
     const seen: string[] = [];
     listenToMarks((name) => seen.push(`${name} ${readFileSync(path, "utf8")}`));
@@ -52,7 +50,7 @@ describe("durable file", () => {
   });
 
   it("takes the place of what a start that was cut short has left", () => {
-    const path = join(directories.make(), "file");
+    const path = join(temporaryDirectory(), "file");
     writeFileSync(`${path}.new`, "a longer draft of a file");
     replaceFile(path, "new");
     expect(readFileSync(path, "utf8")).to.equal("new");
@@ -60,7 +58,7 @@ describe("durable file", () => {
   });
 
   it("creates a file once, and keeps it when it is created again", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const path = join(directory, "file");
     const seen: string[] = [];
     listenToMarks((name) => seen.push(`${name} ${existsSync(path)}`));
@@ -72,7 +70,7 @@ describe("durable file", () => {
   });
 
   it("fails, and keeps the old content, when only a part of the new one fits on the disk", function () {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const path = join(directory, "file");
     replaceFile(path, "old");
     const replaced = withSmallFiles(`replaceFile(path, "x".repeat(5_000));`, path);
@@ -89,7 +87,7 @@ describe("durable file", () => {
   });
 
   it("raises what goes wrong: a missing folder, a folder in the file's place", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     expect(() => replaceFile(join(directory, "absent", "file"), "x")).to.throw("ENOENT");
     expect(() => syncDirectory(join(directory, "absent"))).to.throw("ENOENT");
     mkdirSync(join(directory, "folder", "inner"), { recursive: true });

@@ -1,15 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { dropEvidence, evidenceDirectory, preserveEvidence } from "./evidence-files.ts";
 
 describe("kept files", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   function storeWith(...names: readonly string[]): string {
-    const store = join(directories.make(), "raft");
+    const store = join(temporaryDirectory(), "raft");
     mkdirSync(store);
     for (const name of names) {
       writeFileSync(join(store, name), name);
@@ -36,7 +33,7 @@ describe("kept files", () => {
   });
 
   it("keeps nothing of a store that is not there", () => {
-    const store = join(directories.make(), "raft");
+    const store = join(temporaryDirectory(), "raft");
     expect(preserveEvidence(store)).to.equal(false);
     expect(existsSync(evidenceDirectory(store))).to.equal(false);
   });

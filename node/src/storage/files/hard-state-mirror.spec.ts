@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   decodeMirror,
   encodeMirror,
@@ -65,11 +65,8 @@ function fileOf(...slots: readonly (Uint8Array | null)[]): Buffer {
 }
 
 describe("the hard-state mirror", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   function read(content: Uint8Array): HardStateMirror | null {
-    const path = join(directories.make(), "fence");
+    const path = join(temporaryDirectory(), "fence");
     writeFileSync(path, content);
     return readMirror(path);
   }
@@ -135,7 +132,7 @@ describe("the hard-state mirror", () => {
   });
 
   it("is null without a file or without a whole slot", () => {
-    expect(readMirror(join(directories.make(), "fence"))).to.equal(null);
+    expect(readMirror(join(temporaryDirectory(), "fence"))).to.equal(null);
     expect(read(new Uint8Array(0))).to.equal(null);
     expect(read(fileOf(null, null))).to.equal(null);
     expect(read(fileOf(encodeMirror(FENCE).fill(1, 20, 21), null))).to.equal(null);
@@ -143,7 +140,7 @@ describe("the hard-state mirror", () => {
 
   it("is whole unless a slot has gone bad", () => {
     const whole = (...slots: readonly (Uint8Array | null)[]): boolean => {
-      const path = join(directories.make(), "fence");
+      const path = join(temporaryDirectory(), "fence");
       writeFileSync(path, fileOf(...slots));
       return isMirrorIntact(path);
     };
@@ -160,11 +157,11 @@ describe("the hard-state mirror", () => {
     expect(whole(second, bad(third))).to.equal(false);
     expect(whole(second, null), "once written").to.equal(false);
     expect(whole(null, null)).to.equal(false);
-    expect(isMirrorIntact(join(directories.make(), "fence")), "no file").to.equal(false);
+    expect(isMirrorIntact(join(temporaryDirectory(), "fence")), "no file").to.equal(false);
   });
 
   it("is written into the slot of its counter, and leaves the other one", () => {
-    const path = join(directories.make(), "fence");
+    const path = join(temporaryDirectory(), "fence");
     const [older, newer] = [
       { ...FENCE, counter: 8 },
       { ...FENCE, counter: 9, damaged: true },
@@ -173,11 +170,11 @@ describe("the hard-state mirror", () => {
     writeMirror(path, newer);
     expect(readMirror(path)).to.deep.equal(newer);
     expect(readFileSync(path)).to.deep.equal(fileOf(encodeMirror(older), encodeMirror(newer)));
-    expect(() => writeMirror(join(directories.make(), "fence"), newer)).to.throw(/ENOENT/);
+    expect(() => writeMirror(join(temporaryDirectory(), "fence"), newer)).to.throw(/ENOENT/);
   });
 
   it("raises what goes wrong while reading: a directory in its place is no missing fence", () => {
-    expect(() => readMirror(directories.make())).to.throw(/EISDIR/);
+    expect(() => readMirror(temporaryDirectory())).to.throw(/EISDIR/);
   });
 
   it("turns UUIDs into bytes and back", () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } 
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { fullBelow, spaceOf } from "./disk-space-monitor.ts";
 import { RESERVE_FILE, ReserveFile, reserveBytes } from "./reserve-file.ts";
 
@@ -30,7 +30,6 @@ describe("reserveBytes", () => {
 
 describe("ReserveFile", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   const roomy = { freeBytes: 2 * GIB, totalBytes: TOTAL };
   const whole = reserveBytes(TOTAL);
   let directory: string;
@@ -38,14 +37,11 @@ describe("ReserveFile", function () {
   let reserve: ReserveFile;
 
   beforeEach(() => {
-    directory = directories.make();
+    directory = temporaryDirectory();
     path = join(directory, RESERVE_FILE);
     reserve = new ReserveFile(directory);
   });
-  afterEach(async () => {
-    await reserve.stop();
-    directories.removeAll();
-  });
+  afterEach(() => reserve.stop());
 
   const length = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 

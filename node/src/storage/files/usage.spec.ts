@@ -3,15 +3,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { usageOf } from "./usage.ts";
 
 describe("usage", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   it("counts the bytes of all files below the directory, and what the file system has left", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     expect(usageOf(directory).usedBytes).to.equal(0);
     mkdirSync(join(directory, "a", "b"), { recursive: true });
     writeFileSync(join(directory, "one"), Buffer.alloc(1000));
@@ -23,14 +20,14 @@ describe("usage", () => {
   });
 
   it("does not count the reserve, which is room put aside", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, "one"), Buffer.alloc(1000));
     writeFileSync(join(directory, "reserve"), Buffer.alloc(5000));
     expect(usageOf(directory).usedBytes).to.equal(1000);
   });
 
   it("takes a directory that vanishes meanwhile for empty", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, "one"), Buffer.alloc(1000));
     const program =
       'const { mkdirSync, rmSync } = require("node:fs"); const { workerData } = require("node:worker_threads");' +
@@ -48,6 +45,6 @@ describe("usage", () => {
   });
 
   it("raises what goes wrong: the directory is not there", () => {
-    expect(() => usageOf(join(directories.make(), "absent"))).to.throw("ENOENT");
+    expect(() => usageOf(join(temporaryDirectory(), "absent"))).to.throw("ENOENT");
   });
 });

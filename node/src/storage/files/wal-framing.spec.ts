@@ -1,7 +1,8 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { flipInPlace, TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { flipInPlace } from "../../../test/harness/index.ts";
 import { Rocks } from "../rocks/index.ts";
 import { damagedLogs, requireReadableLogs } from "./wal-framing.ts";
 
@@ -16,11 +17,8 @@ function record(type: number, length: number): Buffer {
 }
 
 describe("framing of write-ahead logs", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   function check(content: Uint8Array, name = "000004.log"): () => void {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, name), content);
     return () => requireReadableLogs(directory);
   }
@@ -30,7 +28,7 @@ describe("framing of write-ahead logs", () => {
     const first = record(2, BLOCK_BYTES - 7);
     expect(check(Buffer.concat([first, record(3, BLOCK_BYTES - 7), record(4, 9), record(1, 0)]))).not.to.throw();
     expect(check(Buffer.alloc(0))).not.to.throw();
-    expect(() => requireReadableLogs(join(directories.make(), "absent"))).not.to.throw();
+    expect(() => requireReadableLogs(join(temporaryDirectory(), "absent"))).not.to.throw();
   });
 
   it("refuses records of recycled logs, in any block of log or manifest", () => {
@@ -65,7 +63,7 @@ describe("framing of write-ahead logs", () => {
   });
 
   it("names the log or manifest of a real store in which a bit has flipped, and the record", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const options = { createIfMissing: true, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
     const rocks = await Rocks.open(directory, options);
     // Records of one block, of several, and of many in a block.

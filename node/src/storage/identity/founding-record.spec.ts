@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { FoundingRecord } from "./founding-record.ts";
 
 const CLUSTER = "6f0c9f6e-8a57-4d0e-9d0f-2f6f3c1f7a11";
@@ -10,16 +10,13 @@ const INCARNATION = "ab".repeat(16);
 const WHOLE = { clusterId: CLUSTER, founder: "demo-0", founderIncarnation: INCARNATION };
 
 describe("FoundingRecord", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let record: FoundingRecord;
 
   beforeEach(() => {
-    directory = join(directories.make(), "identity");
+    directory = join(temporaryDirectory(), "identity");
     record = new FoundingRecord(directory);
   });
-
-  after(() => directories.removeAll());
 
   function write(facts: object, at = directory): void {
     mkdirSync(at, { recursive: true });
@@ -72,7 +69,7 @@ describe("FoundingRecord", () => {
   });
 
   it("is read at each question, also where one directory takes the place of another", () => {
-    const versions = directories.make();
+    const versions = temporaryDirectory();
     write(WHOLE, join(versions, "1"));
     write({ ...WHOLE, clusterId: OTHER }, join(versions, "2"));
     symlinkSync(join(versions, "1"), directory);

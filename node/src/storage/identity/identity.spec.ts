@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   createIdentity,
   type Identity,
@@ -24,11 +24,8 @@ const MEMBER: Identity = {
 };
 
 describe("identity", () => {
-  const directories = new TemporaryDirectories();
-  afterEach(() => directories.removeAll());
-
   function refusalOf(content: string): Refused {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, "identity"), content);
     try {
       readIdentity(directory);
@@ -59,7 +56,7 @@ describe("identity", () => {
   });
 
   it("reads back what was written, in a file for the owner alone", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     expect(readIdentity(directory)).to.equal(null);
     const minted = mintIdentity("spec", "__proto__");
     writeIdentity(directory, minted);
@@ -71,7 +68,7 @@ describe("identity", () => {
   });
 
   it("is read from a file of a release that knew no reasons", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const { reason, ...older } = MEMBER;
     expect(reason).to.equal("");
     writeFileSync(join(directory, "identity"), JSON.stringify(older));
@@ -79,7 +76,7 @@ describe("identity", () => {
   });
 
   it("says why a directory was given up", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     for (const phase of ["removed", "refused"] as const) {
       const given = { ...MEMBER, phase, reason: 'entry 512 says "removed"' };
       writeIdentity(directory, given);
@@ -89,7 +86,7 @@ describe("identity", () => {
   });
 
   it("is made once: who comes second finds the first one's", () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const [first, second] = [mintIdentity("spec", "q-0"), mintIdentity("spec", "q-0")];
     createIdentity(directory, first);
     createIdentity(directory, second);
@@ -139,19 +136,19 @@ describe("identity", () => {
 
   it("is refused where another release has written it in another format, whatever else it holds", () => {
     for (const format of [0, 1, 2, 4]) {
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       writeFileSync(join(directory, "identity"), JSON.stringify({ format, members: [] }));
       expect(() => readIdentity(directory)).to.throw(Refused, `data of format ${format}, and this release reads`);
     }
   });
 
   it("is itself or refused as damaged after any single flipped bit, and never taken for another one", () => {
-    const text = readFileSync(writtenTo(directories.make(), MEMBER));
+    const text = readFileSync(writtenTo(temporaryDirectory(), MEMBER));
     const read = new Set<string>();
     for (let bit = 0; bit < text.length * 8; bit++) {
       const flipped = Buffer.from(text);
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       writeFileSync(join(directory, "identity"), flipped);
       try {
         // Only the names of the checksum or the reason may change without being detected.

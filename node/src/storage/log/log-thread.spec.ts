@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
-import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { damageTable, until, untilDamageIsFound } from "../../../test/harness/index.ts";
 import { encodeMirror, MIRROR_FILE, mirrorOffset } from "../files/index.ts";
 import { encodeChanges, Rocks, type ThreadReply } from "../rocks/index.ts";
 import { emptyLogMeta } from "./log-meta.ts";
@@ -20,19 +21,17 @@ const WITNESS = new URL("../../../verify/witnesses/log-thread-witness.ts", impor
 type Told = LogReply | ThreadReply | { readonly kind: "seen"; readonly what: string };
 
 describe("the log thread", () => {
-  const directories = new TemporaryDirectories();
   let rocks: Rocks;
   let worker: Worker;
   let told: string[];
 
   beforeEach(async () => {
     told = [];
-    rocks = await Rocks.open(join(directories.make(), "raft"), OPTIONS);
+    rocks = await Rocks.open(join(temporaryDirectory(), "raft"), OPTIONS);
   });
   afterEach(async () => {
     await worker.terminate();
     await rocks.close();
-    directories.removeAll();
   });
 
   function start(failingBatch: number): void {

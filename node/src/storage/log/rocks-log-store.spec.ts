@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { damageTable, until, untilDamageIsFound } from "../../../test/harness/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import {
   type AppendEffect,
@@ -42,7 +43,6 @@ function append(writeSeq: number, term: number, from: number, to: number): Appen
 }
 
 describe("RocksLogStore", () => {
-  const directories = new TemporaryDirectories();
   let directory: string;
   let rocks: Rocks;
   let store: RocksLogStore;
@@ -50,14 +50,13 @@ describe("RocksLogStore", () => {
 
   beforeEach(async () => {
     fatal = [];
-    directory = directories.make();
+    directory = temporaryDirectory();
     rocks = await Rocks.open(join(directory, "raft"), OPTIONS);
     store = open(NOTHING);
   });
   afterEach(async () => {
     await store.close();
     await rocks.close();
-    directories.removeAll();
   });
 
   function open(

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { FOUNDING, soleVoter } from "../../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
 import { EntryType, encodeEntry, entryTerm, NO_ENVELOPE, sealEntry } from "../../raft/index.ts";
@@ -82,22 +82,18 @@ function flip(path: string, byte: number, bit = 0): void {
 }
 
 describe("data directory", () => {
-  const directories = new TemporaryDirectories();
   const openDirectories: { close(): Promise<void> }[] = [];
-  const originals = new TemporaryDirectories();
   let directory: string;
   let original: string | undefined;
 
-  after(() => originals.removeAll());
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
   });
   afterEach(async () => {
     listenToMarks(null);
     for (const opened of openDirectories.splice(0)) {
       await opened.close();
     }
-    directories.removeAll();
   });
 
   async function open(options: Partial<DataDirectoryOptions> = {}): Promise<DataDirectory> {
@@ -195,7 +191,7 @@ describe("data directory", () => {
       await closeAll();
       await grow(await openMember(), 10);
       await closeAll();
-      original = originals.make();
+      original = temporaryDirectory();
       cpSync(directory, original, { recursive: true });
     } else {
       cpSync(original, directory, { recursive: true });
@@ -398,7 +394,7 @@ describe("data directory", () => {
     });
 
     it("says io, with the place, when the file system refuses", async () => {
-      const file = join(directories.make(), "file");
+      const file = join(temporaryDirectory(), "file");
       writeFileSync(file, "");
       for (const path of [file, join(file, "data")]) {
         const error = await openFailure({ directory: path });
@@ -434,7 +430,7 @@ describe("data directory", () => {
       expect(refused.identity).to.equal(null);
       expect(contentOf(directory)).to.deep.equal(before);
 
-      directory = directories.make();
+      directory = temporaryDirectory();
       writeFileSync(join(directory, "holiday.jpg"), "");
       expect((await openRefused()).reason).to.include("holiday.jpg");
       expect(readdirSync(directory)).to.deep.equal(["holiday.jpg"]);
@@ -696,7 +692,7 @@ describe("data directory", () => {
 
     /** Copies a store, and returns what puts the copy in its place again. */
     function contentOfStore(store: string): () => void {
-      const copy = directories.make();
+      const copy = temporaryDirectory();
       cpSync(store, copy, { recursive: true });
       return () => {
         rmSync(store, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { readProgress } from "../../state/index.ts";
 import { MIRROR_FILE, readMirror } from "../files/index.ts";
 import { readIdentity, writeIdentity } from "../identity/index.ts";
@@ -12,17 +12,13 @@ const CLUSTER_ID = "00112233-4455-6677-8899-aabbccddeeff";
 const NOTHING = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 
 describe("joining with an empty data directory", () => {
-  const directories = new TemporaryDirectories();
   const opened: { close(): Promise<void> }[] = [];
   let directory: string;
 
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
   });
-  afterEach(async () => {
-    await closeAll();
-    directories.removeAll();
-  });
+  afterEach(() => closeAll());
 
   async function closeAll(): Promise<void> {
     for (const one of opened.splice(0)) {
@@ -106,7 +102,7 @@ describe("joining with an empty data directory", () => {
 
   it("is completed by the next start when it was cut short after the log, with or without the mirror and the state", async () => {
     for (const missing of [[], ["state"], ["state", "state-1"], ["state", "state-1", "fence"]]) {
-      directory = join(directories.make(), "data");
+      directory = join(temporaryDirectory(), "data");
       const empty = await openEmpty();
       await closeAll();
       await joinCluster();

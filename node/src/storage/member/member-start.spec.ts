@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, trunca
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   appendTo as append,
   damageTable,
@@ -10,7 +11,6 @@ import {
   makeJoinedMember,
   openJoined,
   openJoinedMember,
-  TemporaryDirectories,
   until,
   untilDamageIsFound,
 } from "../../../test/harness/index.ts";
@@ -55,25 +55,19 @@ function contentOf(directory: string): string[] {
 
 describe("start of a member of several", function () {
   this.timeout(20_000);
-  const directories = new TemporaryDirectories();
-  const originals = new TemporaryDirectories();
   const opened: MemberData[] = [];
   let original: string;
   let directory: string;
 
   before(async () => {
-    original = join(originals.make(), "data");
+    original = join(temporaryDirectory(), "data");
     await makeJoinedMember(original);
   });
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     cpSync(original, directory, { recursive: true });
   });
-  afterEach(async () => {
-    await closeAll();
-    directories.removeAll();
-  });
-  after(() => originals.removeAll());
+  afterEach(() => closeAll());
 
   async function closeAll(): Promise<void> {
     for (const data of opened.splice(0)) {
@@ -446,7 +440,7 @@ describe("start of a member of several", function () {
     it("and which was not placed yet is deleted: the former state lives", async () => {
       const data = await open();
       await new Promise<void>((resolve) => data.state.beginReplacement(() => resolve()));
-      const received = join(directories.make(), "state-2");
+      const received = join(temporaryDirectory(), "state-2");
       cpSync(path("state-2"), received, { recursive: true });
       await closeAll();
       // Left by a crash: a clean stop deletes it.

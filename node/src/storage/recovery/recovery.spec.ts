@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   JOINED_MEMBER as JOINED,
   joinedEntry,
   makeJoinedMember,
   openJoined,
   openJoinedMember,
-  TemporaryDirectories,
 } from "../../../test/harness/index.ts";
 import { AppliedLog, FOUNDING, putOf, rowsOf } from "../../../test/index.ts";
 import { getKey, readCluster, readFormerCluster, readProgress } from "../../state/index.ts";
@@ -51,19 +51,17 @@ async function refusalOf(action: () => Promise<unknown>): Promise<Refused> {
 
 describe("the recovery of a stopped member's data", function () {
   this.timeout(30_000);
-  const directories = new TemporaryDirectories();
   const opened: { close(): Promise<void> }[] = [];
   let directory: string;
 
   beforeEach(async () => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     await makeJoinedMember(directory);
   });
   afterEach(async () => {
     for (const one of opened.splice(0)) {
       await one.close();
     }
-    directories.removeAll();
   });
 
   function keep<T extends { close(): Promise<void> }>(one: T): T {
@@ -221,7 +219,7 @@ describe("the recovery of a stopped member's data", function () {
   }
 
   it("is refused for the only voter of a cluster, whose data stays as it is", async () => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     const options = { directory, clusterName: "spec", name: "member-0", acceptMissingFence: false };
     const onFatal = (error: StoreError): never => {
       throw error;
@@ -278,7 +276,7 @@ describe("the recovery of a stopped member's data", function () {
   });
 
   it("is refused where there is no data, and makes nothing there", async () => {
-    const nowhere = join(directories.make(), "nowhere");
+    const nowhere = join(temporaryDirectory(), "nowhere");
     expect((await refusalOf(() => openStopped(nowhere))).message).to.contain("holds no member's data");
     expect(existsSync(nowhere)).to.equal(false);
     const empty = await openDataDirectory({
@@ -330,17 +328,15 @@ describe("the recovery of a stopped member's data", function () {
 
 describe("a restoration", function () {
   this.timeout(30_000);
-  const directories = new TemporaryDirectories();
   const member = { clusterName: "spec", name: "q-0", address: ADDRESS };
   let directory: string;
   let log: AppliedLog;
 
   beforeEach(() => {
-    directory = join(directories.make(), "data");
+    directory = join(temporaryDirectory(), "data");
     log = new AppliedLog();
     log.result(putOf("a", "1"));
   });
-  afterEach(() => directories.removeAll());
 
   function open() {
     return openDataDirectory({

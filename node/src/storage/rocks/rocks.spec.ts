@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import fc from "fast-check";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { compareBytes, isWithin } from "../../bytes/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import type { Change } from "../../state/index.ts";
@@ -35,14 +35,10 @@ function rowsOf(rocks: Rocks, from: string, to: string): string[] {
 }
 
 describe("Rocks", () => {
-  const directories = new TemporaryDirectories();
   const opened: Rocks[] = [];
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((rocks) => rocks.close()));
-    directories.removeAll();
-  });
+  afterEach(() => Promise.all(opened.splice(0).map((rocks) => rocks.close())));
 
-  async function open(directory = directories.make(), options = OPTIONS): Promise<Rocks> {
+  async function open(directory = temporaryDirectory(), options = OPTIONS): Promise<Rocks> {
     const rocks = await Rocks.open(directory, options);
     opened.push(rocks);
     return rocks;
@@ -144,7 +140,7 @@ describe("Rocks", () => {
     const batches = fc.array(fc.array(change, { maxLength: 6 }), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(batches, key, key, async (writes, from, to) => {
-        const directory = directories.make();
+        const directory = temporaryDirectory();
         const rocks = await Rocks.open(directory, OPTIONS);
         const model = new Map<string, Uint8Array>();
         for (const batch of writes) {
@@ -172,7 +168,7 @@ describe("Rocks", () => {
   });
 
   it("reports gaps between rows, at the beginning and the end too, and none with a row in it", async () => {
-    const rocks = await open(directories.make(), { ...OPTIONS, slowMs: -1 });
+    const rocks = await open(temporaryDirectory(), { ...OPTIONS, slowMs: -1 });
     const keys = Array.from({ length: 40 }, (_, at) => Buffer.of(3 * at + 3).toString("hex"));
     rocks.write(
       keys.map((key) => put(key, "01")),
@@ -267,7 +263,7 @@ describe("Rocks", () => {
 
   it("opens another store like it, and no other thread's", async () => {
     const rocks = await open();
-    const directory = join(directories.make(), "another");
+    const directory = join(temporaryDirectory(), "another");
     const another = await rocks.openAnother(directory);
     opened.push(another);
     expect(another.directory).to.equal(directory);
@@ -307,7 +303,7 @@ describe("Rocks", () => {
   });
 
   it("keeps no batch and no iterator once it is done with it", () => {
-    const child = spawnSync(process.execPath, [LEFT_OBJECTS, directories.make()]);
+    const child = spawnSync(process.execPath, [LEFT_OBJECTS, temporaryDirectory()]);
     expect(child.status, String(child.stderr)).to.equal(0);
     const { batches, iterators } = JSON.parse(String(child.stdout)) as { batches: number; iterators: number };
     expect(batches).to.be.lessThan(50);
@@ -318,7 +314,7 @@ describe("Rocks", () => {
     const existing = { ...OPTIONS, createIfMissing: false };
 
     async function filled(): Promise<string> {
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       for (const value of ["01", "02", "03"]) {
         const rocks = await Rocks.open(directory, OPTIONS);
         rocks.write([put("61", value.repeat(100))], true);
@@ -336,7 +332,7 @@ describe("Rocks", () => {
     }
 
     it("is missing where there is no store, in a folder or without", async () => {
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       for (const path of [directory, join(directory, "absent")]) {
         const error = await openFailure(path, existing);
         expect(error.kind, error.message).to.equal("missing");
@@ -351,7 +347,7 @@ describe("Rocks", () => {
     });
 
     it("is locked while it is open, in this process and in another, and free afterwards", async () => {
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       const rocks = await open(directory);
       const error = await openFailure(directory);
       expect(error.kind).to.equal("locked");
@@ -396,9 +392,9 @@ describe("Rocks", () => {
     });
 
     it("is io when the place cannot be used", async () => {
-      const file = join(directories.make(), "file");
+      const file = join(temporaryDirectory(), "file");
       writeFileSync(file, "");
-      await open(join(directories.make(), "inner"));
+      await open(join(temporaryDirectory(), "inner"));
       const error = await Rocks.open(join(file, "store"), existing).catch((caught: unknown) => caught);
       expect(error).to.be.instanceOf(StoreError);
       expect((error as StoreError).kind).to.equal("io");
@@ -406,7 +402,7 @@ describe("Rocks", () => {
   });
 
   it("raises corruption when a block that is read fails its checksum", async () => {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const first = await Rocks.open(directory, OPTIONS);
     first.write([put("61", "ab".repeat(1000))], true);
     await first.close();
@@ -421,7 +417,7 @@ describe("Rocks", () => {
   });
 
   it("raises io when the disk refuses a write, and latches: nothing is written over the hole (P32)", function () {
-    const directory = directories.make();
+    const directory = temporaryDirectory();
     const program =
       `const { Rocks } = await import(${JSON.stringify(MODULE)});` +
       `const rocks = await Rocks.open(${JSON.stringify(directory)}, ${JSON.stringify(OPTIONS)});` +

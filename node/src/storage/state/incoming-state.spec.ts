@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { AppliedLog } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../../state/index.ts";
@@ -17,17 +17,13 @@ const PROGRESS: Row = { key: PROGRESS_ROW, value: new AppliedLog().store.get(PRO
 const row = (key: string, bytes = 1): Row => ({ key: Buffer.from(key), value: Buffer.alloc(bytes) });
 
 describe("IncomingState", () => {
-  const directories = new TemporaryDirectories();
   let rocks: Rocks;
   let incoming: IncomingState;
   beforeEach(async () => {
-    rocks = await Rocks.open(directories.make(), OPTIONS);
+    rocks = await Rocks.open(temporaryDirectory(), OPTIONS);
     incoming = new IncomingState(rocks);
   });
-  afterEach(async () => {
-    await rocks.close();
-    directories.removeAll();
-  });
+  afterEach(() => rocks.close());
 
   it("says that nothing was applied until it is finished, whatever was received (P42)", () => {
     incoming.write([PROGRESS, row("d1")]);

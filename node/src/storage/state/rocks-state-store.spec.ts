@@ -1,13 +1,8 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import {
-  damageTable,
-  itIsAMemberStateStore,
-  TemporaryDirectories,
-  until,
-  untilDamageIsFound,
-} from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { damageTable, itIsAMemberStateStore, until, untilDamageIsFound } from "../../../test/harness/index.ts";
 import { AppliedLog, applyRows, expectExactReplays, putOf, requestOf, soleVoter } from "../../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
 import { answerRange, DEFAULT_STATE_LIMITS, generationMs, StateMachine } from "../../state/index.ts";
@@ -27,21 +22,19 @@ const bytes = (text: string): Uint8Array => Buffer.from(text);
 const PUT = putOf("key", "value");
 
 describe("RocksStateStore", () => {
-  const directories = new TemporaryDirectories();
   let rocks: Rocks;
   let store: RocksStateStore;
   let fatal: StoreError[];
 
   beforeEach(async () => {
     fatal = [];
-    rocks = await Rocks.open(join(directories.make(), "state-1"), OPTIONS);
+    rocks = await Rocks.open(join(temporaryDirectory(), "state-1"), OPTIONS);
     store = new RocksStateStore(rocks, (error) => fatal.push(error));
   });
   afterEach(async () => {
     listenToMarks(null);
     await store.close();
     await rocks.close();
-    directories.removeAll();
   });
 
   describe("as any state store of a member", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import type { Change } from "../../state/index.ts";
 import { StoreError } from "../files/index.ts";
 import { Rocks } from "../rocks/index.ts";
@@ -33,15 +33,11 @@ function milestonesOf(changes: readonly Change[]): { readonly put: number[]; rea
 }
 
 describe("SequenceMarkers", () => {
-  const directories = new TemporaryDirectories();
   let rocks: Rocks;
   beforeEach(async () => {
-    rocks = await Rocks.open(directories.make(), OPTIONS);
+    rocks = await Rocks.open(temporaryDirectory(), OPTIONS);
   });
-  afterEach(async () => {
-    await rocks.close();
-    directories.removeAll();
-  });
+  afterEach(() => rocks.close());
 
   /** Writes the milestones of so many batches of a MiB, without the batches. */
   function pass(milestones: SequenceMarkers, count: number): void {

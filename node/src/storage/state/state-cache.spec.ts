@@ -1,18 +1,14 @@
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { FOUNDING } from "../../../test/index.ts";
 import { openDataDirectory } from "../member/index.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
 describe("the cache of the state", () => {
-  const directories = new TemporaryDirectories();
-
-  after(() => directories.removeAll());
-
   it("is as large as it is asked for, from the founding on, and has a default", async () => {
-    const directory = join(directories.make(), "data");
+    const directory = join(temporaryDirectory(), "data");
     const sizes: (number | null)[] = [];
     for (const stateCacheBytes of [3 * MEBIBYTE, 5 * MEBIBYTE, undefined]) {
       const opened = await openDataDirectory({

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect } from "chai";
-import { TemporaryDirectories, until } from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { until } from "../../../test/harness/index.ts";
 import { AppliedLog } from "../../../test/index.ts";
 import { listenToMarks } from "../../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../../state/index.ts";
@@ -30,21 +31,19 @@ function key(number: number): Uint8Array {
 
 describe("a replacement of the state, on a disk", function () {
   this.timeout(60_000);
-  const directories = new TemporaryDirectories();
   let directory: string;
   let store: RocksStateStore;
   let fatal: StoreError[];
 
   beforeEach(async () => {
     fatal = [];
-    directory = directories.make();
+    directory = temporaryDirectory();
     writeFileSync(join(directory, "state"), "state-1\n");
     store = await open("state-1");
   });
   afterEach(async () => {
     listenToMarks(null);
     await store.close();
-    directories.removeAll();
   });
 
   async function open(name: string): Promise<RocksStateStore> {

@@ -1,12 +1,8 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import {
-  FakeTime,
-  itIsAMemberStateStore,
-  MemoryDriverState,
-  TemporaryDirectories,
-} from "../../../test/harness/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
+import { FakeTime, itIsAMemberStateStore, MemoryDriverState } from "../../../test/harness/index.ts";
 import { MemoryStateStore } from "../../../test/index.ts";
 import { latin1Of } from "../../bytes/index.ts";
 import type { Change, KeyRange, Row, StateReader } from "../../state/index.ts";
@@ -36,7 +32,6 @@ function rowsOf(reader: StateReader, from = FIRST, to = END): string[] {
 const textOf = (...changes: Change[]): string[] => changes.map((change) => text(change as Row));
 
 describe("the newest changes of the state, in memory", () => {
-  const directories = new TemporaryDirectories();
   const closing: (() => Promise<void>)[] = [];
   let inner: MemoryDriverState;
   let overlay: StateWriteBuffer;
@@ -49,13 +44,12 @@ describe("the newest changes of the state, in memory", () => {
     for (const close of closing.splice(0)) {
       await close();
     }
-    directories.removeAll();
   });
 
   for (const limits of [ROOMY, { rowsMax: 2, bytesMax: 1024 }]) {
     describe(`as any state store of a member, over a disk, with room for ${limits.rowsMax} rows`, () => {
       itIsAMemberStateStore(async () => {
-        const rocks = await Rocks.open(join(directories.make(), "state-1"), OPTIONS);
+        const rocks = await Rocks.open(join(temporaryDirectory(), "state-1"), OPTIONS);
         const store = new RocksStateStore(rocks, (error) => expect.fail(error.message));
         closing.push(() => store.close());
         return { store: new StateWriteBuffer(store, limits), drain: nothing };

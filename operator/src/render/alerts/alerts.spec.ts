@@ -3,11 +3,11 @@
  * of these series with one fault. Skipped, with a message, where promtool is not installed.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import { type Alert, ARCHIVE_ALERTS, alertRule, BACKUP_ALERTS, MEMBER_ALERTS } from "./index.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../../..");
@@ -305,13 +305,11 @@ describe("alerts", function () {
   let directory: string;
 
   before(() => {
-    directory = mkdtempSync(path.join(tmpdir(), "quoin-test-alerts-"));
+    directory = temporaryDirectory();
     const rules = ALERTS.map((alert) => alertRule(alert, PLACE));
     writeFileSync(path.join(directory, "members.yaml"), stringify({ groups: [{ name: "quoin-prod", rules }] }));
     writeFileSync(path.join(directory, "operator.yaml"), OPERATOR_RULES);
   });
-
-  after(() => rmSync(directory, { recursive: true }));
 
   const files = (): string[] => ["members.yaml", "operator.yaml"].map((name) => path.join(directory, name));
   const ofOperator = (): { alert: string; annotations: Record<string, string> }[] =>

@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { temporaryDirectory } from "../../../../../testing/index.ts";
 import { FoundedCluster } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, rateLimiters } from "../../../access/index.ts";
 import { closeHttpServer, createHttpApplication, createHttpServer } from "../server/index.ts";
@@ -23,7 +23,7 @@ describe("the console of a member", () => {
   let bugs: unknown[];
 
   beforeEach(async () => {
-    root = mkdtempSync(join(tmpdir(), "quoin-test-console-"));
+    root = temporaryDirectory();
     directory = join(root, "built");
     const cluster = new FoundedCluster();
     bugs = [];
@@ -43,7 +43,6 @@ describe("the console of a member", () => {
 
   afterEach(async () => {
     await closeHttpServer(server, 0);
-    rmSync(root, { recursive: true });
     expect(bugs).to.deep.equal([]);
   });
 

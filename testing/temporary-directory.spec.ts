@@ -1,12 +1,22 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
-import { TemporaryDirectories } from "./temporary-directories.ts";
+import { removeTemporaryDirectories, temporaryDirectory } from "./temporary-directory.ts";
 
 const FILES = 300;
 const ROUNDS = 10;
+/** Makes two directories, one of them with a file, and prints where they are. */
+const MAKER = `
+  import { mkdirSync, writeFileSync } from "node:fs";
+  import { temporaryDirectory } from "${new URL("temporary-directory.ts", import.meta.url)}";
+  const [one, other] = [temporaryDirectory(), temporaryDirectory()];
+  mkdirSync(one + "/deep/er", { recursive: true });
+  writeFileSync(one + "/deep/er/file", "x");
+  process.stdout.write(one + "\\n" + other + "\\n");
+`;
 /** Deletes the files from the last to the first, while this thread removes them all. */
 const DELETER = `
   const { workerData } = require("node:worker_threads");
@@ -19,21 +29,18 @@ const DELETER = `
   }
 `;
 
-describe("TemporaryDirectories", () => {
-  it("makes empty directories apart from each other, and removes all of them with what is in them", () => {
-    const directories = new TemporaryDirectories();
-    const [one, other] = [directories.make(), directories.make()];
-    expect(one).not.to.equal(other);
-    mkdirSync(join(one, "deep", "er"), { recursive: true });
-    writeFileSync(join(one, "deep", "er", "file"), "x");
-    directories.removeAll();
+describe("temporary directories", () => {
+  it("are empty and apart from each other, and go with what is in them when their process ends", () => {
+    const made = spawnSync(process.execPath, ["--input-type=module", "-e", MAKER], { encoding: "utf8" });
+    const [one = "", other = "", ...more] = made.stdout.trimEnd().split("\n");
+    expect([made.status, made.stderr, more]).to.deep.equal([0, "", []]);
+    expect(one).to.contain("quoin-test-").and.not.to.equal(other);
     expect([existsSync(one), existsSync(other)]).to.deep.equal([false, false]);
   });
 
-  it("removes a directory in which others remove files at the same time", async () => {
+  it("go while others remove files in them", async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const directories = new TemporaryDirectories();
-      const directory = directories.make();
+      const directory = temporaryDirectory();
       for (let file = 0; file < FILES; file++) {
         writeFileSync(join(directory, String(file)), "x");
       }
@@ -41,7 +48,7 @@ describe("TemporaryDirectories", () => {
       const deleter = new Worker(DELETER, { eval: true, workerData: { directory, files: FILES, begun } });
       const ended = once(deleter, "exit");
       await Atomics.waitAsync(new Int32Array(begun), 0, 0).value;
-      directories.removeAll();
+      removeTemporaryDirectories();
       const isThere = existsSync(directory);
       await ended;
       expect(isThere).to.equal(false);

@@ -3,24 +3,34 @@
  * when a step is done.
  */
 
-import { compareBytes } from "../../src/bytes/index.ts";
-import { invariant } from "../../src/primitives/index.ts";
-import { type Row, readProgress } from "../../src/state/index.ts";
-import type { StateReplacement } from "../../src/storage/index.ts";
-import { MemoryStateStore, REPLICATED_ROWS_END } from "../index.ts";
+import { compareBytes } from "../src/bytes/index.ts";
+import { invariant } from "../src/primitives/index.ts";
+import { type Row, readProgress } from "../src/state/index.ts";
+import type { StateReplacement } from "../src/storage/index.ts";
+import type { MemoryStateStore } from "./memory-state-store.ts";
+import { REPLICATED_ROWS_END } from "./replicated-rows.ts";
 
-export class MemoryStateReplacement implements StateReplacement {
+/** What its store adds. */
+export interface ReplacementHooks {
+  /** Performs the action and calls `done` later, in a turn of its own. */
+  step(action: () => void, done: () => void): void;
+  onAbandoned?(): void;
+  /** The whole state has arrived. */
+  onInstalled?(index: number, term: number): void;
+  /** A start opens this state from now on. */
+  onPlaced?(): void;
+}
+
+export class MemoryStateReplacement<Rows extends MemoryStateStore = MemoryStateStore> implements StateReplacement {
   /** The rows so far. */
-  readonly rows = new MemoryStateStore();
-  readonly #step: (action: () => void, done: () => void) => void;
-  readonly #onAbandoned: () => void;
+  readonly rows: Rows;
+  readonly #hooks: ReplacementHooks;
   #phase: "receiving" | "finished" | "placing" | "placed" | "abandoned" = "receiving";
   #installed: { readonly index: number; readonly term: number } | null = null;
 
-  /** `step` performs the action and calls `done` later, in a turn of its own. */
-  constructor(step: (action: () => void, done: () => void) => void, onAbandoned: () => void) {
-    this.#step = step;
-    this.#onAbandoned = onAbandoned;
+  constructor(rows: Rows, hooks: ReplacementHooks) {
+    this.rows = rows;
+    this.#hooks = hooks;
   }
 
   /** The last entry whose effects it holds; null before it is finished. */
@@ -28,12 +38,12 @@ export class MemoryStateReplacement implements StateReplacement {
     return this.#installed;
   }
 
-  get isPlacing(): boolean {
-    return this.#phase === "placing" || this.#phase === "placed";
-  }
-
   get isPlaced(): boolean {
     return this.#phase === "placed";
+  }
+
+  get isAbandoned(): boolean {
+    return this.#phase === "abandoned";
   }
 
   write(rows: readonly Row[], done: () => void): void {
@@ -43,13 +53,13 @@ export class MemoryStateReplacement implements StateReplacement {
     }
     // Copies, taken now: the caller may use its buffers again.
     this.rows.write(rows);
-    this.#step(() => undefined, done);
+    this.#hooks.step(() => undefined, done);
   }
 
   finish(index: number, term: number, done: () => void): void {
     invariant(this.#phase === "receiving", "a state is finished once", () => this.#phase);
     this.#phase = "finished";
-    this.#step(() => {
+    this.#hooks.step(() => {
       const { appliedIndex, appliedTerm } = readProgress(this.rows);
       invariant(
         appliedIndex === index && appliedTerm === term,
@@ -57,22 +67,24 @@ export class MemoryStateReplacement implements StateReplacement {
         () => `entry ${index} of term ${term}, but it holds ${appliedIndex} of ${appliedTerm}`,
       );
       this.#installed = { index, term };
+      this.#hooks.onInstalled?.(index, term);
     }, done);
   }
 
   place(done: () => void): void {
     invariant(this.#phase === "finished", "a finished state is placed, once", () => this.#phase);
     this.#phase = "placing";
-    this.#step(() => {
+    this.#hooks.step(() => {
       this.#phase = "placed";
+      this.#hooks.onPlaced?.();
     }, done);
   }
 
   abandon(): void {
-    invariant(!this.isPlacing, "a state that was placed is not abandoned");
-    if (this.#phase !== "abandoned") {
+    invariant(this.#phase !== "placing" && !this.isPlaced, "a state that was placed is not abandoned");
+    if (!this.isAbandoned) {
       this.#phase = "abandoned";
-      this.#onAbandoned();
+      this.#hooks.onAbandoned?.();
     }
   }
 }

@@ -208,6 +208,11 @@ export class AppliedLog {
     return this.append(EntryType.Command, encodeCommand({ principal: null, request: null, operation }));
   }
 
+  /** A new state machine over this store, with the limits of this one. */
+  machineOver(store: StateStore): StateMachine {
+    return machineOver(store, this.#limits);
+  }
+
   /** All rows of the state as text, ascending; two states are equal if these are. */
   dump(): string[] {
     return dumpOf(this.store);

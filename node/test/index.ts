@@ -28,6 +28,7 @@ export { FoundedCluster, secrets } from "./founded-cluster.ts";
 export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
 export { MemoryStateReplacement } from "./memory-state-replacement.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
+export { answerOrRefusal, expectSameFromRestart, stepOf } from "./model-steps.ts";
 export { expectExactUsage, usageTwice } from "./namespace-recount.ts";
 export { putOf } from "./put-of.ts";
 export { RawConnection } from "./raw-connection.ts";

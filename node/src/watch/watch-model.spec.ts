@@ -10,6 +10,7 @@ import {
   OWNER,
   putOf,
   requestOf,
+  stepOf,
 } from "../../test/index.ts";
 import {
   type AcquireLock,
@@ -43,50 +44,35 @@ const namespace = fc.constantFrom("default", "default", ...NAMESPACES);
 const reader = fc.nat();
 
 const step = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant("put" as const),
-      namespace,
-      key,
-      value: fc.constantFrom("", "x", "y".repeat(200)),
-      ttlSeconds: fc.constantFrom(0, 0, 0, 1),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), namespace, key }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("expire" as const), ms: fc.integer({ min: 1, max: 700 }) }) },
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      kind: fc.constant("lock" as const),
-      lock: fc.constantFrom(...LOCKS),
-      act: fc.constantFrom("acquire", "acquire", "wait", "change", "release", "release", "force"),
-      isRead: fc.boolean(),
-      ttlSeconds: fc.constantFrom(0, 1),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("trim" as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("compact" as const), back: fc.integer({ min: -2, max: 30 }) }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("open" as const),
-      about: fc.constantFrom("key" as const, "lock" as const),
-      namespace,
-      prefix: fc.constantFrom(...PREFIXES),
-      /** From now, or so far behind or ahead of the applied revision. */
-      start: fc.oneof(fc.constant("now" as const), fc.integer({ min: -40, max: 4 })),
-      isQuick: fc.boolean(),
-      progressIntervalMs: fc.constantFrom(100, 500),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("take" as const), reader }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("resume" as const), reader }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("turn" as const) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 300 }) }) },
+  stepOf(12, "put", {
+    namespace,
+    key,
+    value: fc.constantFrom("", "x", "y".repeat(200)),
+    ttlSeconds: fc.constantFrom(0, 0, 0, 1),
+  }),
+  stepOf(4, "delete", { namespace, key }),
+  stepOf(2, "expire", { ms: fc.integer({ min: 1, max: 700 }) }),
+  stepOf(10, "lock", {
+    lock: fc.constantFrom(...LOCKS),
+    act: fc.constantFrom("acquire", "acquire", "wait", "change", "release", "release", "force"),
+    isRead: fc.boolean(),
+    ttlSeconds: fc.constantFrom(0, 1),
+  }),
+  stepOf(1, "trim", {}),
+  stepOf(1, "compact", { back: fc.integer({ min: -2, max: 30 }) }),
+  stepOf(3, "open", {
+    about: fc.constantFrom("key" as const, "lock" as const),
+    namespace,
+    prefix: fc.constantFrom(...PREFIXES),
+    /** From now, or so far behind or ahead of the applied revision. */
+    start: fc.oneof(fc.constant("now" as const), fc.integer({ min: -40, max: 4 })),
+    isQuick: fc.boolean(),
+    progressIntervalMs: fc.constantFrom(100, 500),
+  }),
+  stepOf(4, "take", { reader }),
+  stepOf(1, "resume", { reader }),
+  stepOf(4, "turn", {}),
+  stepOf(2, "pass", { ms: fc.integer({ min: 1, max: 300 }) }),
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 

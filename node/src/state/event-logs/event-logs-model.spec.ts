@@ -2,12 +2,11 @@ import { expect } from "chai";
 import fc from "fast-check";
 import {
   AppliedLog,
-  applyRows,
-  dumpOf,
+  answerOrRefusal,
   expectExactUsage,
-  MemoryStateStore,
-  machineOver,
+  expectSameFromRestart,
   NO_SETTINGS,
+  stepOf,
 } from "../../../test/index.ts";
 import { CoordinationError, DEFAULT_STATE_LIMITS, type LogSettings } from "../core/index.ts";
 import type { ClientOperation } from "../index.ts";
@@ -47,49 +46,30 @@ const settings = {
 const append = { log, expected, guarded };
 
 const operation = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant("create" as const),
-      name: fc.constantFrom(...NAMES),
-      namespace: fc.constantFrom(...NAMESPACES, "nowhere"),
-      settings: fc.record(settings),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete" as const), log }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("change" as const),
-      log,
-      changes: fc.record(settings, { requiredKeys: [], noNullPrototype: true }),
-    }),
-  },
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant("append" as const),
-      ...append,
-      payloads: payload.map((one) => [one]),
-      key: fc.constantFrom(null, ...KEYS),
-      isBatch: fc.constant(false),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant("append" as const),
-      ...append,
-      payloads: fc.array(payload, { minLength: 1, maxLength: 4 }),
-      key: fc.constantFrom(...BASES),
-      isBatch: fc.constant(true),
-    }),
-  },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 2_500 }) }) },
-  { weight: 2, arbitrary: fc.constant({ kind: "prune" as const }) },
-  { weight: 2, arbitrary: fc.constant({ kind: "retain" as const }) },
-  { weight: 1, arbitrary: fc.constant({ kind: "erase" as const }) },
-  { weight: 1, arbitrary: fc.constant({ kind: "list" as const }) },
+  stepOf(4, "create", {
+    name: fc.constantFrom(...NAMES),
+    namespace: fc.constantFrom(...NAMESPACES, "nowhere"),
+    settings: fc.record(settings),
+  }),
+  stepOf(1, "delete", { log }),
+  stepOf(2, "change", { log, changes: fc.record(settings, { requiredKeys: [], noNullPrototype: true }) }),
+  stepOf(12, "append", {
+    ...append,
+    payloads: payload.map((one) => [one]),
+    key: fc.constantFrom(null, ...KEYS),
+    isBatch: fc.constant(false),
+  }),
+  stepOf(8, "append", {
+    ...append,
+    payloads: fc.array(payload, { minLength: 1, maxLength: 4 }),
+    key: fc.constantFrom(...BASES),
+    isBatch: fc.constant(true),
+  }),
+  stepOf(5, "pass", { ms: fc.integer({ min: 1, max: 2_500 }) }),
+  stepOf(2, "prune", {}),
+  stepOf(2, "retain", {}),
+  stepOf(1, "erase", {}),
+  stepOf(1, "list", {}),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never;
 type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;
@@ -252,26 +232,6 @@ class Comparison {
     expect(this.log.revision, "no operation here takes a revision").to.equal(revision);
   }
 
-  /**
-   * Applies the log again: the prefix to one store, and the rest, in slices, to another store that was given the rows
-   * of the first. A member that starts from a snapshot does the same.
-   */
-  requireSameFromRestart(prefix: number, sliceEntries: number): void {
-    const { rows } = this.log;
-    const slices = new Set(rows.map((_, at) => at + 1).filter((index) => index % sliceEntries === 0));
-    const before = new MemoryStateStore();
-    applyRows(machineOver(before, LIMITS), rows.slice(0, prefix), slices);
-    const store = new MemoryStateStore();
-    before.scan(new Uint8Array(0), Uint8Array.of(0xff), ({ key, value }) => {
-      store.write([{ key, value }]);
-      return true;
-    });
-    const restarted = machineOver(store, LIMITS);
-    applyRows(restarted, rows.slice(prefix), slices);
-    expect(restarted.progress).to.deep.equal(this.log.progress);
-    expect(dumpOf(store).join("\n") === this.log.dump().join("\n"), "the same rows").to.equal(true);
-  }
-
   /** The rows and counts that are left after all logs are deleted and erased. */
   leftAfterAll(): unknown {
     for (const { logId } of this.model.live) {
@@ -322,15 +282,7 @@ class Comparison {
 
   /** The state machine's answer must equal the model's. */
   #compare<Answer>(asked: ClientOperation, answerOfModel: () => Answer): Answer | null {
-    let wanted: Answer | CoordinationError;
-    try {
-      wanted = answerOfModel();
-    } catch (error) {
-      if (!(error instanceof CoordinationError)) {
-        throw error;
-      }
-      wanted = error;
-    }
+    const wanted = answerOrRefusal(answerOfModel);
     const { answer } = this.log.execute(asked);
     this.#seen.add(`${asked.kind}: ${wanted instanceof CoordinationError ? wanted.reason : "done"}`);
     if (wanted instanceof CoordinationError) {
@@ -459,7 +411,7 @@ describe("event logs beside a model of plain maps", () => {
       fc.property(operations, fc.nat(), fc.integer({ min: 1, max: 40 }), (script, cut, sliceEntries) => {
         const comparison = new Comparison(seen);
         comparison.run(script);
-        comparison.requireSameFromRestart(cut % comparison.log.rows.length, sliceEntries);
+        expectSameFromRestart(comparison.log, cut % comparison.log.rows.length, sliceEntries);
         expect(comparison.leftAfterAll()).to.deep.equal([[], 0, 0, 0]);
       }),
       { numRuns: 20 },

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { AppliedLog, expectExactUsage } from "../../../test/index.ts";
+import { AppliedLog, answerOrRefusal, expectExactUsage, stepOf } from "../../../test/index.ts";
 import { compareBytes } from "../../bytes/index.ts";
 import { CoordinationError, type StoredKey } from "../core/index.ts";
 import type { ClientOperation, ClusterOperation } from "../index.ts";
@@ -22,54 +22,27 @@ const ttlSeconds = fc.constantFrom(0, 0, 1, 2, 5);
 const returnPrevious = fc.boolean();
 
 const operation = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant("put-key" as const),
-      ...target,
-      value,
-      ttlSeconds,
-      expected,
-      returnPrevious,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("delete-key" as const), ...target, expected, returnPrevious }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant("compare-and-swap" as const),
-      ...target,
-      expectedValue: fc.option(value, { nil: undefined }),
-      newValue: value,
-      expected,
-      ttlSeconds,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("touch-key" as const), ...target, ttlSeconds, expected }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("create-namespace" as const), namespace: target.namespace }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 1_500 }) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ kind: fc.constant("expire" as const), countMax: fc.integer({ min: 0, max: 4 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("expire-named" as const), ...target, expected }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("list" as const),
-      namespace: target.namespace,
-      prefix: fc.constantFrom(NO_BYTES, ...KEYS),
-      entriesMax: fc.integer({ min: 1, max: 5 }),
-      bytesMax: fc.integer({ min: 0, max: 60 }),
-      keysOnly: fc.boolean(),
-    }),
-  },
+  stepOf(8, "put-key", { ...target, value, ttlSeconds, expected, returnPrevious }),
+  stepOf(4, "delete-key", { ...target, expected, returnPrevious }),
+  stepOf(6, "compare-and-swap", {
+    ...target,
+    expectedValue: fc.option(value, { nil: undefined }),
+    newValue: value,
+    expected,
+    ttlSeconds,
+  }),
+  stepOf(4, "touch-key", { ...target, ttlSeconds, expected }),
+  stepOf(1, "create-namespace", { namespace: target.namespace }),
+  stepOf(3, "pass", { ms: fc.integer({ min: 0, max: 1_500 }) }),
+  stepOf(3, "expire", { countMax: fc.integer({ min: 0, max: 4 }) }),
+  stepOf(1, "expire-named", { ...target, expected }),
+  stepOf(3, "list", {
+    namespace: target.namespace,
+    prefix: fc.constantFrom(NO_BYTES, ...KEYS),
+    entriesMax: fc.integer({ min: 1, max: 5 }),
+    bytesMax: fc.integer({ min: 0, max: 60 }),
+    keysOnly: fc.boolean(),
+  }),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never;
 type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;
@@ -201,15 +174,8 @@ class Comparison {
 
   /** The state machine's answer must equal the model's, a refusal in its reason. */
   #compare(operationOfLog: ClientOperation, answerOfModel: () => unknown): void {
-    let wanted: unknown;
-    try {
-      wanted = answerOfModel();
-    } catch (error) {
-      if (!(error instanceof CoordinationError)) {
-        throw error;
-      }
-      wanted = error.reason;
-    }
+    const modelled = answerOrRefusal(answerOfModel);
+    const wanted = modelled instanceof CoordinationError ? modelled.reason : modelled;
     const { answer, replayed } = this.log.execute(operationOfLog);
     expect(replayed).to.equal("no");
     const given = answer instanceof CoordinationError ? answer.reason : answer;

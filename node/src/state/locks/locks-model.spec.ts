@@ -17,6 +17,7 @@ import {
   OWNER,
   Refused,
   requestOf,
+  stepOf,
 } from "../../../test/index.ts";
 import { readUser, writeUser } from "../accounts/index.ts";
 import {
@@ -57,36 +58,26 @@ const ttlSeconds = fc.constantFrom(0, 1, 2, 5, 400);
 const waitMs = fc.constantFrom(0, 300, 2_500, 60_000);
 
 const operation = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("create" as const), lock }) },
-  {
-    weight: 12,
-    arbitrary: fc.record({ kind: fc.constant("acquire" as const), lock, subject, owner, isRead, ttlSeconds, waitMs }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({ kind: fc.constant("change" as const), lock, subject, owner, isRead, ttlSeconds, pick }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("retry" as const), pick }) },
-  {
-    weight: 7,
-    arbitrary: fc.record({
-      kind: fc.constant("release" as const),
-      lock,
-      subject,
-      owner,
-      pick,
-      byToken: fc.boolean(),
-      mode: fc.constantFrom(null, "read" as const, "write" as const),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("force" as const), lock, pick, byToken: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("cancel" as const), pick, isNewest: fc.boolean() }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 1_500 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("long-pass" as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("prune" as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const), rows: fc.constantFrom(0, 2, 100) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("disable" as const), subject, disabled: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("guard" as const), lock, pick }) },
+  stepOf(1, "create", { lock }),
+  stepOf(12, "acquire", { lock, subject, owner, isRead, ttlSeconds, waitMs }),
+  stepOf(5, "change", { lock, subject, owner, isRead, ttlSeconds, pick }),
+  stepOf(4, "retry", { pick }),
+  stepOf(7, "release", {
+    lock,
+    subject,
+    owner,
+    pick,
+    byToken: fc.boolean(),
+    mode: fc.constantFrom(null, "read" as const, "write" as const),
+  }),
+  stepOf(1, "force", { lock, pick, byToken: fc.boolean() }),
+  stepOf(3, "cancel", { pick, isNewest: fc.boolean() }),
+  stepOf(5, "pass", { ms: fc.integer({ min: 1, max: 1_500 }) }),
+  stepOf(1, "long-pass", {}),
+  stepOf(1, "prune", {}),
+  stepOf(1, "restart", { rows: fc.constantFrom(0, 2, 100) }),
+  stepOf(1, "disable", { subject, disabled: fc.boolean() }),
+  stepOf(3, "guard", { lock, pick }),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never;
 type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;

@@ -2,12 +2,11 @@ import { expect } from "chai";
 import fc from "fast-check";
 import {
   AppliedLog,
-  applyRows,
-  dumpOf,
+  answerOrRefusal,
   expectExactUsage,
-  MemoryStateStore,
-  machineOver,
+  expectSameFromRestart,
   requestOf,
+  stepOf,
 } from "../../../test/index.ts";
 import { CoordinationError, DEFAULT_STATE_LIMITS } from "../core/index.ts";
 import type { ClientOperation } from "../index.ts";
@@ -47,24 +46,20 @@ const target = {
 };
 
 const operation = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("allocate" as const), namespace, sizeBytes }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("free" as const), ...target }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("resize" as const), ...target, sizeBytes }) },
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      kind: fc.constant("write" as const),
-      ...target,
-      offset: place,
-      data: fc.constantFrom(...DATA),
-      guarded: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
-    }),
-  },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("read" as const), ...target, offset: place, length: place }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("erase" as const), rowsMax: fc.integer({ min: 0, max: 9 }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("list" as const), namespace }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("create-namespace" as const), namespace }) },
-  { weight: 2, arbitrary: fc.constant({ kind: "again" as const }) },
+  stepOf(1, "allocate", { namespace, sizeBytes }),
+  stepOf(1, "free", { ...target }),
+  stepOf(5, "resize", { ...target, sizeBytes }),
+  stepOf(10, "write", {
+    ...target,
+    offset: place,
+    data: fc.constantFrom(...DATA),
+    guarded: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
+  }),
+  stepOf(6, "read", { ...target, offset: place, length: place }),
+  stepOf(3, "erase", { rowsMax: fc.integer({ min: 0, max: 9 }) }),
+  stepOf(1, "list", { namespace }),
+  stepOf(1, "create-namespace", { namespace }),
+  stepOf(2, "again", {}),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never;
 type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;
@@ -166,19 +161,6 @@ class Comparison {
     expect(memoryBytes).to.equal(present.reduce((sum, { bytes }) => sum + bytes.length, 0));
   }
 
-  /** Applies the log again: the prefix, and then the rest in slices, as a process that starts there. */
-  requireSameFromRestart(prefix: number, sliceEntries: number): void {
-    const { rows } = this.log;
-    const store = new MemoryStateStore();
-    const slices = new Set(rows.map((_, at) => at + 1).filter((index) => index % sliceEntries === 0));
-    applyRows(machineOver(store, LIMITS), rows.slice(0, prefix), slices);
-    const restarted = machineOver(store, LIMITS);
-    applyRows(restarted, rows.slice(prefix), slices);
-    expect(restarted.progress.digest).to.equal(this.log.progress.digest);
-    expect(restarted.progress).to.deep.equal(this.log.progress);
-    expect(dumpOf(store).join("\n") === this.log.dump().join("\n"), "the same rows").to.equal(true);
-  }
-
   /** The rows left after everything is freed and erased, except progress, answers, and earlier rows. */
   rowsLeftAfterAll(): string[] {
     for (const { namespace: space, regionId } of this.model.regions.filter(({ isFreed }) => !isFreed)) {
@@ -222,16 +204,8 @@ class Comparison {
 
   /** The state machine's answer must equal the model's, and be the same again when the request is repeated. */
   #compare<Answer>(operationOfLog: ClientOperation, answerOfModel: () => Answer): Answer | null {
-    let wanted: Answer | CoordinationError;
-    try {
-      wanted = answerOfModel();
-      this.model.revision++;
-    } catch (error) {
-      if (!(error instanceof CoordinationError)) {
-        throw error;
-      }
-      wanted = error;
-    }
+    const wanted = answerOrRefusal(answerOfModel);
+    this.model.revision += wanted instanceof CoordinationError ? 0 : 1;
     const request = requestOf(++this.#requests);
     const { answer, replayed } = this.log.execute(operationOfLog, { request });
     expect(replayed).to.equal("no");
@@ -375,7 +349,7 @@ describe("memory beside a model of plain arrays", () => {
       fc.property(operations, fc.nat(), fc.integer({ min: 1, max: 40 }), (script, cut, sliceEntries) => {
         const comparison = new Comparison(seen);
         comparison.run(script);
-        comparison.requireSameFromRestart(cut % comparison.log.rows.length, sliceEntries);
+        expectSameFromRestart(comparison.log, cut % comparison.log.rows.length, sliceEntries);
         expect(comparison.rowsLeftAfterAll()).to.deep.equal([]);
       }),
       { numRuns: 20 },

@@ -9,6 +9,7 @@ import {
   machineOver,
   OWNER,
   requestOf,
+  stepOf,
 } from "../../../test/index.ts";
 import { CoordinationError, DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
 import { storedOutcome } from "../index.ts";
@@ -24,21 +25,11 @@ interface Remembered {
 }
 
 const step = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant("ask" as const),
-      id: fc.nat({ max: 30 }),
-      payload: fc.constantFrom(0, 0, 0, 1),
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({ kind: fc.constant("pass" as const), share: fc.constantFrom(0, 0, 0, 0.03, 0.1, 0.5, 1.2) }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("drop" as const) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("restart" as const), rows: fc.constantFrom(0, 1, 5, 10) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("read" as const), rows: fc.nat({ max: 8 }) }) },
+  stepOf(12, "ask", { id: fc.nat({ max: 30 }), payload: fc.constantFrom(0, 0, 0, 1) }),
+  stepOf(6, "pass", { share: fc.constantFrom(0, 0, 0, 0.03, 0.1, 0.5, 1.2) }),
+  stepOf(2, "drop", {}),
+  stepOf(3, "restart", { rows: fc.constantFrom(0, 1, 5, 10) }),
+  stepOf(3, "read", { rows: fc.nat({ max: 8 }) }),
 );
 
 describe("stored answers under random requests, ticks, drops and restarts", () => {

@@ -8,7 +8,7 @@ describe("calls that show the inside of a cluster", () => {
   let admin: AdminClient;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" } });
     admin = createAdminClient({ endpoint: member.endpoint, credentials: { token: "t" } });
   });
@@ -18,10 +18,6 @@ describe("calls that show the inside of a cluster", () => {
     admin.close();
     member.stop();
   });
-
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
 
   /** The field that the SDK refuses before it sends anything. */
   async function refusedField(work: Promise<unknown>): Promise<string | undefined> {
@@ -55,7 +51,7 @@ describe("calls that show the inside of a cluster", () => {
     ]);
     expect(page.versions[0]?.kv).to.deep.include({ key: "k", modRevision: 2 });
     const fields = { pageSize: 2, pageToken: "p", keysOnly: true, consistency: 0 };
-    expect(request()).to.deep.equal({ namespace: "n", key: "k", ...fields });
+    expect(member.request).to.deep.equal({ namespace: "n", key: "k", ...fields });
     expect(await refusedField(client.keyValue.versions("n", "k", { pageSize: 0.5 }))).to.equal("pageSize");
   });
 
@@ -68,7 +64,7 @@ describe("calls that show the inside of a cluster", () => {
     const page = await client.watch.streams({ namespace: "n", memberId: "2", pageSize: 7 });
     expect(page).to.deep.include({ nextPageToken: "", memberId: "2", revision: 9 });
     expect(page.streams[0]).to.include({ id: "3", kind: "EVENTS", logId: "l", userId: "u", behind: 4, sending: true });
-    expect(request()).to.deep.equal({ namespace: "n", memberId: "2", pageSize: 7, pageToken: "" });
+    expect(member.request).to.deep.equal({ namespace: "n", memberId: "2", pageSize: 7, pageToken: "" });
     const unknown = { memberID: "2" } as object;
     expect(await refusedField(client.watch.streams(unknown))).to.equal("memberID");
   });
@@ -91,7 +87,7 @@ describe("calls that show the inside of a cluster", () => {
       { kind: "KEY_WRITE", ok: 5, refused: 1, failed: 0, p50Us: 900, p99Us: 4_000 },
     ]);
     expect(second).to.deep.equal({ id: "2", name: "b", problem: "away", status: undefined, samples: [] });
-    expect(request()).to.deep.equal({ ids: ["1", "2"], windowSeconds: 60 });
+    expect(member.request).to.deep.equal({ ids: ["1", "2"], windowSeconds: 60 });
     expect(await refusedField(admin.memberCounters({ windowSeconds: 0.5 }))).to.equal("windowSeconds");
   });
 

@@ -135,7 +135,12 @@ export class ScriptedMember {
     this.endpoint = `127.0.0.1:${port}`;
   }
 
-  static async start(scripts: Scripts, { tls, port = 0 }: ScriptedMemberOptions = {}): Promise<ScriptedMember> {
+  /** The newest request. */
+  get request(): unknown {
+    return this.calls.at(-1)?.request;
+  }
+
+  static async start(scripts: Scripts = {}, { tls, port = 0 }: ScriptedMemberOptions = {}): Promise<ScriptedMember> {
     const server = new grpc.Server();
     const box: { member?: ScriptedMember } = {};
     for (const definition of Object.values(serviceDefinitions)) {

@@ -10,7 +10,7 @@ describe("API keys of the SDK", () => {
   let client: Client;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     const runtime = new FakeRuntime();
     client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" }, runtime });
   });

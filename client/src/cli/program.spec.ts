@@ -32,7 +32,7 @@ describe("quoinctl, the program", () => {
 
   beforeEach(async () => {
     runtime = new FakeRuntime();
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
   });
 
   afterEach(async () => {
@@ -43,10 +43,6 @@ describe("quoinctl, the program", () => {
   function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
     const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
     return runProgram(run, runtime, parameters, { environment, ...input });
-  }
-
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
   }
 
   describe("namespace create", () => {
@@ -88,7 +84,7 @@ describe("quoinctl, the program", () => {
         out: "KEY    CREATED  MOD REVISION\nn/a/b  true     8\n",
         err: "",
       });
-      expect(request()).to.deep.equal({
+      expect(member.request).to.deep.equal({
         namespace: "n",
         key: "a/b",
         value: new Uint8Array(Buffer.from("hello")),
@@ -101,23 +97,23 @@ describe("quoinctl, the program", () => {
 
     it("writes a value from the standard input", async () => {
       await quoinctl(["kv", "put", "n/k"], { input: "from stdin\n" });
-      expect(request()).to.deep.include({ value: new Uint8Array(Buffer.from("from stdin\n")) });
+      expect(member.request).to.deep.include({ value: new Uint8Array(Buffer.from("from stdin\n")) });
     });
 
     it("sends --ttl, --if-revision and --prev", async () => {
       const { out } = await quoinctl(["kv", "put", "n/k", "v", "--ttl", "5m", "--if-revision", "0", "--prev"]);
-      expect(request()).to.include({ ttlSeconds: 300n, expectedModRevision: 0n, returnPrevious: true });
+      expect(member.request).to.include({ ttlSeconds: 300n, expectedModRevision: 0n, returnPrevious: true });
       expect(out).to.equal("KEY  CREATED  MOD REVISION  PREVIOUS\nn/k  false    8             old\n");
     });
 
     it("guards a write with a hold, as delete and cas do", async () => {
       const guard = { lockName: "a=b", fencingToken: 7n, rw: false };
       await quoinctl(["kv", "put", "n/k", "v", "--guard", "a=b=7"]);
-      expect(request()).to.deep.include({ guard });
+      expect(member.request).to.deep.include({ guard });
       await quoinctl(["kv", "delete", "n/k", "--rw-guard", "a=b=7"]);
-      expect(request()).to.deep.include({ guard: { ...guard, rw: true } });
+      expect(member.request).to.deep.include({ guard: { ...guard, rw: true } });
       await quoinctl(["kv", "cas", "n/k", "v", "--absent", "--guard", "a=b=7"]);
-      expect(request()).to.deep.include({ guard });
+      expect(member.request).to.deep.include({ guard });
     });
 
     it("prints JSON with the previous value", async () => {
@@ -139,7 +135,7 @@ describe("quoinctl, the program", () => {
 
     it("accepts a value that begins with a dash after --", async () => {
       await quoinctl(["kv", "put", "--", "n/k", "-1"]);
-      expect(request()).to.deep.include({ value: new Uint8Array(Buffer.from("-1")) });
+      expect(member.request).to.deep.include({ value: new Uint8Array(Buffer.from("-1")) });
     });
 
     it("ends with 4 if the revision differs", async () => {
@@ -206,7 +202,7 @@ describe("quoinctl, the program", () => {
       const { code, out } = await quoinctl(["kv", "delete", "n/k", "--if-revision", "2", "--prev"]);
       expect(code).to.equal(0);
       expect(out).to.equal("KEY  DELETED  REVISION  PREVIOUS\nn/k  true     6         old\n");
-      expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
+      expect(member.request).to.include({ expectedModRevision: 2n, returnPrevious: true });
       const json = await quoinctl(["kv", "delete", "n/k", "-o", "json"]);
       expect(JSON.parse(json.out)).to.deep.equal({ namespace: "n", key: "k", deleted: true, revision: 6 });
     });
@@ -225,7 +221,7 @@ describe("quoinctl, the program", () => {
       const { code, out } = await quoinctl(["kv", "touch", "n/k", "--ttl", "5m", "--if-revision", "2"]);
       expect(code).to.equal(0);
       expect(out).to.equal("KEY  EXPIRES IN  MOD REVISION\nn/k  300s        2\n");
-      expect(request()).to.include({ ttlSeconds: 300n, expectedModRevision: 2n });
+      expect(member.request).to.include({ ttlSeconds: 300n, expectedModRevision: 2n });
       const json = await quoinctl(["kv", "touch", "n/k", "--ttl", "none", "-o", "json"]);
       expect(JSON.parse(json.out)).to.deep.equal({
         namespace: "n",
@@ -234,7 +230,7 @@ describe("quoinctl, the program", () => {
         expires_in_ms: 0,
         revision: 6,
       });
-      expect(request()).to.include({ ttlSeconds: 0n });
+      expect(member.request).to.include({ ttlSeconds: 0n });
     });
 
     it("wants a time to live", async () => {
@@ -274,13 +270,13 @@ describe("quoinctl, the program", () => {
         ["n", ""],
       ] as const) {
         expect((await quoinctl(["kv", "list", target])).code).to.equal(0);
-        expect(request(), target).to.include({ prefix });
+        expect(member.request, target).to.include({ prefix });
       }
     });
 
     it("leaves out the values with --keys-only", async () => {
       const { out } = await quoinctl(["kv", "list", "n", "--keys-only", "--page-size", "1"]);
-      expect(request()).to.include({ keysOnly: true, pageSize: 1, prefix: "" });
+      expect(member.request).to.include({ keysOnly: true, pageSize: 1, prefix: "" });
       expect(out.split("\n")[0]).to.equal("KEY         MOD REVISION  VERSION  EXPIRES IN");
     });
 
@@ -345,7 +341,7 @@ describe("quoinctl, the program", () => {
         [["--absent"], { expectedValue: undefined, expectedModRevision: undefined }],
       ] as const) {
         expect((await quoinctl(["kv", "cas", "n/k", ...options, "new", "--ttl", "1h"])).code, options[0]).to.equal(0);
-        expect(request()).to.deep.include({ ...expected, ttlSeconds: 3_600n });
+        expect(member.request).to.deep.include({ ...expected, ttlSeconds: 3_600n });
       }
     });
 

@@ -30,7 +30,7 @@ describe("AdminClient", () => {
   let admin: AdminClient;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     admin = createAdminClient({
       endpoint: member.endpoint,
       credentials: { token: "admin-token" },

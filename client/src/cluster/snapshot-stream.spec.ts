@@ -13,7 +13,7 @@ describe("the stream of a snapshot", () => {
   let admin: AdminClient;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     admin = createAdminClient({ endpoint: member.endpoint, credentials: { token: "admin-token" } });
   });
 

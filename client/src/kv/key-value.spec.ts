@@ -27,7 +27,7 @@ describe("KeyValueClient", () => {
   let client: Client;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" } });
   });
 
@@ -35,10 +35,6 @@ describe("KeyValueClient", () => {
     client.close();
     member.stop();
   });
-
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
 
   async function failure(work: Promise<unknown>): Promise<QuoinError> {
     try {
@@ -57,18 +53,18 @@ describe("KeyValueClient", () => {
       createdAtMs: Number.MAX_SAFE_INTEGER,
       revision: 9,
     });
-    expect(request()).to.deep.equal({ namespace: "prod" });
+    expect(member.request).to.deep.equal({ namespace: "prod" });
   });
 
   it("gets a key with its value as a plain Uint8Array and its counts as numbers", async () => {
     member.scripts.getKey = () => ({ ...ENTRY, revision: MOST_SAFE });
     const result = await client.keyValue.get("n", "k");
-    expect(request()).to.deep.equal({ namespace: "n", key: "k", consistency: 0 });
+    expect(member.request).to.deep.equal({ namespace: "n", key: "k", consistency: 0 });
     const { key: _key, ...expected } = PLAIN_ENTRY;
     expect(result).to.deep.equal({ ...expected, revision: Number.MAX_SAFE_INTEGER });
     expect(Buffer.isBuffer(result.value)).to.equal(false);
     await client.keyValue.get("n", "k", { consistency: "serializable" });
-    expect(request()).to.include({ consistency: 1 });
+    expect(member.request).to.include({ consistency: 1 });
   });
 
   it("S17: refuses an answer with a count that a number cannot hold, and never rounds", async () => {
@@ -83,12 +79,12 @@ describe("KeyValueClient", () => {
     expect((await client.keyValue.get("n", "k")).value).to.deep.equal(new Uint8Array());
     member.scripts.compareAndSwap = () => ({ success: false, currentExists: true, currentValue: new Uint8Array() });
     expect((await client.keyValue.compareAndSwap("n", "k", "v")).currentValue).to.deep.equal(new Uint8Array());
-    expect(request()).to.include({ expectedValue: undefined });
+    expect(member.request).to.include({ expectedValue: undefined });
     member.scripts.compareAndSwap = () => ({ success: false, currentExists: false });
     expect((await client.keyValue.compareAndSwap("n", "k", "v", { expectedValue: "" })).currentValue).to.equal(
       undefined,
     );
-    expect(request()).to.deep.include({ expectedValue: new Uint8Array() });
+    expect(member.request).to.deep.include({ expectedValue: new Uint8Array() });
   });
 
   it("puts text and bytes, with and without conditions", async () => {
@@ -105,7 +101,7 @@ describe("KeyValueClient", () => {
       previousValueOmitted: false,
       revision: 8,
     });
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       namespace: "n",
       key: "k",
       value: new Uint8Array(Buffer.from("\u{1f600}")),
@@ -115,7 +111,7 @@ describe("KeyValueClient", () => {
       guard: undefined,
     });
     await client.keyValue.put("n", "k", Uint8Array.of(0, 255));
-    expect(request()).to.deep.include({
+    expect(member.request).to.deep.include({
       value: Uint8Array.of(0, 255),
       ttlSeconds: 0n,
       expectedModRevision: undefined,
@@ -127,14 +123,14 @@ describe("KeyValueClient", () => {
     member.scripts.deleteKey = () => ({ deleted: true, previous: ENTRY, revision: 6n });
     const result = await client.keyValue.delete("n", "k", { expectedModRevision: 2, returnPrevious: true });
     expect(result).to.deep.equal({ deleted: true, previous: PLAIN_ENTRY, previousValueOmitted: false, revision: 6 });
-    expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
+    expect(member.request).to.include({ expectedModRevision: 2n, returnPrevious: true });
   });
 
   it("touches a key, and has no default for its time to live", async () => {
     member.scripts.touchKey = () => ({ modRevision: 2n, expiresInMs: 60_000n, revision: 6n });
     const result = await client.keyValue.touch("n", "k", 60, { expectedModRevision: 2 });
     expect(result).to.deep.equal({ modRevision: 2, expiresInMs: 60_000, revision: 6 });
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       namespace: "n",
       key: "k",
       ttlSeconds: 60n,
@@ -142,7 +138,7 @@ describe("KeyValueClient", () => {
       guard: undefined,
     });
     await client.keyValue.touch("n", "k", 0, { guard: { lockName: "l", fencingToken: 7 } });
-    expect(request()).to.deep.include({
+    expect(member.request).to.deep.include({
       ttlSeconds: 0n,
       expectedModRevision: undefined,
       guard: { lockName: "l", fencingToken: 7n, rw: false },
@@ -170,7 +166,11 @@ describe("KeyValueClient", () => {
       modRevision: 3,
       revision: 3,
     });
-    expect(request()).to.deep.include({ expectedValue: Uint8Array.of(1), expectedModRevision: 2n, ttlSeconds: 5n });
+    expect(member.request).to.deep.include({
+      expectedValue: Uint8Array.of(1),
+      expectedModRevision: 2n,
+      ttlSeconds: 5n,
+    });
   });
 
   it("does not take the missing value of a large replayed answer for an empty one", async () => {
@@ -190,7 +190,7 @@ describe("KeyValueClient", () => {
     member.scripts.listKeys = () => ({ items: [ENTRY], nextPageToken: "more", revision: 7n });
     const page = await client.keyValue.list("n", { prefix: "p", pageSize: 5, pageToken: "t", keysOnly: true });
     expect(page).to.deep.equal({ items: [PLAIN_ENTRY], nextPageToken: "more", revision: 7 });
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       namespace: "n",
       prefix: "p",
       pageSize: 5,
@@ -262,6 +262,6 @@ describe("KeyValueClient", () => {
     member.scripts.listKeys = () => ({ items: [{ key: "__proto__" }, { key: "constructor" }] });
     const { items } = await client.keyValue.list("__proto__");
     expect(items.map((item) => item.key)).to.deep.equal(["__proto__", "constructor"]);
-    expect(request()).to.include({ namespace: "__proto__" });
+    expect(member.request).to.include({ namespace: "__proto__" });
   });
 });

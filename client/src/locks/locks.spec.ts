@@ -21,7 +21,7 @@ describe("LockClient", () => {
 
   beforeEach(async () => {
     runtime = new FakeRuntime();
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" }, runtime });
   });
 
@@ -30,10 +30,6 @@ describe("LockClient", () => {
     member.stop();
   });
 
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
-
   function requestIds(): Set<unknown> {
     return new Set(member.calls.map((call) => call.requestId[0]));
   }
@@ -41,9 +37,9 @@ describe("LockClient", () => {
   it("creates locks", async () => {
     member.scripts.createLock = ({ name }) => ({ name, createdAtMs: 5n, revision: 9n });
     expect(await client.locks.create("n", "l")).to.deep.equal({ name: "l", createdAtMs: 5, revision: 9 });
-    expect(request()).to.deep.equal({ namespace: "n", name: "l", ttlSeconds: 0n, lockDelaySeconds: 0n });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", ttlSeconds: 0n, lockDelaySeconds: 0n });
     await client.locks.create("n", "l", { ttlSeconds: 60, lockDelaySeconds: 5 });
-    expect(request()).to.include({ ttlSeconds: 60n, lockDelaySeconds: 5n });
+    expect(member.request).to.include({ ttlSeconds: 60n, lockDelaySeconds: 5n });
   });
 
   it("describes locks, with states by their names", async () => {
@@ -60,7 +56,7 @@ describe("LockClient", () => {
       createdAtMs: 1,
       revision: 9,
     });
-    expect(request()).to.include({ consistency: 1 });
+    expect(member.request).to.include({ consistency: 1 });
     member.scripts.describeLock = () => ({ ...described, state: LockState.COOLDOWN });
     expect(await client.locks.describe("n", "l")).to.include({ state: "COOLDOWN", holder: undefined });
   });
@@ -90,9 +86,9 @@ describe("LockClient", () => {
       deadlineMs: startMs + 30_250,
     });
     const asked = { namespace: "n", name: "l", ttlSeconds: 30n, owner: "me", waitMs: 0n, fencingToken: 0n };
-    expect(request()).to.deep.equal(asked);
+    expect(member.request).to.deep.equal(asked);
     expect((await client.locks.renew("n", "l", 7, { ttlSeconds: 30, owner: "me" })).acquired).to.equal(true);
-    expect(request()).to.deep.equal({ ...asked, fencingToken: 7n });
+    expect(member.request).to.deep.equal({ ...asked, fencingToken: 7n });
   });
 
   it("S23: counts a deadline from the attempt that was answered, not from the first", async () => {
@@ -139,12 +135,12 @@ describe("LockClient", () => {
     expect(readWrite?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: "WRITE" }]);
     expect(readWrite?.waits).to.deep.equal([{ ...plainWait, mode: "WRITE" }]);
     const asked = { namespace: "n", namePrefix: "l", pageSize: 2, pageToken: "", consistency: 0 };
-    expect(request()).to.deep.equal({ ...asked, inUseOnly: true, waitsMax: 1, namesOnly: false });
+    expect(member.request).to.deep.equal({ ...asked, inUseOnly: true, waitsMax: 1, namesOnly: false });
     expect((await client.locks.listNames("n", { namePrefix: "l", pageSize: 2 })).locks).to.deep.equal([
       { name: "l", rw: false },
       { name: "l", rw: true },
     ]);
-    expect(request()).to.deep.equal({ ...asked, inUseOnly: false, waitsMax: 0, namesOnly: true });
+    expect(member.request).to.deep.equal({ ...asked, inUseOnly: false, waitsMax: 0, namesOnly: true });
     expect(await client.locks.listWaits("n", "l")).to.deep.equal([{ ...plainWait, mode: undefined }]);
     expect(await client.locks.listWaits("n", "l", { rw })).to.deep.equal([{ ...plainWait, mode: "WRITE" }]);
     const before = member.calls.length;
@@ -199,14 +195,14 @@ describe("LockClient", () => {
       released: true,
       revision: 8,
     });
-    expect(request()).to.deep.equal({ namespace: "n", name: "l", owner: "me", fencingToken: 7n });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", owner: "me", fencingToken: 7n });
     member.scripts.forceReleaseLock = () => ({ released: true, previous: HOLD, revision: 8n });
     expect(await client.locks.forceRelease("n", "l", { fencingToken: 7, reason: "stuck" })).to.deep.equal({
       released: true,
       previous: PLAIN_HOLD,
       revision: 8,
     });
-    expect(request()).to.deep.equal({ namespace: "n", name: "l", fencingToken: 7n, reason: "stuck", rw: false });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", fencingToken: 7n, reason: "stuck", rw: false });
     member.scripts.forceReleaseLock = () => ({ released: false });
     expect(await client.locks.forceRelease("n", "l")).to.include({ released: false, previous: undefined });
   });
@@ -216,13 +212,13 @@ describe("LockClient", () => {
     const sent = { lockName: "l", fencingToken: 7n, rw: false };
     member.scripts.putKey = () => refuse({ code: "ABORTED", reason: "FENCED" });
     expect(await failure(client.keyValue.put("n", "k", "v", { guard }))).to.include({ reason: "FENCED" });
-    expect(request()).to.deep.include({ guard: sent });
+    expect(member.request).to.deep.include({ guard: sent });
     member.scripts.deleteKey = () => ({});
     await client.keyValue.delete("n", "k", { guard: { ...guard, rw: true } });
-    expect(request()).to.deep.include({ guard: { ...sent, rw: true } });
+    expect(member.request).to.deep.include({ guard: { ...sent, rw: true } });
     member.scripts.compareAndSwap = () => ({});
     await client.keyValue.compareAndSwap("n", "k", "v", { guard });
-    expect(request()).to.deep.include({ guard: sent });
+    expect(member.request).to.deep.include({ guard: sent });
   });
 
   it("S16, S17: refuses values beyond the range of the protocol, with the field's name, before it sends anything", async () => {

@@ -30,10 +30,6 @@ describe("ReadWriteLockClient", () => {
     member.stop();
   });
 
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
-
   function askedFor(): (readonly [mode: RWMode, token: bigint])[] {
     return member.callsOf("acquireRwLock").map((call) => {
       const { mode, fencingToken } = call.request as AcquireRWLockRequest;
@@ -63,7 +59,7 @@ describe("ReadWriteLockClient", () => {
     const startMs = runtime.nowMs;
     const acquired = await client.readWriteLocks.acquire("n", "l", "WRITE", { waitMs: 10, owner: "me" });
     expect(acquired).to.include({ acquired: true, mode: "WRITE", fencingToken: 7, deadlineMs: startMs + TTL_MS });
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       namespace: "n",
       name: "l",
       mode: RWMode.WRITE,
@@ -75,11 +71,11 @@ describe("ReadWriteLockClient", () => {
     await client.readWriteLocks.renew("n", "l", "READ", 7);
     expect(askedFor().at(-1)).to.deep.equal([RWMode.READ, 7n]);
     await client.readWriteLocks.release("n", "l", { mode: "READ", fencingToken: 7 });
-    expect(request()).to.deep.equal({ namespace: "n", name: "l", mode: RWMode.READ, owner: "", fencingToken: 7n });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", mode: RWMode.READ, owner: "", fencingToken: 7n });
     member.scripts.forceReleaseLock = () => ({ released: true, previous: { ...HOLD, mode: RWMode.WRITE } });
     const forced = await client.readWriteLocks.forceRelease("n", "l");
     expect(forced.previous).to.deep.equal({ ...PLAIN_HOLD, mode: "WRITE" });
-    expect(request()).to.include({ rw: true });
+    expect(member.request).to.include({ rw: true });
     const readers = [{ ...HOLD, mode: RWMode.READ }];
     member.scripts.acquireRwLock = () => ({ acquired: false, holders: readers, state: LockState.READ_HELD });
     expect(await client.readWriteLocks.acquire("n", "l", "WRITE")).to.deep.include({
@@ -116,7 +112,7 @@ describe("ReadWriteLockClient", () => {
       await until("a renewal", () => askedFor().length === 3);
       expect(askedFor().at(-1)).to.deep.equal([RWMode.WRITE, 9n]);
       await handle.release();
-      expect(request()).to.include({ fencingToken: 9n });
+      expect(member.request).to.include({ fencingToken: 9n });
     });
 
     it("stay as they are, and are renewed, if an upgrade would deadlock", async () => {
@@ -166,7 +162,7 @@ describe("ReadWriteLockClient", () => {
       answerUpgrade?.();
       await upgraded;
       expect(await released).to.equal(true);
-      expect(request()).to.include({ fencingToken: 9n });
+      expect(member.request).to.include({ fencingToken: 9n });
     });
 
     it("are released after the work, in the mode at its end", async () => {

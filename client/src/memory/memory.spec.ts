@@ -30,7 +30,7 @@ describe("MemoryClient", () => {
   let client: Client;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" } });
   });
 
@@ -38,10 +38,6 @@ describe("MemoryClient", () => {
     client.close();
     member.stop();
   });
-
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
 
   it("allocates and describes regions", async () => {
     member.scripts.allocateMemory = ({ sizeBytes }) => ({ regionId: "r", sizeBytes, version: 1n, revision: 9n });
@@ -51,13 +47,13 @@ describe("MemoryClient", () => {
       version: 1,
       revision: 9,
     });
-    expect(request()).to.deep.equal({ namespace: "n", sizeBytes: 10n, label: "a label" });
+    expect(member.request).to.deep.equal({ namespace: "n", sizeBytes: 10n, label: "a label" });
     member.scripts.describeMemory = () => ({ region: REGION, revision: 9n });
     expect(await client.memory.describe("n", "r", { consistency: "serializable" })).to.deep.equal({
       ...PLAIN_REGION,
       revision: 9,
     });
-    expect(request()).to.deep.equal({ namespace: "n", regionId: "r", consistency: 1 });
+    expect(member.request).to.deep.equal({ namespace: "n", regionId: "r", consistency: 1 });
   });
 
   it("resizes and frees regions, under conditions", async () => {
@@ -70,15 +66,20 @@ describe("MemoryClient", () => {
       version: 4,
       revision: 9,
     });
-    expect(request()).to.deep.equal({ namespace: "n", regionId: "r", sizeBytes: 20n, ...conditions });
+    expect(member.request).to.deep.equal({ namespace: "n", regionId: "r", sizeBytes: 20n, ...conditions });
     member.scripts.freeMemory = () => ({ freed: true, revision: 9n });
     expect(await client.memory.free("n", "r", { expectedVersion: 3, guard })).to.deep.equal({
       freed: true,
       revision: 9,
     });
-    expect(request()).to.deep.equal({ namespace: "n", regionId: "r", ...conditions });
+    expect(member.request).to.deep.equal({ namespace: "n", regionId: "r", ...conditions });
     await client.memory.free("n", "r");
-    expect(request()).to.deep.equal({ namespace: "n", regionId: "r", expectedVersion: undefined, guard: undefined });
+    expect(member.request).to.deep.equal({
+      namespace: "n",
+      regionId: "r",
+      expectedVersion: undefined,
+      guard: undefined,
+    });
   });
 
   it("writes and reads bytes", async () => {
@@ -89,7 +90,7 @@ describe("MemoryClient", () => {
       version: 4,
       revision: 9,
     });
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       namespace: "n",
       regionId: "r",
       offset: 5n,
@@ -101,7 +102,7 @@ describe("MemoryClient", () => {
     const read = await client.memory.read("n", "r", 5, 2);
     expect(read).to.deep.equal({ data: Uint8Array.of(1, 2), version: 4, sizeBytes: 10, revision: 9 });
     expect(Buffer.isBuffer(read.data)).to.equal(false);
-    expect(request()).to.deep.equal({ namespace: "n", regionId: "r", offset: 5n, length: 2n, consistency: 0 });
+    expect(member.request).to.deep.equal({ namespace: "n", regionId: "r", offset: 5n, length: 2n, consistency: 0 });
   });
 
   it("lists regions, page by page", async () => {
@@ -115,7 +116,7 @@ describe("MemoryClient", () => {
       { regions: [PLAIN_REGION], nextPageToken: "2", revision: 9 },
       { regions: [PLAIN_REGION], nextPageToken: "", revision: 9 },
     ]);
-    expect(request()).to.deep.equal({ namespace: "n", pageSize: 1, pageToken: "2", consistency: 0 });
+    expect(member.request).to.deep.equal({ namespace: "n", pageSize: 1, pageToken: "2", consistency: 0 });
   });
 
   it("S16, S17: refuses values beyond the range of the protocol, with the field's name, before it sends anything", async () => {

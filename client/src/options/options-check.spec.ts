@@ -28,7 +28,7 @@ describe("the check of arguments", () => {
   let untyped: Untyped;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     const credentials = { token: "t" };
     client = createClient({ endpoints: [member.endpoint], credentials });
     admin = createAdminClient({ endpoint: member.endpoint, credentials });

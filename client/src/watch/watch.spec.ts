@@ -65,7 +65,7 @@ describe("watches", function () {
 
   /** A member where watches start after revision 10, or after the revision from which they resume. */
   async function startMember(): Promise<ScriptedMember> {
-    const started = await ScriptedMember.start({});
+    const started = await ScriptedMember.start();
     started.streams.watchKeys = ({ startRevision }, stream) => {
       streams.push(stream);
       stream.send({ created: true, revision: startRevision === 0n ? 10n : startRevision - 1n });

@@ -79,7 +79,7 @@ describe("quoinctl backup", () => {
   let directory: string;
 
   beforeEach(async () => {
-    [first, second] = [await ScriptedMember.start({}), await ScriptedMember.start({})];
+    [first, second] = [await ScriptedMember.start(), await ScriptedMember.start({})];
     first.scripts.getStatus = () => ({ status: LEADER });
     second.scripts.getStatus = () => ({ status: FOLLOWER });
     directory = temporaryDirectory();

@@ -19,7 +19,7 @@ describe("quoinctl member, leader and settings", () => {
 
   beforeEach(async () => {
     runtime = new FakeRuntime();
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
   });
 
   afterEach(() => member.stop());
@@ -28,10 +28,6 @@ describe("quoinctl member, leader and settings", () => {
   function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
     const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
     return runProgram(run, runtime, parameters, { environment, ...input });
-  }
-
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
   }
 
   const slots = [
@@ -142,7 +138,7 @@ describe("quoinctl member, leader and settings", () => {
       input: "correct horse\n",
     });
     expect([code, JSON.parse(out)]).to.deep.equal([0, { user_id: "u-1", email: "a@b.example", created: false }]);
-    expect(request()).to.deep.equal({ owner: { email: "a@b.example", password: "correct horse", apiKey: "" } });
+    expect(member.request).to.deep.equal({ owner: { email: "a@b.example", password: "correct horse", apiKey: "" } });
     expect(out + err).to.not.contain("correct horse");
   });
 
@@ -165,7 +161,7 @@ describe("quoinctl member, leader and settings", () => {
     for (const option of ["--owner-api-key-file", "--owner-key-file"]) {
       it(`sends the key in the file of ${option}`, async () => {
         expect((await reset(option, file)).code).to.equal(0);
-        expect(request()).to.deep.equal({
+        expect(member.request).to.deep.equal({
           owner: { email: "a@b.example", password: "correct horse", apiKey: "qk_new" },
         });
       });
@@ -186,7 +182,7 @@ describe("quoinctl member, leader and settings", () => {
       ["11", "q-4", "11"],
     ]);
     expect(err).to.match(/^next: start a member named q-4 .* quoinctl member promote q-4\n$/);
-    expect(request()).to.deep.equal({ name: "q-4", ifConfigIndex: 9n });
+    expect(member.request).to.deep.equal({ name: "q-4", ifConfigIndex: 9n });
     const json = await quoinctl(["member", "add", "q-4", "-o", "json"]);
     expect([JSON.parse(json.out), json.err]).to.deep.equal([{ id: "11", name: "q-4", config_index: 11 }, ""]);
   });
@@ -204,10 +200,10 @@ describe("quoinctl member, leader and settings", () => {
         ["7", "q-2", "12"],
         ["9", "q-3", "12"],
       ]);
-      expect(request()).to.deep.equal({ ids: ["7", "9"], ifConfigIndex: 0n });
+      expect(member.request).to.deep.equal({ ids: ["7", "9"], ifConfigIndex: 0n });
       const json = await quoinctl(["member", command, "7", "--if-config-index", "9", "-o", "json"]);
       expect(JSON.parse(json.out)).to.deep.equal({ members: [{ id: "7", name: "q-2" }], config_index: 12 });
-      expect(request()).to.deep.equal({ ids: ["7"], ifConfigIndex: 9n });
+      expect(member.request).to.deep.equal({ ids: ["7"], ifConfigIndex: 9n });
     }
   });
 
@@ -285,10 +281,10 @@ describe("quoinctl member, leader and settings", () => {
       ["LEADER ID", "NAME", "TERM"],
       ["5", "q-1", "4"],
     ]);
-    expect(request()).to.deep.equal({ targetId: "5", ifTerm: 3n });
+    expect(member.request).to.deep.equal({ targetId: "5", ifTerm: 3n });
     const json = await quoinctl(["leader", "transfer", "-o", "json"]);
     expect(JSON.parse(json.out)).to.deep.equal({ leader_id: "7", name: "q-2", term: 4 });
-    expect(request()).to.deep.equal({ targetId: "", ifTerm: 0n });
+    expect(member.request).to.deep.equal({ targetId: "", ifTerm: 0n });
   });
 
   it("names the leader, without any access to the administration", async () => {
@@ -346,7 +342,7 @@ describe("quoinctl member, leader and settings", () => {
     const values = ["token.lifetime_secs=600", "ratelimit.http.burst=default"];
     const put = await quoinctl(["settings", "put", ...values, "--if-settings-revision", "4", "-o", "json"]);
     expect([put.code, JSON.parse(put.out)]).to.deep.equal([0, { settings_revision: 5 }]);
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       values: new Map([
         ["token.lifetime_secs", "600"],
         ["ratelimit.http.burst", ""],

@@ -49,17 +49,13 @@ describe("quoinctl lock and rwlock", function () {
     return member.calls.filter(({ method }) => !method.startsWith("describe"));
   }
 
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
-
   it("create", async () => {
     member.scripts.createLock = ({ name }) => ({ name, createdAtMs: 0n, revision: 3n });
     expect(await quoinctl(["lock", "create", "n/a/b", "--ttl", "1m", "--lock-delay", "5"])).to.include({
       code: 0,
       out: "LOCK   CREATED                   REVISION\nn/a/b  1970-01-01T00:00:00.000Z  3\n",
     });
-    expect(request()).to.deep.equal({ namespace: "n", name: "a/b", ttlSeconds: 60n, lockDelaySeconds: 5n });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "a/b", ttlSeconds: 60n, lockDelaySeconds: 5n });
     member.scripts.createRwLock = ({ name }) => ({ name, createdAtMs: 0n, revision: 3n });
     expect(JSON.parse((await quoinctl(["rwlock", "create", "n/l", "-o", "json"])).out)).to.deep.equal({
       namespace: "n",
@@ -132,9 +128,9 @@ describe("quoinctl lock and rwlock", function () {
         "n/s   READ_HELD  -     and 11 more  -        -      -           2\n",
       ].join("\n"),
     );
-    expect(request()).to.deep.include({ namespace: "n", namePrefix: "s", inUseOnly: true, pageToken: "next" });
+    expect(member.request).to.deep.include({ namespace: "n", namePrefix: "s", inUseOnly: true, pageToken: "next" });
     const { out } = await quoinctl(["lock", "list", "n", "--limit", "1", "-o", "json"]);
-    expect(request(), "no page more than needed").to.include({ pageToken: "" });
+    expect(member.request, "no page more than needed").to.include({ pageToken: "" });
     const { locks, ...rest } = JSON.parse(out);
     expect(rest).to.deep.equal({ namespace: "n", prefix: "" });
     expect(locks).to.have.length(1);
@@ -153,7 +149,7 @@ describe("quoinctl lock and rwlock", function () {
       code: 0,
       out: "LOCK  ACQUIRED  TOKEN  EXPIRES IN  STATE  HOLDERS\nn/l   true      7      30.0s       HELD   me\n",
     });
-    expect(request()).to.deep.equal({
+    expect(member.request).to.deep.equal({
       namespace: "n",
       name: "l",
       ttlSeconds: 30n,
@@ -162,7 +158,7 @@ describe("quoinctl lock and rwlock", function () {
       fencingToken: 0n,
     });
     await quoinctl(["lock", "acquire", "n/l", "--token", "7"]);
-    expect(request()).to.deep.include({ fencingToken: 7n, waitMs: 0n, owner: "" });
+    expect(member.request).to.deep.include({ fencingToken: 7n, waitMs: 0n, owner: "" });
     member.scripts.acquireLock = () => ({ acquired: false, holder: HOLDER, state: LockState.HELD });
     const failed = await quoinctl(["lock", "acquire", "n/l", "-o", "json"]);
     expect(failed).to.include({ code: 4, err: "quoinctl: n/l was not acquired: me holds it\n" });
@@ -262,9 +258,9 @@ describe("quoinctl lock and rwlock", function () {
 
   it("acquire in a mode, with a token that changes it", async () => {
     expect((await quoinctl(["rwlock", "acquire", "n/l"])).out).to.include("me (WRITE)");
-    expect(request()).to.include({ mode: RWMode.WRITE });
+    expect(member.request).to.include({ mode: RWMode.WRITE });
     await quoinctl(["rwlock", "acquire", "n/l", "--mode", "read", "--token", "7"]);
-    expect(request()).to.include({ mode: RWMode.READ, fencingToken: 7n });
+    expect(member.request).to.include({ mode: RWMode.READ, fencingToken: 7n });
     expect(await quoinctl(["lock", "acquire", "n/l", "--mode", "read"])).to.include({ code: 2 });
     expect(await quoinctl(["rwlock", "acquire", "n/l", "--mode", "own"])).to.include({ code: 2 });
   });
@@ -274,14 +270,14 @@ describe("quoinctl lock and rwlock", function () {
       code: 0,
       out: "LOCK  RELEASED  REVISION\nn/l   true      9\n",
     });
-    expect(request()).to.deep.equal({ namespace: "n", name: "l", owner: "", fencingToken: 7n });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", owner: "", fencingToken: 7n });
     await quoinctl(["rwlock", "release", "n/l", "--mode", "read", "--token", "7"]);
-    expect(request()).to.include({ mode: RWMode.READ });
+    expect(member.request).to.include({ mode: RWMode.READ });
     member.scripts.forceReleaseLock = ({ rw }) => (rw ? {} : { released: true, previous: HOLDER });
     expect((await quoinctl(["lock", "force-release", "n/l", "--token", "7", "--reason", "stuck"])).out).to.equal(
       "LOCK  RELEASED  OWNER  TOKEN\nn/l   true      me     7\n",
     );
-    expect(request()).to.include({ fencingToken: 7n, reason: "stuck", rw: false });
+    expect(member.request).to.include({ fencingToken: 7n, reason: "stuck", rw: false });
     const { out } = await quoinctl(["rwlock", "force-release", "n/l", "-o", "json"]);
     expect(JSON.parse(out)).to.include({ released: false, previous: null });
   });
@@ -305,7 +301,7 @@ describe("quoinctl lock and rwlock", function () {
     expect(member.calls).to.have.length(0);
     const own = { QUOIN_NAMESPACE: "n", QUOIN_LOCK: "l", QUOIN_FENCING_TOKEN: "7", QUOIN_LOCK_OWNER: "me" };
     expect((await quoinctl(["lock", "release", "n/l"], { environment: { ...known, ...own } })).code).to.equal(0);
-    expect(request()).to.include({ fencingToken: 7n, owner: "me" });
+    expect(member.request).to.include({ fencingToken: 7n, owner: "me" });
     member.scripts.forceReleaseLock = () => ({ released: true, previous: HOLDER });
     expect((await quoinctl(["lock", "release", "n/l", "--force"])).out).to.include("n/l   true      me     7");
     expect((await quoinctl(["lock", "release", "n/l", "--force", "--token", "7"])).code).to.equal(2);

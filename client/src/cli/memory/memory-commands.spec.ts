@@ -48,16 +48,12 @@ describe("quoinctl memory", () => {
     return runProgram(run, new FakeRuntime(), ["memory", ...parameters], { environment, ...input });
   }
 
-  function request(): unknown {
-    return member.calls.at(-1)?.request;
-  }
-
   it("allocate and describe", async () => {
     expect(await quoinctl(["allocate", "n", "64KiB", "--label", "x"])).to.include({
       code: 0,
       out: "REGION  SIZE      VERSION\nr       64.0 KiB  1\n",
     });
-    expect(request()).to.deep.equal({ namespace: "n", sizeBytes: 65_536n, label: "x" });
+    expect(member.request).to.deep.equal({ namespace: "n", sizeBytes: 65_536n, label: "x" });
     expect(await quoinctl(["allocate", "n", "nothing"])).to.include({ code: 2 });
     const { out } = await quoinctl(["describe", "n/r", "-o", "json"]);
     expect(JSON.parse(out)).to.deep.equal({
@@ -77,12 +73,12 @@ describe("quoinctl memory", () => {
       "REGION  SIZE     SIZE BEFORE  VERSION\nr       2.0 KiB  1 B          4\n",
     );
     const guard = { lockName: "l=k", fencingToken: 7n, rw: false };
-    expect(request()).to.deep.include({ sizeBytes: 2_048n, expectedVersion: 3n, guard });
+    expect(member.request).to.deep.include({ sizeBytes: 2_048n, expectedVersion: 3n, guard });
     expect(await quoinctl(["free", "n/r", "--rw-guard", "l=7"])).to.include({
       code: 0,
       out: "REGION  FREED\nr       true\n",
     });
-    expect(request()).to.deep.include({ guard: { lockName: "l", fencingToken: 7n, rw: true } });
+    expect(member.request).to.deep.include({ guard: { lockName: "l", fencingToken: 7n, rw: true } });
     for (const guardText of ["l", "=7", "l=0", "l=x"]) {
       expect(await quoinctl(["free", "n/r", "--guard", guardText]), guardText).to.include({ code: 2 });
     }
@@ -144,7 +140,7 @@ describe("quoinctl memory", () => {
       const [command = ""] = parameters;
       const rest = command === "resize" ? ["2KiB"] : command === "write" ? ["x"] : [];
       expect((await quoinctl([command, "n/one", ...rest])).code, command).to.equal(0);
-      expect(request(), command).to.include({ regionId: "r1" });
+      expect(member.request, command).to.include({ regionId: "r1" });
       const several = await quoinctl([command, "n/both", ...rest]);
       expect(several).to.include({
         code: 2,

@@ -36,7 +36,7 @@ describe("quoinctl watch, with a command", function () {
   let member: ScriptedMember;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     sends(put("p/a", 11n, "one"), put("p/b", 12n, ""), {
       type: KeyEvent_Type.EXPIRE,
       // As members send it, with the last value.

@@ -12,7 +12,7 @@ describe("quoinctl watch", () => {
   let member: ScriptedMember;
 
   beforeEach(async () => {
-    member = await ScriptedMember.start({});
+    member = await ScriptedMember.start();
     member.streams.watchKeys = (_request, stream) => {
       stream.send({ created: true, revision: 10n });
       const put = { type: KeyEvent_Type.PUT, kv: entry("p/a", 11n, "one\ntwo"), previous: entry("p/a", 9n, "old") };

@@ -288,8 +288,7 @@ describe("backups on Kubernetes", () => {
     });
 
     it("is not taken of a cluster without a store", async () => {
-      drive.create({ replicas: 1 });
-      await drive.converge("founding");
+      await drive.founded(1);
       backups.create(BACKUP, "now", { clusterName: "demo", allowLeaderless: false });
       await backups.reconcile(BACKUP, "now");
       expect(conditionOf(backups.get(BACKUP, "now"), "Complete")).to.equal("False NoStore");

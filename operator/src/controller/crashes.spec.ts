@@ -42,8 +42,7 @@ describe("operator that crashes", () => {
   }).timeout(120_000);
 
   it("grows from 1 to 3 and shrinks back, whenever it crashes", async () => {
-    drive.create({ replicas: 1 });
-    await drive.converge("founding");
+    await drive.founded(1);
     const crashes = { up: 0, down: 0 };
     const go = async (replicas: number, writes: number): Promise<number> => {
       drive.edit({ spec: { replicas } });
@@ -66,8 +65,7 @@ describe("operator that crashes", () => {
   }).timeout(180_000);
 
   it("gets there although one of 29 requests, and then of 13, is cut off or refused", async () => {
-    drive.create({ replicas: 1 });
-    await drive.converge("founding");
+    await drive.founded(1);
     const faults = ["cut", { status: 500 }, { status: 429, headers: { "retry-after": "1" } }, { status: 503 }] as const;
     let faulty = 0;
     for (const [every, replicas] of [
@@ -87,8 +85,7 @@ describe("operator that crashes", () => {
   }).timeout(120_000);
 
   it("does no harm beside another one, while the number of members is changed again and again", async () => {
-    drive.create({ replicas: 1 });
-    await drive.converge("founding");
+    await drive.founded(1);
     const other = await drive.another();
     try {
       for (let at = 0; at < 12; at++) {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Any, Call } from "../../test/api-server/index.ts";
+import type { Call } from "../../test/api-server/index.ts";
 import { Drive } from "../../test/world/index.ts";
 
 /** The API server's answer to the eviction of a pod that two budgets cover. */
@@ -15,10 +15,6 @@ describe("actions that fail", () => {
 
   afterEach(() => drive.end());
 
-  function find(plural: string, name: string): Any {
-    return drive.world.api.store.find(plural, "default", name);
-  }
-
   /** Answers requests for a kind with a Status. */
   function refuse(is: (call: Call) => boolean, status: number, reason: string, message: string): void {
     drive.world.api.before = (call) =>
@@ -29,36 +25,21 @@ describe("actions that fail", () => {
     drive.world.api.before = () => null;
   }
 
-  async function founded(replicas: 1 | 3): Promise<void> {
-    drive.create({ replicas });
-    await drive.converge("founding");
-  }
-
-  /** Makes passes for this long. */
-  async function pass(durationMs: number): Promise<void> {
-    const end = drive.world.now + durationMs;
-    await drive.until(`${durationMs} ms`, () => drive.world.now >= end);
-  }
-
-  function messageOf(type: string): string | undefined {
-    return drive.status.conditions?.find((condition) => condition.type === type)?.message;
-  }
-
   function eventsOf(wanted: string): string[] {
     return drive.operator.events.filter(({ reason }) => reason === wanted).map(({ note }) => note);
   }
 
   it("shows an eviction that the API server cannot do, everywhere where people look, until the wish is taken back", async () => {
-    await founded(3);
+    await drive.founded(3);
     refuse(({ subresource }) => subresource === "eviction", 500, "InternalError", TWO_BUDGETS);
     drive.edit({ spec: { podTemplate: { metadata: { annotations: { restarted: "1" } } } } });
     await drive.until("shown", () => drive.condition("ReconcileSucceeded") === "False StepFailed");
     const message = `evict demo-0: ${TWO_BUDGETS}`.replace("demo-0", drive.status.blocked?.target ?? "");
     expect(drive.status.blocked).to.include({ gate: "Roll", reason: "StepFailed", message });
-    expect(messageOf("ReconcileSucceeded")).to.equal(message);
+    expect(drive.messageOf("ReconcileSucceeded")).to.equal(message);
     expect(drive.condition("Degraded")).to.equal("False Healthy");
     expect(drive.operator.failing.map(({ action }) => action)).to.deep.equal(["evict"]);
-    await pass(60_000);
+    await drive.pass(60_000);
     expect(drive.condition("Degraded")).to.equal("True StepFailed");
     expect(eventsOf("StepFailed"), "once, however often it is tried").to.deep.equal([message]);
     drive.edit({ spec: { podTemplate: null } });
@@ -71,7 +52,7 @@ describe("actions that fail", () => {
   });
 
   it("does not show a failure that the second try resolves", async () => {
-    await founded(3);
+    await drive.founded(3);
     let refusals = 2;
     refuse(({ subresource }) => subresource === "eviction" && refusals-- > 0, 500, "InternalError", "not yet");
     drive.edit({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
@@ -84,7 +65,7 @@ describe("actions that fail", () => {
     drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
     await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
     expect(drive.status.blocked?.message).to.contain("check that there is a Secret given");
-    expect(messageOf("ReconcileSucceeded")).to.contain("check that there is a Secret given");
+    expect(drive.messageOf("ReconcileSucceeded")).to.contain("check that there is a Secret given");
     drive.edit({ spec: { access: { ownerSecretRef: null } } });
     await drive.converge("founded");
   });
@@ -94,7 +75,7 @@ describe("actions that fail", () => {
     drive.create({ replicas: 1 });
     await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
     expect(drive.status.blocked?.message).to.contain("Secret demo-owner does not hold email, password and api-key");
-    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    drive.world.api.store.drop("secrets", drive.find("secrets", "demo-owner"));
     await drive.converge("founded");
   });
 
@@ -102,13 +83,13 @@ describe("actions that fail", () => {
     drive.world.api.store.create("configmaps", "default", { metadata: { name: "demo-identity" }, data: { a: "b" } });
     drive.create({ replicas: 1 });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False NameConflict");
-    expect(messageOf("SpecAccepted")).to.contain("ConfigMap demo-identity does not hold clusterId");
-    drive.world.api.store.drop("configmaps", find("configmaps", "demo-identity"));
+    expect(drive.messageOf("SpecAccepted")).to.contain("ConfigMap demo-identity does not hold clusterId");
+    drive.world.api.store.drop("configmaps", drive.find("configmaps", "demo-identity"));
     await drive.converge("founded");
   });
 
   it("shows upkeep that is refused, and does all else", async () => {
-    await founded(1);
+    await drive.founded(1);
     const quota =
       'persistentvolumeclaims "data-demo-0" is forbidden: exceeded quota: small, requested: requests.storage=8Gi';
     refuse(
@@ -131,25 +112,25 @@ describe("actions that fail", () => {
   });
 
   it("shows a write that is refused again and again as too late", async () => {
-    await founded(1);
+    await drive.founded(1);
     const late = "the object has been modified";
     refuse(({ method, plural }) => method === "PATCH" && plural === "statefulsets", 409, "Conflict", late);
     drive.edit({ spec: { replicas: 3 } });
-    await pass(25_000);
+    await drive.pass(25_000);
     expect(drive.condition("ReconcileSucceeded"), "another look may help").to.equal("True Succeeded");
-    await pass(10_000);
-    expect(messageOf("ReconcileSucceeded")).to.contain(late);
+    await drive.pass(10_000);
+    expect(drive.messageOf("ReconcileSucceeded")).to.contain(late);
     allow();
     await drive.converge("grown");
   });
 
   it("shows why it cannot observe the cluster, and keeps the last status", async () => {
-    await founded(3);
+    await drive.founded(3);
     const denied = 'secrets "demo-tokens" is forbidden';
     refuse(({ plural }) => plural === "secrets", 403, "Forbidden", denied);
     await drive.until("shown", () => drive.condition("ReconcileSucceeded") === "False PassFailed");
     expect(drive.status).to.deep.include({ membersSummary: "3/3", voters: 3 });
-    expect([drive.condition("Ready"), messageOf("Ready")]).to.deep.equal([
+    expect([drive.condition("Ready"), drive.messageOf("Ready")]).to.deep.equal([
       "Unknown PassFailed",
       `observe demo: ${denied}`,
     ]);
@@ -161,12 +142,12 @@ describe("actions that fail", () => {
   });
 
   it("goes on when a webhook does not judge a new template, and takes the template when it does", async () => {
-    await founded(3);
+    await drive.founded(3);
     const silent = 'failed calling webhook "policy.example.com": connection refused';
     refuse(({ query }) => query.get("dryRun") !== null, 500, "InternalError", silent);
     drive.edit({ spec: { resources: { requests: { cpu: "1", memory: "1024Mi" } } } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False TemplateNotTried");
-    expect(messageOf("SpecAccepted")).to.equal(`generation 1 stays in force: ${silent}`);
+    expect(drive.messageOf("SpecAccepted")).to.equal(`generation 1 stays in force: ${silent}`);
     allow();
     await drive.converge("rolled");
   });

@@ -8,8 +8,7 @@ describe("fields that other writers have added", () => {
   beforeEach(async () => {
     drive = new Drive();
     await drive.begin();
-    drive.create({ replicas: 3 });
-    await drive.converge("founding");
+    await drive.founded(3);
   });
 
   afterEach(() => drive.end());

@@ -33,31 +33,20 @@ describe("pods that Kubernetes does not make", () => {
     return drive.world.api.calls.filter(({ method, plural }) => method === "GET" && plural === "events").length;
   }
 
-  function messageOf(type: string): string | undefined {
-    return drive.status.conditions?.find((condition) => condition.type === type)?.message;
-  }
-
-  async function pass(durationMs: number): Promise<void> {
-    const end = drive.world.now + durationMs;
-    await drive.until(`${durationMs} ms`, () => drive.world.now >= end);
-  }
-
-  async function founded(replicas: 1 | 3): Promise<void> {
-    drive.create({ replicas });
-    await drive.converge("founding");
-  }
-
   it("shows the API server's refusal of a new member's pod in status, conditions and events until the cause is gone", async () => {
-    await founded(1);
+    await drive.founded(1);
     refuse("pod", "demo-1", TOO_SMALL);
     drive.edit({ spec: { replicas: 3 } });
     await drive.until("shown", () => drive.status.blocked?.reason === "PodNotCreated");
     const message = `demo-1 cannot be created: ${TOO_SMALL}`;
     expect(drive.status.blocked).to.include({ gate: "AwaitLearner", target: "demo-1", message });
-    expect([drive.condition("Ready"), messageOf("Ready")]).to.deep.equal(["False PodNotCreated", message]);
-    expect([drive.condition("Progressing"), messageOf("Progressing")]).to.deep.equal(["True AwaitLearner", message]);
+    expect([drive.condition("Ready"), drive.messageOf("Ready")]).to.deep.equal(["False PodNotCreated", message]);
+    expect([drive.condition("Progressing"), drive.messageOf("Progressing")]).to.deep.equal([
+      "True AwaitLearner",
+      message,
+    ]);
     expect(drive.condition("Degraded")).to.equal("False Healthy");
-    await pass(62_000);
+    await drive.pass(62_000);
     expect(drive.condition("Degraded")).to.equal("True PodNotCreated");
     const told = drive.operator.events.filter(({ reason }) => reason === "Blocked");
     expect(told.map(({ note }) => note)).to.deep.equal([`PodNotCreated: ${message}`]);
@@ -72,13 +61,15 @@ describe("pods that Kubernetes does not make", () => {
     drive.create({ replicas: 1 });
     await drive.until("shown", () => drive.status.blocked?.reason === "PodNotCreated");
     expect(drive.status.blocked).to.include({ gate: "Found", target: "demo-0" });
-    expect(messageOf("Ready")).to.equal(`no leader has confirmed its quorum; demo-0 cannot be created: ${TOO_SMALL}`);
+    expect(drive.messageOf("Ready")).to.equal(
+      `no leader has confirmed its quorum; demo-0 cannot be created: ${TOO_SMALL}`,
+    );
     allow();
     await drive.converge("founded");
   });
 
   it("shows why a voter's pod does not come back, and beside a lost quorum, too", async () => {
-    await founded(3);
+    await drive.founded(3);
     refuse("pod", "demo-1", TOO_SMALL);
     const { store } = drive.world.api;
     store.remove("pods", store.get("pods", "default", "demo-1"));
@@ -106,7 +97,7 @@ describe("pods that Kubernetes does not make", () => {
     ];
   for (const [kind, name, cause, reason, target, sentence] of others) {
     it(`shows why there is no ${kind} for it`, async () => {
-      await founded(1);
+      await drive.founded(1);
       refuse(kind, name, cause);
       drive.edit({ spec: { replicas: 3 } });
       await drive.until("shown", () => drive.status.blocked?.reason === reason);
@@ -117,7 +108,7 @@ describe("pods that Kubernetes does not make", () => {
   }
 
   it("does not mention a pod that is no longer wanted, and cuts long messages", async () => {
-    await founded(1);
+    await drive.founded(1);
     refuse("pod", "demo-1", "x".repeat(5_000));
     drive.edit({ spec: { replicas: 3 } });
     await drive.until("shown", () => drive.status.blocked?.reason === "PodNotCreated");
@@ -127,7 +118,7 @@ describe("pods that Kubernetes does not make", () => {
   });
 
   it("does not take an old failure for the cause, once the pod has been made since", async () => {
-    await founded(1);
+    await drive.founded(1);
     refuse("pod", "demo-1", TOO_SMALL);
     drive.edit({ spec: { replicas: 3 } });
     await drive.until("shown", () => drive.status.blocked?.reason === "PodNotCreated");
@@ -148,7 +139,7 @@ describe("pods that Kubernetes does not make", () => {
   });
 
   it("reads events only while something is missing, and then every ten seconds", async () => {
-    await founded(3);
+    await drive.founded(3);
     const { world, operator } = drive;
     for (let passes = 0; passes < 10; passes++) {
       world.advance(EVENTS_READ_INTERVAL_MS);
@@ -167,12 +158,12 @@ describe("pods that Kubernetes does not make", () => {
   });
 
   it("goes on without a cause where events cannot be read", async () => {
-    await founded(1);
+    await drive.founded(1);
     refuse("pod", "demo-1", TOO_SMALL);
     drive.world.api.before = ({ method, plural }) =>
       method === "GET" && plural === "events" ? { status: 403, body: '{"kind":"Status","reason":"Forbidden"}' } : null;
     drive.edit({ spec: { replicas: 3 } });
-    await pass(30_000);
+    await drive.pass(30_000);
     expect(eventReads()).to.be.within(1, 3);
     expect(drive.status.blocked).to.include({ gate: "AwaitLearner", reason: "WaitingForPod", target: "demo-1" });
     expect(drive.condition("ReconcileSucceeded")).to.equal("True Succeeded");

@@ -21,10 +21,6 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
 
   afterEach(() => drive.end());
 
-  function find(plural: string, name: string): Any {
-    return drive.world.api.store.find(plural, "default", name);
-  }
-
   function objects(): [path: string, object: Stored][] {
     return KINDS.flatMap((plural) =>
       drive.world.api.store
@@ -84,12 +80,11 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     drive.create({ replicas: 1, storage });
     await drive.until("owned again", () => drive.isAsAsked && owners().length === 3);
     expect(new Set(owners())).to.deep.equal(new Set([drive.cluster.metadata.uid]));
-    expect(find("networkpolicies", "demo"), "asked for no more").to.equal(undefined);
+    expect(drive.find("networkpolicies", "demo"), "asked for no more").to.equal(undefined);
   });
 
   it("is refused to one whose members could not talk to those that run, until these are stopped", async () => {
-    drive.create({ replicas: 3 });
-    await drive.converge("founding");
+    await drive.founded(3);
     const pods = podUids();
     drive.orphan();
     await drive.operator.reconcile("default", "demo");
@@ -100,23 +95,22 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     drive.world.advance(600_000);
     await drive.operator.reconcile("default", "demo");
     expect(podUids()).to.deep.equal(pods);
-    expect(controllersOf(find("statefulsets", "demo"))).to.deep.equal([]);
-    drive.world.api.store.drop("statefulsets", find("statefulsets", "demo"));
-    await drive.until("made again", () => find("statefulsets", "demo") !== undefined);
-    expect(controllersOf(find("statefulsets", "demo"))).to.deep.equal([drive.cluster.metadata.uid]);
-    expect(find("statefulsets", "demo").spec.template.spec.containers[0].args.join()).to.include("--tls-cert=");
+    expect(controllersOf(drive.find("statefulsets", "demo"))).to.deep.equal([]);
+    drive.world.api.store.drop("statefulsets", drive.find("statefulsets", "demo"));
+    await drive.until("made again", () => drive.find("statefulsets", "demo") !== undefined);
+    expect(controllersOf(drive.find("statefulsets", "demo"))).to.deep.equal([drive.cluster.metadata.uid]);
+    expect(drive.find("statefulsets", "demo").spec.template.spec.containers[0].args.join()).to.include("--tls-cert=");
   });
 
   it("is refused to one with another storage class, and runs on meanwhile", async () => {
-    drive.create({ replicas: 3 });
-    await drive.converge("founding");
+    await drive.founded(3);
     const pods = podUids();
     drive.orphan();
     await drive.operator.reconcile("default", "demo");
     const storage = { size: "8Gi", storageClassName: "other", whenDeleted: "Retain", whenScaled: "Delete" } as const;
     drive.create({ replicas: 3, storage });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False StorageClassFixed");
-    await drive.until("owned", () => controllersOf(find("statefulsets", "demo")).length === 1);
+    await drive.until("owned", () => controllersOf(drive.find("statefulsets", "demo")).length === 1);
     expect(podUids()).to.deep.equal(pods);
     drive.edit({ spec: { storage: { storageClassName: "standard" } } });
     await drive.converge("corrected");

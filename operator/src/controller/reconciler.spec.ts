@@ -12,17 +12,13 @@ describe("reconciler", () => {
 
   afterEach(() => drive.end());
 
-  function find(plural: string, name: string): Any {
-    return drive.world.api.store.find(plural, "default", name);
-  }
-
   function merge(plural: string, name: string, change: object): void {
     const { store } = drive.world.api;
     store.merge(plural, store.get(plural, "default", name), change);
   }
 
   function textOf(secret: string, key: string): string {
-    return Buffer.from(find("secrets", secret).data[key], "base64").toString("utf8");
+    return Buffer.from(drive.find("secrets", secret).data[key], "base64").toString("utf8");
   }
 
   /** Writes since then, except status writes. */
@@ -41,15 +37,10 @@ describe("reconciler", () => {
       method === "PATCH" && plural === "coordinationclusters" && subresource === "status" ? before() : null;
   }
 
-  async function founded(replicas: 1 | 3 = 1): Promise<void> {
-    drive.create({ replicas });
-    await drive.converge("founding");
-  }
-
   it("makes everything that a cluster needs, and then writes nothing", async () => {
-    await founded(3);
+    await drive.founded(3);
     expect(drive.status).to.deep.include({ membersSummary: "3/3", voters: 3, phase: "Ready", replicas: 3 });
-    expect(find("configmaps", "demo-identity").data).to.include({
+    expect(drive.find("configmaps", "demo-identity").data).to.include({
       founder: "demo-0",
       clusterId: drive.status.clusterId,
     });
@@ -59,7 +50,7 @@ describe("reconciler", () => {
       "SlotAdded",
       "MemberPromoted",
     ]);
-    expect(find("poddisruptionbudgets", "demo").spec.minAvailable).to.equal(2);
+    expect(drive.find("poddisruptionbudgets", "demo").spec.minAvailable).to.equal(2);
     const roles = drive.world.api.store.list("pods").map(({ metadata }) => metadata.labels["quoin.dev/role"]);
     expect(roles.toSorted()).to.deep.equal(["follower", "follower", "leader"]);
     const ids = drive.world.api.store
@@ -93,14 +84,14 @@ describe("reconciler", () => {
   });
 
   it("says that the owner's secret is missing, makes none by itself, and resets the owner with one that is named", async () => {
-    await founded(3);
-    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    await drive.founded(3);
+    drive.world.api.store.drop("secrets", drive.find("secrets", "demo-owner"));
     await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
     drive.world.advance(1_000);
-    expect(find("secrets", "demo-owner"), "no client can read the password back").to.equal(undefined);
+    expect(drive.find("secrets", "demo-owner"), "no client can read the password back").to.equal(undefined);
     drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
     await drive.operator.reconcile("default", "demo");
-    expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
+    expect([drive.find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
     drive.world.api.store.create("secrets", "default", {
       metadata: { name: "given" },
       data: { password: Buffer.from("swordfish").toString("base64") },
@@ -118,23 +109,23 @@ describe("reconciler", () => {
     drive.world.advance(1_000);
     drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
     await drive.converge("founding");
-    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    drive.world.api.store.drop("secrets", drive.find("secrets", "demo-owner"));
     await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
     await drive.operator.reconcile("default", "demo");
-    expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
+    expect([drive.find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
   });
 
   it("resets the owner as its secret says, however often the operator crashes on the way", async () => {
-    await founded(1);
+    await drive.founded(1);
     drive.world.advance(1_000);
     drive.world.api.store.create("secrets", "default", { metadata: { name: "given" }, data: {} });
     drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
     await drive.converge("accepted");
     for (let writes = 1; writes <= 4; writes++) {
-      drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+      drive.world.api.store.drop("secrets", drive.find("secrets", "demo-owner"));
       drive.world.crashAfter(writes);
       await drive.until("reset", () => {
-        const apiKey = find("secrets", "demo-owner") === undefined ? "" : textOf("demo-owner", "api-key");
+        const apiKey = drive.find("secrets", "demo-owner") === undefined ? "" : textOf("demo-owner", "api-key");
         return drive.world.owner?.apiKey === apiKey && drive.condition("OwnerSecretReady").startsWith("True");
       });
       drive.world.revive();
@@ -142,11 +133,11 @@ describe("reconciler", () => {
   });
 
   it("shows a password that members refuse", async () => {
-    await founded(1);
+    await drive.founded(1);
     drive.world.advance(1_000);
     const data = { password: Buffer.from("short").toString("base64") };
     drive.world.api.store.create("secrets", "default", { metadata: { name: "given" }, data });
-    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    drive.world.api.store.drop("secrets", drive.find("secrets", "demo-owner"));
     drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
     await drive.until("shown", () => drive.status.blocked?.reason === "UpkeepFailed");
     expect(drive.status.blocked?.message).to.contain("BAD_FIELD");
@@ -155,7 +146,7 @@ describe("reconciler", () => {
 
   it("names the owner's Secret while it is missing, and founds when it exists", async () => {
     drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
-    await drive.until("identity", () => find("configmaps", "demo-identity") !== undefined);
+    await drive.until("identity", () => drive.find("configmaps", "demo-identity") !== undefined);
     await drive.until("told", () => drive.operator.failures.some((text) => text.includes("Secret given")));
     drive.world.api.store.create("secrets", "default", { metadata: { name: "given" }, data: {} });
     await drive.converge("founding");
@@ -184,7 +175,7 @@ describe("reconciler", () => {
   });
 
   it("restores what others change, deletes what is no longer wanted, and keeps what others add", async () => {
-    await founded();
+    await drive.founded();
     merge("services", "demo", {
       spec: { selector: { "quoin.dev/cluster": "other" } },
       metadata: { annotations: { theirs: "1" } },
@@ -192,25 +183,25 @@ describe("reconciler", () => {
     merge("statefulsets", "demo", { spec: { template: { spec: { containers: [] } } } });
     drive.edit({ spec: { services: { client: { annotations: { mine: "1" } }, leader: { enabled: false } } } });
     await drive.converge("mended");
-    expect(find("services", "demo").spec.selector).to.deep.equal({ "quoin.dev/cluster": "demo" });
-    expect(find("services", "demo").metadata.annotations).to.include({ theirs: "1", mine: "1" });
-    expect(find("services", "demo-leader")).to.equal(undefined);
-    expect(find("statefulsets", "demo").spec.template.spec.containers).to.have.length(1);
+    expect(drive.find("services", "demo").spec.selector).to.deep.equal({ "quoin.dev/cluster": "demo" });
+    expect(drive.find("services", "demo").metadata.annotations).to.include({ theirs: "1", mine: "1" });
+    expect(drive.find("services", "demo-leader")).to.equal(undefined);
+    expect(drive.find("statefulsets", "demo").spec.template.spec.containers).to.have.length(1);
     drive.edit({ spec: { services: { client: { annotations: null } } } });
     await drive.converge("taken back");
-    expect(find("services", "demo").metadata.annotations).to.include({ theirs: "1" });
-    expect(find("services", "demo").metadata.annotations).to.not.have.property("mine");
+    expect(drive.find("services", "demo").metadata.annotations).to.include({ theirs: "1" });
+    expect(drive.find("services", "demo").metadata.annotations).to.not.have.property("mine");
   });
 
   it("undoes what others add to selectors, ports, rights and network rules, and reports it once", async () => {
     drive.create({ replicas: 3, networkPolicy: { enabled: true } });
     await drive.converge("founding");
     const before = {
-      service: find("services", "demo").spec,
-      budget: find("poddisruptionbudgets", "demo").spec,
-      role: find("roles", "demo").rules,
-      binding: find("rolebindings", "demo").subjects,
-      policy: find("networkpolicies", "demo").spec,
+      service: drive.find("services", "demo").spec,
+      budget: drive.find("poddisruptionbudgets", "demo").spec,
+      role: drive.find("roles", "demo").rules,
+      binding: drive.find("rolebindings", "demo").subjects,
+      policy: drive.find("networkpolicies", "demo").spec,
     };
     const selector = { "quoin.dev/cluster": "demo", app: "other" };
     merge("services", "demo", { spec: { selector, ports: [...before.service.ports, { name: "admin", port: 7403 }] } });
@@ -222,11 +213,11 @@ describe("reconciler", () => {
     drive.world.advance(90_000);
     const told = drive.operator.events.length;
     await drive.operator.reconcile("default", "demo");
-    expect(find("services", "demo").spec).to.deep.equal(before.service);
-    expect(find("poddisruptionbudgets", "demo").spec).to.deep.equal(before.budget);
-    expect(find("roles", "demo").rules).to.deep.equal(before.role);
-    expect(find("rolebindings", "demo").subjects).to.deep.equal(before.binding);
-    expect(find("networkpolicies", "demo").spec).to.deep.equal(before.policy);
+    expect(drive.find("services", "demo").spec).to.deep.equal(before.service);
+    expect(drive.find("poddisruptionbudgets", "demo").spec).to.deep.equal(before.budget);
+    expect(drive.find("roles", "demo").rules).to.deep.equal(before.role);
+    expect(drive.find("rolebindings", "demo").subjects).to.deep.equal(before.binding);
+    expect(drive.find("networkpolicies", "demo").spec).to.deep.equal(before.policy);
     const events = drive.operator.events.slice(told);
     expect(events.map(({ reason }) => reason)).to.deep.equal(["ChangeUndone"]);
     for (const object of ["Service", "PodDisruptionBudget", "Role", "RoleBinding", "NetworkPolicy"]) {
@@ -239,8 +230,8 @@ describe("reconciler", () => {
   });
 
   it("undoes what others add to the pods of the set, and restarts no member for it", async () => {
-    await founded(3);
-    const before = find("statefulsets", "demo").spec;
+    await drive.founded(3);
+    const before = drive.find("statefulsets", "demo").spec;
     const uids = drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
     merge("statefulsets", "demo", {
       spec: { template: { spec: { nodeSelector: { disk: "none" } } }, ordinals: { start: 1 } },
@@ -248,7 +239,7 @@ describe("reconciler", () => {
     drive.world.settle();
     const writes = drive.world.writes.length;
     await drive.operator.reconcile("default", "demo");
-    expect(find("statefulsets", "demo").spec).to.deep.equal(before);
+    expect(drive.find("statefulsets", "demo").spec).to.deep.equal(before);
     await drive.converge("put back");
     expect(drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid)).to.deep.equal(uids);
     expect(writesSince(writes)).to.deep.equal(["PATCH statefulsets/demo"]);
@@ -257,17 +248,17 @@ describe("reconciler", () => {
   });
 
   it("reports no foreign change when the specification changes", async () => {
-    await founded(3);
+    await drive.founded(3);
     drive.edit({ spec: { podTemplate: { spec: { nodeSelector: { disk: "fast" } } } } });
     await drive.converge("rolled");
     drive.edit({ spec: { podTemplate: null, services: { client: { annotations: { mine: "1" } } } } });
     await drive.converge("rolled back");
-    expect(find("statefulsets", "demo").spec.template.spec).to.not.have.property("nodeSelector");
+    expect(drive.find("statefulsets", "demo").spec.template.spec).to.not.have.property("nodeSelector");
     expect(drive.operator.events.map(({ reason }) => reason)).to.not.include("ChangeUndone");
   });
 
   it("restarts the members one by one for kubectl rollout restart", async () => {
-    await founded(3);
+    await drive.founded(3);
     const annotations = { "kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z" };
     merge("statefulsets", "demo", { spec: { template: { metadata: { annotations } } } });
     const uids = new Set(drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid));
@@ -281,7 +272,7 @@ describe("reconciler", () => {
   });
 
   it("pauses between conflicts with a writer that insists, and restarts no member for its template", async () => {
-    await founded(3);
+    await drive.founded(3);
     const uids = drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
     const insist = (): void =>
       merge("statefulsets", "demo", { spec: { template: { spec: { nodeSelector: { disk: "none" } } } } });
@@ -300,10 +291,10 @@ describe("reconciler", () => {
   });
 
   it("keeps the number of pods, and its own notes, when it applies a new template", async () => {
-    await founded(3);
+    await drive.founded(3);
     drive.edit({ spec: { resources: { requests: { cpu: "1", memory: "1024Mi" } } } });
     await drive.converge("rolled");
-    const { metadata, spec } = find("statefulsets", "demo");
+    const { metadata, spec } = drive.find("statefulsets", "demo");
     expect(spec.replicas).to.equal(3);
     expect(metadata.annotations["quoin.dev/config-index"]).to.equal(String(drive.world.quorum.index));
   });
@@ -311,22 +302,22 @@ describe("reconciler", () => {
   it("leaves a foreign object of that name alone", async () => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other", controller: true };
     drive.world.api.store.create("configmaps", "default", { metadata: { name: "other" } });
-    const { uid } = find("configmaps", "other").metadata;
+    const { uid } = drive.find("configmaps", "other").metadata;
     drive.world.api.store.create("services", "default", {
       metadata: { name: "demo", ownerReferences: [{ ...owner, uid }] },
       spec: { type: "ClusterIP" },
     });
     drive.create({ replicas: 1 });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False NameConflict");
-    expect(find("services", "demo").spec).to.deep.equal({ type: "ClusterIP" });
-    expect(find("statefulsets", "demo")).to.equal(undefined);
-    drive.world.api.store.drop("services", find("services", "demo"));
+    expect(drive.find("services", "demo").spec).to.deep.equal({ type: "ClusterIP" });
+    expect(drive.find("statefulsets", "demo")).to.equal(undefined);
+    drive.world.api.store.drop("services", drive.find("services", "demo"));
     await drive.converge("free again");
   });
 
   it("keeps the old template when the overlay, or the API server, is against the new one", async () => {
-    await founded();
-    const before = find("statefulsets", "demo").spec.template;
+    await drive.founded();
+    const before = drive.find("statefulsets", "demo").spec.template;
     drive.edit({ spec: { podTemplate: { spec: { restartPolicy: "Never" } } } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False OverlayRejected");
     const { generation } = drive.cluster.metadata;
@@ -341,14 +332,14 @@ describe("reconciler", () => {
     const asked = drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length;
     await drive.operator.reconcile("default", "demo");
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
-    expect(find("statefulsets", "demo").spec.template).to.deep.equal(before);
+    expect(drive.find("statefulsets", "demo").spec.template).to.deep.equal(before);
     drive.world.api.before = () => null;
     await drive.converge("taken, once no policy is against it");
-    expect(find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
+    expect(drive.find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
   });
 
   it("keeps a cluster as its last accepted specification asks, while the present one is refused", async () => {
-    await founded(3);
+    await drive.founded(3);
     const { store } = drive.world.api;
     const typo = { nodeSelectr: { disk: "fast" } };
     drive.world.api.before = ({ query }) =>
@@ -365,18 +356,18 @@ describe("reconciler", () => {
       ["secrets", "demo-tokens"],
       ["statefulsets", "demo"],
     ] as const) {
-      store.drop(plural, find(plural, name));
+      store.drop(plural, drive.find(plural, name));
       drive.operator.forget("default", "demo");
-      await drive.until(`${plural} made again`, () => find(plural, name) !== undefined);
+      await drive.until(`${plural} made again`, () => drive.find(plural, name) !== undefined);
     }
     await drive.another().then(async (operator) => {
-      store.drop("services", find("services", "demo"));
+      store.drop("services", drive.find("services", "demo"));
       await operator.reconcile("default", "demo");
-      expect(find("services", "demo"), "by an operator that has just started, too").to.not.equal(undefined);
+      expect(drive.find("services", "demo"), "by an operator that has just started, too").to.not.equal(undefined);
       await operator.stop();
     });
     await drive.until("whole again", () => drive.status.membersSummary === "3/3");
-    expect(find("statefulsets", "demo").spec.replicas).to.equal(3);
+    expect(drive.find("statefulsets", "demo").spec.replicas).to.equal(3);
     expect(drive.condition("Ready")).to.equal("False OverlayRejected");
     expect(drive.status.phase).to.equal("Refused");
     drive.world.api.before = () => null;
@@ -385,19 +376,19 @@ describe("reconciler", () => {
   });
 
   it("undoes what others add to the set also while the specification is refused", async () => {
-    await founded(3);
-    const before = find("statefulsets", "demo").spec;
+    await drive.founded(3);
+    const before = drive.find("statefulsets", "demo").spec;
     drive.edit({ spec: { podTemplate: { spec: { restartPolicy: "Never" } } } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False OverlayRejected");
     merge("statefulsets", "demo", { spec: { template: { spec: { nodeSelector: { disk: "none" } } } } });
     drive.world.settle();
     await drive.operator.reconcile("default", "demo");
-    expect(find("statefulsets", "demo").spec).to.deep.equal(before);
+    expect(drive.find("statefulsets", "demo").spec).to.deep.equal(before);
     expect(drive.operator.events.at(-1)).to.include({ reason: "ChangeUndone" });
   });
 
   it("refuses no specification that is in force already, when a policy or a webhook is against every write", async () => {
-    await founded(3);
+    await drive.founded(3);
     for (const [status, body] of [
       [403, '{"reason":"Forbidden","message":"denied by a policy"}'],
       [500, '{"reason":"InternalError","message":"the webhook does not answer"}'],
@@ -413,21 +404,21 @@ describe("reconciler", () => {
   });
 
   it("keeps all other objects of a running cluster up to date while one name belongs to a foreign object", async () => {
-    await founded(3);
+    await drive.founded(3);
     const { store } = drive.world.api;
     store.create("networkpolicies", "default", { metadata: { name: "demo" }, spec: { theirs: true } });
     drive.edit({ spec: { networkPolicy: { enabled: true } } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False NameConflict");
-    store.drop("services", find("services", "demo"));
+    store.drop("services", drive.find("services", "demo"));
     drive.operator.forget("default", "demo");
-    await drive.until("made again", () => find("services", "demo") !== undefined);
-    expect(find("networkpolicies", "demo").spec).to.deep.equal({ theirs: true });
-    store.drop("networkpolicies", find("networkpolicies", "demo"));
+    await drive.until("made again", () => drive.find("services", "demo") !== undefined);
+    expect(drive.find("networkpolicies", "demo").spec).to.deep.equal({ theirs: true });
+    store.drop("networkpolicies", drive.find("networkpolicies", "demo"));
     await drive.converge("free");
   });
 
   it("only writes the status while it is paused", async () => {
-    await founded();
+    await drive.founded();
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } }, spec: { replicas: 3 } });
     const before = drive.world.writes.length;
     await drive.until("paused", () => drive.condition("ReconcilePaused") === "True Annotated");
@@ -438,7 +429,7 @@ describe("reconciler", () => {
   });
 
   it("writes settings when they differ, and again when someone else has changed them", async () => {
-    await founded();
+    await drive.founded();
     drive.edit({ spec: { settings: { tokenSeconds: 60 } } });
     const { quorum } = drive.world;
     await drive.until("put", () => quorum.settings.get("token.lifetime_secs") === "60");
@@ -451,11 +442,11 @@ describe("reconciler", () => {
   });
 
   it("replaces a member whose disk is lost under a new id, without a hand", async () => {
-    await founded(3);
+    await drive.founded(3);
     const old = drive.world.quorum.slots.find(({ name }) => name === "demo-2")?.id;
     const { store } = drive.world.api;
-    store.remove("persistentvolumeclaims", find("persistentvolumeclaims", "data-demo-2"));
-    store.remove("pods", find("pods", "demo-2"));
+    store.remove("persistentvolumeclaims", drive.find("persistentvolumeclaims", "data-demo-2"));
+    store.remove("pods", drive.find("pods", "demo-2"));
     drive.world.settle();
     await drive.until("lost", () => !drive.world.quorum.slots.some(({ id }) => id === old));
     await drive.converge("replaced");
@@ -466,7 +457,7 @@ describe("reconciler", () => {
   });
 
   it("wastes no disruption budget on evictions that come from an old look", async () => {
-    await founded(3);
+    await drive.founded(3);
     const begin = drive.world.now;
     drive.edit({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
     await drive.converge("rolled");
@@ -476,7 +467,7 @@ describe("reconciler", () => {
   });
 
   it("waits for a disruption budget that is not its own, and says so", async () => {
-    await founded(3);
+    await drive.founded(3);
     drive.world.api.store.create("poddisruptionbudgets", "default", {
       metadata: { name: "strict" },
       spec: { minAvailable: 3, selector: { matchLabels: { "quoin.dev/cluster": "demo" } } },
@@ -490,12 +481,12 @@ describe("reconciler", () => {
     const told = drive.operator.events.filter(({ reason }) => reason === "Blocked");
     expect(told.map(({ note }) => note.split(":")[0])).to.deep.equal(["DisruptionBudget"]);
     expect(failures().filter((text) => !text.includes("has changed since"))).to.deep.equal([]);
-    drive.world.api.store.drop("poddisruptionbudgets", find("poddisruptionbudgets", "strict"));
+    drive.world.api.store.drop("poddisruptionbudgets", drive.find("poddisruptionbudgets", "strict"));
     await drive.converge("rolled");
   });
 
   it("stops at one pod with an image that does not exist, and can be reverted", async () => {
-    await founded(3);
+    await drive.founded(3);
     drive.edit({ spec: { image: { tag: "0.0.0-missing" } } });
     await drive.until("held", () => drive.status.blocked?.reason === "MemberUnhealthy");
     drive.world.advance(600_000);
@@ -507,7 +498,7 @@ describe("reconciler", () => {
   });
 
   it("replaces members that are ended for their memory, as soon as the limit is raised", async () => {
-    await founded(3);
+    await drive.founded(3);
     const { world } = drive;
     const uids = (): string[] => world.api.store.list("pods").map(({ metadata }) => metadata.uid);
     const before = uids();
@@ -522,7 +513,7 @@ describe("reconciler", () => {
         state: { waiting },
         lastState: { terminated },
       };
-      world.api.store.update("pods", find("pods", pod.metadata.name), (copy) => {
+      world.api.store.update("pods", drive.find("pods", pod.metadata.name), (copy) => {
         copy.status.containerStatuses = [container];
       });
     }
@@ -539,7 +530,7 @@ describe("reconciler", () => {
   });
 
   it("stops a roll at a member whose memory is too small for the template, and goes on at once with another template", async () => {
-    await founded(3);
+    await drive.founded(3);
     const { world } = drive;
     const limit = (memory: string): void => drive.edit({ spec: { resources: { limits: { memory } } } });
     const uids = (): string[] => world.api.store.list("pods").map(({ metadata }) => metadata.uid);
@@ -578,11 +569,11 @@ describe("reconciler", () => {
   });
 
   it("goes with its volumes or leaves them, as the specification says", async () => {
-    await founded();
+    await drive.founded();
     const owners = (): number =>
       ["configmaps/demo-identity", "secrets/demo-owner", "persistentvolumeclaims/data-demo-0"].filter((path) => {
         const [plural = "", name = ""] = path.split("/");
-        return (find(plural, name).metadata.ownerReferences ?? []).length > 0;
+        return (drive.find(plural, name).metadata.ownerReferences ?? []).length > 0;
       }).length;
     expect(owners()).to.equal(0);
     drive.edit({ spec: { storage: { whenDeleted: "Delete" } } });
@@ -599,7 +590,7 @@ describe("reconciler", () => {
   });
 
   it("adopts the volumes of a deleted cluster, and founds nothing", async () => {
-    await founded(3);
+    await drive.founded(3);
     const { clusterId } = drive.status;
     drive.delete();
     expect(await drive.operator.reconcile("default", "demo")).to.equal(null);
@@ -608,9 +599,9 @@ describe("reconciler", () => {
     await drive.converge("taken up");
     expect(drive.status.clusterId).to.equal(clusterId);
     expect(drive.world.quorum.voterCounts).to.deep.equal([1, 3]);
-    drive.world.api.store.drop("configmaps", find("configmaps", "demo-identity"));
-    await drive.until("identity", () => find("configmaps", "demo-identity") !== undefined);
-    expect(find("configmaps", "demo-identity").data).to.deep.equal({
+    drive.world.api.store.drop("configmaps", drive.find("configmaps", "demo-identity"));
+    await drive.until("identity", () => drive.find("configmaps", "demo-identity") !== undefined);
+    expect(drive.find("configmaps", "demo-identity").data).to.deep.equal({
       clusterId,
       founder: "-",
       founderIncarnation: "-",
@@ -618,7 +609,7 @@ describe("reconciler", () => {
   });
 
   it("writes nothing that came from an older look than five seconds, or without the Lease", async () => {
-    await founded();
+    await drive.founded();
     drive.edit({ spec: { replicas: 3 } });
     const before = drive.world.writes.length;
     drive.operator.mayWrite = false;
@@ -633,7 +624,7 @@ describe("reconciler", () => {
   });
 
   it("retries after the time that the API server asks for, when it has throttled a write", async () => {
-    await founded();
+    await drive.founded();
     drive.edit({ spec: { replicas: 3 } });
     drive.world.api.before = ({ method, plural }) =>
       method === "PATCH" && plural === "statefulsets" ? { status: 429, headers: { "retry-after": "9" } } : null;
@@ -648,7 +639,7 @@ describe("reconciler", () => {
   });
 
   it("looks again at once, and sets no alert before, when its status came too late", async () => {
-    await founded();
+    await drive.founded();
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
     const told = drive.operator.reconcilesReported;
     let isLate = true;
@@ -668,7 +659,7 @@ describe("reconciler", () => {
   });
 
   it("sets alerts, and writes its status again soon, while the API server does not take it", async () => {
-    await founded();
+    await drive.founded();
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
     const told = drive.operator.reconcilesReported;
     onStatus(() => ({ status: 500 }));

@@ -140,8 +140,7 @@ describe("operator that founds a cluster from a backup", () => {
   }).timeout(60_000);
 
   it("leaves a cluster alone that has its data", async () => {
-    drive.create({ replicas: 1 });
-    await drive.converge("founding");
+    await drive.founded(1);
     const { clusterId } = drive.world.quorum;
     drive.delete();
     create({ storeName: "store" });

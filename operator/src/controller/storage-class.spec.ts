@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Any, Call } from "../../test/api-server/index.ts";
+import type { Call } from "../../test/api-server/index.ts";
 import { Drive } from "../../test/world/index.ts";
 
 const [TYPO, FAST] = ["fsat", "fast"];
@@ -14,10 +14,6 @@ describe("a storage class that is corrected", () => {
   });
 
   afterEach(() => drive.end());
-
-  function find(plural: string, name: string): Any {
-    return drive.world.api.store.find(plural, "default", name);
-  }
 
   function storage(storageClassName: string | null): { spec: object } {
     return { spec: { storage: { storageClassName } } };
@@ -54,8 +50,8 @@ describe("a storage class that is corrected", () => {
     drive.world.api.before = ({ method, plural }: Call) => {
       const { store } = drive.world.api;
       if (again === null && method === "DELETE" && plural === "statefulsets") {
-        const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));
-        store.drop("persistentvolumeclaims", find("persistentvolumeclaims", "data-demo-0"));
+        const { metadata, ...claim } = structuredClone(drive.find("persistentvolumeclaims", "data-demo-0"));
+        store.drop("persistentvolumeclaims", drive.find("persistentvolumeclaims", "data-demo-0"));
         const { name, labels } = metadata;
         again = store.create("persistentvolumeclaims", "default", { ...claim, metadata: { name, labels } }).metadata
           .uid;
@@ -64,14 +60,14 @@ describe("a storage class that is corrected", () => {
     };
     drive.edit(storage(null));
     await drive.converge("founded");
-    const { metadata, spec } = find("persistentvolumeclaims", "data-demo-0");
+    const { metadata, spec } = drive.find("persistentvolumeclaims", "data-demo-0");
     expect(again, "so it was made again").to.be.a("string");
     expect([metadata.uid === again, spec.storageClassName]).to.deep.equal([false, "standard"]);
   });
 
   it("takes effect though the former set makes its claim again just before the next set comes", async () => {
     await waiting(TYPO);
-    const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));
+    const { metadata, ...claim } = structuredClone(drive.find("persistentvolumeclaims", "data-demo-0"));
     const { name, labels } = metadata;
     let again: string | null = null;
     let isReplaced = false;
@@ -85,7 +81,7 @@ describe("a storage class that is corrected", () => {
         // The pod has no node, so nothing protects its claim. The present set creates the missing claim at once.
         isReplaced = true;
         drive.world.advance(1_000);
-        store.drop("persistentvolumeclaims", find("persistentvolumeclaims", name));
+        store.drop("persistentvolumeclaims", drive.find("persistentvolumeclaims", name));
         const spec = { ...claim.spec, storageClassName: "standard" };
         store.create("persistentvolumeclaims", "default", { ...claim, spec, metadata: { name, labels } });
       }
@@ -93,7 +89,7 @@ describe("a storage class that is corrected", () => {
     };
     drive.edit(storage(null));
     await drive.converge("founded");
-    const { metadata: present, spec } = find("persistentvolumeclaims", "data-demo-0");
+    const { metadata: present, spec } = drive.find("persistentvolumeclaims", "data-demo-0");
     expect(again, "so it was made again").to.be.a("string");
     expect([present.uid === again, spec.storageClassName]).to.deep.equal([false, "standard"]);
   });
@@ -102,8 +98,10 @@ describe("a storage class that is corrected", () => {
     await waiting(TYPO);
     drive.edit(storage(null));
     await drive.converge("founded");
-    expect(find("persistentvolumeclaims", "data-demo-2").spec.storageClassName).to.equal("standard");
-    expect(find("statefulsets", "demo").spec.volumeClaimTemplates[0].spec).to.not.have.property("storageClassName");
+    expect(drive.find("persistentvolumeclaims", "data-demo-2").spec.storageClassName).to.equal("standard");
+    expect(drive.find("statefulsets", "demo").spec.volumeClaimTemplates[0].spec).to.not.have.property(
+      "storageClassName",
+    );
   });
 
   it("takes effect however often the operator crashes on the way", async () => {
@@ -114,7 +112,7 @@ describe("a storage class that is corrected", () => {
       drive.world.crashAfter(writes);
       drive.edit(storage(to));
       await drive.until(`${from} to ${to}`, () => {
-        const claim = find("persistentvolumeclaims", "data-demo-0");
+        const claim = drive.find("persistentvolumeclaims", "data-demo-0");
         return claim?.spec.storageClassName === to && drive.status.blocked?.reason === "WaitingForFounder";
       });
       drive.world.revive();
@@ -158,14 +156,14 @@ describe("a storage class that is corrected", () => {
   ] as const) {
     it(`deletes no claim that is bound in the moment before ${what} is deleted`, async () => {
       await waiting(TYPO);
-      const { uid } = find("persistentvolumeclaims", "data-demo-0").metadata;
+      const { uid } = drive.find("persistentvolumeclaims", "data-demo-0").metadata;
       let late: string | null = null;
       drive.world.api.before = ({ method, plural }: Call) => {
         if (method === "DELETE" && plural === victim && late === null) {
           // A second claim, because by then all claims of the set are being deleted.
           late = victim === "statefulsets" ? "data-demo-1" : "data-demo-0";
           if (late === "data-demo-1") {
-            const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));
+            const { metadata, ...claim } = structuredClone(drive.find("persistentvolumeclaims", "data-demo-0"));
             drive.world.api.store.create("persistentvolumeclaims", "default", {
               ...claim,
               metadata: { name: late, labels: metadata.labels },
@@ -178,7 +176,7 @@ describe("a storage class that is corrected", () => {
       };
       drive.edit(storage(FAST));
       await drive.until("settled", () => late !== null && drive.operator.plan?.step === null);
-      const claim = find("persistentvolumeclaims", late ?? "");
+      const claim = drive.find("persistentvolumeclaims", late ?? "");
       expect(claim.spec.volumeName, "it has a volume").to.be.a("string");
       expect(claim.metadata.deletionTimestamp, "and keeps it").to.equal(undefined);
       if (victim === "persistentvolumeclaims") {
@@ -192,14 +190,14 @@ describe("a storage class that is corrected", () => {
 
   it("is looked at once more before the set is deleted", async () => {
     await waiting(TYPO);
-    const set = find("statefulsets", "demo").metadata.uid;
+    const set = drive.find("statefulsets", "demo").metadata.uid;
     let lists = 0;
     drive.world.api.before = ({ method, plural, name, query }: Call) => {
-      const isGoing = find("persistentvolumeclaims", "data-demo-0")?.metadata.deletionTimestamp !== undefined;
+      const isGoing = drive.find("persistentvolumeclaims", "data-demo-0")?.metadata.deletionTimestamp !== undefined;
       if (method === "GET" && plural === "persistentvolumeclaims" && name === "" && query.get("watch") === null) {
         lists += isGoing ? 1 : 0;
-        if (lists === 2 && find("persistentvolumeclaims", "data-demo-1") === undefined) {
-          const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));
+        if (lists === 2 && drive.find("persistentvolumeclaims", "data-demo-1") === undefined) {
+          const { metadata, ...claim } = structuredClone(drive.find("persistentvolumeclaims", "data-demo-0"));
           const spec = { ...claim.spec, storageClassName: FAST };
           drive.world.api.store.create("persistentvolumeclaims", "default", {
             ...claim,
@@ -217,7 +215,7 @@ describe("a storage class that is corrected", () => {
       drive.world.advance(1_000);
     }
     expect(lists, "so the look was taken").to.be.greaterThan(1);
-    expect(find("statefulsets", "demo").metadata.uid).to.equal(set);
-    expect(find("persistentvolumeclaims", "data-demo-1").metadata.deletionTimestamp).to.equal(undefined);
+    expect(drive.find("statefulsets", "demo").metadata.uid).to.equal(set);
+    expect(drive.find("persistentvolumeclaims", "data-demo-1").metadata.deletionTimestamp).to.equal(undefined);
   });
 });

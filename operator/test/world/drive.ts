@@ -1,5 +1,6 @@
 /** Drives a world with one cluster through a user's requests, with an operator that may crash on the way. */
 import type { ClusterSpec, ClusterStatus, CoordinationCluster } from "../../src/plan/index.ts";
+import type { Any } from "../api-server/index.ts";
 import { clusterOf } from "../index.ts";
 import { WorldOperator } from "./operator.ts";
 import { World } from "./world.ts";
@@ -55,6 +56,17 @@ export class Drive {
     this.world.api.store.create(PLURAL, this.namespace, { ...cluster, metadata: { name: metadata.name } });
   }
 
+  /** Creates the cluster, and makes passes until it is there. */
+  async founded(replicas: 1 | 3 = 1): Promise<void> {
+    this.create({ replicas });
+    await this.converge("founding");
+  }
+
+  /** The object in the namespace of the cluster. */
+  find(plural: string, name: string): Any {
+    return this.world.api.store.find(plural, this.namespace, name);
+  }
+
   /** Merges into the object, as `kubectl patch` does. */
   edit(change: { readonly spec?: object; readonly metadata?: object }): void {
     const { store } = this.world.api;
@@ -91,6 +103,10 @@ export class Drive {
     return `${found?.status} ${found?.reason}`;
   }
 
+  messageOf(type: string): string | undefined {
+    return this.status.conditions?.find((condition) => condition.type === type)?.message;
+  }
+
   /** Whether everything matches the specification, and nothing is left over. */
   get isAsAsked(): boolean {
     const { metadata, spec } = this.cluster;
@@ -121,6 +137,12 @@ export class Drive {
       ...this.operator.failures.slice(-3),
     ];
     throw new Error(`${what}: not there after ${PASSES_MAX} passes, ${this.condition("Ready")}\n${last.join("\n")}`);
+  }
+
+  /** Makes passes for this long. */
+  async pass(durationMs: number): Promise<void> {
+    const end = this.world.now + durationMs;
+    await this.until(`${durationMs} ms`, () => this.world.now >= end);
   }
 
   converge(what: string): Promise<boolean> {

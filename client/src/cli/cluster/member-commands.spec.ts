@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   FakeRuntime,
   type ProgramInput,

@@ -1,12 +1,12 @@
 /**
- * Each source folder of a member, of backups, of the console or of the operator has an index.ts, because other folders may import only
- * that file.
+ * Each source folder of a member, of quoinctl, of backups, of the console or of the operator has an index.ts, because
+ * other folders may import only that file.
  */
 import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** In each of them main.ts is the entry point, so the folder itself needs no index.ts. */
-const SOURCE_ROOTS = ["backup/src", "console/src", "node/src", "operator/src"];
+const SOURCE_ROOTS = ["backup/src", "client/src/cli", "console/src", "node/src", "operator/src"];
 
 /** @returns each folder below one of them that has hand-written code but no index.ts */
 export function checkFolderIndexes(files: readonly SourceFile[]): Finding[] {

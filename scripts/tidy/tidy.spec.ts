@@ -149,6 +149,20 @@ describe("tidiness", () => {
       ]);
     });
 
+    it("have no circle in quoinctl either", () => {
+      const files = {
+        ...main,
+        ...door,
+        "node/src/x/a.ts": "export const a = 1;\n",
+        "client/src/cli/x/index.ts": `export type { A } from "../y/index.ts";\n`,
+        "client/src/cli/y/index.ts": `import type { A } from "../x/index.ts";\nexport type { A };\n`,
+      };
+      expect(check(files)).to.include(
+        "client/src/cli/x/index.ts: imports go in a circle: " +
+          "client/src/cli/x/index.ts -> client/src/cli/y/index.ts -> client/src/cli/x/index.ts",
+      );
+    });
+
     it("have no circle through the doors of folders", () => {
       const files = {
         ...main,

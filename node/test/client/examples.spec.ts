@@ -17,7 +17,7 @@ describe("examples on three members", function () {
   // Starts and kills dozens of processes; the limit is for a busy machine.
   this.timeout(240_000);
 
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   let cluster: ClusterUnderTest;
   let directory: string;
 
@@ -26,14 +26,7 @@ describe("examples on three members", function () {
     directory = temporaryDirectory();
   });
 
-  afterEach(async function () {
-    for (const child of running.splice(0)) {
-      await child.dispose();
-    }
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(() => cluster.dispose());
 

@@ -32,11 +32,7 @@ describe("locks of the SDK on three members", function () {
     clients = cluster.members.map(({ grpc }) => cluster.client([grpc]));
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(() => cluster.dispose());
 

@@ -64,11 +64,7 @@ describe("the examples of the manual on three members", function () {
     writeFileSync(join(directory, "bin/npx"), npx, { mode: 0o700 });
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(() => cluster.dispose());
 

@@ -98,11 +98,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
       placementOf: (name) => Promise.resolve(name === FAULTY ? { environment } : {}),
     });
   });
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
   after(() => cluster?.dispose());
 
   it("stops serving for good and says so, after a byte of its store has changed; the others go on", async () => {

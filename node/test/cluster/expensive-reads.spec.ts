@@ -33,11 +33,7 @@ describe("expensive reads of one caller (S44)", function () {
     }
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(() => cluster?.dispose());
 

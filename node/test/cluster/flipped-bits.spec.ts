@@ -134,11 +134,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       others = cluster.client(cluster.endpoints.filter((endpoint) => endpoint !== victim.grpc));
       await writeKeys(others, written);
     });
-    afterEach(async function () {
-      if (this.currentTest?.state === "failed") {
-        console.log(await cluster.describe());
-      }
-    });
+    ClusterUnderTest.describeFailures(() => cluster);
     after(() => cluster.dispose());
 
     /** Kills the member with data in the write-ahead logs of both stores, and on request in tables too. */

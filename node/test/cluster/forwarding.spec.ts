@@ -14,11 +14,7 @@ describe("each of three members", () => {
     cluster = await ClusterUnderTest.start(3);
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(() => cluster.dispose());
 

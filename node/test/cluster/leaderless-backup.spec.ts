@@ -14,7 +14,7 @@ const WRITES = 20;
 
 describe("a member that has no leader", function () {
   this.timeout(180_000);
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   let cluster: ClusterUnderTest;
   let store: string;
   let file: string;
@@ -27,12 +27,7 @@ describe("a member that has no leader", function () {
     const placement = { flags: ["--backup-store", store] };
     cluster = await ClusterUnderTest.start(3, { placementOf: async () => placement });
   });
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
   after(() => cluster?.dispose());
 
   /** Verifies a backup: rebuilds its state and compares the digest. @returns the output */

@@ -30,10 +30,8 @@ describe("locks of three members", () => {
     }
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
+  ClusterUnderTest.describeFailures(() => cluster);
+  afterEach(async () => {
     for (const caller of callers.values()) {
       caller.close();
     }

@@ -42,11 +42,7 @@ describe("a member of three that lost data", () => {
     cluster = await ClusterUnderTest.start(3);
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(() => cluster.dispose());
 

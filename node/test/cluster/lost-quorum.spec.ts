@@ -40,18 +40,13 @@ const NEW_PASSWORD = "another long password";
 
 describe("a cluster that has lost its quorum", function () {
   this.timeout(400_000);
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   let cluster: ClusterUnderTest;
 
   before(async () => {
     cluster = await ClusterUnderTest.start(3);
   });
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-    await Promise.all(running.splice(0).map((child) => child.dispose()));
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
   after(() => cluster.dispose());
 
   async function run(args: readonly string[], input = "") {

@@ -34,11 +34,7 @@ describe("memory regions on three members", () => {
     callers = cluster.members.map(({ grpc }) => new GrpcCaller(Number(grpc.split(":")[1]), metadata));
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(async () => {
     for (const caller of callers) {

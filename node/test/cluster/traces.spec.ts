@@ -34,11 +34,7 @@ describe("traces of a cluster", () => {
     });
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
-  });
+  ClusterUnderTest.describeFailures(() => cluster);
 
   after(async () => {
     await cluster.dispose();

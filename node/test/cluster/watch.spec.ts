@@ -128,10 +128,8 @@ describe("watches at three members", () => {
   before(async () => {
     cluster = await ClusterUnderTest.start(3);
   });
-  afterEach(async function () {
-    if (this.currentTest?.state === "failed") {
-      console.log(await cluster.describe());
-    }
+  ClusterUnderTest.describeFailures(() => cluster);
+  afterEach(async () => {
     // Each test begins with all of them.
     for (const member of cluster.members.filter(({ isAlive }) => !isAlive)) {
       member.start();

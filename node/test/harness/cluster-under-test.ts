@@ -39,7 +39,7 @@ const TOKEN_LINE = /^ {4}(\S+)/m;
 export interface ClusterOptions {
   /** The place of a member of this name; called once, before its first start. By default on loopback. */
   readonly placementOf?: (name: string) => Promise<MemberPlacement>;
-  /** An empty directory for all files, which stays. By default a new one, which is removed with the cluster. */
+  /** An empty directory for all files, which stays. By default a new one, which is removed later. */
   readonly directory?: string;
 }
 
@@ -60,6 +60,15 @@ export class ClusterUnderTest {
     this.#directory = options.directory ?? temporaryDirectory();
     writeFileSync(this.#adminTokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
     writeFileSync(this.#joinTokenFile, `${this.#joinToken}\n`, { mode: 0o600 });
+  }
+
+  /** Prints what is known of the cluster after each failed test of the present suite. */
+  static describeFailures(cluster: () => ClusterUnderTest): void {
+    afterEach(async function () {
+      if (this.currentTest?.state === "failed") {
+        console.log(await cluster().describe());
+      }
+    });
   }
 
   /** A cluster of this many voters, ready for clients. If that fails, all of it is removed. */

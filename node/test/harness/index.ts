@@ -32,7 +32,13 @@ export { MemoryBackupStore, MemoryBucket } from "./memory-backup-store.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";
 export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";
 export { MemorySnapshot } from "./memory-snapshot.ts";
-export { type Ended, exists, type ProcessOptions, QUOINCTL_PROGRAM, TestProcess } from "./process.ts";
+export {
+  type Ended,
+  exists,
+  type ProcessOptions,
+  QUOINCTL_PROGRAM,
+  TestProcess,
+} from "./process.ts";
 export { appendLines } from "./raw-appends.ts";
 export { grpcFrame, type RawAnswer, rawGrpcCall } from "./raw-grpc-call.ts";
 export { ReplicaCluster } from "./replica-cluster.ts";

@@ -35,6 +35,13 @@ export class TestProcess {
   #stderr = "";
   #hasEnded = false;
 
+  /** An empty list of processes, which end after each test of the present suite. */
+  static ofEachTest(): TestProcess[] {
+    const running: TestProcess[] = [];
+    afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
+    return running;
+  }
+
   /** Runs a TypeScript program with the Node of this test: its bundle, if the test runner has made one. */
   constructor(program: string, args: readonly string[], options: ProcessOptions = {}) {
     const { through = [], env = process.env } = options;

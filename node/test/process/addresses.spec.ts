@@ -60,17 +60,7 @@ const PLACES: readonly Place[] = [
 
 describe("a member that listens on every address", function () {
   this.timeout(60_000);
-  let running: TestProcess[];
-
-  beforeEach(() => {
-    running = [];
-  });
-
-  afterEach(async () => {
-    for (const child of running) {
-      await child.dispose();
-    }
-  });
+  const running = TestProcess.ofEachTest();
 
   /** Skips the test if these commands cannot start another one. */
   function requirePossible(current: Context, [program = "", ...args]: readonly string[]): void {

@@ -22,10 +22,9 @@ describe("the program of a member that joins", function () {
   let tokens: string;
   let adminTokens: string;
   let founder: InProcessMember;
-  let running: TestProcess[];
+  const running = TestProcess.ofEachTest();
 
   beforeEach(async () => {
-    running = [];
     directory = temporaryDirectory();
     tokens = join(directory, "tokens");
     writeFileSync(tokens, `${JOIN_TOKEN}\n`, { mode: 0o600 });
@@ -36,10 +35,7 @@ describe("the program of a member that joins", function () {
     await founder.found();
   });
 
-  afterEach(async () => {
-    await Promise.all(running.map((child) => child.dispose()));
-    await founder.stop();
-  });
+  afterEach(() => founder.stop());
 
   function run(dataDirectory: string, ...args: string[]): TestProcess {
     const child = new TestProcess(MAIN, [

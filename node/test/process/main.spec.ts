@@ -19,17 +19,7 @@ const ANY_PORTS = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
 
 describe("the program of a member", function () {
   this.timeout(120_000);
-  let running: TestProcess[];
-
-  beforeEach(() => {
-    running = [];
-  });
-
-  afterEach(async () => {
-    for (const child of running) {
-      await child.dispose();
-    }
-  });
+  const running = TestProcess.ofEachTest();
 
   function run(...args: string[]): TestProcess {
     return runWith({}, ...args);

@@ -24,21 +24,17 @@ describe("the reset of the owner on a stopped member", function () {
   this.timeout(180_000);
   let directory: string;
   let passwordFile: string;
-  let running: TestProcess[];
+  const running = TestProcess.ofEachTest();
   let member: MemberUnderTest;
 
   beforeEach(() => {
-    running = [];
     directory = temporaryDirectory();
     passwordFile = join(directory, "password");
     writeFileSync(passwordFile, `${NEW_PASSWORD}\n`, { mode: 0o600 });
     member = new MemberUnderTest(join(directory, "member"));
   });
 
-  afterEach(async () => {
-    await member.kill();
-    await Promise.all(running.map((child) => child.dispose()));
-  });
+  afterEach(() => member.kill());
 
   async function run(args: readonly string[], input = ""): Promise<Ended & { stdout: string; stderr: string }> {
     const child = new TestProcess(MEMBER_PROGRAM, ["reset-owner", ...args], { input });

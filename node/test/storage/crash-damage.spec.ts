@@ -90,7 +90,7 @@ interface Run {
 
 describe("crash points of a member of several", function () {
   this.timeout(120_000);
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   /** Of all tests. One process starts in all directories: most of the time of a process is its own start. */
   const interrupted: Interrupted[] = [];
   let original: string;
@@ -103,7 +103,6 @@ describe("crash points of a member of several", function () {
   beforeEach(() => {
     directory = join(temporaryDirectory(), "data");
   });
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function run(
     among: readonly string[],

@@ -35,7 +35,7 @@ const PLACED = /^file\.(?:rename\.after|directory)|^log|^fence|^install\.(?:plac
 
 describe("crash points of an install", function () {
   this.timeout(120_000);
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   const [former, latter] = [stateBefore(), stateAfter()];
   /** What the tests have killed before the end. One process goes on with all: most of the time of a process is its start. */
   const interrupted: { readonly place: string; readonly directory: string }[] = [];
@@ -51,7 +51,6 @@ describe("crash points of an install", function () {
     directory = join(temporaryDirectory(), "data");
     cpSync(original, directory, { recursive: true });
   });
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function open(): Promise<MemberData> {
     const opened = await openDataDirectory({

@@ -41,7 +41,7 @@ interface Run {
 
 describe("crash points", function () {
   this.timeout(120_000);
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   /** What the tests have killed. One process goes on with all of it: most of the time of a process is its start. */
   const interrupted: { readonly what: string; readonly directory: string; readonly ledger: WriterLedger }[] = [];
 
@@ -50,7 +50,6 @@ describe("crash points", function () {
     const { signal, output } = await run([new WriterLedger().task(join(temporaryDirectory(), "data"), 1)]);
     expect(signal, output).to.equal(null);
   });
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
 
   async function run(
     tasks: readonly WriterTask[],

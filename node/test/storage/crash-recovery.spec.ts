@@ -24,7 +24,7 @@ const DECIDED = /^successor\.(?:made\.after|move|retired|away|placing|placed)/;
 
 describe("crash points of a recovery", function () {
   this.timeout(240_000);
-  const running: TestProcess[] = [];
+  const running = TestProcess.ofEachTest();
   /** What the tests have killed. One process completes all of it: most of the time of a process is its start. */
   const interrupted: { readonly place: string; readonly directory: string; readonly isComplete: boolean }[] = [];
   let original: string;
@@ -33,8 +33,6 @@ describe("crash points of a recovery", function () {
     original = join(temporaryDirectory(), "data");
     await makeJoinedMember(original);
   });
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
-  after(() => {});
 
   async function run(among: readonly string[], kill?: { readonly mark: string; readonly passing: number }) {
     const killing =

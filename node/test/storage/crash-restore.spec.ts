@@ -31,9 +31,7 @@ const OFFLINE_POINTS = [
 
 describe("crash points of a restore", function () {
   this.timeout(240_000);
-  const running: TestProcess[] = [];
-
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
+  const running = TestProcess.ofEachTest();
 
   async function killAt(mark: string, passing: number, program: string, args: readonly string[]) {
     const env = { ...process.env, NODE_OPTIONS: importing(KILLER), QUOIN_TEST_KILL: `${mark}:${passing}` };

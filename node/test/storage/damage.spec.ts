@@ -66,9 +66,7 @@ function filesOf(directory: string): string[] {
 
 describe(`damage to a data directory (seed ${SEED})`, function () {
   this.timeout(120_000);
-  const running: TestProcess[] = [];
-
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
+  const running = TestProcess.ofEachTest();
 
   async function run(program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
     const child = new TestProcess(program, args, { env: { ...process.env, ...more } });

@@ -19,8 +19,7 @@ const EXIT_NO_LIMIT = 3;
 
 describe("a disk that refuses a write", function () {
   this.timeout(120_000);
-  const running: TestProcess[] = [];
-  afterEach(() => Promise.all(running.splice(0).map((child) => child.dispose())));
+  const running = TestProcess.ofEachTest();
 
   for (const blocks of [100, 170, 240]) {
     it(`ends the process with files of at most ${blocks} blocks, and takes nothing acknowledged away`, async function () {

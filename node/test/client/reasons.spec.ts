@@ -17,7 +17,7 @@ import {
   type QuoinReason,
   quoinReasons,
 } from "@quoin/client";
-import { GetKeyRequest, serviceDefinitions } from "@quoin/proto";
+import { serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import * as z from "zod";
 import { DEFAULT_RATE_LIMITS, rateLimiters } from "../../src/access/index.ts";
@@ -285,7 +285,7 @@ describe("the reasons of the SDK", function () {
     /** Lets the service refuse a call. */
     async function overGrpc(refusal: CoordinationError): Promise<{ readonly code: string; readonly reason: string }> {
       ports.member.cluster.onBarrier = (done) => done(refusal);
-      const { code, reason } = await caller.call(getKey, GetKeyRequest.fromPartial({ namespace: "default", key: "k" }));
+      const { code, reason } = await caller.ask(getKey, { namespace: "default", key: "k" });
       return { code, reason };
     }
 

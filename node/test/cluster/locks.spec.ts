@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
-  AcquireLockRequest,
   type AcquireLockResponse,
-  CreateLockRequest,
-  DescribeLockRequest,
   ForceReleaseLockRequest,
   PutKeyRequest,
   ReleaseLockRequest,
@@ -55,11 +52,11 @@ describe("locks of three members", () => {
     requestId = randomUUID(),
   ): Promise<Answer<AcquireLockResponse>> {
     const metadata = new Map([["request-id", requestId]]);
-    return at(member).call(LockService.acquireLock, AcquireLockRequest.fromPartial(fields), { metadata });
+    return at(member).ask(LockService.acquireLock, fields, { metadata });
   }
 
   async function waiters(member: ClusterMember, name: string): Promise<number> {
-    return ok(await at(member).call(LockService.describeLock, DescribeLockRequest.fromPartial(lock(name)))).waiters;
+    return ok(await at(member).ask(LockService.describeLock, lock(name))).waiters;
   }
 
   it("can be acquired, waited for, used as guards, forced and released at any of them", async () => {
@@ -67,7 +64,7 @@ describe("locks of three members", () => {
     const [first, second, third] = members as [ClusterMember, ClusterMember, ClusterMember];
     for (const [turn, member] of members.entries()) {
       const named = lock(`lock ${turn}`);
-      ok(await at(member).call(LockService.createLock, CreateLockRequest.fromPartial(named)));
+      ok(await at(member).ask(LockService.createLock, named));
     }
     const named = lock("lock 1");
     const held = ok(await acquire(first, named));
@@ -91,7 +88,7 @@ describe("locks of three members", () => {
     const others = cluster.members.filter((member) => member !== leader);
     const [asked, survivor] = [leader, others[0] as ClusterMember];
     const named = lock("l");
-    ok(await at(survivor).call(LockService.createLock, CreateLockRequest.fromPartial(named)));
+    ok(await at(survivor).ask(LockService.createLock, named));
     const held = ok(await acquire(survivor, { ...named, ttlSeconds: 600n }));
     const requestId = randomUUID();
     const lost = acquire(asked, { ...named, waitMs: LONG_MS }, requestId);
@@ -99,7 +96,7 @@ describe("locks of three members", () => {
     await asked.kill();
     expect((await lost).code).to.equal("UNAVAILABLE");
     await until("there is a leader", async () => {
-      const answer = await at(survivor).call(LockService.describeLock, DescribeLockRequest.fromPartial(named));
+      const answer = await at(survivor).ask(LockService.describeLock, named);
       return answer.response?.waiters === 1;
     });
     const again = acquire(survivor, { ...named, waitMs: LONG_MS }, requestId);

@@ -1,8 +1,6 @@
 import {
   AllocateMemoryRequest,
-  FreeMemoryRequest,
   ListMemoryRegionsRequest,
-  ReadMemoryRequest,
   ResizeMemoryRequest,
   serviceDefinitions,
   WriteMemoryRequest,
@@ -66,12 +64,7 @@ describe("memory regions on three members", () => {
 
   async function read(at: number, regionId: string, offset: number, length: number) {
     const bounds = { offset: BigInt(offset), length: BigInt(length) };
-    return ok(
-      await caller(at).call(
-        service.readMemory,
-        ReadMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId, ...bounds }),
-      ),
-    );
+    return ok(await caller(at).ask(service.readMemory, { namespace: NAMESPACE, regionId, ...bounds }));
   }
 
   it("each takes every mutation, and every other shows it at once to a linearizable read (S33)", async () => {
@@ -92,7 +85,7 @@ describe("memory regions on three members", () => {
     const resize = ResizeMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId, sizeBytes: 100n });
     expect(ok(await caller(1).call(service.resizeMemory, resize)).previousSizeBytes).to.equal(BigInt(SHARED_BYTES));
     expect((await read(2, regionId, 0, 100)).sizeBytes).to.equal(100n);
-    ok(await caller(2).call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId })));
+    ok(await caller(2).ask(service.freeMemory, { namespace: NAMESPACE, regionId }));
     const list = ListMemoryRegionsRequest.fromPartial({ namespace: NAMESPACE });
     for (const at of callers.keys()) {
       expect(ok(await caller(at).call(service.listMemoryRegions, list)).regions).to.deep.equal([]);
@@ -135,7 +128,7 @@ describe("memory regions on three members", () => {
       expect(here.version).to.equal(6n);
     }
     expect(Buffer.from((await read(index, regionId, 32 * MIB - 5, 10)).data).toString()).to.equal("0123456789");
-    ok(await caller(index).call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: NAMESPACE, regionId })));
+    ok(await caller(index).ask(service.freeMemory, { namespace: NAMESPACE, regionId }));
     const hashes = await until("all members to have come equally far", async () => {
       const statuses = await Promise.all(cluster.members.map((member) => member.status()));
       const isEqual = new Set(statuses.map((status) => status?.stateHashIndex)).size === 1;

@@ -29,6 +29,14 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
+/** A method with the codec of its requests. */
+interface WithCodec {
+  readonly requestCodec: { fromPartial(fields: never): unknown };
+}
+
+/** The fields of a request; those that are left out have their defaults. */
+export type FieldsOf<Method extends WithCodec> = Parameters<Method["requestCodec"]["fromPartial"]>[0];
+
 export class GrpcCaller {
   readonly #client: Client;
   /** Metadata of every call; without a `request-id` each gets a new one. */
@@ -72,6 +80,15 @@ export class GrpcCaller {
         resolve(answerOf(code, details, response, initial, trailers));
       });
     });
+  }
+
+  /** The same for a request of these fields. */
+  ask<Request, Response, Method extends WithCodec>(
+    method: MethodDefinition<Request, Response> & Method,
+    fields: FieldsOf<Method>,
+    options: CallOptions = {},
+  ): Promise<Answer<Response>> {
+    return this.call(method, method.requestCodec.fromPartial(fields as never) as Request, options);
   }
 
   /** Asks for a stream. */

@@ -12,7 +12,7 @@ export { type ConnectAnswer, ConnectPort, type ConnectRequest } from "./connect-
 export { damageTable, flipInPlace, tablesOf, untilDamageIsFound } from "./damaged-table.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { FakeTime } from "./fake-time.ts";
-export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
+export { type Answer, type CallOptions, type FieldsOf, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, gateOf, type ReportedError } from "./grpc-ports.ts";
 export { GrpcStream } from "./grpc-stream.ts";
 export { HalfOpenConnection, type HalfOpenOptions } from "./half-open-connection.ts";

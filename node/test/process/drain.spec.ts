@@ -1,14 +1,7 @@
 /** A leader that is stopped while everything is in use (S47). */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
-import {
-  AcquireLockRequest,
-  CreateLockRequest,
-  PutKeyRequest,
-  ReleaseLockRequest,
-  serviceDefinitions,
-  WatchKeysRequest,
-} from "@quoin/proto";
+import { serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import { type ClusterMember, ClusterUnderTest, GrpcCaller, until } from "../harness/index.ts";
@@ -54,7 +47,7 @@ describe("a leader that is stopped", function () {
   async function writeOn(caller: GrpcCaller, key: string) {
     for (let acknowledged = 0; ; acknowledged++) {
       const value = Buffer.from(String(acknowledged + 1));
-      const answer = await caller.call(putKey, PutKeyRequest.fromPartial({ namespace: "default", key, value }));
+      const answer = await caller.ask(putKey, { namespace: "default", key, value });
       if (answer.code !== "OK") {
         return { key, acknowledged, answer };
       }
@@ -72,8 +65,8 @@ describe("a leader that is stopped", function () {
     if (caller === undefined || elsewhere === undefined) {
       throw new Error("there are two members at least");
     }
-    await caller.call(createLock, CreateLockRequest.fromPartial(LOCK));
-    const held = await elsewhere.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, ttlSeconds: 60n }));
+    await caller.ask(createLock, LOCK);
+    const held = await elsewhere.ask(acquireLock, { ...LOCK, ttlSeconds: 60n });
 
     const health = caller.stream(watchHealth, { service: "" });
     await health.until("SERVING", (messages) => messages.at(-1)?.status === "SERVING");
@@ -81,7 +74,7 @@ describe("a leader that is stopped", function () {
     const watch = caller.stream(watchKeys, WatchKeysRequest.fromPartial(request));
     await watch.until("the watch to be open", (messages) => messages.length > 0);
     let isAnswered = false;
-    const waiting = caller.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, waitMs: 60_000n }));
+    const waiting = caller.ask(acquireLock, { ...LOCK, waitMs: 60_000n });
     void waiting.then(() => {
       isAnswered = true;
     });
@@ -107,7 +100,7 @@ describe("a leader that is stopped", function () {
     // Still there, for the one open call, and still reporting that it is not ready.
     expect((await readiness(leader)).status).to.equal(503);
     const release = { ...LOCK, fencingToken: held.response?.fencingToken ?? 0n };
-    expect((await elsewhere.call(releaseLock, ReleaseLockRequest.fromPartial(release))).code).to.equal("OK");
+    expect((await elsewhere.ask(releaseLock, release)).code).to.equal("OK");
     const granted = await waiting;
     expect([granted.code, granted.response?.acquired]).to.deep.equal(["OK", true]);
 

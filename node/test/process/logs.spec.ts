@@ -1,7 +1,7 @@
 /** The logs of members: lines that programs can parse, every request identifiable, and never a secret. */
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { GetStatusRequest, PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
+import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { generateApiKey } from "../../src/access/index.ts";
 import { type ClusterMember, ClusterUnderTest, GrpcCaller, until } from "../harness/index.ts";
@@ -131,7 +131,7 @@ describe("the log of a member", function () {
       await stream.ended();
     }
     for (const each of [adminToken, wrongToken, token]) {
-      await callerWith(each, member.ports.admin).call(getStatus, GetStatusRequest.fromPartial({}));
+      await callerWith(each, member.ports.admin).ask(getStatus, {});
     }
     const login = { email: "owner@quoin.test", password };
     const url = `http://${member.host}:${member.ports.http}/auth/login`;

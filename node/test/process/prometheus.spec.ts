@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { AcquireLockRequest, CreateLockRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
+import { serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { temporaryDirectory } from "../../../testing/index.ts";
 import { METRIC_LISTS } from "../../src/api/metrics/index.ts";
@@ -137,9 +137,9 @@ describe("a real Prometheus at three members", function () {
     for (let at = 0; at < KEYS * 5; at++) {
       await client.keyValue.put("default", `a-key-${at % KEYS}`, "a-value");
     }
-    await caller.call(createLock, CreateLockRequest.fromPartial(LOCK));
-    await caller.call(createLock, CreateLockRequest.fromPartial(LOCK));
-    await caller.call(acquireLock, AcquireLockRequest.fromPartial(LOCK));
+    await caller.ask(createLock, LOCK);
+    await caller.ask(createLock, LOCK);
+    await caller.ask(acquireLock, LOCK);
     await watch.until("events", (messages) => messages.some(({ events }) => events.length > 0));
     watch.cancel();
   });

@@ -1,12 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  CreateLockRequest,
-  CreateNamespaceRequest,
-  GetKeyRequest,
-  PutKeyRequest,
-  serviceDefinitions,
-  WatchKeysRequest,
-} from "@quoin/proto";
+import { GetKeyRequest, PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
@@ -308,11 +301,9 @@ describe("CallIntake", () => {
   it("lets ordinary calls through: several at a time, on one connection", async () => {
     await serve();
     const owner = ports.caller(token);
-    await owner.call(createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
+    await owner.ask(createNamespace, { namespace: "prod" });
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, index) =>
-        owner.call(createLock, CreateLockRequest.fromPartial({ namespace: "prod", name: `l${index}` })),
-      ),
+      Array.from({ length: 200 }, (_, index) => owner.ask(createLock, { namespace: "prod", name: `l${index}` })),
     );
     expect(answers.map(({ code }) => code)).to.deep.equal(Array(200).fill("OK"));
   });

@@ -1,11 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  AcquireLockRequest,
-  CreateLockRequest,
-  PutKeyRequest,
-  serviceDefinitions,
-  WatchKeysRequest,
-} from "@quoin/proto";
+import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { Metrics } from "../../telemetry/index.ts";
@@ -67,11 +61,15 @@ describe("CallObserver", () => {
       "request-id": randomUUID(),
     };
     await rawGrpcCall(ports.publicPort, putKey.path, headers, frame);
-    await ports.owner.call(createLock, CreateLockRequest.fromPartial(LOCK));
-    await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(LOCK));
-    const late = await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, waitMs: 60_000n }), {
-      timeoutMs: 50,
-    });
+    await ports.owner.ask(createLock, LOCK);
+    await ports.owner.ask(acquireLock, LOCK);
+    const late = await ports.owner.ask(
+      acquireLock,
+      { ...LOCK, waitMs: 60_000n },
+      {
+        timeoutMs: 50,
+      },
+    );
     expect(late.code).to.equal("DEADLINE_EXCEEDED");
     const codes = await until("both to be counted", async () => {
       const counted = Object.keys(await valuesOf("quoin_grpc_requests_total"));

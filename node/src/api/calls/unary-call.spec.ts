@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
   CompareAndSwapRequest,
-  CreateNamespaceRequest,
   DeleteKeyRequest,
   GetKeyRequest,
   PutKeyRequest,
@@ -78,7 +77,7 @@ describe("unary call", () => {
       request.key = "k";
       expect(ports.replica.proposed.length, "nothing was proposed before step 7").equal(0);
       expect(verdict(await call(request)), "7: namespace").deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
-      await owner.call(createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
+      await owner.ask(createNamespace, { namespace: "prod" });
       expect(verdict(await call(request)), "8: state").deep.equal(["FAILED_PRECONDITION", "REVISION_MISMATCH"]);
       request.expectedModRevision = 0n;
       expect((await call(request)).code).equal("OK");
@@ -207,7 +206,7 @@ describe("unary call", () => {
     it("ignores fields that it does not know", async () => {
       const unknown = Buffer.from([0xa2, 0x06, 0x02, 0xff, 0xff, 0xa8, 0x06, 0x01]);
       expect((await owner.call(putKey, Buffer.concat([PUT_BYTES, unknown]))).code).equal("OK");
-      const found = await owner.call(getKey, GetKeyRequest.fromPartial({ namespace: "default", key: "k" }));
+      const found = await owner.ask(getKey, { namespace: "default", key: "k" });
       expect(Buffer.from(found.response?.value ?? []).toString()).equal("v");
     });
   });

@@ -1,18 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect, constants } from "node:http2";
-import {
-  AcquireLockRequest,
-  AcquireRWLockRequest,
-  CreateLockRequest,
-  ExchangeTokenRequest,
-  GetKeyRequest,
-  ListKeysRequest,
-  ReleaseLockRequest,
-  ReleaseRWLockRequest,
-  serviceDefinitions,
-  WatchKeysRequest,
-} from "@quoin/proto";
+import { ExchangeTokenRequest, GetKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { type Answer, GrpcPorts, grpcFrame } from "../../../test/harness/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
@@ -113,10 +102,7 @@ describe("rate limits of gRPC", () => {
       ports.replica.execute({ principal, operation, request: { requestId: randomBytes(16) } });
     }
     const { listKeys } = serviceDefinitions.KeyValueService;
-    const page = await ports.owner.call(
-      listKeys,
-      ListKeysRequest.fromPartial({ namespace: "default", pageSize: 1_000 }),
-    );
+    const page = await ports.owner.ask(listKeys, { namespace: "default", pageSize: 1_000 });
     expect(page.response?.items.length).equal(250);
     expect(verdict(await ports.owner.call(getKey, GET))).deep.equal(LIMITED);
   });
@@ -130,30 +116,25 @@ describe("rate limits of gRPC", () => {
 
   it("never refuse renewals and releases of locks, but acquisitions, also malformed ones", async () => {
     const name = { namespace: "default", name: "l" };
-    await ports.owner.call(createLock, CreateLockRequest.fromPartial(name));
-    const { response } = await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(name));
+    await ports.owner.ask(createLock, name);
+    const { response } = await ports.owner.ask(acquireLock, name);
     const fencingToken = response?.fencingToken ?? 0n;
     await ports.owner.call(getKey, GET);
     await ports.owner.call(getKey, GET);
     await ports.owner.call(getKey, GET);
     expect(verdict(await ports.owner.call(getKey, GET))).deep.equal(LIMITED);
     for (let renewals = 0; renewals < 2 * BURST; renewals++) {
-      const renewed = await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...name, fencingToken }));
+      const renewed = await ports.owner.ask(acquireLock, { ...name, fencingToken });
       expect(renewed.response?.acquired).equal(true);
     }
-    expect(verdict(await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(name)))).deep.equal(LIMITED);
+    expect(verdict(await ports.owner.ask(acquireLock, name))).deep.equal(LIMITED);
     expect(verdict(await ports.owner.call(acquireLock, Buffer.from([0xff])))).deep.equal(LIMITED);
-    const released = await ports.owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...name, fencingToken }));
+    const released = await ports.owner.ask(releaseLock, { ...name, fencingToken });
     expect(released.response?.released).equal(true);
-    const release = await ports.owner.call(releaseRwLock, ReleaseRWLockRequest.fromPartial({ ...name, fencingToken }));
+    const release = await ports.owner.ask(releaseRwLock, { ...name, fencingToken });
     expect(release.reason).equal("LOCK_NOT_FOUND");
-    const renewal = await ports.owner.call(
-      acquireRwLock,
-      AcquireRWLockRequest.fromPartial({ ...name, mode: 1, fencingToken }),
-    );
+    const renewal = await ports.owner.ask(acquireRwLock, { ...name, mode: 1, fencingToken });
     expect(renewal.reason).equal("LOCK_NOT_FOUND");
-    expect(
-      verdict(await ports.owner.call(acquireRwLock, AcquireRWLockRequest.fromPartial({ ...name, mode: 1 }))),
-    ).deep.equal(LIMITED);
+    expect(verdict(await ports.owner.ask(acquireRwLock, { ...name, mode: 1 }))).deep.equal(LIMITED);
   });
 });

@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { GetBackupStatusRequest, ListBackupsRequest, serviceDefinitions } from "@quoin/proto";
+import { serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { temporaryDirectory } from "../../../../testing/index.ts";
-import { type GrpcCaller, GrpcPorts, SingleMember, verdict } from "../../../test/harness/index.ts";
+import { type FieldsOf, type GrpcCaller, GrpcPorts, SingleMember, verdict } from "../../../test/harness/index.ts";
 import { MemberBackups } from "../../archive/index.ts";
 import { systemClock, systemScheduler } from "../../replica/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
@@ -22,10 +22,9 @@ describe("ClusterAdminService, what is known of backups", () => {
 
   afterEach(() => ports.close());
 
-  const status = (fields: Parameters<typeof GetBackupStatusRequest.fromPartial>[0] = {}, caller = ports.owner) =>
-    caller.call(getBackupStatus, GetBackupStatusRequest.fromPartial(fields));
-  const list = (clusterId: string, caller: GrpcCaller) =>
-    caller.call(listBackups, ListBackupsRequest.fromPartial({ clusterId }));
+  const status = (fields: FieldsOf<typeof getBackupStatus> = {}, caller = ports.owner) =>
+    caller.ask(getBackupStatus, fields);
+  const list = (clusterId: string, caller: GrpcCaller) => caller.ask(listBackups, { clusterId });
 
   /** Adds a member, which no process has claimed, and returns its id. */
   function addMember(name: string): number {

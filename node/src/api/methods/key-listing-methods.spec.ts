@@ -1,15 +1,6 @@
-import {
-  CreateNamespaceRequest,
-  DeleteKeyRequest,
-  KeyEvent_Type,
-  ListKeyVersionsRequest,
-  ListNamespacesRequest,
-  PutKeyRequest,
-  type ReadConsistency,
-  serviceDefinitions,
-} from "@quoin/proto";
+import { DeleteKeyRequest, KeyEvent_Type, type ReadConsistency, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
+import { type FieldsOf, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.KeyValueService;
@@ -23,24 +14,22 @@ describe("KeyValueService, listings", () => {
 
   afterEach(() => ports.close());
 
-  type Fields<Message extends { fromPartial(fields: never): unknown }> = Parameters<Message["fromPartial"]>[0];
   const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
 
   async function createNamespaces(...names: readonly string[]): Promise<void> {
     for (const namespace of names) {
-      ok(await ports.owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace })));
+      ok(await ports.owner.ask(service.createNamespace, { namespace }));
     }
   }
 
-  async function put(fields: Fields<typeof PutKeyRequest>): Promise<bigint> {
-    const request = PutKeyRequest.fromPartial({ namespace: "default", key: "k", ...fields });
-    return ok(await ports.owner.call(service.putKey, request)).modRevision;
+  async function put(fields: FieldsOf<typeof service.putKey>): Promise<bigint> {
+    return ok(await ports.owner.ask(service.putKey, { namespace: "default", key: "k", ...fields })).modRevision;
   }
 
   describe("ListNamespaces", () => {
-    const list = (fields: Fields<typeof ListNamespacesRequest> = {}, caller = ports.owner) =>
-      caller.call(service.listNamespaces, ListNamespacesRequest.fromPartial(fields));
-    const names = async (fields: Fields<typeof ListNamespacesRequest> = {}, caller = ports.owner) =>
+    const list = (fields: FieldsOf<typeof service.listNamespaces> = {}, caller = ports.owner) =>
+      caller.ask(service.listNamespaces, fields);
+    const names = async (fields: FieldsOf<typeof service.listNamespaces> = {}, caller = ports.owner) =>
       ok(await list(fields, caller)).namespaces.map(({ name }) => name);
 
     it("lists the namespaces with what they use, and their limits", async () => {
@@ -100,11 +89,8 @@ describe("KeyValueService, listings", () => {
   });
 
   describe("ListKeyVersions", () => {
-    const list = (fields: Fields<typeof ListKeyVersionsRequest> = {}, caller = ports.owner) =>
-      caller.call(
-        service.listKeyVersions,
-        ListKeyVersionsRequest.fromPartial({ namespace: "default", key: "k", ...fields }),
-      );
+    const list = (fields: FieldsOf<typeof service.listKeyVersions> = {}, caller = ports.owner) =>
+      caller.ask(service.listKeyVersions, { namespace: "default", key: "k", ...fields });
 
     it("lists the versions of a key with their ages and values, the newest first", async () => {
       const first = await put({ value: Buffer.from("one"), ttlSeconds: 60n });

@@ -1,21 +1,14 @@
 import {
-  AcquireLockRequest,
-  CompareAndSwapRequest,
-  CreateLockRequest,
   CreateNamespaceRequest,
-  DeleteKeyRequest,
   GetKeyRequest,
   type KeyValue,
-  ListKeysRequest,
+  type ListKeysRequest,
   type ListKeysResponse,
-  PutKeyRequest,
   ReadConsistency,
-  ReleaseLockRequest,
   serviceDefinitions,
-  TouchKeyRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
+import { type FieldsOf, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.KeyValueService;
@@ -33,18 +26,18 @@ describe("KeyValueService", () => {
 
   afterEach(() => ports.close());
 
-  const put = (fields: Parameters<typeof PutKeyRequest.fromPartial>[0]) =>
-    ports.owner.call(service.putKey, PutKeyRequest.fromPartial({ namespace: "default", ...fields }));
-  const get = (fields: Parameters<typeof GetKeyRequest.fromPartial>[0]) =>
-    ports.owner.call(service.getKey, GetKeyRequest.fromPartial({ namespace: "default", ...fields }));
-  const remove = (fields: Parameters<typeof DeleteKeyRequest.fromPartial>[0]) =>
-    ports.owner.call(service.deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", ...fields }));
-  const swap = (fields: Parameters<typeof CompareAndSwapRequest.fromPartial>[0]) =>
-    ports.owner.call(service.compareAndSwap, CompareAndSwapRequest.fromPartial({ namespace: "default", ...fields }));
-  const touch = (fields: Parameters<typeof TouchKeyRequest.fromPartial>[0]) =>
-    ports.owner.call(service.touchKey, TouchKeyRequest.fromPartial({ namespace: "default", ...fields }));
-  const list = (fields: Parameters<typeof ListKeysRequest.fromPartial>[0]) =>
-    ports.owner.call(service.listKeys, ListKeysRequest.fromPartial({ namespace: "default", ...fields }));
+  const put = (fields: FieldsOf<typeof service.putKey>) =>
+    ports.owner.ask(service.putKey, { namespace: "default", ...fields });
+  const get = (fields: FieldsOf<typeof service.getKey>) =>
+    ports.owner.ask(service.getKey, { namespace: "default", ...fields });
+  const remove = (fields: FieldsOf<typeof service.deleteKey>) =>
+    ports.owner.ask(service.deleteKey, { namespace: "default", ...fields });
+  const swap = (fields: FieldsOf<typeof service.compareAndSwap>) =>
+    ports.owner.ask(service.compareAndSwap, { namespace: "default", ...fields });
+  const touch = (fields: FieldsOf<typeof service.touchKey>) =>
+    ports.owner.ask(service.touchKey, { namespace: "default", ...fields });
+  const list = (fields: FieldsOf<typeof service.listKeys>) =>
+    ports.owner.ask(service.listKeys, { namespace: "default", ...fields });
 
   /** Every page, from the first to the last. */
   async function pages(fields: Parameters<typeof ListKeysRequest.fromPartial>[0]): Promise<ListKeysResponse[]> {
@@ -59,8 +52,7 @@ describe("KeyValueService", () => {
   }
 
   describe("CreateNamespace", () => {
-    const create = (namespace: string) =>
-      ports.owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace }));
+    const create = (namespace: string) => ports.owner.ask(service.createNamespace, { namespace });
 
     it("creates a namespace once, at its own revision and time", async () => {
       expect(ok(await create("prod"))).deep.equal({
@@ -286,8 +278,8 @@ describe("KeyValueService", () => {
       const fenced = ["ABORTED", "FENCED"];
       const absent = { lockName: "l", fencingToken: 1n };
       expect(verdict(await remove({ key: "absent", guard: absent })), "no such lock").deep.equal(fenced);
-      ok(await ports.owner.call(createLock, CreateLockRequest.fromPartial(lock)));
-      const { fencingToken } = ok(await ports.owner.call(acquireLock, AcquireLockRequest.fromPartial(lock)));
+      ok(await ports.owner.ask(createLock, lock));
+      const { fencingToken } = ok(await ports.owner.ask(acquireLock, lock));
       const guard = { lockName: "l", fencingToken };
       expect(verdict(await put({ namespace: "nowhere", key: "k", guard }))).deep.equal([
         ...["NOT_FOUND", "NAMESPACE_NOT_FOUND"],
@@ -299,7 +291,7 @@ describe("KeyValueService", () => {
       for (const one of [wrong, otherKind]) {
         expect(verdict(await put({ key: "k", guard: one }))).deep.equal(fenced);
       }
-      ok(await ports.owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...lock, fencingToken })));
+      ok(await ports.owner.ask(releaseLock, { ...lock, fencingToken }));
       for (const call of [put, remove, swap]) {
         expect(verdict(await call({ key: "k", guard }))).deep.equal(fenced);
       }
@@ -492,7 +484,7 @@ describe("KeyValueService", () => {
     });
 
     it("refuses page tokens of another namespace or prefix, changed ones and made-up ones (S18)", async () => {
-      await ports.owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
+      await ports.owner.ask(service.createNamespace, { namespace: "prod" });
       await putAll(["aa", "ab", "ac"]);
       const { nextPageToken } = ok(await list({ prefix: "a", pageSize: 1 }));
       expect(keysOf([ok(await list({ prefix: "a", pageToken: nextPageToken }))])).deep.equal(["ab", "ac"]);

@@ -1,18 +1,6 @@
-import {
-  AcquireLockRequest,
-  AcquireRWLockRequest,
-  CreateLockRequest,
-  CreateRWLockRequest,
-  ListLocksRequest,
-  ListLockWaitsRequest,
-  LockState,
-  PutKeyRequest,
-  type ReadConsistency,
-  RWMode,
-  serviceDefinitions,
-} from "@quoin/proto";
+import { LockState, PutKeyRequest, type ReadConsistency, RWMode, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
+import { type FieldsOf, GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const { KeyValueService: keys, LockService: service } = serviceDefinitions;
@@ -27,22 +15,16 @@ describe("LockService, listings", () => {
 
   afterEach(() => ports.close());
 
-  type Fields<Message extends { fromPartial(fields: never): unknown }> = Parameters<Message["fromPartial"]>[0];
-  const create = (name: string) =>
-    ports.owner.call(service.createLock, CreateLockRequest.fromPartial({ ...NAMESPACE, name, lockDelaySeconds: 5n }));
-  const createRw = (name: string) =>
-    ports.owner.call(service.createRwLock, CreateRWLockRequest.fromPartial({ ...NAMESPACE, name }));
-  const acquire = (fields: Fields<typeof AcquireLockRequest>) =>
-    ports.owner.call(service.acquireLock, AcquireLockRequest.fromPartial({ ...NAMESPACE, ...fields }));
-  const read = (fields: Fields<typeof AcquireRWLockRequest>) =>
-    ports.owner.call(
-      service.acquireRwLock,
-      AcquireRWLockRequest.fromPartial({ ...NAMESPACE, mode: RWMode.READ, ...fields }),
-    );
-  const list = (fields: Fields<typeof ListLocksRequest> = {}, caller = ports.owner) =>
-    caller.call(service.listLocks, ListLocksRequest.fromPartial({ ...NAMESPACE, ...fields }));
-  const waitsOf = (fields: Fields<typeof ListLockWaitsRequest> = {}, caller = ports.owner) =>
-    caller.call(service.listLockWaits, ListLockWaitsRequest.fromPartial({ ...NAMESPACE, name: "a", ...fields }));
+  const create = (name: string) => ports.owner.ask(service.createLock, { ...NAMESPACE, name, lockDelaySeconds: 5n });
+  const createRw = (name: string) => ports.owner.ask(service.createRwLock, { ...NAMESPACE, name });
+  const acquire = (fields: FieldsOf<typeof service.acquireLock>) =>
+    ports.owner.ask(service.acquireLock, { ...NAMESPACE, ...fields });
+  const read = (fields: FieldsOf<typeof service.acquireRwLock>) =>
+    ports.owner.ask(service.acquireRwLock, { ...NAMESPACE, mode: RWMode.READ, ...fields });
+  const list = (fields: FieldsOf<typeof service.listLocks> = {}, caller = ports.owner) =>
+    caller.ask(service.listLocks, { ...NAMESPACE, ...fields });
+  const waitsOf = (fields: FieldsOf<typeof service.listLockWaits> = {}, caller = ports.owner) =>
+    caller.ask(service.listLockWaits, { ...NAMESPACE, name: "a", ...fields });
 
   it("lists locks with their holders, waits in order, remaining times, and refused guards", async () => {
     ok(await create("a"));

@@ -2,21 +2,22 @@ import { randomUUID } from "node:crypto";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import {
   AcquireLockRequest,
-  AcquireRWLockRequest,
-  CreateLockRequest,
-  CreateRWLockRequest,
-  DescribeLockRequest,
-  DescribeRWLockRequest,
   ForceReleaseLockRequest,
   LockState,
   ReadConsistency,
-  ReleaseLockRequest,
-  ReleaseRWLockRequest,
   RWMode,
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type CallOptions, type GrpcCaller, GrpcPorts, ok, until, verdict } from "../../../test/harness/index.ts";
+import {
+  type CallOptions,
+  type FieldsOf,
+  type GrpcCaller,
+  GrpcPorts,
+  ok,
+  until,
+  verdict,
+} from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.LockService;
@@ -35,25 +36,24 @@ describe("LockService", () => {
 
   afterEach(() => ports.close());
 
-  type Fields<Message extends { fromPartial(fields: never): unknown }> = Parameters<Message["fromPartial"]>[0];
-  const create = (fields: Fields<typeof CreateLockRequest> = {}) =>
-    owner.call(service.createLock, CreateLockRequest.fromPartial({ ...LOCK, ...fields }));
-  const createRw = (fields: Fields<typeof CreateRWLockRequest> = {}) =>
-    owner.call(service.createRwLock, CreateRWLockRequest.fromPartial({ ...LOCK, ...fields }));
-  const describeLock = (fields: Fields<typeof DescribeLockRequest> = {}) =>
-    owner.call(service.describeLock, DescribeLockRequest.fromPartial({ ...LOCK, ...fields }));
-  const describeRw = (fields: Fields<typeof DescribeRWLockRequest> = {}) =>
-    owner.call(service.describeRwLock, DescribeRWLockRequest.fromPartial({ ...LOCK, ...fields }));
-  const acquire = (fields: Fields<typeof AcquireLockRequest> = {}, options: CallOptions = {}) =>
-    owner.call(service.acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, ...fields }), options);
-  const acquireRw = (fields: Fields<typeof AcquireRWLockRequest> = {}, options: CallOptions = {}) =>
-    owner.call(service.acquireRwLock, AcquireRWLockRequest.fromPartial({ ...LOCK, ...fields }), options);
-  const release = (fields: Fields<typeof ReleaseLockRequest> = {}) =>
-    owner.call(service.releaseLock, ReleaseLockRequest.fromPartial({ ...LOCK, ...fields }));
-  const releaseRw = (fields: Fields<typeof ReleaseRWLockRequest> = {}) =>
-    owner.call(service.releaseRwLock, ReleaseRWLockRequest.fromPartial({ ...LOCK, ...fields }));
-  const force = (fields: Fields<typeof ForceReleaseLockRequest> = {}) =>
-    owner.call(service.forceReleaseLock, ForceReleaseLockRequest.fromPartial({ ...LOCK, ...fields }));
+  const create = (fields: FieldsOf<typeof service.createLock> = {}) =>
+    owner.ask(service.createLock, { ...LOCK, ...fields });
+  const createRw = (fields: FieldsOf<typeof service.createRwLock> = {}) =>
+    owner.ask(service.createRwLock, { ...LOCK, ...fields });
+  const describeLock = (fields: FieldsOf<typeof service.describeLock> = {}) =>
+    owner.ask(service.describeLock, { ...LOCK, ...fields });
+  const describeRw = (fields: FieldsOf<typeof service.describeRwLock> = {}) =>
+    owner.ask(service.describeRwLock, { ...LOCK, ...fields });
+  const acquire = (fields: FieldsOf<typeof service.acquireLock> = {}, options: CallOptions = {}) =>
+    owner.ask(service.acquireLock, { ...LOCK, ...fields }, options);
+  const acquireRw = (fields: FieldsOf<typeof service.acquireRwLock> = {}, options: CallOptions = {}) =>
+    owner.ask(service.acquireRwLock, { ...LOCK, ...fields }, options);
+  const release = (fields: FieldsOf<typeof service.releaseLock> = {}) =>
+    owner.ask(service.releaseLock, { ...LOCK, ...fields });
+  const releaseRw = (fields: FieldsOf<typeof service.releaseRwLock> = {}) =>
+    owner.ask(service.releaseRwLock, { ...LOCK, ...fields });
+  const force = (fields: FieldsOf<typeof service.forceReleaseLock> = {}) =>
+    owner.ask(service.forceReleaseLock, { ...LOCK, ...fields });
 
   async function waiters(): Promise<number | undefined> {
     return (await describeLock()).response?.waiters;
@@ -257,18 +257,18 @@ describe("LockService", () => {
     const denied = ["PERMISSION_DENIED", "ACCESS_DENIED"];
     const unnamed = { namespace: "default", name: "" };
     const calls = [
-      viewer.call(service.createLock, CreateLockRequest.fromPartial(unnamed)),
-      viewer.call(service.createRwLock, CreateRWLockRequest.fromPartial(unnamed)),
-      viewer.call(service.acquireLock, AcquireLockRequest.fromPartial(unnamed)),
-      viewer.call(service.acquireRwLock, AcquireRWLockRequest.fromPartial(unnamed)),
-      viewer.call(service.releaseLock, ReleaseLockRequest.fromPartial(unnamed)),
-      viewer.call(service.releaseRwLock, ReleaseRWLockRequest.fromPartial(unnamed)),
-      viewer.call(service.forceReleaseLock, ForceReleaseLockRequest.fromPartial(unnamed)),
+      viewer.ask(service.createLock, unnamed),
+      viewer.ask(service.createRwLock, unnamed),
+      viewer.ask(service.acquireLock, unnamed),
+      viewer.ask(service.acquireRwLock, unnamed),
+      viewer.ask(service.releaseLock, unnamed),
+      viewer.ask(service.releaseRwLock, unnamed),
+      viewer.ask(service.forceReleaseLock, unnamed),
     ];
     for (const answer of await Promise.all(calls)) {
       expect(verdict(answer)).deep.equal(denied);
     }
-    const described = await viewer.call(service.describeLock, DescribeLockRequest.fromPartial(LOCK));
+    const described = await viewer.ask(service.describeLock, LOCK);
     expect(verdict(described)).deep.equal(["NOT_FOUND", "LOCK_NOT_FOUND"]);
     expect(ports.replica.proposed).deep.equal([]);
   });

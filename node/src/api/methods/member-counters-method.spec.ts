@@ -1,14 +1,6 @@
-import {
-  CounterSample,
-  GetMemberCountersRequest,
-  GetSettingsRequest,
-  MemberRole,
-  MemberState,
-  PutSettingsRequest,
-  serviceDefinitions,
-} from "@quoin/proto";
+import { CounterSample, MemberRole, MemberState, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { type GrpcCaller, GrpcPorts, ok, SingleMember, verdict } from "../../../test/harness/index.ts";
+import { type FieldsOf, type GrpcCaller, GrpcPorts, ok, SingleMember, verdict } from "../../../test/harness/index.ts";
 import { MemberInspection } from "./member-inspection.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
@@ -24,9 +16,9 @@ describe("ClusterAdminService, counters and settings", () => {
 
   afterEach(() => ports.close());
 
-  const counters = (fields: Parameters<typeof GetMemberCountersRequest.fromPartial>[0] = {}, caller = ports.owner) =>
-    caller.call(service.getMemberCounters, GetMemberCountersRequest.fromPartial(fields));
-  const settings = (caller = ports.owner) => caller.call(service.getSettings, GetSettingsRequest.fromPartial({}));
+  const counters = (fields: FieldsOf<typeof service.getMemberCounters> = {}, caller = ports.owner) =>
+    caller.ask(service.getMemberCounters, fields);
+  const settings = (caller = ports.owner) => caller.ask(service.getSettings, {});
   const bad = (field: string) => ["INVALID_ARGUMENT", "BAD_FIELD", field];
 
   /** Adds a member, which no process has claimed, and returns its id. */
@@ -136,7 +128,7 @@ describe("ClusterAdminService, counters and settings", () => {
     const names = before.settings.map(({ name }) => name);
     expect([...names].sort()).deep.equal(names);
     const values = new Map([["token.lifetime_secs", "600"]]);
-    ok(await ports.owner.call(service.putSettings, PutSettingsRequest.fromPartial({ values })));
+    ok(await ports.owner.ask(service.putSettings, { values }));
     const after = ok(await settings(ports.admin));
     expect(after.settingsRevision).equal(1n);
     const found = new Map(after.settings.map(({ name, ...rest }) => [name, rest]));

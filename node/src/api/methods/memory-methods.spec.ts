@@ -1,21 +1,20 @@
 import { randomUUID } from "node:crypto";
 import {
   AllocateMemoryRequest,
-  CreateNamespaceRequest,
-  DescribeMemoryRequest,
-  FreeMemoryRequest,
   ListKeysRequest,
-  ListMemoryRegionsRequest,
   type ListMemoryRegionsResponse,
-  PutKeyRequest,
   ReadConsistency,
-  ReadMemoryRequest,
-  ResizeMemoryRequest,
   serviceDefinitions,
-  WriteMemoryRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type CallOptions, type GrpcCaller, GrpcPorts, ok, verdict } from "../../../test/harness/index.ts";
+import {
+  type CallOptions,
+  type FieldsOf,
+  type GrpcCaller,
+  GrpcPorts,
+  ok,
+  verdict,
+} from "../../../test/harness/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.MemoryService;
@@ -35,30 +34,20 @@ describe("MemoryService", () => {
 
   afterEach(() => ports.close());
 
-  const allocate = (fields: Parameters<typeof AllocateMemoryRequest.fromPartial>[0], options?: CallOptions) =>
-    ports.owner.call(
-      service.allocateMemory,
-      AllocateMemoryRequest.fromPartial({ namespace: "default", sizeBytes: 100n, ...fields }),
-      options,
-    );
-  const describeRegion = (fields: Parameters<typeof DescribeMemoryRequest.fromPartial>[0]) =>
-    ports.owner.call(service.describeMemory, DescribeMemoryRequest.fromPartial({ namespace: "default", ...fields }));
-  const resize = (fields: Parameters<typeof ResizeMemoryRequest.fromPartial>[0]) =>
-    ports.owner.call(
-      service.resizeMemory,
-      ResizeMemoryRequest.fromPartial({ namespace: "default", sizeBytes: 10n, ...fields }),
-    );
-  const free = (fields: Parameters<typeof FreeMemoryRequest.fromPartial>[0]) =>
-    ports.owner.call(service.freeMemory, FreeMemoryRequest.fromPartial({ namespace: "default", ...fields }));
-  const write = (fields: Parameters<typeof WriteMemoryRequest.fromPartial>[0], options?: CallOptions) =>
-    ports.owner.call(service.writeMemory, WriteMemoryRequest.fromPartial({ namespace: "default", ...fields }), options);
-  const read = (fields: Parameters<typeof ReadMemoryRequest.fromPartial>[0]) =>
-    ports.owner.call(service.readMemory, ReadMemoryRequest.fromPartial({ namespace: "default", ...fields }));
-  const list = (fields: Parameters<typeof ListMemoryRegionsRequest.fromPartial>[0]) =>
-    ports.owner.call(
-      service.listMemoryRegions,
-      ListMemoryRegionsRequest.fromPartial({ namespace: "default", ...fields }),
-    );
+  const allocate = (fields: FieldsOf<typeof service.allocateMemory>, options?: CallOptions) =>
+    ports.owner.ask(service.allocateMemory, { namespace: "default", sizeBytes: 100n, ...fields }, options);
+  const describeRegion = (fields: FieldsOf<typeof service.describeMemory>) =>
+    ports.owner.ask(service.describeMemory, { namespace: "default", ...fields });
+  const resize = (fields: FieldsOf<typeof service.resizeMemory>) =>
+    ports.owner.ask(service.resizeMemory, { namespace: "default", sizeBytes: 10n, ...fields });
+  const free = (fields: FieldsOf<typeof service.freeMemory>) =>
+    ports.owner.ask(service.freeMemory, { namespace: "default", ...fields });
+  const write = (fields: FieldsOf<typeof service.writeMemory>, options?: CallOptions) =>
+    ports.owner.ask(service.writeMemory, { namespace: "default", ...fields }, options);
+  const read = (fields: FieldsOf<typeof service.readMemory>) =>
+    ports.owner.ask(service.readMemory, { namespace: "default", ...fields });
+  const list = (fields: FieldsOf<typeof service.listMemoryRegions>) =>
+    ports.owner.ask(service.listMemoryRegions, { namespace: "default", ...fields });
 
   async function allocated(sizeBytes: bigint): Promise<string> {
     return ok(await allocate({ sizeBytes })).regionId;
@@ -234,7 +223,7 @@ describe("MemoryService", () => {
 
   it("finds nothing in a namespace that does not exist, and no region of another one", async () => {
     const regionId = await allocated(100n);
-    ok(await ports.owner.call(keyValue.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" })));
+    ok(await ports.owner.ask(keyValue.createNamespace, { namespace: "prod" }));
     expect(verdict(await allocate({ namespace: "nowhere" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
     for (const call of [describeRegion, resize, free, write, read]) {
       const nowhere = await call({ namespace: "nowhere", regionId });
@@ -249,17 +238,16 @@ describe("MemoryService", () => {
     const regionId = await allocated(100n);
     const target = { namespace: "default", regionId };
     const reads = [
-      (caller: GrpcCaller) => caller.call(service.describeMemory, DescribeMemoryRequest.fromPartial(target)),
-      (caller: GrpcCaller) => caller.call(service.readMemory, ReadMemoryRequest.fromPartial(target)),
-      (caller: GrpcCaller) => caller.call(service.listMemoryRegions, ListMemoryRegionsRequest.fromPartial(target)),
+      (caller: GrpcCaller) => caller.ask(service.describeMemory, target),
+      (caller: GrpcCaller) => caller.ask(service.readMemory, target),
+      (caller: GrpcCaller) => caller.ask(service.listMemoryRegions, target),
     ];
     const allocation = AllocateMemoryRequest.fromPartial({ namespace: "default", sizeBytes: 1n });
     const writes = [
       (caller: GrpcCaller) => caller.call(service.allocateMemory, allocation),
-      (caller: GrpcCaller) => caller.call(service.writeMemory, WriteMemoryRequest.fromPartial(target)),
-      (caller: GrpcCaller) =>
-        caller.call(service.resizeMemory, ResizeMemoryRequest.fromPartial({ ...target, sizeBytes: 1n })),
-      (caller: GrpcCaller) => caller.call(service.freeMemory, FreeMemoryRequest.fromPartial(target)),
+      (caller: GrpcCaller) => caller.ask(service.writeMemory, target),
+      (caller: GrpcCaller) => caller.ask(service.resizeMemory, { ...target, sizeBytes: 1n }),
+      (caller: GrpcCaller) => caller.ask(service.freeMemory, target),
     ];
     const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: ["default"] }));
     const member = ports.caller(await ports.token({ role: "member", namespaces: ["default"] }));
@@ -323,13 +311,13 @@ describe("MemoryService", () => {
     });
 
     it("S18: refuses page tokens of another namespace, of a listing of keys, and made-up ones", async () => {
-      ok(await ports.owner.call(keyValue.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" })));
+      ok(await ports.owner.ask(keyValue.createNamespace, { namespace: "prod" }));
       await allocated(1n);
       await allocated(1n);
       const { nextPageToken } = ok(await list({ pageSize: 1 }));
       expect(ok(await list({ pageToken: nextPageToken })).regions).have.length(1);
       for (const key of ["a", "b"]) {
-        ok(await ports.owner.call(keyValue.putKey, PutKeyRequest.fromPartial({ namespace: "default", key })));
+        ok(await ports.owner.ask(keyValue.putKey, { namespace: "default", key }));
       }
       const keys = ListKeysRequest.fromPartial({ namespace: "default", pageSize: 1 });
       const ofKeys = ok(await ports.owner.call(keyValue.listKeys, keys)).nextPageToken;

@@ -1,12 +1,6 @@
-import {
-  ListStreamsRequest,
-  OpenStream_Kind,
-  serviceDefinitions,
-  WatchKeysRequest,
-  WatchLocksRequest,
-} from "@quoin/proto";
+import { OpenStream_Kind, serviceDefinitions, WatchKeysRequest, WatchLocksRequest } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts, ok, SingleMember, until, verdict } from "../../../test/harness/index.ts";
+import { type FieldsOf, GrpcPorts, ok, SingleMember, until, verdict } from "../../../test/harness/index.ts";
 import { secrets } from "../../../test/index.ts";
 import { encodeText } from "../../state/index.ts";
 import type { OpenStream } from "../../watch/index.ts";
@@ -23,8 +17,7 @@ describe("WatchService, ListStreams", () => {
 
   afterEach(() => ports.close());
 
-  const list = (fields: Parameters<typeof ListStreamsRequest.fromPartial>[0] = {}, caller = ports.owner) =>
-    caller.call(listStreams, ListStreamsRequest.fromPartial(fields));
+  const list = (fields: FieldsOf<typeof listStreams> = {}, caller = ports.owner) => caller.ask(listStreams, fields);
 
   /** A stream of another member. */
   function openStream(number: number, fields: Partial<OpenStream> = {}): OpenStream {

@@ -1,10 +1,6 @@
 import {
   AcquireLockRequest,
   AcquireRWLockRequest,
-  CreateLockRequest,
-  CreateRWLockRequest,
-  DeleteKeyRequest,
-  ForceReleaseLockRequest,
   KeyEvent_Type,
   LockEvent_Action,
   LockEvent_Reason,
@@ -79,7 +75,7 @@ describe("WatchService", () => {
     ]);
     await put("a", "1", 5n);
     await put("b", "1");
-    await ports.owner.call(deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", key: "a" }));
+    await ports.owner.ask(deleteKey, { namespace: "default", key: "a" });
     await put("a", "2", 1n);
     ports.replica.tickMs += 1_001;
     ports.replica.lead({ kind: "expire-keys", keys: expiredKeys(ports.replica.state, ports.replica.tickMs, 10) });
@@ -303,13 +299,8 @@ describe("WatchService", () => {
     }
 
     async function create(name: string): Promise<void> {
-      ok(
-        await ports.owner.call(
-          locks.createLock,
-          CreateLockRequest.fromPartial({ ...named(name), lockDelaySeconds: 1n }),
-        ),
-      );
-      ok(await ports.owner.call(locks.createRwLock, CreateRWLockRequest.fromPartial(named(name))));
+      ok(await ports.owner.ask(locks.createLock, { ...named(name), lockDelaySeconds: 1n }));
+      ok(await ports.owner.ask(locks.createRwLock, named(name)));
     }
 
     async function acquire(name: string, fields: object = {}): Promise<bigint> {
@@ -328,7 +319,7 @@ describe("WatchService", () => {
     }
 
     function force(name: string, rw: boolean) {
-      return ports.owner.call(locks.forceReleaseLock, ForceReleaseLockRequest.fromPartial({ ...named(name), rw }));
+      return ports.owner.ask(locks.forceReleaseLock, { ...named(name), rw });
     }
 
     function watchOf(request: Partial<WatchLocksRequest>, caller = ports.owner): LockWatch {

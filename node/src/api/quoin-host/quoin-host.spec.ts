@@ -3,14 +3,7 @@ import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { Client, compressionAlgorithms, credentials, Metadata } from "@grpc/grpc-js";
-import {
-  AcquireLockRequest,
-  CreateLockRequest,
-  GetKeyRequest,
-  PutKeyRequest,
-  serviceDefinitions,
-  WatchKeysRequest,
-} from "@quoin/proto";
+import { AcquireLockRequest, GetKeyRequest, PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
 import { Metrics } from "../../telemetry/index.ts";
@@ -147,7 +140,7 @@ describe("the host of Quoin", () => {
     });
     client.close();
     expect(error).to.equal(null);
-    const found = await ports.caller(token).call(getKey, GetKeyRequest.fromPartial({ namespace: "default", key: "k" }));
+    const found = await ports.caller(token).ask(getKey, { namespace: "default", key: "k" });
     expect(found.response?.value.length).to.equal(100_000);
   });
 
@@ -306,9 +299,7 @@ describe("the host of Quoin", () => {
     expect((await owner.call(putKey, { ...PUT, value: Buffer.alloc(1_000_000) })).code).to.equal("OK");
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     const lock = { namespace: "default", name: "l" };
-    expect((await owner.call(createLock, CreateLockRequest.fromPartial({ ...lock, ttlSeconds: 60n }))).code).to.equal(
-      "OK",
-    );
+    expect((await owner.ask(createLock, { ...lock, ttlSeconds: 60n })).code).to.equal("OK");
     const get = grpcFrame(GetKeyRequest.encode(GetKeyRequest.fromPartial({ namespace: "default", key: "k" })).finish());
     const acquire = grpcFrame(
       AcquireLockRequest.encode(AcquireLockRequest.fromPartial({ ...lock, owner: "o" })).finish(),

@@ -15,6 +15,7 @@ import {
   PutSettingsRequest,
   ReadConsistency,
   RWMode,
+  TransactResponse,
 } from "./index.ts";
 
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
@@ -272,6 +273,14 @@ describe("decodeRequest: refusals", () => {
     }
     const smallest = PutKeyRequest.create({ ttlSeconds: -(2n ** 63n) });
     expect(refusal(PutKeyRequest, encode(PutKeyRequest, smallest)).problem).to.equal("int64-range");
+  });
+
+  it("reads the sum of an increment, which is no count, in the whole range of an int64", () => {
+    for (const value of [2n ** 63n - 1n, -(2n ** 63n), SAFE + 1n]) {
+      const response = TransactResponse.create({ results: [{ increment: { value } }] });
+      const [result] = decodeRequest(TransactResponse, encode(TransactResponse, response)).results;
+      expect(result?.increment?.value).to.equal(value);
+    }
   });
 
   it("refuses int64 out of range in optional fields, messages within and repeated messages (S17)", () => {

@@ -24,7 +24,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * Decodes the bytes of a message strictly. Malformed bytes, invalid UTF-8 and an int64 outside ±(2^53 − 1) (rule S17)
- * are errors at any depth. Unknown fields are ignored. The `bytes` fields of the result are views of the input, not
+ * are errors at any depth; only the sum of an increment has the whole range. Unknown fields are ignored. The `bytes` fields of the result are views of the input, not
  * copies.
  *
  * @param fieldsMax how many fields the message may have, with those of the messages in it; a server bounds requests.

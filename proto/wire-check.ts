@@ -2,7 +2,7 @@
  * A strict check of the bytes of a message, before the generated code decodes them.
  *
  * It guarantees that the bytes are complete and well-formed at every depth, that every string is valid UTF-8, and that
- * every int64 lies within ±(2^53 − 1). The generated decoders do none of this. They replace bad UTF-8 by U+FFFD, so
+ * every int64 that is a count lies within ±(2^53 − 1). The generated decoders do none of this. They replace bad UTF-8 by U+FFFD, so
  * that two keys would become one. They stop silently at a zero tag, and let a field exceed the message that contains
  * it.
  *
@@ -34,6 +34,9 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED_32 = 5;
 
+/** Fields that are no counts, but sums that clients have made: they have the whole range of an int64. */
+const SUMS: ReadonlySet<string> = new Set(["coordination.v1.IncrementResult.value"]);
+
 /** A 64-bit varint has at most ten bytes of seven bits; the tenth byte carries one bit. */
 const VARINT_BYTES_MAX = 10;
 /** A tag or length has 32 bits: at most five bytes; the fifth byte carries four bits. */
@@ -62,7 +65,8 @@ function messagePlans(): Map<string, MessagePlan> {
     const plan = built.get(typeName);
     for (const [number, name, type] of fields) {
       const message = built.get(type);
-      const content = message !== undefined ? "message" : type === "string" || type === "int64" ? type : "other";
+      const isChecked = type === "string" || (type === "int64" && !SUMS.has(`${typeName}.${name}`));
+      const content = message !== undefined ? "message" : isChecked ? type : "other";
       const wireType = content === "message" || type === "string" || type === "bytes" ? LENGTH_DELIMITED : VARINT;
       plan?.set(number, { name, wireType, content, message });
     }

@@ -412,6 +412,7 @@ describe("the documents", () => {
       ["INTERNAL", "INTERNAL"],
       ["NOT_ACQUIRED", "FAILED_PRECONDITION"],
       ["NO_TOKEN", "UNAUTHENTICATED"],
+      ["TRANSACTION_CONFLICT", "ABORTED"],
     ];
     expect([...described].sort()).to.deep.equal([...contract.codes, ...further].sort());
 

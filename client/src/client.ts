@@ -9,6 +9,16 @@ import { LogClient } from "./logs/index.ts";
 import { MemoryClient } from "./memory/index.ts";
 import { listOf, optionsCheck, text } from "./options/index.ts";
 import {
+  type BatchOptions,
+  type BatchPart,
+  type BatchWrite,
+  OptimisticRunner,
+  type OptimisticTransaction,
+  Transaction,
+  type TransactOptions,
+  writeBatch,
+} from "./transactions/index.ts";
+import {
   assertEndpoints,
   type ChannelOptions,
   clientRules,
@@ -47,6 +57,36 @@ export interface Client {
   readonly users: UserClient;
   readonly usage: UsageClient;
   readonly cluster: ClusterClient;
+  /** A transaction on a namespace: `client.transaction(namespace).if(…).then(…).else(…).commit()`. */
+  transaction(namespace: string): Transaction;
+  /**
+   * Runs a function that reads and writes keys of a namespace, as one change: what it has read holds when its writes
+   * take effect. If another client was faster, nothing is written, and the function runs again, after a pause. So it may
+   * run several times, and must change nothing but by its parameter. A function that only reads is checked, too.
+   *
+   * @returns what the function returns. What it throws is thrown, and nothing is written.
+   * @throws QuoinError ABORTED / TRANSACTION_CONFLICT if others were faster in all attempts; DEADLINE_EXCEEDED; the
+   * errors of the reads and the writes. If the outcome is `unknown`, the function is not run again.
+   */
+  transact<Value>(
+    namespace: string,
+    work: (transaction: OptimisticTransaction) => Promise<Value> | Value,
+    options?: TransactOptions,
+  ): Promise<Value>;
+  /**
+   * Writes many keys in their order, in parts of at most 10,000 writes and about 3.5 MiB, and in smaller ones if large
+   * values are replaced. **Only each part is atomic**: others may see some parts without the later ones, and if a part
+   * fails, those before it remain. A key that is written twice is in two parts.
+   *
+   * @param writes may be a generator: only one part is kept in memory.
+   * @returns the parts with their revisions, in order; none without writes.
+   * @throws QuoinError of the part that failed; `onPart` has been called for those before it.
+   */
+  batch(
+    namespace: string,
+    writes: Iterable<BatchWrite> | AsyncIterable<BatchWrite>,
+    options?: BatchOptions,
+  ): Promise<readonly BatchPart[]>;
   /** The election of this name: the exclusive lock and the key with that name. Sends no request by itself. */
   election(namespace: string, name: string): Election;
   /**
@@ -76,6 +116,7 @@ export function createClient(options: ClientOptions): Client {
   const keyValue = new KeyValueClient(context);
   const locks = new LockClient(context);
   const watch = new WatchClient(context);
+  const optimistic = new OptimisticRunner(context, keyValue);
   return {
     keyValue,
     locks,
@@ -87,6 +128,9 @@ export function createClient(options: ClientOptions): Client {
     users: new UserClient(context),
     usage: new UsageClient(context),
     cluster: new ClusterClient(context),
+    transaction: (namespace) => new Transaction(context, namespace),
+    transact: (namespace, work, options = {}) => optimistic.run(namespace, work, options),
+    batch: (namespace, writes, options = {}) => writeBatch(context, namespace, writes, options),
     election: (namespace, name) => new Election({ keyValue, locks, watch }, namespace, name),
     close: () => shared.pool.close(),
   };

@@ -11,14 +11,21 @@ function namesIn(file: string, table: RegExp, name: RegExp): string[] {
 }
 
 describe("the reasons of errors", () => {
-  it("are those of the service, that of its bugs, and three of this package", () => {
+  it("are those of the service, that of its bugs, and four of this package", () => {
     const service = namesIn(
       "state/core/coordination-error.ts",
       /const CODES: Record<Reason, Code> = \{([^}]+)\}/,
       /^ {2}([A-Z_]+): "[A-Z_]+",$/gm,
     );
     expect(service).to.have.length.greaterThan(50);
-    const expected = new Set([...service, "INTERNAL", "NOT_ACQUIRED", "NO_TOKEN", "API_KEY_LOST"]);
+    const expected = new Set([
+      ...service,
+      "INTERNAL",
+      "NOT_ACQUIRED",
+      "NO_TOKEN",
+      "API_KEY_LOST",
+      "TRANSACTION_CONFLICT",
+    ]);
     expect([...quoinReasons].sort()).to.deep.equal([...expected].sort());
   });
 

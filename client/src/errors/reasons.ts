@@ -78,6 +78,8 @@ const OWN_REASONS = [
   "NO_TOKEN",
   /** An API key was created, and the only answer that contains it was lost. */
   "API_KEY_LOST",
+  /** Others were faster in all attempts of an optimistic transaction. */
+  "TRANSACTION_CONFLICT",
 ] as const;
 
 /** A machine-readable reason of an error. */

@@ -216,6 +216,30 @@ const AT_A_MEMBER: Causes = {
     logIn({ email: VIEWER, password: "not the password", endpoints }),
   EMAIL_NOT_VERIFIED: ({ cluster: { endpoints } }) =>
     logIn({ email: "unverified@quoin.test", password: PASSWORD, endpoints }),
+  TRANSACTION_CONFLICT: ({ owner }) =>
+    owner.transact(
+      "default",
+      async (transaction) => {
+        await transaction.get("k");
+        await owner.keyValue.put("default", "k", "faster");
+        transaction.put("k", "late");
+      },
+      { maxAttempts: 1 },
+    ),
+  NOT_A_NUMBER: async ({ owner }) => {
+    await owner.keyValue.put("default", "word", "one");
+    await owner
+      .transaction("default")
+      .then({ increment: { key: "word", delta: 1 } })
+      .commit();
+  },
+  NUMBER_OVERFLOW: async ({ owner }) => {
+    await owner.keyValue.put("default", "most", String(2n ** 63n - 1n));
+    await owner
+      .transaction("default")
+      .then({ increment: { key: "most", delta: 1 } })
+      .commit();
+  },
   API_KEY_LOST: async ({ owner }) => {
     const requestId = randomUUID();
     await owner.keys.create("lost", { requestId });

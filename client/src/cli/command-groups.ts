@@ -26,6 +26,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     load: async () => (await import("./kv/index.ts")).KEY_VALUE_COMMANDS,
   },
   {
+    name: "txn",
+    description: "run operations on a namespace as one change, if conditions are true",
+    load: async () => (await import("./transactions/index.ts")).TRANSACTION,
+  },
+  {
     name: "lock",
     description: "create, hold and inspect exclusive locks",
     load: async () => (await import("./locks/index.ts")).LOCK_COMMANDS,

@@ -54,6 +54,8 @@ function namesOf(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, content]) => [name, ...namesOf(content)]);
 }
 
+/** A transaction; other commands do not read it. */
+const INPUT = "\nincrement k\n";
 const VALUE = Buffer.from("v");
 const ENTRY = { key: "k", value: VALUE };
 const HOLD = { owner: "o", subject: "s", fencingToken: 7n };
@@ -69,6 +71,7 @@ describe("JSON of quoinctl", () => {
       deleteKey: () => ({ previous: ENTRY, previousValueOmitted: true }),
       listKeys: () => ({ items: [ENTRY] }),
       compareAndSwap: () => ({ success: true, currentExists: true, currentValue: VALUE, currentValueOmitted: true }),
+      transact: () => ({ succeeded: true, results: [{ increment: { value: 1n } }], revision: 1n }),
       touchKey: () => ({ modRevision: 1n, expiresInMs: 1n, revision: 1n }),
       createLock: () => ({}),
       describeLock: () => ({ holder: HOLD }),
@@ -120,6 +123,8 @@ describe("JSON of quoinctl", () => {
           "kv delete n/k --prev",
           "kv touch n/k --ttl 5m",
           "kv list n",
+          "kv increment n/k",
+          "txn n",
         ],
         ...["kv cas n/k --absent v", "lock create n/l", "lock describe n/l", "lock acquire n/l", "lock list n"],
         ...["lock release n/l --token 7", "lock force-release n/l", "rwlock describe n/l", "rwlock acquire n/l"],
@@ -130,7 +135,7 @@ describe("JSON of quoinctl", () => {
         ...[`log append ${LOG.logId} v`, `log append-batch ${LOG.logId} v`, `log read ${LOG.logId}`],
       ]) {
         const parameters = [...line.split(" "), "-o", "json"];
-        const { code, out, err } = await runProgram(run, new FakeRuntime(), parameters, { environment });
+        const { code, out, err } = await runProgram(run, new FakeRuntime(), parameters, { environment, input: INPUT });
         expect({ code, err }, line).to.deep.equal({ code: 0, err: "" });
         for (const name of namesOf(JSON.parse(out))) {
           expect(known.has(name) || known.has(name.replace(/_text$/, "")), `${line}: ${name}`).to.equal(true);

@@ -1,6 +1,6 @@
 /** `quoinctl kv …` */
 
-import type { Client, Guard, KeyEntry, PreviousEntry } from "../../index.ts";
+import type { KeyEntry, PreviousEntry } from "../../index.ts";
 import {
   flag,
   GUARD_OPTIONS,
@@ -12,28 +12,13 @@ import {
   readValue,
   textOption,
 } from "../arguments/index.ts";
-import { hasReason, InterruptedError, NotAsExpectedError, UsageError } from "../errors/index.ts";
-import {
-  entryDocument,
-  historyDocument,
-  type ProgressLine,
-  previousDocument,
-  type TableContent,
-  withProgressLine,
-} from "../output/index.ts";
-import { command, commandGroup, itemsOf, type Session } from "../session/index.ts";
-import { interruptible } from "../terminal/index.ts";
-import {
-  amountOf,
-  amountThatIs,
-  bytesDocument,
-  displayValue,
-  parseCount,
-  parseDurationSeconds,
-  parsePositiveCount,
-} from "../text/index.ts";
+import { NotAsExpectedError, UsageError } from "../errors/index.ts";
+import { entryDocument, historyDocument, previousDocument, type TableContent } from "../output/index.ts";
+import { command, commandGroup, itemsOf } from "../session/index.ts";
+import { bytesDocument, displayValue, parseCount, parseDurationSeconds, parsePositiveCount } from "../text/index.ts";
+import { deleteAll } from "./kv-delete-many.ts";
+import { INCREMENT } from "./kv-increment-command.ts";
 import { MANY_KEYS_COMMANDS } from "./kv-many-commands.ts";
-import { forEachOf } from "./many.ts";
 
 /** Characters of a value that a table shows: with the other columns, they fit a usual terminal. */
 const SHOWN_CHARACTERS = 60;
@@ -124,9 +109,9 @@ const DELETE = command("delete <NAMESPACE/KEY>", {
     ...GUARD_OPTIONS,
     ifRevision: option("<N>", "remove only if the key has this revision", parseCount),
     prev: flag("also print the last value").without("prefix"),
-    prefix: flag("remove all keys that start with this text, one by one: others may change meanwhile").without(
-      "ifRevision",
-    ),
+    prefix: flag(
+      "remove all keys that start with this text, as one change; in parts beyond 10,000 keys or 8 MiB",
+    ).without("ifRevision"),
   },
   run: async (session, target, options) => {
     if (options.prefix === true) {
@@ -163,45 +148,6 @@ const DELETE = command("delete <NAMESPACE/KEY>", {
     });
   },
 });
-
-async function deleteAll(session: Session, target: string, guard: Guard | undefined): Promise<void> {
-  const { namespace, prefix } = parsePrefixArgument(target);
-  if (prefix === "" && !target.endsWith("/*")) {
-    throw new UsageError(`to remove all keys of ${namespace}, write '${namespace}/*'`);
-  }
-  let deleted = 0;
-  const remove = async (client: Client, line: ProgressLine, signal: AbortSignal): Promise<void> => {
-    const removeOne = async ({ key }: KeyEntry): Promise<void> => {
-      try {
-        await client.keyValue.delete(namespace, key, { guard });
-        deleted += 1;
-        line.showOften(() => `${amountOf(deleted, "key")} deleted`);
-      } catch (error) {
-        // Another client was faster, or the key has expired.
-        if (!hasReason(error, "KEY_NOT_FOUND")) {
-          throw error;
-        }
-      }
-    };
-    for await (const { items } of client.keyValue.pages(namespace, { prefix, keysOnly: true, signal })) {
-      await forEachOf(items, removeOne, signal);
-    }
-  };
-  try {
-    await interruptible(session.terminal, (signal) =>
-      withProgressLine(session, (line) => session.withClient((client) => remove(client, line, signal))),
-    );
-  } catch (error) {
-    if (deleted > 0 || error instanceof InterruptedError) {
-      session.warn(`${amountThatIs(deleted, "key")} deleted${deleted === 0 ? "" : ", the others are not"}`);
-    }
-    throw error;
-  }
-  await session.print({
-    document: { namespace, prefix, deleted },
-    shown: { columns: ["DELETED"], rows: [[deleted]] },
-  });
-}
 
 const TOUCH = command("touch <NAMESPACE/KEY>", {
   description: "give a key a new time to live, and change nothing else",
@@ -341,6 +287,7 @@ export const KEY_VALUE_COMMANDS = commandGroup(AFTER_HELP, [
   TOUCH,
   LIST,
   COMPARE_AND_SWAP,
+  INCREMENT,
   ...MANY_KEYS_COMMANDS,
 ]);
 

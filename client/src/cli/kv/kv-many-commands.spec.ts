@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough } from "node:stream";
-import type { ListKeysRequest, PutKeyRequest } from "@quoin/proto";
+import type { ListKeysRequest, PutKeyRequest, TransactRequest } from "@quoin/proto";
 import { KeyEvent_Type } from "@quoin/proto";
 import { expect } from "chai";
 import { temporaryDirectory } from "../../../../testing/index.ts";
@@ -28,8 +28,11 @@ describe("quoinctl kv, many keys", () => {
   /** The keys that exist, in pages of two. */
   let keys: ReturnType<typeof entry>[];
   let written: PutKeyRequest[];
+  /** The most keys that a transaction may delete. */
+  let deletedMax: number;
 
   beforeEach(async () => {
+    deletedMax = 10;
     keys = [entry("a", "one"), entry("b/1", Uint8Array.of(0xff)), entry("b/2", "", 4_500n)];
     written = [];
     member = await ScriptedMember.start({
@@ -43,17 +46,30 @@ describe("quoinctl kv, many keys", () => {
         written.push(request);
         return { created: true, modRevision: 9n, revision: 9n };
       },
-      deleteKey: ({ key }: { key: string }) => {
-        if (!keys.some((each) => each.key === key)) {
-          return refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND", message: `no key ${key}` });
-        }
-        keys = keys.filter((each) => each.key !== key);
-        return { deleted: true, revision: 9n };
-      },
+      transact: (request: TransactRequest) => deletion(request),
     });
   });
 
   afterEach(() => member.stop());
+
+  /** Deletes keys of one transaction: by name, or all with a prefix if that is at most `deletedMax`. */
+  function deletion({ success }: TransactRequest) {
+    const before = keys;
+    const prefix = success[0]?.deletePrefix?.prefix;
+    const isHit = (key: string) =>
+      prefix === undefined ? success.some((one) => one.delete?.key === key) : key.startsWith(prefix);
+    const hit = before.filter(({ key }) => isHit(key));
+    if (hit.length > deletedMax) {
+      return refuse({ code: "INVALID_ARGUMENT", reason: "TOO_LARGE", message: "too many" });
+    }
+    keys = before.filter(({ key }) => !isHit(key));
+    const results = success.map((one) =>
+      one.delete === undefined
+        ? { deletePrefix: { deletedKeys: BigInt(hit.length) } }
+        : { delete: { deleted: hit.some(({ key }) => key === one.delete?.key) } },
+    );
+    return { succeeded: true, results, revision: 9n };
+  }
 
   function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
     const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
@@ -68,6 +84,7 @@ describe("quoinctl kv, many keys", () => {
 
   it("shows on a terminal how many keys are done, and removes that line before it says anything else", async () => {
     const erase = "\r\u001b[K";
+    deletedMax = 1;
     const input = '{"key":"x","value":""}\n';
     const shown: readonly (readonly [parameters: readonly string[], line: string])[] = [
       [["kv", "count", "n"], "2 keys counted"],
@@ -86,8 +103,11 @@ describe("quoinctl kv, many keys", () => {
   });
 
   it("says how many keys are deleted if one of them cannot be", async () => {
-    member.scripts.deleteKey = ({ key }: { key: string }) =>
-      key === "b/1" ? refuse(FULL) : { deleted: true, revision: 9n };
+    deletedMax = 1;
+    member.scripts.transact = (request) =>
+      request.success.some((one) => one.delete?.key === "b/1") && request.success.length === 1
+        ? refuse(FULL)
+        : deletion(request);
     const { code, err } = await quoinctl(["kv", "delete", "--prefix", "n/*"]);
     expect(code).to.not.equal(0);
     expect(err).to.include("1 key is deleted, the others are not").and.to.include("full");
@@ -202,6 +222,7 @@ describe("quoinctl kv, many keys", () => {
 
   it("says that no key is deleted if it is interrupted before the first one", async () => {
     const signals = new EventEmitter();
+    deletedMax = 1;
     member.scripts.listKeys = () => {
       signals.emit("SIGTERM");
       return { items: keys };
@@ -239,9 +260,12 @@ describe("quoinctl kv, many keys", () => {
 
     it(`says ${place} how many keys are deleted when it is interrupted`, async () => {
       const signals = new EventEmitter();
-      member.scripts.deleteKey = () => {
-        signals.emit("SIGINT");
-        return { deleted: true, revision: 9n };
+      deletedMax = 2;
+      member.scripts.transact = (request) => {
+        if (request.success[0]?.delete !== undefined) {
+          signals.emit("SIGINT");
+        }
+        return deletion(request);
       };
       const { code, err } = await quoinctl(["kv", "delete", "--prefix", "n/*"], { isTTY, signals });
       expect([code, err.slice(err.indexOf("warning"))]).to.deep.equal([
@@ -262,11 +286,10 @@ describe("quoinctl kv, many keys", () => {
     expect(err).to.include("/nonexistent cannot be read: ENOENT");
   });
 
-  it("deletes all keys with a prefix, and those of a namespace only with an asterisk", async () => {
-    const [, second] = keys.filter(({ key }) => key.startsWith("b/"));
-    member.scripts.listKeys = () => ({ items: [...keys.slice(1), { ...second, key: "b/gone" }], revision: 9n });
-    expect((await quoinctl(["kv", "delete", "--prefix", "n/b/"])).out).to.equal("DELETED\n2\n");
-    member.scripts.listKeys = () => ({ items: keys, revision: 9n });
+  it("deletes all keys with a prefix as one change, and those of a namespace only with an asterisk", async () => {
+    expect((await quoinctl(["kv", "delete", "--prefix", "n/b/", "--guard", "l=4"])).out).to.equal("DELETED\n2\n");
+    const transactions = member.callsOf("transact").map(({ request }) => request as TransactRequest);
+    expect(transactions.map(({ success, guard }) => [success.length, guard?.fencingToken])).to.deep.equal([[1, 4n]]);
     expect(keys.map(({ key }) => key)).to.deep.equal(["a"]);
     expect((await quoinctl(["kv", "delete", "--prefix", "n"])).err).to.include("write 'n/*'");
     expect((await quoinctl(["kv", "delete", "--prefix", "n/"])).code).to.equal(2);
@@ -276,6 +299,15 @@ describe("quoinctl kv, many keys", () => {
       "to remove all keys that start with a text, use --prefix",
     );
     expect((await quoinctl(["kv", "delete", "--prefix", "n/b/", "--if-revision", "3"])).code).to.equal(2);
+  });
+
+  it("deletes more keys than a transaction may by pages, and does not count those that are gone", async () => {
+    deletedMax = 1;
+    member.scripts.listKeys = () => ({ items: [...keys, entry("gone", "")], revision: 9n });
+    expect((await quoinctl(["kv", "delete", "--prefix", "n/*", "--guard", "l=4"])).out).to.equal("DELETED\n3\n");
+    expect(keys).to.deep.equal([]);
+    const guards = member.callsOf("transact").map(({ request }) => (request as TransactRequest).guard?.fencingToken);
+    expect(new Set(guards)).to.deep.equal(new Set([4n]));
   });
 
   it("lists the versions of a key", async () => {

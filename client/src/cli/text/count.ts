@@ -1,4 +1,4 @@
-/** Parses counts and revisions, and writes counts for people. */
+/** Parses counts, revisions and summands, and writes counts for people. */
 
 import { InvalidArgumentError } from "commander";
 
@@ -26,6 +26,19 @@ export function parsePositiveCount(text: string): number {
     throw new InvalidArgumentError("Give a whole number of at least 1.");
   }
   return count;
+}
+
+/**
+ * Reads what is added to a number: a whole number in decimal, which may be negative.
+ *
+ * @throws InvalidArgumentError of commander, which names the argument.
+ */
+export function parseSummand(text: string): number {
+  const summand = Number(text);
+  if (!/^[+-]?[0-9]+$/.test(text) || !Number.isSafeInteger(summand)) {
+    throw new InvalidArgumentError("Give a whole number within ±(2^53 - 1).");
+  }
+  return summand;
 }
 
 /** Such as `1 key` or `3 keys`. */

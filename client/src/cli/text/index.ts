@@ -1,6 +1,6 @@
 export { formatSize, parseSize } from "./byte-size.ts";
 export { bytesDocument } from "./bytes-document.ts";
-export { amountOf, amountThatIs, parseCount, parsePositiveCount } from "./count.ts";
+export { amountOf, amountThatIs, parseCount, parsePositiveCount, parseSummand } from "./count.ts";
 export { decodeText, displayValue, escapeControls } from "./displayed-text.ts";
 export { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 export { parseList } from "./list.ts";

@@ -1,0 +1,1 @@
+export { TRANSACTION } from "./txn-command.ts";

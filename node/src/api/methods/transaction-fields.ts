@@ -202,13 +202,18 @@ const READERS: {
   append: ({ logId, payloads, idempotencyKey, expectedSequence }) => {
     const listed = listedPayloadsField(payloads);
     const isBatch = listed.length > 1;
-    const key = isBatch ? batchKeyField(idempotencyKey, listed.length) : eventKeyField(idempotencyKey);
+    // Several events need a key.
+    const key = isBatch
+      ? batchKeyField(idempotencyKey, listed.length)
+      : idempotencyKey === ""
+        ? null
+        : eventKeyField(idempotencyKey);
     return {
       kind: "append-events",
       logId: logIdField(logId),
       payloads: Payloads.of(listed),
       isBatch,
-      idempotencyKey: key === "" ? null : key,
+      idempotencyKey: key,
       expectedSequence: expectedSequenceField(expectedSequence),
     };
   },

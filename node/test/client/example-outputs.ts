@@ -17,6 +17,15 @@ export const EXAMPLE_OUTPUTS: Readonly<Record<string, readonly string[]>> = {
     "a READ and a READ hold the read-write lock",
     "then it is FREE",
   ],
+  "transactions.mjs": [
+    "refused: example-accounts/ada has only 75",
+    "example-accounts/ada 75, example-accounts/ben 125",
+    "example-orders/1 is number 1, event 1",
+    "example-orders/2 is number 2, event 2",
+    "example-orders/1 exists, and is open",
+    "nothing was changed: success[1] is refused",
+    "deleted 2 and 3 keys",
+  ],
   "memory.mjs": [
     "hello, world",
     "wrote 4128768 of 6291456 bytes",

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -160,6 +161,7 @@ describe("directory as a store", () => {
     expect((await failureOf(DirectoryStore.open({ directory: elsewhere, create: false }))).kind).to.equal(
       "no-such-bucket",
     );
+    rmSync(directory, { recursive: true });
     expect((await failureOf(namesOf(""))).kind).to.equal("no-such-bucket");
     expect((await failureOf(store.get("a"))).kind).to.equal("no-such-bucket");
     expect((await failureOf(store.delete("a"))).kind).to.equal("no-such-bucket");

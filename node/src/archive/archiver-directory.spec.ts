@@ -14,8 +14,7 @@ import {
   verifyChain,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
-import { ReplicaCluster } from "../../test/harness/index.ts";
+import { ReplicaCluster, temporaryDirectory } from "../../test/harness/index.ts";
 import { FOUNDING } from "../../test/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";

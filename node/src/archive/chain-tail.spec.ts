@@ -12,7 +12,7 @@ import {
   type SegmentHeader,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../test/harness/index.ts";
 import { findTail, isDamage } from "./chain-tail.ts";
 
 const CLUSTER = "11111111-2222-4333-8444-555555555555";

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
 import {
   data,
   type EchoOptions,
@@ -16,7 +15,7 @@ import {
   Setting,
   windowUpdate,
 } from "../../test/http2/index.ts";
-import { TestAuthority, until, whyNoCertificates } from "../../test/peers/index.ts";
+import { TestAuthority, temporaryDirectory, until, whyNoCertificates } from "../../test/peers/index.ts";
 import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const MEBIBYTE = 1024 * 1024;

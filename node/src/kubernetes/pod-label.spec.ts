@@ -1,8 +1,7 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
-import { ApiServer, until } from "../../test/harness/index.ts";
+import { ApiServer, temporaryDirectory, until } from "../../test/harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
 import { PodClient } from "./pod-client.ts";
 import { PodLabel, type PodRole } from "./pod-label.ts";

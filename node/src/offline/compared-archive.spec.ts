@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { newObjectId, openStore, parseLocation, planRestore, putSnapshot, readCatalog } from "@quoin/backup";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../test/harness/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { compareArchive, requireArchiveFlags } from "./compared-archive.ts";
 

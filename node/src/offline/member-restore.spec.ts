@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseLocation } from "@quoin/backup";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../test/harness/index.ts";
 import { deriveCheaply, refused } from "../../test/index.ts";
 import { Access, createFounding, generateApiKey } from "../access/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../replica/index.ts";

@@ -26,7 +26,7 @@ import {
   StoreFailure,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../test/harness/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { type SourceFlags, sourceOf } from "../process/index.ts";
 import { getKey, readCluster, readFormerCluster, readProgress } from "../state/index.ts";

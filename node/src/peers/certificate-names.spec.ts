@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../test/harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
 import { coversHost, coversPattern } from "./certificate-names.ts";
 

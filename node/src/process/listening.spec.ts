@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
-import { temporaryDirectory } from "../../../testing/index.ts";
+import { temporaryDirectory } from "../../test/harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../../test/peers/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { openTls } from "./listening.ts";

@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
-import { MailServer } from "../../test/harness/index.ts";
+import { MailServer, temporaryDirectory } from "../../test/harness/index.ts";
 import type { Mailer } from "../access/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { memberMailer } from "./member-mail.ts";

@@ -11,8 +11,7 @@ import {
   type StoredSegment,
 } from "@quoin/backup";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../testing/index.ts";
-import { ArchivedCluster, MemoryBackupStore } from "../../test/harness/index.ts";
+import { ArchivedCluster, MemoryBackupStore, temporaryDirectory } from "../../test/harness/index.ts";
 import { OfflineState } from "../storage/index.ts";
 import { type Rebuilt, rebuild } from "./rebuild.ts";
 

@@ -1,4 +1,4 @@
-export { type CollectedSpan, TraceCollector } from "../../../testing/index.ts";
+export { type CollectedSpan, TraceCollector, temporaryDirectory } from "../../../testing/index.ts";
 export { type Actor, Actors } from "./actors.ts";
 export { ok, verdict } from "./answers.ts";
 export { type AnyMethod, encodedRequest, methodsByName } from "./any-method.ts";

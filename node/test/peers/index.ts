@@ -1,4 +1,4 @@
-export { until } from "../harness/index.ts";
+export { temporaryDirectory, until } from "../harness/index.ts";
 export { FakePeerClock } from "./fake-peer-clock.ts";
 export {
   CLUSTER_ID,

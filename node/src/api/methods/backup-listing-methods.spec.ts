@@ -2,8 +2,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { type FieldsOf, type GrpcCaller, GrpcPorts, SingleMember, verdict } from "../../../test/harness/index.ts";
+import {
+  type FieldsOf,
+  type GrpcCaller,
+  GrpcPorts,
+  SingleMember,
+  temporaryDirectory,
+  verdict,
+} from "../../../test/harness/index.ts";
 import { MemberBackups } from "../../archive/index.ts";
 import { systemClock, systemScheduler } from "../../replica/index.ts";
 import { MemberInspection } from "./member-inspection.ts";

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { FakeTime } from "../../../test/harness/index.ts";
+import { FakeTime, temporaryDirectory } from "../../../test/harness/index.ts";
 import type { FileSystemSpace } from "../../storage/index.ts";
 import type { DiskSpaceLevel } from "../context/index.ts";
 import { MemberDisk } from "./member-disk.ts";

@@ -3,8 +3,7 @@
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { InProcessMember, JOIN_TOKEN, until } from "../../../test/harness/index.ts";
+import { InProcessMember, JOIN_TOKEN, temporaryDirectory, until } from "../../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../../test/index.ts";
 import { PeerMemberDouble } from "../../../test/peers/index.ts";
 import { CLUSTER_VERSION, CoordinationError, getKey, readCluster } from "../../state/index.ts";

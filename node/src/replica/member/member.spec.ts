@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { FakeTime, until } from "../../../test/harness/index.ts";
+import { FakeTime, temporaryDirectory, until } from "../../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../../test/index.ts";
 import { CoordinationError, type Founding, getKey } from "../../state/index.ts";
 import { FoundingRecord, measureDisk, StoreError } from "../../storage/index.ts";

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { FakeTime } from "../../../test/harness/index.ts";
+import { FakeTime, temporaryDirectory } from "../../../test/harness/index.ts";
 import {
   type DiskSpaceLevel,
   DiskSpaceMonitor,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { listenToMarks } from "../../primitives/index.ts";
 import { createFile, replaceFile, syncDirectory } from "./durable-file.ts";
 

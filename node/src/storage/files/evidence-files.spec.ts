@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { dropEvidence, evidenceDirectory, preserveEvidence } from "./evidence-files.ts";
 
 describe("kept files", () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } 
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { fullBelow, spaceOf } from "./disk-space-monitor.ts";
 import { RESERVE_FILE, ReserveFile, reserveBytes } from "./reserve-file.ts";
 

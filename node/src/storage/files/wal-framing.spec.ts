@@ -1,8 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { flipInPlace } from "../../../test/harness/index.ts";
+import { flipInPlace, temporaryDirectory } from "../../../test/harness/index.ts";
 import { Rocks } from "../rocks/index.ts";
 import { damagedLogs, requireReadableLogs } from "./wal-framing.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { FoundingRecord } from "./founding-record.ts";
 
 const CLUSTER = "6f0c9f6e-8a57-4d0e-9d0f-2f6f3c1f7a11";

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { damageTable, until, untilDamageIsFound } from "../../../test/harness/index.ts";
+import { damageTable, temporaryDirectory, until, untilDamageIsFound } from "../../../test/harness/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import {
   type AppendEffect,

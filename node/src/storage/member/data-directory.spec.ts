@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { FOUNDING, soleVoter } from "../../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
 import { EntryType, encodeEntry, entryTerm, NO_ENVELOPE, sealEntry } from "../../raft/index.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { readProgress } from "../../state/index.ts";
 import { MIRROR_FILE, readMirror } from "../files/index.ts";
 import { readIdentity, writeIdentity } from "../identity/index.ts";

@@ -2,7 +2,6 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, trunca
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   appendTo as append,
   damageTable,
@@ -11,6 +10,7 @@ import {
   makeJoinedMember,
   openJoined,
   openJoinedMember,
+  temporaryDirectory,
   until,
   untilDamageIsFound,
 } from "../../../test/harness/index.ts";

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
   JOINED_MEMBER as JOINED,
   joinedEntry,
   makeJoinedMember,
   openJoined,
   openJoinedMember,
+  temporaryDirectory,
 } from "../../../test/harness/index.ts";
 import { AppliedLog, FOUNDING, putOf, rowsOf } from "../../../test/index.ts";
 import { getKey, readCluster, readFormerCluster, readProgress } from "../../state/index.ts";

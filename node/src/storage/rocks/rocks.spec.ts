@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import fc from "fast-check";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { compareBytes, isWithin } from "../../bytes/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import type { Change } from "../../state/index.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { AppliedLog } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../../state/index.ts";

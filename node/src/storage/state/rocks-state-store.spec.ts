@@ -1,8 +1,13 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { damageTable, itIsAMemberStateStore, until, untilDamageIsFound } from "../../../test/harness/index.ts";
+import {
+  damageTable,
+  itIsAMemberStateStore,
+  temporaryDirectory,
+  until,
+  untilDamageIsFound,
+} from "../../../test/harness/index.ts";
 import { AppliedLog, applyRows, expectExactReplays, putOf, requestOf, soleVoter } from "../../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
 import { answerRange, DEFAULT_STATE_LIMITS, generationMs, StateMachine } from "../../state/index.ts";

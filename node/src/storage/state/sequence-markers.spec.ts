@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import type { Change } from "../../state/index.ts";
 import { StoreError } from "../files/index.ts";
 import { Rocks } from "../rocks/index.ts";

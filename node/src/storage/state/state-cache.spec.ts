@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/harness/index.ts";
 import { FOUNDING } from "../../../test/index.ts";
 import { openDataDirectory } from "../member/index.ts";
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
-import { temporaryDirectory } from "../../../../testing/index.ts";
-import { FakeTime, itIsAMemberStateStore, MemoryDriverState } from "../../../test/harness/index.ts";
+import { FakeTime, itIsAMemberStateStore, MemoryDriverState, temporaryDirectory } from "../../../test/harness/index.ts";
 import { MemoryStateStore } from "../../../test/index.ts";
 import { latin1Of } from "../../bytes/index.ts";
 import type { Change, KeyRange, Row, StateReader } from "../../state/index.ts";

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
-import { temporaryDirectory } from "../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../test/index.ts";
 import { type Alert, ARCHIVE_ALERTS, alertRule, BACKUP_ALERTS, MEMBER_ALERTS } from "./index.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../../..");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../../../testing/index.ts";
+import { temporaryDirectory } from "../../../../test/harness/index.ts";
 import { FoundedCluster } from "../../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, rateLimiters } from "../../../access/index.ts";
 import { closeHttpServer, createHttpApplication, createHttpServer } from "../server/index.ts";

@@ -327,11 +327,13 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a branch writes, each with the place of the operation. */
+/** What a branch can write, each with the place of the operation. */
 interface Writes {
-  readonly keys: Map<string, string>;
-  readonly prefixes: { readonly prefix: string; readonly place: string }[];
+  readonly keys: ReadonlyMap<string, string>;
+  readonly prefixes: ReadonlyMap<string, string>;
 }
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
 
 /**
  * Throws BAD_FIELD if two operations of one run can write the same key: a revision has at most one change of a key. The
@@ -343,59 +345,69 @@ function requireSeparateWrites(request: NestedTransaction): void {
 }
 
 function writesOf(operations: readonly TransactionOperation[], path: string): Writes {
-  const writes: Writes = { keys: new Map(), prefixes: [] };
+  const keys = new Map<string, string>();
+  const prefixes = new Map<string, string>();
   for (const [at, operation] of operations.entries()) {
-    const place = `${path}[${at}]`;
-    const key = operation.put?.key ?? operation.delete?.key ?? operation.increment?.key;
-    const prefix = operation.deletePrefix?.prefix;
-    const { transaction } = operation;
-    if (key !== undefined) {
-      addKeys(writes, new Map([[key, place]]));
-    } else if (prefix !== undefined) {
-      addPrefixes(writes, [{ prefix, place }]);
-    } else if (transaction !== undefined) {
-      const branches = (["success", "failure"] as const).map((branch) =>
-        writesOf(transaction[branch], `${place}.transaction.${branch}`),
-      );
-      for (const branch of branches) {
-        requireSeparate(writes, branch);
-      }
-      for (const { keys, prefixes } of branches) {
-        for (const [name, first] of keys) {
-          writes.keys.set(name, first);
-        }
-        writes.prefixes.push(...prefixes);
-      }
+    const alternatives = alternativesOf(operation, `${path}[${at}]`);
+    for (const writes of alternatives) {
+      requireSeparate({ keys, prefixes }, writes);
+    }
+    for (const writes of alternatives) {
+      addAll(keys, writes.keys);
+      addAll(prefixes, writes.prefixes);
     }
   }
-  return writes;
+  return { keys, prefixes };
 }
 
-/** Adds what a nested transaction may write beside what the operations before it write. */
-function requireSeparate(writes: Writes, others: Writes): void {
-  addKeys({ keys: new Map(writes.keys), prefixes: writes.prefixes }, others.keys);
-  addPrefixes({ keys: writes.keys, prefixes: [...writes.prefixes] }, others.prefixes);
+/** What an operation can write: a transaction what one of its branches writes, or the other. */
+function alternativesOf(operation: TransactionOperation, place: string): readonly Writes[] {
+  const { put, increment, deletePrefix, transaction } = operation;
+  const key = put?.key ?? operation.delete?.key ?? increment?.key;
+  if (key !== undefined) {
+    return [{ keys: new Map([[key, place]]), prefixes: NOTHING }];
+  }
+  if (deletePrefix !== undefined) {
+    return [{ keys: NOTHING, prefixes: new Map([[deletePrefix.prefix, place]]) }];
+  }
+  return transaction === undefined
+    ? []
+    : [
+        writesOf(transaction.success, `${place}.transaction.success`),
+        writesOf(transaction.failure, `${place}.transaction.failure`),
+      ];
 }
 
-function addKeys({ keys, prefixes }: Writes, added: ReadonlyMap<string, string>): void {
-  for (const [key, place] of added) {
-    const other = keys.get(key) ?? prefixes.find(({ prefix }) => key.startsWith(prefix))?.place;
+/** Copies no list of what was before: a request of 100 KiB has thousands of transactions behind thousands of keys. */
+function requireSeparate(before: Writes, { keys, prefixes }: Writes): void {
+  for (const [key, place] of keys) {
+    const other = before.keys.get(key) ?? placeOf(before.prefixes, (prefix) => key.startsWith(prefix));
     if (other !== undefined) {
       throw badRequestField(place, `must not write a key that ${other} can write, too`);
     }
-    keys.set(key, place);
   }
-}
-
-function addPrefixes({ keys, prefixes }: Writes, added: Writes["prefixes"]): void {
-  for (const one of added) {
-    const { prefix, place } = one;
+  for (const [prefix, place] of prefixes) {
     const other =
-      prefixes.find((before) => prefix.startsWith(before.prefix) || before.prefix.startsWith(prefix))?.place ??
-      keys.entries().find(([key]) => key.startsWith(prefix))?.[1];
+      placeOf(before.prefixes, (one) => prefix.startsWith(one) || one.startsWith(prefix)) ??
+      placeOf(before.keys, (key) => key.startsWith(prefix));
     if (other !== undefined) {
       throw badRequestField(place, `must not delete a key that ${other} can write, too`);
     }
-    prefixes.push(one);
+  }
+}
+
+/** The place of the first one that is meant; undefined if there is none. */
+function placeOf(places: ReadonlyMap<string, string>, isMeant: (name: string) => boolean): string | undefined {
+  for (const [name, place] of places) {
+    if (isMeant(name)) {
+      return place;
+    }
+  }
+  return undefined;
+}
+
+function addAll(places: Map<string, string>, added: ReadonlyMap<string, string>): void {
+  for (const [name, place] of added) {
+    places.set(name, place);
   }
 }

@@ -146,7 +146,7 @@ function eventFields({ payload, idempotencyKey, expectedSequence, guard }: Appen
   return {
     payloads: Payloads.of([payload]),
     isBatch: false,
-    idempotencyKey: idempotencyKey === "" ? null : eventKeyField(idempotencyKey),
+    idempotencyKey: eventKeyField(idempotencyKey),
     expectedSequence: expectedSequenceField(expectedSequence),
     ...appendGuardField(guard),
   };

@@ -133,13 +133,13 @@ export function changedSettingsField(values: SettingsFields, unset: readonly str
   return new Map([...values, ...unset.map((name) => [name, null] as const)]);
 }
 
-/** The key of one event. */
-export function eventKeyField(key: string): string {
-  if (!isEventKey(key)) {
+/** The key of one event; empty = none, which is null. */
+export function eventKeyField(key: string): string | null {
+  if (key !== "" && !isEventKey(key)) {
     const rule = `must have at most ${EVENT_KEY_BYTES_MAX} bytes of UTF-8 without control characters`;
     throw badRequestField("idempotency_key", rule, EVENT_KEY_BYTES_MAX);
   }
-  return key;
+  return key === "" ? null : key;
 }
 
 /** The base of the keys of a batch: that of the last event is the longest. */

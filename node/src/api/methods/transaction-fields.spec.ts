@@ -135,6 +135,26 @@ describe("the operations of a transaction", () => {
     expect([failure, conditions]).to.deep.equal([[], []]);
   });
 
+  it("append one event with a key or without, or a batch with the base of its keys", () => {
+    const appends = [
+      { logId: ID, payloads: [bytes("a")] },
+      { logId: ID, payloads: [bytes("a")], idempotencyKey: "k", expectedSequence: 0n },
+      { logId: ID, payloads: [bytes("a"), NONE], idempotencyKey: "k" },
+    ];
+    const { success } = transact({ success: appends.map((append) => ({ append })) });
+    expect(
+      success.map((one) => {
+        const append = one as Extract<typeof one, { kind: "append-events" }>;
+        const { isBatch, idempotencyKey, expectedSequence } = append;
+        return [append.logId, append.payloads.count, isBatch, idempotencyKey, expectedSequence];
+      }),
+    ).to.deep.equal([
+      [ID_BYTES, 1, false, null, undefined],
+      [ID_BYTES, 1, false, "k", 0n],
+      [ID_BYTES, 2, true, "k", undefined],
+    ]);
+  });
+
   const refused: readonly (readonly [OperationFields, string, ...string[]])[] = [
     [{}, "BAD_FIELD", ""],
     [{ put: { key: "k" }, get: { key: "k" } }, "BAD_FIELD", ""],
@@ -292,7 +312,7 @@ describe("the request of a transaction", () => {
   it("has 100 operations that delete by prefix, list keys or append batches, and not one more", () => {
     const list = { list: {} };
     const batch = { append: { logId: ID, payloads: [NONE, NONE], idempotencyKey: "k" } };
-    const event = { append: { logId: ID, payloads: [NONE], idempotencyKey: "k" } };
+    const event = { append: { logId: ID, payloads: [NONE] } };
     const some = [
       ...many(49, () => list),
       ...many(30, () => batch),

@@ -202,18 +202,12 @@ const READERS: {
   append: ({ logId, payloads, idempotencyKey, expectedSequence }) => {
     const listed = listedPayloadsField(payloads);
     const isBatch = listed.length > 1;
-    // Several events need a key.
-    const key = isBatch
-      ? batchKeyField(idempotencyKey, listed.length)
-      : idempotencyKey === ""
-        ? null
-        : eventKeyField(idempotencyKey);
     return {
       kind: "append-events",
       logId: logIdField(logId),
       payloads: Payloads.of(listed),
       isBatch,
-      idempotencyKey: key,
+      idempotencyKey: isBatch ? batchKeyField(idempotencyKey, listed.length) : eventKeyField(idempotencyKey),
       expectedSequence: expectedSequenceField(expectedSequence),
     };
   },

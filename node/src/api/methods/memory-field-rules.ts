@@ -44,16 +44,16 @@ export function dataField(data: Uint8Array): Uint8Array {
   return requireSize("data", data, DATA_BYTES_MAX);
 }
 
-/** The number of bytes that a read returns, up to DATA_BYTES_MAX. */
-export function lengthField(length: bigint): number {
+/** The number of bytes that a read returns, up to `max`. */
+export function lengthField(length: bigint, max = DATA_BYTES_MAX): number {
   if (length < 0n) {
-    throw badRequestField("length", `must be 0 to ${DATA_BYTES_MAX}`, DATA_BYTES_MAX);
+    throw badRequestField("length", `must be 0 to ${max}`, max);
   }
-  if (length > DATA_BYTES_MAX) {
-    throw new CoordinationError("TOO_LARGE", `field length is ${length}; at most ${DATA_BYTES_MAX} are allowed`, {
+  if (length > max) {
+    throw new CoordinationError("TOO_LARGE", `field length is ${length}; at most ${max} are allowed`, {
       details: new Map([
         ["field", "length"],
-        ["limit", String(DATA_BYTES_MAX)],
+        ["limit", String(max)],
       ]),
     });
   }

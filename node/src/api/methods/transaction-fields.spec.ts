@@ -181,6 +181,8 @@ describe("the operations of a transaction", () => {
     [{ writeMemory: { regionId: ID, expectedVersion: -1n } }, "BAD_FIELD", ".write_memory.expected_version"],
     [{ readMemory: { regionId: "" } }, "BAD_FIELD", ".read_memory.region_id"],
     [{ readMemory: { regionId: ID, offset: -1n } }, "BAD_FIELD", ".read_memory.offset", "0"],
+    [{ readMemory: { regionId: ID, length: -1n } }, "BAD_FIELD", ".read_memory.length", String(MIB)],
+    [{ readMemory: { regionId: ID, length: BigInt(MIB) + 1n } }, "TOO_LARGE", ".read_memory.length", String(MIB)],
     [{ append: { logId: "l", payloads: [NONE] } }, "BAD_FIELD", ".append.log_id"],
     [{ append: { logId: ID } }, "BAD_FIELD", ".append.payloads", "10000"],
     [

@@ -47,6 +47,8 @@ const DEPTH_MAX = 8;
 /** Operations that look for rows among all that the transaction has changed, or let many waiting clients in. */
 const LONG_MAX = 100;
 const LONG_OPERATIONS: ReadonlySet<string> = new Set(["deletePrefix", "list", "release"]);
+/** Bytes of one read of memory: less than a call reads, because the answer has those of several. */
+const READ_BYTES_MAX = 1024 * 1024;
 
 const OPERATORS: ReadonlyMap<Compare_Operator, Operator> = new Map([
   [Compare_Operator.EQUAL, "="],
@@ -197,7 +199,7 @@ const READERS: {
     namespace,
     regionId: regionIdField(regionId),
     offset: offsetField(offset),
-    length: lengthField(length),
+    length: lengthField(length, READ_BYTES_MAX),
   }),
   append: ({ logId, payloads, idempotencyKey, expectedSequence }) => {
     const listed = listedPayloadsField(payloads);

@@ -15,6 +15,7 @@ import {
   PutSettingsRequest,
   ReadConsistency,
   RWMode,
+  TransactRequest,
   TransactResponse,
 } from "./index.ts";
 
@@ -63,6 +64,25 @@ function refusal<Message>(
     throw error;
   }
   throw new Error("the message was accepted");
+}
+
+/** A TransactRequest with so many transactions within each other, each two messages deep. */
+function nestedTransactions(depth: number): Uint8Array {
+  const [operation, nested, outermost] = [0x62, 0x12, 0x1a];
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (let level = depth; level > 0; level--) {
+    for (const tag of [operation, level === 1 ? outermost : nested]) {
+      const prefix = Uint8Array.of(tag, ...varint(length));
+      parts.push(prefix);
+      length += prefix.length;
+    }
+  }
+  return Buffer.concat(parts.toReversed());
+}
+
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }
 
 describe("decodeRequest: round trips", () => {
@@ -434,6 +454,16 @@ describe("decodeRequest: refusals", () => {
       expect([error.problem, error.field]).to.deep.equal(["fields", undefined]);
       decodeRequest(PutKeyRequest, encoded);
     }
+  });
+
+  it("refuses more than 32 messages within each other at once, however deep the others are", () => {
+    expect(() => decodeRequest(TransactRequest, nestedTransactions(16))).not.to.throw();
+    const { problem, field = "" } = refusal(TransactRequest, nestedTransactions(17));
+    expect(problem).to.equal("depth");
+    expect(field.split(".")).to.deep.equal([...Array(16).fill(["success", "transaction"]).flat(), "success"]);
+    const deepest = nestedTransactions(450_000);
+    expect(deepest.length).to.be.within(3_900_000, 4 * 1024 * 1024);
+    expect(refusal(TransactRequest, deepest).problem).to.equal("depth");
   });
 
   it("turns random and damaged bytes into a message or a MalformedMessageError, never into another error", () => {

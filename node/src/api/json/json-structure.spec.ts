@@ -27,6 +27,12 @@ describe("the structure of a JSON text", () => {
     }
   });
 
+  it("may have more names and values if the message may have more fields", () => {
+    const some = (count: number) => structureOf(Buffer.from(`[${"0,".repeat(count - 1)}0]`), 100_000).problem;
+    expect(some(101_000)).to.equal(null);
+    expect(some(101_001)).to.equal("must have at most 101000 names and values");
+  });
+
   it("has a number of names, whatever its strings contain", () => {
     for (const [text, names] of [
       ["[1]", 0],

@@ -5,9 +5,11 @@ import {
   decodeRequest,
   GetKeyResponse,
   type MessageCodec,
+  type NestedTransaction,
   PutKeyRequest,
   PutSettingsRequest,
   serviceDefinitions,
+  type TransactRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
 import { CoordinationError } from "../../state/index.ts";
@@ -149,6 +151,21 @@ describe("messages in JSON", () => {
   it("keeps names of maps that objects have by themselves", () => {
     const { values } = decode(PutSettingsRequest, '{"values": {"__proto__": "x"}}') as PutSettingsRequest;
     expect([...values]).to.deep.equal([["__proto__", "x"]]);
+  });
+
+  it("takes all transactions within each other that the contract allows, and the next one", () => {
+    const [start, end] = ['{"success":[{"transaction":', "}]}"];
+    const event = '{"success":[{"append":{"payloads":["YQ=="]}}]}';
+    const decoded = (depth: number) =>
+      decodeJson("coordination.v1.TransactRequest", Buffer.from(`${start.repeat(depth)}${event}${end.repeat(depth)}`));
+    for (const depth of [7, 8]) {
+      let innermost = decoded(depth) as TransactRequest | NestedTransaction;
+      for (let level = 0; level < depth; level++) {
+        innermost = innermost.success[0]?.transaction as NestedTransaction;
+      }
+      expect(innermost.success[0]?.append?.payloads).to.deep.equal([Uint8Array.of(0x61)]);
+    }
+    expect(() => decoded(100_000)).to.throw("the request must not be nested deeper than 32 levels");
   });
 
   it("is an empty message if there are no bytes", () => {

@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js";
-import { RequestCounts_Kind as Kind } from "@quoin/proto";
+import { RequestCounts_Kind as Kind, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { DurationHistogram, REQUEST_BOUNDS } from "../../telemetry/index.ts";
 import { MethodCalls } from "../calls/index.ts";
@@ -55,6 +55,20 @@ describe("the totals of requests", () => {
       [Kind.LOCK, 4, 1, 0],
       [Kind.MEMORY, 0, 0, 3],
       [Kind.OTHER, 1, 1, 0],
+    ]);
+  });
+
+  it("count every method of the contract, except streams", () => {
+    for (const { path, responseStream } of Object.values(serviceDefinitions).flatMap((one) => Object.values(one))) {
+      const name = path.replace("/coordination.v1.", "");
+      const methods = [calls(name, { [status.OK]: 1 }, { responseStream })];
+      expect(countsOf({ ...NOTHING, calls: { methods } }), name).to.have.length(responseStream ? 0 : 1);
+    }
+    const methods = ["EventLogService/AppendEvent", "AccountService/Login", "TransactionService/Transact"].map((name) =>
+      calls(name, { [status.OK]: 1 }),
+    );
+    expect(countsOf({ ...NOTHING, calls: { methods } }).map(([kind]) => kind)).to.deep.equal([
+      ...[Kind.KEY_WRITE, Kind.EVENT_LOG, Kind.OTHER],
     ]);
   });
 

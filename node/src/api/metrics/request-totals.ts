@@ -36,6 +36,9 @@ const KEY_READS: ReadonlySet<string> = new Set(["GetKey", "ListKeys", "ListKeyVe
 const KINDS_BY_SERVICE: ReadonlyMap<string, Kind> = new Map([
   ["coordination.v1.LockService", Kind.LOCK],
   ["coordination.v1.MemoryService", Kind.MEMORY],
+  ["coordination.v1.TransactionService", Kind.KEY_WRITE],
+  ["coordination.v1.EventLogService", Kind.EVENT_LOG],
+  ["coordination.v1.AccountService", Kind.OTHER],
   ["coordination.v1.WatchService", Kind.OTHER],
   ["coordination.v1.ClusterService", Kind.OTHER],
   ["coordination.v1.ClusterAdminService", Kind.OTHER],

@@ -321,7 +321,7 @@ export const RequestCounts_Kind = {
   KIND_UNSPECIFIED: 0,
   /** KEY_READ - Reads of keys and namespaces. */
   KEY_READ: 1,
-  /** KEY_WRITE - Writes of keys and namespaces. */
+  /** KEY_WRITE - Writes of keys and namespaces, and transactions. */
   KEY_WRITE: 2,
   /** LOCK - Locks. */
   LOCK: 3,

@@ -15,7 +15,8 @@ import {
   releaseLock,
   requestOf,
 } from "../../../test/index.ts";
-import { decodeText, type Outcome, readHistory } from "../core/index.ts";
+import { readUsage } from "../accounts/index.ts";
+import { decodeText, NO_USAGE, type Outcome, readHistory } from "../core/index.ts";
 import { mayBeLong, Payloads } from "../index.ts";
 import { expiredKeys, listKeys, readKey } from "../keys/index.ts";
 import type { Condition } from "./conditions.ts";
@@ -424,10 +425,37 @@ describe("the size of a transaction", () => {
     expect([reason, details.get("operation")]).to.deep.equal(["TOO_LARGE", "success[3]"]);
   });
 
-  it("counts as its operations", () => {
+  it("is one request in the usage, and counts what its operations count, also in nested ones", () => {
     const log = new AppliedLog();
-    const few = transact({ success: [putOf("a", ""), read("a")], failure: [read("a")] });
-    log.result(few);
-    expect(log.result(transact({ success: [few] })).results).to.have.length(1);
+    const { logId } = new AppliedEventLog({}, { log });
+    const usage = () => {
+      const [hour] = readUsage(log.store, "hour", 0, Number.MAX_SAFE_INTEGER);
+      return { ...NO_USAGE, ...hour };
+    };
+    const before = usage();
+    const append: TransactedOperation = {
+      kind: "append-events",
+      logId,
+      payloads: Payloads.of([bytesOf("ab"), bytesOf("c")]),
+      isBatch: true,
+      idempotencyKey: "k",
+      expectedSequence: undefined,
+    };
+    const nested = transact({ success: [increment("n", 1n), append], failure: [read("a"), read("b")] });
+    log.result(transact({ success: [putOf("a", ""), read("a"), list("a"), nested], failure: [remove("a")] }));
+    log.refusal(transact({ success: [putOf("b", ""), remove("absent")] }));
+    const after = usage();
+    const counted = Object.keys(NO_USAGE).map((name) => {
+      const count = name as keyof typeof NO_USAGE;
+      return [name, after[count] - before[count]];
+    });
+    expect(Object.fromEntries(counted)).to.deep.equal({
+      ...NO_USAGE,
+      requests: 2,
+      kvOperations: 4,
+      appendRequests: 1,
+      eventsAppended: 2,
+      bytesAppended: 3,
+    });
   });
 });

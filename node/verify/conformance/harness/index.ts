@@ -48,4 +48,13 @@ export { type Entries, NotApplicable, type Table } from "./table.ts";
 export { claimsOf, type Target } from "./target.ts";
 export { type Queued, TestContext } from "./test-context.ts";
 export { TestRun } from "./test-run.ts";
+export {
+  type CompareFields,
+  committed,
+  type OperationFields,
+  refusesTransaction,
+  resultsOf,
+  type TransactFields,
+  transaction,
+} from "./transactions.ts";
 export { until } from "./until.ts";

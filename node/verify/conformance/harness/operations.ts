@@ -1,6 +1,6 @@
 /**
  * The operations of the contract, each with its messages and the access that it needs: the 22 of the specification, the
- * two watches, listings, GetCluster, those on event logs and accounts, and some for administrators.
+ * two watches, listings, GetCluster, those on event logs and accounts, transactions, and some for administrators.
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
@@ -31,6 +31,7 @@ const {
   ClusterAdminService: clusterAdmin,
   EventLogService: logs,
   AccountService: accounts,
+  TransactionService: transactions,
 } = serviceDefinitions;
 
 function operation<Request, Response>(
@@ -92,6 +93,8 @@ export const createApiKey = operation("write", accounts.createApiKey);
 export const listApiKeys = operation(null, accounts.listApiKeys);
 export const revokeApiKey = operation(null, accounts.revokeApiKey);
 export const getUsage = operation("read", accounts.getUsage);
+
+export const transact = operation("write", transactions.transact);
 
 export const watchKeys = operation("read", watches.watchKeys);
 export const watchLocks = operation("read", watches.watchLocks);

@@ -3,7 +3,7 @@
  * malformed messages. Each operation provides a request that succeeds, and ways to break it.
  */
 
-import { RWMode } from "@quoin/proto";
+import { RWMode, TransactionOperation } from "@quoin/proto";
 import {
   acquireLock,
   acquireRWLock,
@@ -41,6 +41,8 @@ import {
   type Table,
   type TestContext,
   touchKey,
+  transact,
+  transaction,
   watchKeys,
   watchLocks,
   writeMemory,
@@ -480,6 +482,19 @@ export const everyOperation: readonly Table[] = [
   tableOf(listMemoryRegions, {
     valid: async ({ namespace }) => ({ namespace }),
     invalid: { fields: { pageSize: 1_001 }, field: "page_size" },
+  }),
+  tableOf(transact, {
+    valid: async (context) => transaction(context, { success: [{ put: { key: context.name() } }] }),
+    invalid: {
+      fields: { success: [TransactionOperation.fromPartial({ put: { key: "" } })] },
+      field: "success[0].put.key",
+    },
+    absent: {
+      fields: { success: [TransactionOperation.fromPartial({ touch: { key: "there is no such key" } })] },
+      reason: "KEY_NOT_FOUND",
+    },
+    integers: ["guard.fencingToken"],
+    guarded: true,
   }),
   tableOf(watchKeys, {
     valid: async ({ namespace, prefix }) => ({ namespace, prefix }),

@@ -29,6 +29,11 @@ import { memory } from "./memory.ts";
 import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
 import { specification } from "./specification.ts";
+import { transactions } from "./transactions.ts";
+import { transactionBounds } from "./transactions-bounds.ts";
+import { transactionComparisons } from "./transactions-comparisons.ts";
+import { transactionRefusals } from "./transactions-refusals.ts";
+import { transactionWatches } from "./transactions-watches.ts";
 import { waiting } from "./waiting.ts";
 import { watchEvents } from "./watch-events.ts";
 import { keyWatches } from "./watch-keys.ts";
@@ -50,6 +55,11 @@ export const operationTables: readonly Table[] = [
   lockWatches,
   compaction,
   replay,
+  ...transactions,
+  ...transactionComparisons,
+  ...transactionRefusals,
+  transactionBounds,
+  transactionWatches,
   ...eventLogService,
   ...eventLogServiceAppends,
   ...eventLogServiceReads,

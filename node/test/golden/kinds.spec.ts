@@ -1,6 +1,13 @@
 import { expect } from "chai";
 import { EntryType, entryPayload, entryType } from "../../src/raft/index.ts";
-import { COMMAND_KINDS, decodeCommand, STATE_TABLES } from "../../src/state/index.ts";
+import {
+  COMMAND_KINDS,
+  type Condition,
+  decodeCommand,
+  STATE_TABLES,
+  type Transact,
+  type TransactedOperation,
+} from "../../src/state/index.ts";
 import { rowsOf } from "../index.ts";
 import { replay } from "./state-at.ts";
 import { newestGolden } from "./versions.ts";
@@ -9,6 +16,37 @@ import { newestGolden } from "./versions.ts";
 const NEXT_STEP =
   "Add steps with it to node/test/golden/ (script.ts and the files with steps), then make golden files of the next version: " +
   "docs/compatibility.md, 'How a developer changes a format'. Files of released versions stay as they are";
+
+const IN_TRANSACTIONS: Readonly<Record<TransactedOperation["kind"], true>> = {
+  "put-key": true,
+  "remove-key": true,
+  "touch-key": true,
+  "read-key": true,
+  "list-keys": true,
+  "increment-key": true,
+  "delete-keys": true,
+  "write-memory": true,
+  "read-memory": true,
+  "append-events": true,
+  "release-lock": true,
+  transact: true,
+};
+const CONDITIONS: Readonly<Record<Condition["about"], true>> = {
+  "key-number": true,
+  "key-value": true,
+  prefix: true,
+  hold: true,
+  log: true,
+};
+
+/** The kinds of all operations and conditions in a transaction. */
+function kindsIn({ conditions, success, failure }: Transact): string[] {
+  const within = [...success, ...failure].flatMap((one) => [
+    one.kind,
+    ...(one.kind === "transact" ? kindsIn(one) : []),
+  ]);
+  return [...conditions.map(({ about }) => about), ...within];
+}
 
 describe("golden files: every kind", () => {
   const { version, entries, successions, expected } = newestGolden();
@@ -28,6 +66,18 @@ describe("golden files: every kind", () => {
     const present = new Set(commands.map((row) => decodeCommand(entryPayload(row)).operation.kind));
     const missing = COMMAND_KINDS.filter((kind) => !present.has(kind));
     expect(missing, `commands of these kinds are not in golden files of ${version}. ${NEXT_STEP}`).to.deep.equal([]);
+  });
+
+  it("of operation and condition in a transaction is in the newest golden log", () => {
+    const commands = rows.filter((row) => entryType(row) === EntryType.Command);
+    const present = new Set(
+      commands.flatMap((row) => {
+        const { operation } = decodeCommand(entryPayload(row));
+        return operation.kind === "transact" ? kindsIn(operation) : [];
+      }),
+    );
+    const missing = Object.keys({ ...IN_TRANSACTIONS, ...CONDITIONS }).filter((kind) => !present.has(kind));
+    expect(missing, `these are in no transaction of ${version}. ${NEXT_STEP}`).to.deep.equal([]);
   });
 
   it("of row is in the newest golden state", () => {

@@ -24,6 +24,7 @@ import {
 } from "./identities.ts";
 import { writeMaintenance, writeMembership } from "./membership-steps.ts";
 import { writeStorage } from "./storage-steps.ts";
+import { writeTransactions } from "./transaction-steps.ts";
 
 export interface GoldenScript {
   readonly log: GoldenLog;
@@ -40,6 +41,7 @@ export async function writeCluster(log: GoldenLog): Promise<number> {
   writeMembership(log);
   const token = writeCoordination(log);
   writeStorage(log, token);
+  writeTransactions(log, token);
   writeMaintenance(log);
   return token;
 }

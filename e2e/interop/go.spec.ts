@@ -20,7 +20,17 @@ const CASES = [
   ...["timeout_on_sleeping_server", "cancel_after_begin", "cancel_after_first_response", "status_code_and_message"],
   ...["special_status_message", "unimplemented_method", "unimplemented_service"],
 ];
-const SCENARIOS = ["put", "refusal", "gzip", "large", "binary-metadata", "deadline", "cancellation", "watch"];
+const SCENARIOS = [
+  "put",
+  "refusal",
+  "gzip",
+  "large",
+  "binary-metadata",
+  "deadline",
+  "cancellation",
+  "transaction",
+  "watch",
+];
 
 const execute = promisify(execFile);
 

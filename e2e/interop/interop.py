@@ -21,6 +21,8 @@ from coordination.v1 import (
     lock_pb2_grpc,
     memory_pb2,
     memory_pb2_grpc,
+    transaction_pb2,
+    transaction_pb2_grpc,
     watch_pb2,
     watch_pb2_grpc,
 )
@@ -41,6 +43,7 @@ class Member:
         self.keys = key_value_pb2_grpc.KeyValueServiceStub(self.channel)
         self.locks = lock_pb2_grpc.LockServiceStub(self.channel)
         self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)
+        self.transactions = transaction_pb2_grpc.TransactionServiceStub(self.channel)
         self.watches = watch_pb2_grpc.WatchServiceStub(self.channel)
 
 
@@ -153,6 +156,48 @@ def memory(members):
     call(next(members).memory.FreeMemory, memory_pb2.FreeMemoryRequest(**region))
 
 
+def transaction(members):
+    prefix = f"interop/{uuid.uuid4()}/"
+
+    def operation(**fields):
+        return transaction_pb2.TransactionOperation(**fields)
+
+    def swap(expected, number):
+        """Writes two keys if the first one has this value, else reads it."""
+        key = transaction_pb2.CompareKey(key=prefix + "a", value=expected)
+        return transaction_pb2.TransactRequest(
+            namespace=NAMESPACE,
+            compare=[transaction_pb2.Compare(key=key)],
+            success=[
+                operation(put=transaction_pb2.PutOperation(key=prefix + "a", value=b"2", return_previous=True)),
+                operation(increment=transaction_pb2.IncrementOperation(key=prefix + "n", delta=number)),
+                operation(list=transaction_pb2.ListOperation(prefix=prefix)),
+            ],
+            failure=[operation(get=transaction_pb2.GetOperation(key=prefix + "a"))],
+        )
+
+    name = {"namespace": NAMESPACE, "key": prefix + "a"}
+    call(next(members).keys.PutKey, key_value_pb2.PutKeyRequest(**name, value=b"1"))
+    request_id = str(uuid.uuid4())
+    first = call(next(members).transactions.Transact, swap(b"1", 2**53 - 1), request_id)
+    expect(call(next(members).transactions.Transact, swap(b"1", 2**53 - 1), request_id), first)
+    expect((first.succeeded, first.HasField("failed_compare")), (True, False))
+    written, added, listed = first.results
+    expect((written.WhichOneof("result"), written.put.previous.value), ("put", b"1"))
+    expect((added.increment.value, added.increment.created), (2**53 - 1, True))
+    revisions = [(item.key, item.mod_revision) for item in listed.list.items]
+    expect(revisions, [(prefix + end, first.revision) for end in ("a", "n")])
+    second = call(next(members).transactions.Transact, swap(b"1", 1))
+    expect((second.succeeded, second.failed_compare, second.results[0].get.kv.value), (False, 0, b"2"))
+    number = {"namespace": NAMESPACE, "key": prefix + "n"}
+    call(next(members).keys.PutKey, key_value_pb2.PutKeyRequest(**number, value=b"text"))
+    no_number = (grpc.StatusCode.FAILED_PRECONDITION, "NOT_A_NUMBER", "not-executed")
+    expect(refusal(next(members).transactions.Transact, swap(b"2", 1)), no_number)
+    removal = operation(delete_prefix=transaction_pb2.DeletePrefixOperation(prefix=prefix))
+    removed = transaction_pb2.TransactRequest(namespace=NAMESPACE, success=[removal])
+    expect(call(next(members).transactions.Transact, removed).results[0].delete_prefix.deleted_keys, 2)
+
+
 def watch(members):
     prefix = f"interop/{uuid.uuid4()}/"
 
@@ -237,6 +282,7 @@ SCENARIOS = {
     "compare-and-swap": compare_and_swap,
     "lock": lock,
     "memory": memory,
+    "transaction": transaction,
     "watch": watch,
     "watch-locks": watch_locks,
 }

@@ -14,12 +14,12 @@ const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));
 const REQUIREMENTS = new URL("requirements.txt", import.meta.url);
 const CLIENT = fileURLToPath(new URL("interop.py", import.meta.url));
 const HTTP_CLIENT = fileURLToPath(new URL("interop_http.py", import.meta.url));
-const FILES = ["types", "key_value", "lock", "memory", "watch", "cluster"].map(
+const FILES = ["types", "key_value", "lock", "memory", "event_log", "transaction", "watch", "cluster"].map(
   (name) => `coordination/v1/${name}.proto`,
 );
 /** The first run makes an environment and downloads packages into it. */
 const START_LIMIT_MS = 300_000;
-const SCENARIOS = ["put", "compare-and-swap", "lock", "memory", "watch", "watch-locks", "in-flight"];
+const SCENARIOS = ["put", "compare-and-swap", "lock", "memory", "transaction", "watch", "watch-locks", "in-flight"];
 const HTTP_SCENARIOS = ["token-exchange", "keys", "logs", "append", "append-batch", "usage", "follow"];
 
 const execute = promisify(execFile);

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 const (
@@ -30,6 +31,7 @@ var scenarios = map[string]func(*Members){
 	"binary-metadata": binaryMetadata,
 	"deadline":        deadline,
 	"cancellation":    cancellation,
+	"transaction":     transaction,
 	"watch":           watch,
 	"drain":           drain,
 }
@@ -135,6 +137,34 @@ func cancellation(m *Members) {
 		expect("the code", status.Code(answer.err), codes.Canceled)
 	}
 	putAndGet(m, []byte("after that"))
+}
+
+func transaction(m *Members) {
+	key := "interop/go/" + uuid()
+	request := fmt.Sprintf(`{
+		"namespace": "default",
+		"compare": [{"key": {"key": %[1]q, "operator": "LESS", "version": 2}}],
+		"success": [{"increment": {"key": %[1]q, "delta": 5}}, {"get": {"key": %[1]q}}],
+		"failure": [{"delete": {"key": %[1]q}}]
+	}`, key)
+	for turn := range 2 {
+		done := m.call("TransactionService", "Transact", request)
+		must("transact", done.err)
+		expect("succeeded", field(done.response, "succeeded").Bool(), true)
+		results := field(done.response, "results").List()
+		expect("the number of results", results.Len(), 2)
+		first := results.Get(0).Message().Interface().(*dynamicpb.Message)
+		sum := field(first, "increment").Message().Interface().(*dynamicpb.Message)
+		expect("the number", field(sum, "value").Int(), int64(5*(turn+1)))
+	}
+	done := m.call("TransactionService", "Transact", request)
+	must("transact", done.err)
+	expect("succeeded", field(done.response, "succeeded").Bool(), false)
+	refused := m.call("TransactionService", "Transact", fmt.Sprintf(`{
+		"namespace": "default", "success": [{"put": {"key": %[1]q}}, {"touch": {"key": "%[1]s/none"}}]
+	}`, key))
+	expect("the code", status.Code(refused.err), codes.NotFound)
+	expect("the key", status.Code(m.call("KeyValueService", "GetKey", fmt.Sprintf(`{"namespace": "default", "key": %q}`, key)).err), codes.NotFound)
 }
 
 func watch(m *Members) {

@@ -6,7 +6,7 @@
  * A touch moves the deadline. It is no change of the key: revisions, watches and the history show nothing of it.
  */
 
-import { equalBytes } from "../../bytes/index.ts";
+import { compareBytes, equalBytes } from "../../bytes/index.ts";
 import { invariant, readUint32, readUint53 } from "../../primitives/index.ts";
 import {
   type ApplyContext,
@@ -319,7 +319,8 @@ export function listKeys(
   requireNamespace(reader, namespace);
   const first = keyRow(namespace, prefix);
   const end = prefixEnd(first) as Uint8Array;
-  const from = after === undefined ? first : keyRow(namespace, withNul(after));
+  const above = after === undefined ? first : keyRow(namespace, withNul(after));
+  const from = compareBytes(above, first) > 0 ? above : first;
   const skip = keyRowPrefixLength(namespace);
   const keys: StoredKey[] = [];
   let bytes = 0;

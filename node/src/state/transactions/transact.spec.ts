@@ -18,7 +18,7 @@ import {
 import { readUsage } from "../accounts/index.ts";
 import { decodeText, NO_USAGE, type Outcome, readHistory } from "../core/index.ts";
 import { mayBeLong, Payloads } from "../index.ts";
-import { expiredKeys, listKeys, readKey } from "../keys/index.ts";
+import { expiredKeys, type ListKeysResult, listKeys, readKey } from "../keys/index.ts";
 import type { Condition } from "./conditions.ts";
 import type { Transact, TransactedOperation, TransactResult } from "./transaction-commands.ts";
 
@@ -51,8 +51,8 @@ function read(key: string): TransactedOperation {
   return { kind: "read-key", namespace: NAMESPACE, key: bytesOf(key) };
 }
 
-function list(prefix: string, entriesMax = 100): TransactedOperation {
-  const page = { after: bytesOf(""), entriesMax, keysOnly: false };
+function list(prefix: string, after = ""): TransactedOperation {
+  const page = { after: bytesOf(after), entriesMax: 100, keysOnly: false };
   return { kind: "list-keys", namespace: NAMESPACE, prefix: bytesOf(prefix), ...page };
 }
 
@@ -152,6 +152,23 @@ describe("a transaction", () => {
     expect(keysOf(log)).to.deep.equal({ a: "1" });
     log.result(putOf("c", "3"));
     expect(log.revision).to.equal(before.revision + 1);
+  });
+
+  it("lists only keys with the prefix, wherever the list begins", () => {
+    const log = new AppliedLog();
+    log.result(transact({ success: ["a", "b", "p/a", "p/b", "q"].map((key) => putOf(key, "")) }));
+    const listed = (after: string): string[] => {
+      const [result] = log.result(transact({ success: [list("p/", after)] })).results;
+      return (result as ListKeysResult).keys.map(({ key }) => decodeText(key));
+    };
+    expect(["", "a", "p/", "p/a", "p/b", "q"].map(listed)).to.deep.equal([
+      ["p/a", "p/b"],
+      ["p/a", "p/b"],
+      ["p/a", "p/b"],
+      ["p/b"],
+      [],
+      [],
+    ]);
   });
 
   it("takes no revision if it changes nothing", () => {

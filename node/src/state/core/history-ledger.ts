@@ -71,6 +71,13 @@ export class HistoryLedger {
     return bounds;
   }
 
+  /** The first revision from which on all changes of the namespace are kept, as of the last change. */
+  compactRevisionOf(namespace: string): number {
+    const { compactRevision, completeRevision } = this.bounds;
+    const isShareCut = completeRevision > compactRevision;
+    return isShareCut ? Math.max(compactRevision, this.shares.compactRevisionOf(namespace)) : compactRevision;
+  }
+
   /** Counts a new revision, whose changes are all of this namespace, and whose row has this many bytes. */
   add(namespace: string, revision: number, tickMs: number, bytes: number): void {
     let bounds = this.#bounds ?? this.bounds;

@@ -38,6 +38,11 @@ export class HistoryShares {
     this.#transaction = transaction;
   }
 
+  /** From here on, nothing of the namespace was dropped because its share was the largest. */
+  compactRevisionOf(namespace: string): number {
+    return this.#all().get(namespace)?.compactRevision ?? 0;
+  }
+
   /** Counts a new row. */
   add(namespace: string, revision: number, bytes: number): void {
     const shares = this.#all();

@@ -2,8 +2,8 @@
 
 import { compareBytes } from "../../bytes/index.ts";
 import {
+  type ApplyContext,
   bytes,
-  compactRevisionOf,
   count,
   type Field,
   fixedBytes,
@@ -110,12 +110,14 @@ export const condition: Field<Condition> = {
 /** Decides conditions within one transaction, which together read a bounded part of the history. */
 export class Conditions {
   readonly #reader: StateReader;
+  readonly #history: ApplyContext["history"];
   readonly #namespace: string;
   #revisionsLeft = HISTORY_REVISIONS_MAX;
   #bytesLeft = HISTORY_BYTES_MAX;
 
-  constructor(reader: StateReader, namespace: string) {
-    this.#reader = reader;
+  constructor({ transaction, history }: ApplyContext, namespace: string) {
+    this.#reader = transaction;
+    this.#history = history;
     this.#namespace = namespace;
   }
 
@@ -151,7 +153,8 @@ export class Conditions {
   *#isUnchanged({ prefix, unchangedSince }: PrefixCondition, revision: number): Steps<boolean> {
     const concerns = (change: WatchedChange): change is KeyChange =>
       change.about === "key" && change.namespace === this.#namespace && beginsWith(change.current.key, prefix);
-    if (unchangedSince + 1 < compactRevisionOf(this.#reader, this.#namespace)) {
+    // Not that of the rows, which are written once for each batch.
+    if (unchangedSince + 1 < this.#history.compactRevisionOf(this.#namespace)) {
       return false;
     }
     let isUnchanged = true;

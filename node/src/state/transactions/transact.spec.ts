@@ -317,6 +317,19 @@ describe("the conditions of a transaction", () => {
     expect(unchanged("x/", revision - 1), "what is dropped").to.equal(false);
   });
 
+  it("see the bounds of the history as of the entry before, whatever batches are written", () => {
+    const log = new AppliedLog();
+    const { revision } = log;
+    log.result(putOf("a", "1"));
+    log.lead({ kind: "compact-history", revision: log.revision, subject: "", request: null });
+    const conditions: Condition[] = [{ about: "prefix", prefix: bytesOf("p"), unchangedSince: revision - 1 }];
+    log.result(transact({ conditions, success: [putOf("b", "yes")], failure: [putOf("b", "no")] }));
+    expect(keysOf(log)).to.include({ b: "no" });
+    const store = new MemoryStateStore();
+    applyRows(machineOver(store), log.rows);
+    expect(dumpOf(store)).to.deep.equal(log.dump());
+  });
+
   it("look back 4,000 revisions at most, in one transaction", () => {
     const log = new AppliedLog();
     const { revision } = log;

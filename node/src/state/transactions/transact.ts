@@ -243,7 +243,7 @@ class Run {
     this.#context = context;
     this.#namespace = namespace;
     this.#principal = principal;
-    this.#conditions = new Conditions(context.transaction, namespace);
+    this.#conditions = new Conditions(context, namespace);
   }
 
   *whole(command: Transact): Steps<TransactResult> {

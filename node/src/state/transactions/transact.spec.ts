@@ -344,6 +344,16 @@ describe("the conditions of a transaction", () => {
     expect(isTrue(log, since(revision))).to.equal(false);
   });
 
+  it("look back 1 MiB of changes at most", () => {
+    const log = new AppliedLog();
+    const { revision } = log;
+    const since: Condition = { about: "prefix", prefix: bytesOf("p"), unchangedSince: revision };
+    log.result(putOf("q", "x".repeat(700_000)));
+    expect(isTrue(log, since)).to.equal(true);
+    log.result(putOf("r", "x".repeat(700_000)));
+    expect(isTrue(log, since)).to.equal(false);
+  });
+
   it("see holds and logs", () => {
     const log = new AppliedLog();
     log.result(createLock());
@@ -407,6 +417,19 @@ describe("a release in a transaction", () => {
     expect([reason, details.get("operation")]).to.deep.equal(["NOT_LOCK_HOLDER", "success[1]"]);
     expect(log.refusal(transact({ success: [release] }), { principal: ANNA }).reason).to.equal("NOT_LOCK_HOLDER");
     log.result(transact({ success: [release] }));
+  });
+});
+
+describe("the access of a transaction", () => {
+  it("is to read for one that contains only reads, and to write for any other, whatever runs of it", () => {
+    const log = new AppliedLog();
+    addUser(log, ANNA, { role: "viewer" });
+    const reads = transact({ conditions: [exists("a")], success: [transact({ failure: [read("a")] })] });
+    log.result(reads, { principal: ANNA });
+    for (const change of [putOf("a", ""), transact({ failure: [remove("a", true)] })]) {
+      const refusal = log.refusal(transact({ ...reads, success: [change] }), { principal: ANNA });
+      expect(refusal.reason).to.equal("ACCESS_DENIED");
+    }
   });
 });
 

@@ -16,6 +16,7 @@ import { RESTORE_MUTANTS } from "./restore.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
 import { TELEMETRY_MUTANTS } from "./telemetry.ts";
+import { TRANSACTION_MUTANTS } from "./transactions.ts";
 import { WATCH_MUTANTS } from "./watches.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -29,6 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
+  ...TRANSACTION_MUTANTS,
   ...TELEMETRY_MUTANTS,
   ...PEER_MUTANTS,
   ...ACCOUNT_MUTANTS,

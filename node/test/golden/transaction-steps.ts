@@ -9,7 +9,7 @@ import {
 } from "../../src/state/index.ts";
 import { GUARD_LOCK } from "./coordination-steps.ts";
 import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
-import { ANNA } from "./identities.ts";
+import { ANNA, OWNER } from "./identities.ts";
 
 const HOUR_SECS = 3_600;
 const REGION_BYTES = 100;
@@ -22,7 +22,7 @@ const text = (value: string): Uint8Array => Buffer.from(value);
 /** @param fencingToken of a live hold of `GUARD_LOCK` */
 export function writeTransactions(log: GoldenLog, fencingToken: number): void {
   const create = { kind: "create-log", ...IN_GOLDEN, name: "of transactions", settings: SETTINGS } as const;
-  const { logId } = done(log.client<"create-log">(create)).log;
+  const { logId } = done(log.client<"create-log">(create, OWNER, log.newRequest())).log;
   const allocate = {
     kind: "allocate-memory",
     ...IN_GOLDEN,
@@ -39,16 +39,16 @@ export function writeTransactions(log: GoldenLog, fencingToken: number): void {
     success: [...keyOperations(), ...storageOperations(regionId, logId), released(hold?.token ?? 0)],
     guard,
   });
-  const { revision } = done(log.client<"transact">(all, { request }));
-  log.client(all, { request });
+  const { revision } = done(log.client<"transact">(all, OWNER, request));
+  log.client(all, OWNER, request);
   const conditions = [...keyConditions(revision), ...otherConditions(logId, fencingToken)];
-  done(log.client(transact({ conditions, success: [nested(conditions)] }), { by: ANNA }));
+  done(log.client(transact({ conditions, success: [nested(conditions)] }), ANNA));
   const isLarge = putIn("of a transaction/large", { value: new Uint8Array(LARGE_BYTES).fill(0x54) });
   done(log.client(transact({ success: [isLarge] })));
   const reading = log.newRequest();
   const read = transact({ success: [{ kind: "read-key", ...IN_GOLDEN, key: isLarge.key }] });
-  done(log.client(read, { request: reading }));
-  log.client(read, { request: reading });
+  done(log.client(read, OWNER, reading));
+  log.client(read, OWNER, reading);
   refusedWith("FENCED", log.client({ ...all, guard: { ...guard, fencingToken: 1 } }));
   const overflow = transact({ success: [putIn("of a transaction/never"), increment("of a transaction/text", 1n)] });
   refusedWith("NOT_A_NUMBER", log.client(transact({ success: [overflow] })));

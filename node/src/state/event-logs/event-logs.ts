@@ -203,7 +203,7 @@ function applyDeleteLog(context: ApplyContext, { logId }: DeleteLog, principal: 
 }
 
 /** Appends events. It may pause, because a batch takes longer than one turn of the event loop should. */
-export function* applyAppendEvents(
+function* applyAppendEvents(
   context: ApplyContext,
   command: AppendEvents,
   principal: Principal,

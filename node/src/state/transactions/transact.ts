@@ -2,9 +2,9 @@
  * Transactions: operations of a namespace as one change. All of them run at one revision, or none does.
  *
  * They run in order, and each sees what the ones before it have changed. A release is checked in its turn and takes
- * effect after the last operation, so that guards of the same transaction still see the hold; whoever waits for the lock
- * gets it at the next revision. An operation that is refused ends the transaction: nothing is changed, and the refusal
- * names the operation. A transaction may take many turns of the event loop. Nobody sees it before it is complete.
+ * effect after the last operation, so that guards of the same transaction still see the hold; the next one in line
+ * gets the lock at the next revision. An operation that is refused ends the transaction: nothing is changed, and the refusal
+ * names the operation. A transaction may take many turns of the event loop. No reader sees it before it is complete.
  */
 
 import { invariant } from "../../primitives/index.ts";

@@ -21,6 +21,7 @@ import {
   TransactionModel,
   transactionWords,
 } from "../../../test/index.ts";
+import { readUser, writeUser } from "../accounts/index.ts";
 import {
   DEFAULT_STATE_LIMITS,
   decodeText,
@@ -31,7 +32,6 @@ import {
   type WatchedChange,
 } from "../core/index.ts";
 import { mayBeLong, Payloads } from "../index.ts";
-import { readUser, writeUser } from "../accounts/index.ts";
 import { expiredKeys, readKey } from "../keys/index.ts";
 import { describeLock } from "../locks/index.ts";
 import { readMemory } from "../memory/index.ts";

@@ -235,7 +235,13 @@ export const keyWatches: Table = {
         const progress = await watch.until("progress", (messages) =>
           messages.find((message) => message.progress && message.revision >= modRevision),
         );
-        expectFields(progress, { events: [], created: false, progress: true, partial: false, revision: isAtLeast(modRevision) });
+        expectFields(progress, {
+          events: [],
+          created: false,
+          progress: true,
+          partial: false,
+          revision: isAtLeast(modRevision),
+        });
       });
     },
     "shows every change once to many watchers, and in one order": async (context) => {

@@ -206,7 +206,13 @@ export const lockWatches: Table = {
         const progress = await watch.until("progress", (messages) =>
           messages.find((message) => message.progress && message.revision >= later),
         );
-        expectFields(progress, { events: [], created: false, progress: true, partial: false, revision: isAtLeast(later) });
+        expectFields(progress, {
+          events: [],
+          created: false,
+          progress: true,
+          partial: false,
+          revision: isAtLeast(later),
+        });
       });
     },
     "takes prefixes of 256 bytes and intervals of 100 to 60,000 ms, not of one more or less": async (context) => {

@@ -81,11 +81,27 @@ export interface RecordedOperation<Operation = KeyOperation, Answer = KeyAnswer>
   readonly outcome: OperationOutcome<Answer>;
   /** Id of the operation that causes this one: this one comes later, even if their times overlap. */
   readonly consequenceOf?: number;
+  /**
+   * Operations with the same number are one step: all of them take effect at once, or none does. They are about
+   * different keys, and have the same times. Absent = this one is a step by itself.
+   */
+  readonly step?: number;
 }
 
 /** An open operation; the caller must end it exactly once. */
 export interface OpenOperation<Answer = KeyAnswer> {
   end(outcome: OperationOutcome<Answer>): void;
+}
+
+/** An operation of a step, as it was executed, and its outcome. */
+export interface EndedOperation<Operation = KeyOperation, Answer = KeyAnswer> {
+  readonly operation: Operation;
+  readonly outcome: OperationOutcome<Answer>;
+}
+
+/** An open step of several operations; the caller must end it exactly once, with as many operations. */
+export interface OpenStep<Operation = KeyOperation, Answer = KeyAnswer> {
+  end(ended: readonly EndedOperation<Operation, Answer>[]): void;
 }
 
 /** Records operations as they start and end; operations on keys by default. */
@@ -101,17 +117,32 @@ export class History<Operation = KeyOperation, Answer = KeyAnswer> {
 
   /** Records that a client starts an operation. Call it before anything of the operation is sent. */
   begin(client: string, operation: Operation): OpenOperation<Answer> {
-    const id = this.#operations.length;
-    this.#operations.push(null);
-    const started = { id, client, operation, startMs: this.#nowMs() };
-    this.#open.set(id, started);
+    const step = this.beginStep(client, [operation]);
+    return { end: (outcome) => step.end([{ operation, outcome }]) };
+  }
+
+  /** The same for operations that are one step. */
+  beginStep(client: string, operations: readonly Operation[]): OpenStep<Operation, Answer> {
+    const step = this.#operations.length;
+    const together = operations.length === 1 ? {} : { step };
+    const startMs = this.#nowMs();
+    const all = operations.map((operation, at) => {
+      const started = { id: step + at, client, operation, startMs, ...together };
+      this.#operations.push(null);
+      this.#open.set(started.id, started);
+      return started;
+    });
     return {
-      end: (outcome) => {
-        if (!this.#open.delete(id)) {
-          throw new Error(`operation ${id} has ended before`);
+      end: (ended) => {
+        const nowMs = this.#nowMs();
+        for (const [at, started] of all.entries()) {
+          if (!this.#open.delete(started.id)) {
+            throw new Error(`operation ${started.id} has ended before`);
+          }
+          const { operation, outcome } = ended[at] as EndedOperation<Operation, Answer>;
+          const endMs = outcome.kind === "unknown" ? Number.POSITIVE_INFINITY : nowMs;
+          this.#operations[started.id] = { ...started, operation, endMs, outcome };
         }
-        const endMs = outcome.kind === "unknown" ? Number.POSITIVE_INFINITY : this.#nowMs();
-        this.#operations[id] = { ...started, endMs, outcome };
       },
     };
   }

@@ -39,6 +39,9 @@ export function contradiction(state: KeyState, operation: KeyOperation, answer: 
     case "absent":
       return state === null ? null : "the key exists";
     case "put":
+      if (operation.kind === "compare-and-swap" && !matches(state, operation)) {
+        return "the comparison fails";
+      }
       if (answer.created === (state === null)) {
         return contradictionOfPrevious(state, answer.previous);
       }
@@ -107,7 +110,8 @@ function written(state: KeyState, value: string, revision: number): KeyState {
   };
 }
 
-function matches(state: KeyState, operation: KeyOperation & { readonly kind: "compare-and-swap" }): boolean {
+/** Whether the comparison holds in this state. */
+export function matches(state: KeyState, operation: KeyOperation & { readonly kind: "compare-and-swap" }): boolean {
   const { expectedValue, expectedModRevision } = operation;
   if (expectedValue === undefined && expectedModRevision === undefined) {
     return state === null;

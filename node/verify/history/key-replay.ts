@@ -98,11 +98,14 @@ export class KeyReplay {
       }
       return;
     }
-    const revision = shownRevisions.revisionOf(operation);
+    const revision = shownRevisions.revisionOf(recorded);
+    if (operation.kind === "get") {
+      return;
+    }
     if (revision !== undefined) {
       const answer: KeyAnswer | null = operation.kind === "compare-and-swap" ? { kind: "swapped", revision } : null;
       this.#steps.push({ recorded, floor, revision, answer });
-    } else if (operation.kind !== "get") {
+    } else {
       this.#hide({ recorded, floor });
     }
   }

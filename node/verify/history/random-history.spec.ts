@@ -233,7 +233,7 @@ function isLinearizable(operations: readonly RecordedOperation[]): boolean {
   const shownRevisions = new ShownRevisions(operations);
   const revisionOf = ({ id, operation, outcome }: RecordedOperation): number => {
     const answered = outcome.kind === "ok" ? revisionAnsweredBy(outcome.answer) : undefined;
-    return answered ?? shownRevisions.revisionOf(operation) ?? unknownRevision(id);
+    return answered ?? shownRevisions.revisionOf({ operation }) ?? unknownRevision(id);
   };
   const told = new Set(
     operations

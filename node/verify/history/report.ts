@@ -21,19 +21,26 @@ function describeViolation({ rule, key, before, state, impossible }: Violation):
   const originMs = Math.min(...shown.map(({ startMs }) => startMs));
   const lines = [`violated: ${rule}`, `key ${key}`];
   for (const operation of before) {
-    lines.push(`  ${describeOperation(operation, originMs)}`);
+    lines.push(`  ${describeOperation(operation, originMs, key)}`);
   }
-  lines.push(`then the key is ${describeState(state)}, and cannot go on with any of`);
+  const there = state instanceof Map ? [...state].map(([name, one]) => `${name} is ${describeState(one)}`) : null;
+  const now = there?.join(", ") ?? `the key is ${describeState(state as KeyState)}`;
+  lines.push(`then ${now}, and cannot go on with any of`);
   for (const { operation, why } of impossible) {
-    lines.push(`  ${describeOperation(operation, originMs)}: ${why}`);
+    lines.push(`  ${describeOperation(operation, originMs, key)}: ${why}`);
   }
   return lines.join("\n");
 }
 
-function describeOperation({ id, client, operation, startMs, endMs, outcome }: RecordedOperation, originMs: number) {
+function describeOperation(
+  { id, client, operation, startMs, endMs, outcome }: RecordedOperation,
+  originMs: number,
+  key: string,
+) {
+  const of = operation.key === key ? "" : ` of ${operation.key}`;
   const end = Number.isFinite(endMs) ? (endMs - originMs).toFixed(3) : "?";
   const result = outcome.kind === "ok" ? describeAnswer(outcome.answer) : outcome.kind;
-  return `#${id} ${client} [${(startMs - originMs).toFixed(3)}, ${end}] ${describeRequest(operation)} -> ${result}`;
+  return `#${id} ${client} [${(startMs - originMs).toFixed(3)}, ${end}] ${describeRequest(operation)}${of} -> ${result}`;
 }
 
 function describeRequest(operation: KeyOperation): string {

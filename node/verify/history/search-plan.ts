@@ -18,12 +18,10 @@ import {
   valueWrittenBy,
 } from "./shown-revisions.ts";
 
-/** An executed operation, in the list of the operations without a place in the order. */
+/** An executed operation of the key. */
 export interface Node {
   readonly recorded: RecordedOperation;
   readonly answer: KeyAnswer;
-  /** In the order of the starts, from 0. */
-  readonly position: number;
   readonly endMs: number;
   /** The revision in its answer, which identifies its write; 0 if there is none. */
   readonly revision: number;
@@ -33,8 +31,7 @@ export interface Node {
   readonly shown: KeyContent | null;
   /** This operation comes after its cause, whatever the times; null = no cause. */
   readonly cause: Node | null;
-  previous: Node | null;
-  next: Node | null;
+  /** Whether it has a place in the order. */
   isExecuted: boolean;
 }
 
@@ -47,10 +44,8 @@ interface Executed {
 
 /** The operations of one key, and which of them have a place in the order that is being tried. */
 export class SearchPlan {
-  /** The first in the order of the starts; null if none was certainly executed. */
-  readonly first: Node | null;
-  /** How many were certainly executed. */
-  readonly count: number;
+  /** Those that were certainly executed, in the order of the starts. */
+  readonly nodes: readonly Node[];
   readonly hidden: HiddenWrites;
   /** The first operation that saw a value whose write had not begun when it ended; null if there is none. */
   readonly orphan: RecordedOperation | null;
@@ -63,28 +58,31 @@ export class SearchPlan {
   /** The highest version shown in a life that only a hidden write can have begun. */
   readonly #versionMaxOfHidden: number;
 
-  constructor(operations: readonly RecordedOperation[]) {
+  /**
+   * @param operations of the key.
+   * @param all what is known of the keys that steps have joined with this one.
+   */
+  constructor(operations: readonly RecordedOperation[], { seenSteps, shownRevisions }: JoinedKeys) {
     const sights = sightsOf(operations);
-    const shownRevisions = new ShownRevisions(operations);
     const executed: Executed[] = [];
     const hidden: RecordedOperation[] = [];
     for (const recorded of operations) {
       const { operation, outcome, endMs } = recorded;
       const value = valueWrittenBy(operation);
-      const seenMs = value === null ? undefined : sights.get(value);
+      const seenMs = seenSteps.get(recorded.step ?? -1) ?? (value === null ? undefined : sights.get(value));
+      const isUnknown = outcome.kind === "unknown" && operation.kind !== "get";
       if (outcome.kind === "ok") {
         executed.push({ recorded, answer: outcome.answer, endMs });
-      } else if (outcome.kind === "unknown" && seenMs !== undefined) {
-        const revision = shownRevisions.revisionOf(operation) ?? unknownRevision(recorded.id);
+      } else if (isUnknown && seenMs !== undefined) {
+        const revision = shownRevisions.revisionOf(recorded) ?? unknownRevision(recorded.id);
         const isSwap = operation.kind === "compare-and-swap";
         executed.push({ recorded, answer: isSwap ? { kind: "swapped", revision } : DONE, endMs: seenMs });
-      } else if (outcome.kind === "unknown" && operation.kind !== "get") {
+      } else if (isUnknown && recorded.step === undefined) {
         hidden.push(recorded);
       }
     }
-    const nodes = linked(executed, shownRevisions, contentsOf(executed));
-    this.first = nodes[0] ?? null;
-    this.count = nodes.length;
+    const nodes = nodesOf(executed, shownRevisions, contentsOf(executed));
+    this.nodes = nodes;
     for (const { seen } of nodes) {
       this.#wait(seen, 1);
     }
@@ -170,6 +168,27 @@ export class SearchPlan {
     const life = this.#lives.get(createRevision);
     return life?.versions[life.placed] ?? Number.POSITIVE_INFINITY;
   }
+}
+
+/** What answers show of keys that are searched together. */
+export interface JoinedKeys {
+  readonly shownRevisions: ShownRevisions;
+  /** By step of unknown outcome, the end of the first operation that was shown a value of it. */
+  readonly seenSteps: ReadonlyMap<number, number>;
+}
+
+export function joinedKeys(operations: readonly RecordedOperation[]): JoinedKeys {
+  const seenSteps = new Map<number, number>();
+  for (const ofKey of Map.groupBy(operations, ({ operation }) => operation.key).values()) {
+    const sights = sightsOf(ofKey);
+    for (const { operation, step, outcome } of ofKey) {
+      const seenMs = sights.get(valueWrittenBy(operation) ?? "");
+      if (step !== undefined && outcome.kind === "unknown" && seenMs !== undefined) {
+        seenSteps.set(step, Math.min(seenMs, seenSteps.get(step) ?? seenMs));
+      }
+    }
+  }
+  return { shownRevisions: new ShownRevisions(operations), seenSteps };
 }
 
 /** What answers show of a key between its creation and its end. Its writes come in the order of their versions. */
@@ -362,8 +381,8 @@ function livesOf(nodes: readonly Node[]): Map<number, Life> {
   return lives;
 }
 
-/** The operations as a list in the order of their starts; causes come before their consequences. */
-function linked(
+/** The operations in the order of their starts; causes come before their consequences. */
+function nodesOf(
   executed: readonly Executed[],
   shownRevisions: ShownRevisions,
   contents: ReadonlyMap<string, KeyContent>,
@@ -372,26 +391,19 @@ function linked(
   const byId = new Map<number, Node>();
   const nodes: Node[] = [];
   for (const { recorded, answer, endMs } of byStart) {
-    const previous = nodes.at(-1) ?? null;
     const node: Node = {
       recorded,
       answer,
       endMs,
-      position: nodes.length,
-      previous,
-      next: null,
       isExecuted: false,
       seen: valueSeenBy(recorded.operation, answer),
       shown:
         isWrite(answer) || answer.kind === "done"
           ? (contents.get(valueWrittenBy(recorded.operation) ?? "") ?? null)
           : null,
-      revision: revisionAnsweredBy(answer) ?? shownRevisions.revisionOf(recorded.operation) ?? 0,
+      revision: revisionAnsweredBy(answer) ?? shownRevisions.revisionOf(recorded) ?? 0,
       cause: recorded.consequenceOf === undefined ? null : (byId.get(recorded.consequenceOf) ?? null),
     };
-    if (previous !== null) {
-      previous.next = node;
-    }
     byId.set(recorded.id, node);
     nodes.push(node);
   }

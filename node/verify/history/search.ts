@@ -1,22 +1,36 @@
 /**
- * The search check: is there an order of the operations, within their times, in which a single copy of the key would
+ * The search check: is there an order of the operations, within their times, in which a single copy of the keys would
  * give these answers? It trusts no revision: it uses them as names of writes, never as an order.
  *
  * The method is that of Wing and Gong, with Lowe's memory of tried configurations. It treats keys separately, because
- * an order of the whole exists if one exists for each key (Herlihy and Wing, theorem 1). Four rules keep the search
- * short, and none of them makes it miss an order:
+ * an order of the whole exists if one exists for each key (Herlihy and Wing, theorem 1). Only keys that a step has
+ * joined have one order together. Five rules keep the search short, and none of them makes it miss an order:
  *
- * - An operation that fits and changes nothing is executed at once, because waiting gains nothing.
- * - Of the operations that may come next, the one with the lowest revision is tried first. In a correct history that is
- *   the right one.
- * - A write of unknown outcome that no answer shows is tried last, because it was mostly not executed.
+ * - A step that fits and changes nothing is executed at once, because waiting gains nothing.
+ * - Of the steps that may come next, the one with the lowest revision is tried first. In a correct history that is the
+ *   right one.
+ * - A write of unknown outcome that no answer shows is tried last, because it was mostly not executed. It need not come
+ *   before a step about its key may come: first those for keys whose steps do not fit.
  * - A configuration is not tried if an earlier one failed that had executed the same, led to the same state, and used
  *   up at most as many unknown writes. The earlier one could do everything that this one can.
+ * - An overwritten value never comes back: it stays while an operation that has seen it has no place.
  */
 
 import type { RecordedOperation } from "./history.ts";
-import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
-import { type HiddenChoice, isAtMost, NOTHING_USED, type Node, SearchPlan, type Used } from "./search-plan.ts";
+import { contradiction, execute, type KeyState } from "./key-model.ts";
+import { joinedKeys, type Node, SearchPlan } from "./search-plan.ts";
+import {
+  type AllUsed,
+  executeHidden,
+  executeStep,
+  type HiddenStep,
+  HiddenSteps,
+  isAllAtMost,
+  nothingUsed,
+  type States,
+  type Step,
+  stepsOf,
+} from "./search-steps.ts";
 import { requireDistinctValues } from "./shown-revisions.ts";
 import { CORRECT, type Impossible, type Verdict } from "./verdict.ts";
 
@@ -34,18 +48,18 @@ const STEPS_PER_CLOCK_READ = 256;
 /** Operations shown before the point where no operation fits. */
 const SHOWN_BEFORE = 5;
 
-/** A candidate for a place: an operation that was certainly executed, or a hidden one. */
-type Candidate = Node | HiddenChoice;
+/** A candidate for a place: a step that was certainly executed, or a hidden one. */
+type Candidate = Step | HiddenStep;
 
-/** A place in the order that is being tried, and the operation in it. */
+/** A place in the order that is being tried, and the step in it. */
 interface Frame {
-  /** The state before it. */
-  readonly state: KeyState;
+  /** The states before it. */
+  readonly states: States;
   /** The highest position executed before it. */
   readonly high: number;
   /** The hidden operations executed before it. */
-  readonly used: Used;
-  /** The earliest end of the operations that must come here or later. */
+  readonly used: AllUsed;
+  /** The earliest end of the steps that must come here or later. */
   readonly untilMs: number;
   /** Candidates for this place; those before `at` were tried. */
   candidates: readonly Candidate[];
@@ -59,8 +73,8 @@ interface Frame {
 export function searchCheck(operations: readonly RecordedOperation[], options: SearchOptions): Verdict {
   requireDistinctValues(operations);
   const deadlineMs = options.nowMs() + options.limitMs;
-  for (const [key, ofKey] of Map.groupBy(operations, ({ operation }) => operation.key)) {
-    const verdict = new Search(key, ofKey, () => options.nowMs() > deadlineMs).run();
+  for (const ofKeys of componentsOf(operations)) {
+    const verdict = new Search(ofKeys, () => options.nowMs() > deadlineMs).run();
     if (verdict.kind !== "correct") {
       return verdict;
     }
@@ -68,41 +82,68 @@ export function searchCheck(operations: readonly RecordedOperation[], options: S
   return CORRECT;
 }
 
+/** The operations of each key, and those of keys that steps have joined together. */
+export function componentsOf(operations: readonly RecordedOperation[]): readonly (readonly RecordedOperation[])[] {
+  const joined = new Map<string, string>();
+  const rootOf = (key: string): string => {
+    const next = joined.get(key) ?? key;
+    return next === key ? key : rootOf(next);
+  };
+  const firsts = new Map<number, string>();
+  for (const { operation, step } of operations) {
+    if (step !== undefined) {
+      const first = firsts.get(step) ?? operation.key;
+      firsts.set(step, first);
+      joined.set(rootOf(operation.key), rootOf(first));
+    }
+  }
+  return [...Map.groupBy(operations, ({ operation }) => rootOf(operation.key)).values()];
+}
+
 class Search {
-  readonly #key: string;
+  readonly #keys: readonly string[];
   readonly #isTimeUp: () => boolean;
-  readonly #plan: SearchPlan;
-  /** The first operation without a place. */
-  #first: Node | null;
+  readonly #plans: readonly SearchPlan[];
+  readonly #hiddenSteps: HiddenSteps;
+  /** The first step without a place. */
+  #first: Step | null;
   /** For certainly executed operations and their state: the hidden operations that were used up. */
-  readonly #tried = new Map<string, Used[]>();
+  readonly #tried = new Map<string, AllUsed[]>();
   readonly #frames: Frame[] = [];
-  #state: KeyState = null;
-  #used = NOTHING_USED;
+  #states: States;
+  #used: AllUsed;
   #high = -1;
   #remaining: number;
   #fewestRemaining = Number.POSITIVE_INFINITY;
   #deadEnd: Verdict | null = null;
 
-  constructor(key: string, operations: readonly RecordedOperation[], isOver: () => boolean) {
-    this.#key = key;
+  constructor(operations: readonly RecordedOperation[], isOver: () => boolean) {
+    const byKey = Map.groupBy(operations, ({ operation }) => operation.key);
+    const joined = joinedKeys(operations);
+    this.#keys = [...byKey.keys()];
     this.#isTimeUp = isOver;
-    this.#plan = new SearchPlan(operations);
-    this.#first = this.#plan.first;
-    this.#remaining = this.#plan.count;
+    this.#plans = [...byKey.values()].map((ofKey) => new SearchPlan(ofKey, joined));
+    this.#hiddenSteps = new HiddenSteps(operations, this.#keys, joined.seenSteps);
+    const steps = stepsOf(this.#plans);
+    this.#first = steps[0] ?? null;
+    this.#remaining = steps.length;
+    this.#states = this.#keys.map(() => null);
+    this.#used = nothingUsed(this.#keys.length);
   }
 
   run(): Verdict {
-    const orphan = this.#plan.orphan;
+    const key = this.#keys.join(", ");
+    const orphan = this.#plans.find((plan) => plan.orphan !== null)?.orphan ?? null;
     if (orphan !== null) {
       const rule = "a value is seen after its write began";
       const impossible = [{ operation: orphan, why: "no operation had begun to write the value that it saw" }];
-      return { kind: "violation", violation: { rule, key: this.#key, before: [], state: null, impossible } };
+      const violation = { rule, key: orphan.operation.key, before: [], state: null, impossible };
+      return { kind: "violation", violation };
     }
     this.#push();
     for (let steps = 1; this.#remaining > 0; steps++) {
       if (steps % STEPS_PER_CLOCK_READ === 0 && this.#isTimeUp()) {
-        return { kind: "undecided", key: this.#key, operations: this.#remaining };
+        return { kind: "undecided", key, operations: this.#remaining };
       }
       if (this.#advance()) {
         this.#push();
@@ -114,18 +155,18 @@ class Search {
   }
 
   #push(): void {
-    const [nodes, untilMs] = this.#open();
-    const state = this.#state;
-    const idle = nodes.find((node) => isIdle(node, state));
+    const [steps, untilMs] = this.#open();
+    const states = this.#states;
+    const idle = steps.find((step) => isIdle(step, states));
     this.#frames.push({
-      state,
+      states,
       high: this.#high,
       used: this.#used,
       untilMs,
       at: 0,
       chosen: null,
       // Any other candidate can also come after an idle one.
-      candidates: idle === undefined ? nodes.filter((node) => fits(node, state)).sort(byRevision) : [idle],
+      candidates: idle === undefined ? steps.filter((step) => fits(step, states)).sort(byRevision) : [idle],
       isWhole: idle !== undefined,
     });
   }
@@ -139,15 +180,14 @@ class Search {
         if (frame.isWhole) {
           break;
         }
-        const mayGo = this.#plan.mayGo(frame.state);
-        frame.candidates = !mayGo ? [] : this.#plan.hidden.choices(frame.state, frame.used, frame.untilMs);
+        frame.candidates = this.#hiddenChoices(frame);
         frame.at = 0;
         frame.isWhole = true;
         continue;
       }
       frame.at++;
       this.#choose(frame, candidate);
-      if (this.#state === frame.state || (this.#settle(frame) && this.#isNew())) {
+      if (this.#states === frame.states || (this.#settle(frame) && this.#isNew())) {
         return true;
       }
       this.#takeBack(frame);
@@ -156,7 +196,7 @@ class Search {
     return false;
   }
 
-  /** Leaves the last frame, in which no operation fits, for the one before; false if there is none. */
+  /** Leaves the last frame, in which no step fits, for the one before; false if there is none. */
   #goBack(): boolean {
     this.#frames.pop();
     const frame = this.#frames.at(-1);
@@ -167,15 +207,35 @@ class Search {
     return true;
   }
 
+  /** Hidden operations on the keys of the steps that may come next: any others can wait. */
+  #hiddenChoices({ states, used, untilMs }: Frame): readonly HiddenStep[] {
+    const [open] = this.#open();
+    const parts = open.flatMap((step) => step.parts);
+    const wrong = parts.filter(({ at, of }) => !partFits(of, states[at] as KeyState));
+    const keys = new Set([...wrong, ...parts].map(({ at }) => at));
+    const single = [...keys].flatMap((at) => {
+      const plan = this.#plans[at] as SearchPlan;
+      const state = states[at] as KeyState;
+      const usedOfKey = used.keys[at];
+      if (usedOfKey === undefined || !plan.mayGo(state)) {
+        return [];
+      }
+      return plan.hidden.choices(state, usedOfKey, untilMs).map(({ recorded, used: after }): HiddenStep => {
+        return { parts: [{ at, of: recorded }], used: { ...used, keys: used.keys.with(at, after) } };
+      });
+    });
+    const several = this.#hiddenSteps.choices(states, used, untilMs);
+    return [...single, ...several.filter((step) => step.parts.some(({ at }) => keys.has(at)))];
+  }
+
   #choose(frame: Frame, candidate: Candidate): void {
     frame.chosen = candidate;
     if (!("position" in candidate)) {
-      const { id, operation } = candidate.recorded;
-      this.#state = execute(frame.state, operation, unknownRevision(id));
+      this.#states = executeHidden(frame.states, candidate.parts);
       this.#used = candidate.used;
       return;
     }
-    this.#state = execute(frame.state, candidate.recorded.operation, candidate.revision);
+    this.#states = executeStep(frame.states, candidate.parts);
     if (candidate.previous === null) {
       this.#first = candidate.next;
     } else {
@@ -184,8 +244,10 @@ class Search {
     if (candidate.next !== null) {
       candidate.next.previous = candidate.previous;
     }
-    candidate.isExecuted = true;
-    this.#plan.place(candidate);
+    for (const { at, of } of candidate.parts) {
+      of.isExecuted = true;
+      this.#plans[at]?.place(of);
+    }
     this.#high = Math.max(this.#high, candidate.position);
     this.#remaining--;
   }
@@ -193,7 +255,7 @@ class Search {
   #takeBack(frame: Frame): void {
     const candidate = frame.chosen as Candidate;
     frame.chosen = null;
-    this.#state = frame.state;
+    this.#states = frame.states;
     this.#high = frame.high;
     this.#used = frame.used;
     if (!("position" in candidate)) {
@@ -207,34 +269,52 @@ class Search {
     if (candidate.next !== null) {
       candidate.next.previous = candidate;
     }
-    candidate.isExecuted = false;
-    this.#plan.displace(candidate);
+    for (const { at, of } of candidate.parts) {
+      of.isExecuted = false;
+      this.#plans[at]?.displace(of);
+    }
     this.#remaining++;
   }
 
   /**
-   * The operations that may come next by their times: those that began before the earliest end of all without a place.
+   * The steps that may come next by their times: those that began before the earliest end of all without a place.
    * Returns that end too.
    */
-  #open(): [nodes: Node[], untilMs: number] {
-    const nodes: Node[] = [];
+  #open(): [steps: Step[], untilMs: number] {
+    const steps: Step[] = [];
     let untilMs = Number.POSITIVE_INFINITY;
-    for (let node = this.#first; node !== null && node.recorded.startMs <= untilMs; node = node.next) {
-      nodes.push(node);
-      untilMs = Math.min(untilMs, node.endMs);
+    for (let step = this.#first; step !== null && step.startMs <= untilMs; step = step.next) {
+      steps.push(step);
+      untilMs = Math.min(untilMs, step.endMs);
     }
-    return [nodes.filter(({ recorded, cause }) => recorded.startMs <= untilMs && cause?.isExecuted !== false), untilMs];
+    const isOpen = ({ startMs, parts }: Step): boolean => {
+      return startMs <= untilMs && parts.every(({ of }) => of.cause?.isExecuted !== false);
+    };
+    return [steps.filter(isOpen), untilMs];
   }
 
   /**
-   * Adds what answers show of the present state; false if that contradicts it, or if an answer shows that the state
-   * before must last.
+   * Adds what answers show of the present states; false if that contradicts one of them, or if an answer shows that a
+   * state before must last.
    */
-  #settle({ state, chosen }: Frame): boolean {
-    const shown = chosen !== null && "position" in chosen ? chosen.shown : null;
-    const settled = this.#plan.mayGo(state) ? this.#plan.deduceState(state, this.#state, shown) : undefined;
-    this.#state = settled ?? null;
-    return settled !== undefined;
+  #settle({ states, chosen }: Frame): boolean {
+    const settled = [...this.#states];
+    for (const [at, before] of states.entries()) {
+      const after = this.#states[at] as KeyState;
+      if (after === before) {
+        continue;
+      }
+      const part = chosen?.parts.find((one) => one.at === at)?.of;
+      const shown = part !== undefined && "shown" in part ? part.shown : null;
+      const plan = this.#plans[at] as SearchPlan;
+      const state = plan.mayGo(before) ? plan.deduceState(before, after, shown) : undefined;
+      if (state === undefined) {
+        return false;
+      }
+      settled[at] = state;
+    }
+    this.#states = settled;
+    return true;
   }
 
   /** Whether no tried configuration could do at least as much. Records this one as tried. */
@@ -245,48 +325,60 @@ class Search {
       this.#tried.set(configuration, [this.#used]);
       return true;
     }
-    if (tried.some((used) => isAtMost(used, this.#used))) {
+    if (tried.some((used) => isAllAtMost(used, this.#used))) {
       return false;
     }
     tried.push(this.#used);
     return true;
   }
 
-  /** The certainly executed operations, as the highest position and the gaps below it, with the state after them. */
+  /** The certainly executed steps, as the highest position and the gaps below it, with the states after them. */
   #configuration(): string {
     let gaps = "";
-    for (let node = this.#first; node !== null && node.position < this.#high; node = node.next) {
-      gaps += `${node.position},`;
+    for (let step = this.#first; step !== null && step.position < this.#high; step = step.next) {
+      gaps += `${step.position},`;
     }
-    return `${this.#high} ${gaps} ${this.#plan.essenceOf(this.#state)}`;
+    const essences = this.#plans.map((plan, at) => plan.essenceOf(this.#states[at] as KeyState));
+    return `${this.#high} ${gaps} ${essences.join("|")}`;
   }
 
-  /** Remembers the place with the fewest operations left: the contradiction is there. */
-  #noteDeadEnd({ state }: Frame): void {
+  /** Remembers the place with the fewest steps left: the contradiction is there. */
+  #noteDeadEnd({ states }: Frame): void {
     if (this.#remaining >= this.#fewestRemaining) {
       return;
     }
     this.#fewestRemaining = this.#remaining;
-    const [nodes] = this.#open();
-    const late = this.#plan.mayGo(state) ? null : this.#waitingFor(state, nodes);
-    const impossible = nodes.map(({ recorded, answer }): Impossible => {
-      const why = contradiction(state, recorded.operation, answer);
+    const [steps] = this.#open();
+    const held = states.findIndex((state, at) => !(this.#plans[at] as SearchPlan).mayGo(state));
+    const late = held === -1 ? null : this.#waitingFor(held, steps);
+    const impossible = steps.map(({ parts }): Impossible => {
+      const wrong = parts.map(({ at, of: { recorded, answer } }) => {
+        return { operation: recorded, why: contradiction(states[at] as KeyState, recorded.operation, answer) };
+      });
+      const { operation, why } = wrong.find((one) => one.why !== null) ?? (wrong[0] as (typeof wrong)[number]);
       const otherwise = late === null ? "what comes after it does not fit" : `operation ${late.id} must come before`;
-      return { operation: recorded, why: why ?? otherwise };
+      return { operation, why: why ?? otherwise };
     });
     if (late !== null) {
-      impossible.push({ operation: late, why: `the value is ${state?.value}, but it began too late` });
+      impossible.push({ operation: late, why: `the value is ${states[held]?.value}, but it began too late` });
     }
-    const before = this.#frames.slice(-SHOWN_BEFORE - 1, -1).map(({ chosen }) => (chosen as Candidate).recorded);
+    const before = this.#frames.slice(-SHOWN_BEFORE - 1, -1).flatMap(({ chosen }) => {
+      return (chosen as Candidate).parts.map(({ of }) => ("recorded" in of ? of.recorded : of));
+    });
     const rule = "no order of the operations within their times gives these answers";
-    this.#deadEnd = { kind: "violation", violation: { rule, key: this.#key, before, state, impossible } };
+    const [first = null] = states;
+    const state = states.length === 1 ? first : new Map(this.#keys.map((key, at) => [key, states[at] ?? null]));
+    const key = this.#keys.join(", ");
+    this.#deadEnd = { kind: "violation", violation: { rule, key, before, state, impossible } };
   }
 
-  /** The first operation that has seen the present value and cannot come yet; null if there is none. */
-  #waitingFor(state: KeyState, open: readonly Node[]): RecordedOperation | null {
-    for (let node = this.#first; node !== null; node = node.next) {
-      if (node.seen === state?.value && !open.includes(node)) {
-        return node.recorded;
+  /** The first operation that has seen the present value of the key and cannot come yet; null if there is none. */
+  #waitingFor(at: number, open: readonly Step[]): RecordedOperation | null {
+    const value = this.#states[at]?.value;
+    for (let step = this.#first; step !== null; step = step.next) {
+      const part = step.parts.find((one) => one.at === at && one.of.seen === value);
+      if (part !== undefined && !open.includes(step)) {
+        return part.of.recorded;
       }
     }
     return null;
@@ -294,19 +386,26 @@ class Search {
 }
 
 /** Whether it fits and changes nothing, now and at any later time. */
-function isIdle(node: Node, state: KeyState): boolean {
-  const { recorded, answer, revision, cause } = node;
-  if (answer.kind === "done" && cause === null) {
-    return false;
-  }
-  return execute(state, recorded.operation, revision) === state && fits(node, state);
+function isIdle(step: Step, states: States): boolean {
+  return step.parts.every(({ at, of }) => {
+    const { recorded, answer, revision, cause } = of;
+    if (answer.kind === "done" && cause === null) {
+      return false;
+    }
+    const state = states[at] as KeyState;
+    return execute(state, recorded.operation, revision) === state && partFits(of, state);
+  });
 }
 
-function fits({ recorded, answer }: Node, state: KeyState): boolean {
+function fits({ parts }: Step, states: States): boolean {
+  return parts.every(({ at, of }) => partFits(of, states[at] as KeyState));
+}
+
+function partFits({ recorded, answer }: Node, state: KeyState): boolean {
   return contradiction(state, recorded.operation, answer) === null;
 }
 
-/** An operation whose answer has no revision comes last. */
-function byRevision(one: Node, other: Node): number {
+/** A step whose answers have no revision comes last. */
+function byRevision(one: Step, other: Step): number {
   return (one.revision || Number.MAX_SAFE_INTEGER) - (other.revision || Number.MAX_SAFE_INTEGER);
 }

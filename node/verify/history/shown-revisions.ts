@@ -65,9 +65,13 @@ export function requireDistinctValues(operations: readonly RecordedOperation[]):
   }
 }
 
-/** The revisions at which the values that answers show were written, by key and value. */
+/**
+ * The revisions at which the values that answers show were written, by key and value. All operations of a step have the
+ * same one.
+ */
 export class ShownRevisions {
   readonly #byValue = new Map<string, number>();
+  readonly #byStep = new Map<number, number>();
 
   constructor(operations: readonly RecordedOperation[]) {
     for (const { operation, outcome } of operations) {
@@ -76,10 +80,20 @@ export class ShownRevisions {
         this.#byValue.set(nameOf(operation.key, shown.value), shown.modRevision);
       }
     }
+    for (const { operation, step } of operations) {
+      const revision = this.#shownOf(operation);
+      if (step !== undefined && revision !== undefined) {
+        this.#byStep.set(step, revision);
+      }
+    }
   }
 
-  /** The revision of an operation of unknown outcome; undefined if no answer shows its value. */
-  revisionOf(operation: KeyOperation): number | undefined {
+  /** The revision of an operation of unknown outcome; undefined if no answer shows a value of its step. */
+  revisionOf({ operation, step }: Pick<RecordedOperation, "operation" | "step">): number | undefined {
+    return this.#shownOf(operation) ?? (step === undefined ? undefined : this.#byStep.get(step));
+  }
+
+  #shownOf(operation: KeyOperation): number | undefined {
     const value = valueWrittenBy(operation);
     return value === null ? undefined : this.#byValue.get(nameOf(operation.key, value));
   }

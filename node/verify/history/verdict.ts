@@ -13,11 +13,12 @@ export interface Impossible {
 export interface Violation {
   /** The rule, in a few words. */
   readonly rule: string;
+  /** Several keys if steps have joined them. */
   readonly key: string;
   /** The latest operations that led to the state, in the order in which they were executed. */
   readonly before: readonly RecordedOperation[];
-  /** The key in the state in which no further operation fits. */
-  readonly state: KeyState;
+  /** The state in which no further operation fits: that of the key, or of each key. */
+  readonly state: KeyState | ReadonlyMap<string, KeyState>;
   readonly impossible: readonly Impossible[];
 }
 

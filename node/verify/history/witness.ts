@@ -104,7 +104,7 @@ function checkOrder(
     const { key } = recorded.operation;
     const floor = floors.get(recorded) ?? 0;
     const other = isWrite(answer) ? writes.get(revision) : undefined;
-    if (other !== undefined) {
+    if (other !== undefined && (recorded.step === undefined || other.step !== recorded.step)) {
       const why = `revision ${revision} is that of operation ${other.id}`;
       return {
         rule: "a revision has one write",

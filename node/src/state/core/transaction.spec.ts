@@ -191,6 +191,18 @@ describe("the digest of a transaction", () => {
     });
   }
 
+  it("P42: is what it was before the savepoint, after a rollback", () => {
+    const transaction = new Transaction(new MemoryStateStore(), digest, 7);
+    transaction.put(Buffer.from("a"), Buffer.from("1"));
+    const before = transaction.digest;
+    transaction.setSavepoint();
+    transaction.put(Buffer.from("a"), Buffer.from("2"));
+    transaction.delete(Buffer.from("b"));
+    transaction.rollBack(before);
+    expect(transaction.digest).to.equal(before);
+    expect(transaction.take().map(({ name, value }) => [name, value])).to.deep.equal([["a", Buffer.from("1")]]);
+  });
+
   it("covers noted bytes but not carried rows, which are still written", () => {
     const transaction = new Transaction(new MemoryStateStore(), digest, 7);
     transaction.carry(Buffer.from("a"), Buffer.from("1"));

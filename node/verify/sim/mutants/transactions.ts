@@ -93,17 +93,10 @@ export const TRANSACTION_MUTANTS: readonly Mutant[] = [
     replace: "    if (this.#released.some(isSame) && this.#released.length > 1) {",
   },
   {
-    name: "release-in-a-transaction-not-in-the-history",
-    pitfall: "S37",
-    file: "state/locks/locks.ts",
-    find: '    recordChanges(context, context.nextRevision(), [changeOf(lock, hold, "released", "normal")]);',
-    replace: '    changeOf(lock, hold, "released", "normal");',
-  },
-  {
     name: "released-lock-not-passed-on-after-a-transaction",
     pitfall: "S29",
     file: TRANSACT,
-    find: "  run.passOn();",
+    find: "  yield* run.passOn();",
     replace: "",
   },
   {
@@ -180,8 +173,8 @@ export const TRANSACTION_MUTANTS: readonly Mutant[] = [
     name: "changes-of-a-transaction-without-bound",
     pitfall: "S44",
     file: CONTEXT,
-    find: "  if (changes.length > REVISION_CHANGES_MAX) {",
-    replace: "  if (changes.length > 2 * REVISION_CHANGES_MAX) {",
+    find: "  if (keys > REVISION_CHANGES_MAX) {",
+    replace: "  if (keys > 2 * REVISION_CHANGES_MAX) {",
   },
   {
     name: "bytes-of-a-transaction-without-bound",

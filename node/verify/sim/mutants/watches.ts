@@ -18,8 +18,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "watch-splits-a-revision",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "        if (concerns(change, request)) {",
-    replace: "        if (concerns(change, request) && left.message > 0) {",
+    find: "        if (!concerns(change, request)) {",
+    replace: "        if (!concerns(change, request) || left.message <= 0) {",
   },
   {
     name: "watch-skips-what-it-resumes-at",

@@ -326,7 +326,6 @@ export class WatchHub {
       scanHistory(state, next, publishedRevision, (read) => visit(shared(read)));
     }
     if (partial > 0) {
-      mark("watch.part");
       watcher.onReadPart(readTo, partial);
     } else {
       watcher.onRead(readTo, readTo === publishedRevision);

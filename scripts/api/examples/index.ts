@@ -23,7 +23,6 @@ export const EXAMPLES: readonly Example[] = [
   ...KEY_VALUE,
   ...LOCKS,
   ...MEMORY,
-  ...TRANSACTIONS,
   ...WATCHES,
   ...CLUSTER,
   ...ADMINISTRATION,
@@ -31,6 +30,7 @@ export const EXAMPLES: readonly Example[] = [
   ...ACCOUNT_SERVICE,
   ...EVENT_LOGS,
   ...EVENT_LOG_SERVICE,
+  ...TRANSACTIONS,
   ...HEALTH,
   ...OWNER_RESET,
 ];

@@ -76,7 +76,7 @@ export const WATCHES: readonly Example[] = [
     answer: {
       status: 200,
       text: [
-        `id: 2\nevent: created\ndata: {"events":[],"created":true,"progress":false,"revision":"2"}`,
+        `id: 2\nevent: created\ndata: {"events":[],"created":true,"progress":false,"partial":false,"revision":"2"}`,
         `id: 19\ndata: ${JSON.stringify({
           events: [
             {
@@ -106,6 +106,7 @@ export const WATCHES: readonly Example[] = [
           ],
           created: false,
           progress: false,
+          partial: false,
           revision: "19",
         })}`,
       ].join("\n\n"),
@@ -122,7 +123,7 @@ export const WATCHES: readonly Example[] = [
     answer: {
       status: 200,
       text: [
-        `id: 7\nevent: created\ndata: {"events":[],"created":true,"progress":false,"revision":"7"}`,
+        `id: 7\nevent: created\ndata: {"events":[],"created":true,"progress":false,"partial":false,"revision":"7"}`,
         `id: 19\ndata: ${JSON.stringify({
           events: [
             {
@@ -148,6 +149,7 @@ export const WATCHES: readonly Example[] = [
           ],
           created: false,
           progress: false,
+          partial: false,
           revision: "19",
         })}`,
       ].join("\n\n"),

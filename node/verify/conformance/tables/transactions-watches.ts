@@ -1,4 +1,4 @@
-/** Transact: watches deliver all changes of a transaction in one message, and resume only between revisions. */
+/** Transact: watches deliver all changes of a small transaction in one message, and resume only between revisions. */
 
 import { KeyEvent_Type, LockEvent_Action } from "@quoin/proto";
 import { expect } from "chai";

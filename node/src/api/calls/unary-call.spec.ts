@@ -203,6 +203,17 @@ describe("unary call", () => {
       expect(answer.message).equal("the request must have at most 20000 fields");
     });
 
+    it("takes 100,000 fields of a transaction, and not one more", async () => {
+      const { transact } = serviceDefinitions.TransactionService;
+      // The guard, 100,000 times.
+      const most = Buffer.alloc(2 * 100_000, Buffer.of(0x2a, 0));
+      const decoded = await owner.call(transact, most);
+      expect(verdict(decoded)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "namespace"]);
+      const answer = await owner.call(transact, Buffer.concat([most, most.subarray(0, 2)]));
+      expect([answer.code, answer.reason]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+      expect(answer.message).equal("the request must have at most 100000 fields");
+    });
+
     it("ignores fields that it does not know", async () => {
       const unknown = Buffer.from([0xa2, 0x06, 0x02, 0xff, 0xff, 0xa8, 0x06, 0x01]);
       expect((await owner.call(putKey, Buffer.concat([PUT_BYTES, unknown]))).code).equal("OK");

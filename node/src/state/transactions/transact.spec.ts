@@ -16,7 +16,7 @@ import {
   requestOf,
 } from "../../../test/index.ts";
 import { readUsage } from "../accounts/index.ts";
-import { decodeText, NO_USAGE, type Outcome, readHistory } from "../core/index.ts";
+import { DEFAULT_STATE_LIMITS, decodeText, NO_USAGE, type Outcome, readHistory } from "../core/index.ts";
 import { mayBeLong, Payloads } from "../index.ts";
 import { expiredKeys, type ListKeysResult, listKeys, readKey } from "../keys/index.ts";
 import type { Condition } from "./conditions.ts";
@@ -476,6 +476,17 @@ describe("the size of a transaction", () => {
     log.result(transact({ success: [read("v"), read("v"), read("v")] }));
     const { reason, details } = log.refusal(transact({ success: [read("v"), read("v"), read("v"), read("v")] }));
     expect([reason, details.get("operation")]).to.deep.equal(["TOO_LARGE", "success[3]"]);
+  });
+
+  it("is bounded by the quota, which the operation that exceeds it names", () => {
+    const { dataBytes } = new AppliedLog().progress;
+    const log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, dataBytesMax: dataBytes + 10_000 });
+    const large = putOf("large", "x".repeat(10_000));
+    const nested = transact({ success: [read("a"), large] });
+    const { reason, details } = log.refusal(transact({ success: [putOf("a", "1"), nested] }));
+    expect([reason, details.get("operation")]).to.deep.equal(["QUOTA", "success[1].transaction.success[1]"]);
+    expect(keysOf(log)).to.deep.equal({});
+    log.result(transact({ success: [putOf("a", "1")], failure: [large] }));
   });
 
   it("is one request in the usage, and counts what its operations count, also in nested ones", () => {

@@ -5,7 +5,7 @@
 
 import type { RecordedOperation } from "./history.ts";
 import { execute, type KeyState, matches, unknownRevision } from "./key-model.ts";
-import { isAtMost, type Node, NOTHING_USED, type SearchPlan, type Used } from "./search-plan.ts";
+import { isAtMost, NOTHING_USED, type Node, type SearchPlan, type Used } from "./search-plan.ts";
 
 /** The state of each key, in the order of their plans. */
 export type States = readonly KeyState[];

@@ -136,7 +136,7 @@ class Life {
   readonly history: History;
   readonly #random: Random;
   readonly #keys = new Map<string, KeyContent>();
-  /** The revision of each key in the newest answer: nobody knows others. */
+  /** The revision of each key in the newest answer: no client knows others. */
   readonly #told = new Map<string, number>();
   #revision = 1;
   #nowMs = 0;

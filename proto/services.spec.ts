@@ -15,7 +15,7 @@ const CONTRACT: Readonly<Record<ServiceName, string>> = {
     "CreateNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap TouchKey ListKeyVersions",
   LockService:
     "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
-    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock ListLocks ListLockWaits",
+    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock DeleteLock DeleteRWLock ListLocks ListLockWaits",
   MemoryService: "AllocateMemory DescribeMemory ResizeMemory FreeMemory WriteMemory ReadMemory ListMemoryRegions",
   TransactionService: "Transact",
   WatchService: "WatchKeys* WatchLocks* ListStreams",

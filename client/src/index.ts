@@ -115,6 +115,7 @@ export {
   type CreateLockResult,
   type DescribeLockResult,
   type DescribeReadWriteLockResult,
+  type DeleteLockOptions,
   type ForceReleaseOptions,
   type ForceReleaseReadWriteResult,
   type ForceReleaseResult,

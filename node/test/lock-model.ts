@@ -109,7 +109,10 @@ export class LockModel {
     if (request.status === "refused") {
       return request.reason;
     }
-    const found = this.lockOf(nameOf(request.operation));
+    const found = this.locks.get(lockKey(nameOf(request.operation)));
+    if (found === undefined) {
+      return request.status === "granted" ? "LOCK_LOST" : "LOCK_NOT_FOUND";
+    }
     if (request.status === "not-acquired") {
       return this.describe(found, undefined, 0);
     }
@@ -300,11 +303,32 @@ export class LockModel {
     return `force-release-lock ${taken[0]?.token} ${revision}`;
   }
 
+  delete(name: LockName, force: boolean): string {
+    const found = this.lockOf(name);
+    const { holds, queue, delayUntilMs } = found;
+    if (!force && (holds.length > 0 || queue.length > 0 || delayUntilMs !== 0)) {
+      throw new Refused("NOT_EMPTY");
+    }
+    for (const hold of holds) {
+      this.end(found, hold, "forced");
+    }
+    for (const { request } of queue) {
+      Object.assign(request, { status: "cancelled", sinceMs: this.tickMs });
+      this.settled.push(`${request.attempt}: LOCK_NOT_FOUND`);
+    }
+    this.locks.delete(lockKey(name));
+    this.revision++;
+    return `delete-lock ${this.revision}`;
+  }
+
   cancel(request: ModelRequest, attempt: number): void {
     if (request.attempt !== attempt || (request.status !== "queued" && request.status !== "granted")) {
       return;
     }
-    const found = this.lockOf(nameOf(request.operation));
+    const found = this.locks.get(lockKey(nameOf(request.operation)));
+    if (found === undefined) {
+      return;
+    }
     const hold = found.holds.find((one) => one.request === request);
     if (request.status === "granted" && hold === undefined) {
       return;

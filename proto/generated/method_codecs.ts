@@ -121,6 +121,10 @@ import {
   CreateLockResponse,
   CreateRWLockRequest,
   CreateRWLockResponse,
+  DeleteLockRequest,
+  DeleteLockResponse,
+  DeleteRWLockRequest,
+  DeleteRWLockResponse,
   DescribeLockRequest,
   DescribeLockResponse,
   DescribeRWLockRequest,
@@ -394,6 +398,14 @@ export const methodCodecs = {
   "/coordination.v1.LockService/ReleaseRWLock": {
     requestCodec: ReleaseRWLockRequest as typeof ReleaseRWLockRequest,
     responseCodec: ReleaseRWLockResponse as typeof ReleaseRWLockResponse,
+  },
+  "/coordination.v1.LockService/DeleteLock": {
+    requestCodec: DeleteLockRequest as typeof DeleteLockRequest,
+    responseCodec: DeleteLockResponse as typeof DeleteLockResponse,
+  },
+  "/coordination.v1.LockService/DeleteRWLock": {
+    requestCodec: DeleteRWLockRequest as typeof DeleteRWLockRequest,
+    responseCodec: DeleteRWLockResponse as typeof DeleteRWLockResponse,
   },
   "/coordination.v1.LockService/ListLocks": {
     requestCodec: ListLocksRequest as typeof ListLocksRequest,

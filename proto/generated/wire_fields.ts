@@ -962,6 +962,22 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [1, "waits", "coordination.v1.LockWait"],
     [15, "revision", "int64"],
   ]],
+  ["coordination.v1.DeleteLockRequest", [
+    [1, "namespace", "string"],
+    [2, "name", "string"],
+    [3, "force", "bool"],
+  ]],
+  ["coordination.v1.DeleteLockResponse", [
+    [15, "revision", "int64"],
+  ]],
+  ["coordination.v1.DeleteRWLockRequest", [
+    [1, "namespace", "string"],
+    [2, "name", "string"],
+    [3, "force", "bool"],
+  ]],
+  ["coordination.v1.DeleteRWLockResponse", [
+    [15, "revision", "int64"],
+  ]],
   ["coordination.v1.MemoryRegion", [
     [1, "region_id", "string"],
     [2, "namespace", "string"],

@@ -79,6 +79,7 @@ describe("JSON of quoinctl", () => {
       listLocks: () => ({ locks: [{ name: "l", holders: [HOLD] }] }),
       releaseLock: () => ({}),
       forceReleaseLock: () => ({ previous: HOLD }),
+      deleteLock: () => ({}),
       describeRwLock: () => ({ holders: [{ ...HOLD, mode: 1 }] }),
       acquireRwLock: () => ({ acquired: true, holders: [{ ...HOLD, mode: 1 }] }),
       allocateMemory: () => ({ regionId: "r" }),

@@ -13,6 +13,7 @@ export type {
 export {
   type AcquireOptions,
   type CreateLockOptions,
+  type DeleteLockOptions,
   type ForceReleaseOptions,
   type LockHold,
   type LockMode,

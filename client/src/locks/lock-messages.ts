@@ -11,7 +11,7 @@ import {
   toPlain,
   type UnaryMethod,
 } from "../calls/index.ts";
-import { callRules, int64Field, oneOf, type Rule, text, textField, whole } from "../options/index.ts";
+import { flag, callRules, int64Field, oneOf, type Rule, text, textField, whole } from "../options/index.ts";
 
 /** The state of a lock; a decimal number if this client is too old to know it. */
 export type LockState = "FREE" | "HELD" | "READ_HELD" | "WRITE_HELD" | "COOLDOWN" | (string & {});
@@ -65,6 +65,12 @@ export interface ForceReleaseOptions extends CallOptions {
   readonly reason?: string | undefined;
 }
 
+/** Options of a deletion. */
+export interface DeleteLockOptions extends CallOptions {
+  /** Delete the lock although it is in use. Default: false. */
+  readonly force?: boolean | undefined;
+}
+
 /** The rules for the options of the calls of both kinds of locks. */
 export const lockRules = {
   create: { ...callRules, ttlSeconds: whole, lockDelaySeconds: whole },
@@ -72,6 +78,7 @@ export const lockRules = {
   acquire: { ...callRules, ttlSeconds: whole, owner: text, waitMs: whole },
   release: { ...callRules, fencingToken: whole, owner: text },
   forceRelease: { ...callRules, fencingToken: whole, reason: text },
+  delete: { ...callRules, force: flag },
 };
 
 /** The rule of a mode. */

@@ -207,6 +207,15 @@ describe("LockClient", () => {
     expect(await client.locks.forceRelease("n", "l")).to.include({ released: false, previous: undefined });
   });
 
+  it("deletes locks", async () => {
+    member.scripts.deleteLock = () => ({ revision: 9n });
+    expect(await client.locks.delete("n", "l")).to.deep.equal({ revision: 9 });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", force: false });
+    member.scripts.deleteRwLock = () => refuse({ code: "FAILED_PRECONDITION", reason: "NOT_EMPTY" });
+    expect(await failure(client.readWriteLocks.delete("n", "l", { force: true }))).to.include({ reason: "NOT_EMPTY" });
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", force: true });
+  });
+
   it("guards writes of keys with a hold", async () => {
     const guard = { lockName: "l", fencingToken: 7 };
     const sent = { lockName: "l", fencingToken: 7n, rw: false };

@@ -1,14 +1,15 @@
 /**
  * Exclusive locks: the first half of the LockService, typed, and handles that renew a hold.
  *
- * Applications need `hold` and `withLock`; the other methods are single operations. A lock exists once it was created,
- * and is never deleted. Every method raises a QuoinError; the comments list only the errors of the method itself. All
- * except create raise NOT_FOUND / LOCK_NOT_FOUND.
+ * Applications need `hold` and `withLock`; the other methods are single operations. A lock exists from its creation to
+ * its deletion. Every method raises a QuoinError; the comments list only the errors of the method itself. All except
+ * create raise NOT_FOUND / LOCK_NOT_FOUND.
  */
 
 import {
   type AcquireLockResponse,
   type CreateLockResponse,
+  type DeleteLockResponse,
   type DescribeLockResponse,
   type ForceReleaseLockResponse,
   type ReleaseLockResponse,
@@ -44,6 +45,7 @@ import {
   acquisitionFields,
   type CreateLockOptions,
   creationFields,
+  type DeleteLockOptions,
   exclusiveHold,
   executeAcquisition,
   type ForceReleaseOptions,
@@ -64,6 +66,7 @@ const describeLockMethod = unaryMethod(service.describeLock);
 const acquireLockMethod = unaryMethod(service.acquireLock);
 const releaseLockMethod = unaryMethod(service.releaseLock);
 const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock);
+const deleteLockMethod = unaryMethod(service.deleteLock);
 
 /** Answer of create. */
 export type CreateLockResult = Plain<CreateLockResponse>;
@@ -96,6 +99,7 @@ const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
 const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
 const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
 const checkForceRelease = optionsCheck<ForceReleaseOptions>(lockRules.forceRelease);
+const checkDelete = optionsCheck<DeleteLockOptions>(lockRules.delete);
 const checkHold = optionsCheck<HoldOptions>(lockRules.acquire);
 
 /** Acquires exclusive locks, and renews them. */
@@ -196,6 +200,18 @@ export class LockClient {
     const message = await forceRelease(this.#context, { namespace, name, rw: false }, options);
     const { previous } = message;
     return { ...toPlain(message), previous: previous === undefined ? undefined : exclusiveHold(previous) };
+  }
+
+  /**
+   * Deletes a lock that is free, has no waits and no running delay; with `force` any lock, which needs the access
+   * `admin`. Forced holds end, and requests that wait are refused with LOCK_NOT_FOUND.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY if it is in use.
+   */
+  async delete(namespace: string, name: string, options: DeleteLockOptions = {}): Promise<Plain<DeleteLockResponse>> {
+    checkDelete(options, "locks.delete");
+    const request = { ...lockTarget(namespace, name), force: options.force ?? false };
+    return toPlain((await execute(this.#context, deleteLockMethod, request, options)).message);
   }
 
   /**

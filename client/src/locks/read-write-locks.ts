@@ -8,6 +8,7 @@
 
 import {
   type AcquireRWLockResponse,
+  type DeleteRWLockResponse,
   type DescribeRWLockResponse,
   type LockHold as LockHoldMessage,
   type ReleaseRWLockResponse,
@@ -31,6 +32,7 @@ import {
   acquisitionFields,
   type CreateLockOptions,
   creationFields,
+  type DeleteLockOptions,
   executeAcquisition,
   type ForceReleaseOptions,
   grantOf,
@@ -56,6 +58,7 @@ const createMethod = unaryMethod(service.createRwLock);
 const describeMethod = unaryMethod(service.describeRwLock);
 const acquireMethod = unaryMethod(service.acquireRwLock);
 const releaseMethod = unaryMethod(service.releaseRwLock);
+const deleteMethod = unaryMethod(service.deleteRwLock);
 
 /** Answer of describe. */
 export type DescribeReadWriteLockResult = Omit<Plain<DescribeRWLockResponse>, "state" | "holders"> & {
@@ -97,6 +100,7 @@ const checkRelease = optionsCheck<ReleaseReadWriteLockOptions>({
   ...lockRules.release,
   mode: modeRule,
 });
+const checkDelete = optionsCheck<DeleteLockOptions>(lockRules.delete);
 const checkHold = optionsCheck<HoldOptions>(lockRules.acquire);
 
 /** Acquires read-write locks, and renews them. */
@@ -192,6 +196,17 @@ export class ReadWriteLockClient {
     const message = await forceRelease(this.#context, { namespace, name, rw: true }, options);
     const { previous } = message;
     return { ...toPlain(message), previous: previous === undefined ? undefined : readWriteHold(previous) };
+  }
+
+  /**
+   * Deletes a lock like `locks.delete`.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY if it is in use.
+   */
+  async delete(namespace: string, name: string, options: DeleteLockOptions = {}): Promise<Plain<DeleteRWLockResponse>> {
+    checkDelete(options, "readWriteLocks.delete");
+    const request = { ...lockTarget(namespace, name), force: options.force ?? false };
+    return toPlain((await execute(this.#context, deleteMethod, request, options)).message);
   }
 
   /**

@@ -93,6 +93,7 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("write-memory" as const), bytesWritten: count, version: count, revision: count }),
   fc.record({ kind: fc.constant("create-lock" as const), createdAtMs: count, revision: count }),
   fc.record({ kind: fc.constant("release-lock" as const), revision: count }),
+  fc.record({ kind: fc.constant("delete-lock" as const), revision: count }),
   fc.record({
     kind: fc.constant("force-release-lock" as const),
     previous: fc.option(
@@ -239,6 +240,7 @@ describe("answers", () => {
       `16 0000000000000002 01 0000000000000003 000000016f 0000000175 ${"ee".repeat(16)} 01 ` +
         "0000000000000004 0000000000000005 0000000000000006",
     ],
+    ["delete-lock", { kind: "delete-lock", revision: 2 }, "51 0000000000000002"],
     ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
     [
       "compare-and-swap",

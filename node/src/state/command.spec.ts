@@ -101,6 +101,7 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
     fencingToken: count,
   }),
   fc.record({ kind: fc.constant("force-release-lock" as const), ...lockName, fencingToken: count, reason: text }),
+  fc.record({ kind: fc.constant("delete-lock" as const), ...lockName, force: fc.boolean() }),
 );
 const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({
@@ -191,7 +192,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(23);
+    expect(kinds.size).to.equal(24);
   });
 
   // These bytes are in the logs of every member: a change here changes the storage format.
@@ -279,6 +280,11 @@ describe("commands", () => {
       "force-release-lock",
       byClient({ kind: "force-release-lock", ...LOCK, fencingToken: 8, reason: "r" }),
       `0117 ${ASKED} 000000026e73 01 000000016c 0000000000000008 0000000172`,
+    ],
+    [
+      "delete-lock",
+      byClient({ kind: "delete-lock", ...LOCK, force: true }),
+      `0151 ${ASKED} 000000026e73 01 000000016c 01`,
     ],
     [
       "expire-locks",

@@ -245,6 +245,8 @@ export {
   type CreateLock,
   checkGuard,
   createLockOperation,
+  type DeleteLock,
+  deleteLockOperation,
   describeLock,
   dueLockTimers,
   forceReleaseLockOperation,

@@ -5,7 +5,7 @@
 
 import type { ProposalOrigin } from "../raft/index.ts";
 import type { Outcome, Principal, RequestIdentity, StateReader } from "./core/index.ts";
-import { acquireResult, describeHold, lockLost, superseded } from "./locks/index.ts";
+import { acquireResult, describeHold, goneSince, lockLost, superseded } from "./locks/index.ts";
 import { ANSWERS } from "./operations.ts";
 import { type Acquisition, findStoredRequest, isSameAttempt } from "./replay/index.ts";
 
@@ -52,14 +52,19 @@ export function acquisitionOutcome(
   return isNewest ? currentOutcome(reader, found.acquisition, at) : { answer: superseded(), replayed: "no" };
 }
 
-function currentOutcome(reader: StateReader, { lock, status, number }: Acquisition, at: ReadContext): Outcome {
+function currentOutcome(reader: StateReader, acquisition: Acquisition, at: ReadContext): Outcome {
+  const { lock, status, number } = acquisition;
   if (status === "cancelled") {
     return { answer: superseded(), replayed: "no" };
   }
   if (status === "queued") {
     return { answer: { kind: "queued-lock", revision: at.revision }, replayed: "no" };
   }
-  const { view, hold } = describeHold(reader, lock, number);
+  const found = describeHold(reader, lock, number);
+  if (found === undefined) {
+    return { answer: goneSince(acquisition), replayed: "yes" };
+  }
+  const { view, hold } = found;
   if (status === "granted" && hold === null) {
     return { answer: lockLost(lock, number), replayed: "yes" };
   }

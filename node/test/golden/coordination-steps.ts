@@ -148,5 +148,20 @@ function writeLocks(log: GoldenLog): number {
   if (previous === null) {
     throw new Error("a reader held the lock");
   }
+  deleteLock(log);
   return fencingToken;
+}
+
+/** A lock with a hold, a wait and a stored answer for each, which goes with all of them. */
+function deleteLock(log: GoldenLog): void {
+  const lock = { namespace: "default", name: "deleted", rw: true } as const;
+  const acquire = { kind: "acquire-lock", ...lock, ttlSeconds: 0, owner: "", fencingToken: 0 } as const;
+  done(log.client({ kind: "create-lock", ...lock, ttlSeconds: HOUR_SECS, lockDelaySeconds: 1 }));
+  const { rw: _, ...asked } = acquire;
+  done(log.client({ ...asked, mode: "read", waitMs: 0 }));
+  log.client({ ...asked, mode: "write", waitMs: 60_000 });
+  refusedWith("NOT_EMPTY", log.client({ kind: "delete-lock", ...lock, force: false }));
+  refusedWith("ACCESS_DENIED", log.client({ kind: "delete-lock", ...lock, force: true }, ANNA));
+  done(log.client({ kind: "delete-lock", ...lock, force: true }));
+  refusedWith("LOCK_NOT_FOUND", log.client({ kind: "delete-lock", ...lock, force: false }));
 }

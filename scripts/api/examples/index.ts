@@ -13,6 +13,7 @@ import { KEY_VALUE } from "./key-value.ts";
 import { LOCKS } from "./locks.ts";
 import { MEMORY } from "./memory.ts";
 import { OWNER_RESET } from "./owner-reset.ts";
+import { REMOVAL } from "./removal.ts";
 import { TRANSACTIONS } from "./transactions.ts";
 import { WATCHES } from "./watches.ts";
 
@@ -31,6 +32,7 @@ export const EXAMPLES: readonly Example[] = [
   ...EVENT_LOGS,
   ...EVENT_LOG_SERVICE,
   ...TRANSACTIONS,
+  ...REMOVAL,
   ...HEALTH,
   ...OWNER_RESET,
 ];

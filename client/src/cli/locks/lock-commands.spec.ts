@@ -282,6 +282,18 @@ describe("quoinctl lock and rwlock", function () {
     expect(JSON.parse(out)).to.include({ released: false, previous: null });
   });
 
+  it("delete a lock, with force also one in use", async () => {
+    member.scripts.deleteLock = () => ({ revision: 9n });
+    expect((await quoinctl(["lock", "delete", "n/l"])).out).to.equal("LOCK  DELETED  REVISION\nn/l   true     9\n");
+    expect(member.request).to.deep.equal({ namespace: "n", name: "l", force: false });
+    member.scripts.deleteRwLock = () => ({ revision: 9n });
+    const { out } = await quoinctl(["rwlock", "delete", "n/l", "--force", "-o", "json"]);
+    expect(JSON.parse(out)).to.deep.equal({ namespace: "n", name: "l", deleted: true, revision: 9 });
+    expect(member.request).to.include({ force: true });
+    member.scripts.deleteLock = () => refuse({ code: "FAILED_PRECONDITION", reason: "NOT_EMPTY", message: "in use" });
+    expect(await quoinctl(["lock", "delete", "n/l"])).to.include({ code: 1 });
+  });
+
   it("release without a token only the hold with which lock run started the process, or any with --force", async () => {
     const known = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
     for (const environment of [
@@ -308,7 +320,7 @@ describe("quoinctl lock and rwlock", function () {
   });
 
   it("wants NAMESPACE/NAME", async () => {
-    for (const command of ["create", "describe", "acquire", "release", "force-release"]) {
+    for (const command of ["create", "describe", "acquire", "release", "force-release", "delete"]) {
       const { code, err } = await quoinctl(["lock", command, "l"]);
       expect(code).to.equal(2);
       expect(err).to.include("NAMESPACE/NAME");

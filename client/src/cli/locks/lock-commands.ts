@@ -38,7 +38,7 @@ const TTL_OPTION = option(
 );
 
 function commandsOf(kind: LockKind): CompleteCommand {
-  const makers = [create, listCommand, describe, acquire, release, forceRelease, run];
+  const makers = [create, listCommand, describe, acquire, release, forceRelease, remove, run];
   return commandGroup(
     examplesOf(kind),
     makers.map((make) => make(kind)),
@@ -60,7 +60,7 @@ Examples:
 
 function create(kind: LockKind): CompleteCommand {
   return command("create <NAMESPACE/NAME>", {
-    description: `create ${article(kind)}, which starts free and is never deleted`,
+    description: `create ${article(kind)}, which starts free`,
     options: {
       ttl: option("<DURATION>", "how long a hold lasts without renewal (default: 30s)", parseDurationSeconds),
       lockDelay: option(
@@ -199,6 +199,21 @@ function forceRelease(kind: LockKind): CompleteCommand {
         kind.forceRelease(client, target, { fencingToken: token, reason }),
       );
       await session.print(forcedLock(target, forced));
+    },
+  });
+}
+
+function remove(kind: LockKind): CompleteCommand {
+  return command("delete <NAMESPACE/NAME>", {
+    description: "delete a lock that nobody holds or waits for",
+    options: { force: flag("also if it is in use: its holds end, and its waits are refused (needs admin access)") },
+    run: async (session, text, options) => {
+      const target = parseLock(text);
+      const { revision } = await session.withClient((client) => kind.delete(client, target, options));
+      await session.print({
+        document: { ...target, deleted: true, revision },
+        shown: { columns: ["LOCK", "DELETED", "REVISION"], rows: [[lockCell(target), true, revision]] },
+      });
     },
   });
 }

@@ -5,6 +5,7 @@ import type {
   Client,
   CreateLockOptions,
   CreateLockResult,
+  DeleteLockOptions,
   ForceReleaseOptions,
   HoldOptions,
   LockHandle,
@@ -82,6 +83,7 @@ export interface LockKind {
     options: ReleaseLockOptions,
   ): Promise<{ readonly revision: number }>;
   forceRelease(client: Client, target: LockTarget, options: ForceReleaseOptions): Promise<ShownForce>;
+  delete(client: Client, target: LockTarget, options: DeleteLockOptions): Promise<{ readonly revision: number }>;
   withLock<Result>(
     client: Client,
     target: LockTarget,
@@ -114,6 +116,7 @@ export const EXCLUSIVE_LOCKS: LockKind = {
   },
   release: ({ locks }, { namespace, name }, _mode, options) => locks.release(namespace, name, options),
   forceRelease: ({ locks }, { namespace, name }, options) => locks.forceRelease(namespace, name, options),
+  delete: ({ locks }, { namespace, name }, options) => locks.delete(namespace, name, options),
   withLock: ({ locks }, { namespace, name }, _mode, work, options) => locks.withLock(namespace, name, work, options),
 };
 
@@ -135,6 +138,7 @@ export const READ_WRITE_LOCKS: LockKind = {
   release: (client, { namespace, name }, mode, options) =>
     client.readWriteLocks.release(namespace, name, { ...options, mode }),
   forceRelease: (client, { namespace, name }, options) => client.readWriteLocks.forceRelease(namespace, name, options),
+  delete: (client, { namespace, name }, options) => client.readWriteLocks.delete(namespace, name, options),
   withLock: (client, { namespace, name }, mode = DEFAULT_MODE, work, options) =>
     client.readWriteLocks.withLock(namespace, name, mode, work, options),
 };

@@ -24,6 +24,8 @@ function handlersOf(waiting: Partial<ServiceHandlers<typeof LockService>>): Serv
     releaseRwLock: ignore,
     listLocks: ignore,
     listLockWaits: ignore,
+    deleteLock: ignore,
+    deleteRwLock: ignore,
     ...waiting,
   };
 }

@@ -70,6 +70,7 @@ const NO_LOG = "NOT_FOUND LOG_NOT_FOUND";
 const NO_USER = "NOT_FOUND USER_NOT_FOUND";
 const NO_API_KEY = "NOT_FOUND API_KEY_NOT_FOUND";
 const BAD_FIELD = "INVALID_ARGUMENT BAD_FIELD";
+const IN_USE = "FAILED_PRECONDITION NOT_EMPTY";
 const NOT_HOLDER = "FAILED_PRECONDITION NOT_LOCK_HOLDER";
 const NOT_SERVED = "UNIMPLEMENTED NOT_SERVED";
 
@@ -188,6 +189,22 @@ function guardedElsewhere(fields: (world: World) => Fields): Row {
 }
 
 const MODE = { mode: RWMode.READ };
+
+/** Rows about the deletion of a lock: free, in use, and in use with force. */
+function ofDeletions(mode: LockMode): readonly Row[] {
+  const inUse =
+    (fields: Fields): Ask =>
+    (world) => ({ namespace: OWN, name: world.heldLock(OWN, mode).name, ...fields });
+  return [
+    ...inNamespaces("write", lockIn(mode), NO_LOCK),
+    ...inNamespaces("admin", lockIn(mode, { force: true }), NO_LOCK).map(
+      ([what, ask, expected]): Row => [`${what}, with force`, ask, expected],
+    ),
+    ["in use", inUse({}), inOwn("write", IN_USE)],
+    ["in use, with force", inUse({ force: true }), inOwn("admin", OK)],
+  ];
+}
+
 /** Methods of the whole cluster: they need an admin of all namespaces. */
 const CLUSTER_ADMIN = (ask: Ask, answer = OK): readonly Row[] => [
   ["of the cluster", ask, [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, NO_ACCESS, answer, answer]],
@@ -346,6 +363,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       inOwn("write", NOT_HOLDER),
     ),
   ],
+  "LockService/DeleteLock": ofDeletions("exclusive"),
+  "LockService/DeleteRWLock": ofDeletions("read"),
   "LockService/ListLocks": inNamespaces("read", namedIn({ waitsMax: 100 }), null),
   "LockService/ListLockWaits": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
   "MemoryService/AllocateMemory": inNamespaces("write", namedIn({ sizeBytes: 1n }), null),

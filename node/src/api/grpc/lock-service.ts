@@ -34,6 +34,8 @@ export function lockService(
       isUnlimited: always,
       handle: (call, request, reply) => methods.releaseRWLock(call, request, reply),
     },
+    deleteLock: (call, request, reply) => methods.deleteLock(call, request, reply),
+    deleteRwLock: (call, request, reply) => methods.deleteRWLock(call, request, reply),
     listLocks: (call, request, reply) => listings.listLocks(call, request, reply),
     listLockWaits: (call, request, reply) => listings.listLockWaits(call, request, reply),
   });

@@ -197,6 +197,14 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     request: { namespace: "default", name: "l", fencingToken: 5n, reason: "why", rw: true },
     others: { namespace: NAMESPACE, name: KEY, fencingToken: TOKENS, reason: OWNERS, rw: [false] },
   },
+  DeleteLock: {
+    request: { namespace: "default", name: "l", force: true },
+    others: { namespace: NAMESPACE, name: KEY, force: [false] },
+  },
+  DeleteRWLock: {
+    request: { namespace: "default", name: "l", force: true },
+    others: { namespace: NAMESPACE, name: KEY, force: [false] },
+  },
   AllocateMemory: {
     request: { namespace: "default", sizeBytes: 9n, label: "l" },
     others: { namespace: NAMESPACE, sizeBytes: [8n], label: OWNERS },

@@ -15,6 +15,8 @@ import {
   type CreateLockResponse,
   type CreateRWLockRequest,
   type CreateRWLockResponse,
+  type DeleteLockRequest,
+  type DeleteLockResponse,
   type DescribeLockRequest,
   type DescribeLockResponse,
   type DescribeRWLockRequest,
@@ -33,6 +35,7 @@ import {
   type AcquireLockResult,
   acquireLockOperation,
   createLockOperation,
+  deleteLockOperation,
   describeLock,
   forceReleaseLockOperation,
   type LockMode,
@@ -170,6 +173,26 @@ export class LockMethods {
         previous: previous === null ? undefined : lockHold(previous, tickMs),
         revision: BigInt(revision),
       }),
+      reply,
+    );
+  }
+
+  deleteLock(call: Call, request: DeleteLockRequest, reply: Reply<DeleteLockResponse>): void {
+    this.#delete(call, request, false, reply);
+  }
+
+  deleteRWLock(call: Call, request: DeleteLockRequest, reply: Reply<DeleteLockResponse>): void {
+    this.#delete(call, request, true, reply);
+  }
+
+  #delete(call: Call, request: DeleteLockRequest, rw: boolean, reply: Reply<DeleteLockResponse>): void {
+    const { namespace, force } = request;
+    this.#executor.submit(
+      call,
+      deleteLockOperation,
+      { access: force ? "admin" : "write", namespace },
+      () => ({ kind: "delete-lock", ...lockName(request, rw), force }),
+      ({ revision }) => ({ revision: BigInt(revision) }),
       reply,
     );
   }

@@ -4,6 +4,7 @@ export type {
   AcquireLockResult,
   CancelAcquisition,
   CreateLock,
+  DeleteLock,
   LockState,
   ReleaseLock,
   ReleaseLockResult,
@@ -15,7 +16,7 @@ export {
   listLocks,
   listLockWaits,
 } from "./lock-listing.ts";
-export { lockLost, superseded } from "./lock-refusals.ts";
+export { goneSince, lockLost, superseded } from "./lock-refusals.ts";
 export { resetLocks } from "./lock-reset.ts";
 export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { acquireResult, describeHold, describeLock, type LockView } from "./lock-view.ts";
@@ -23,6 +24,7 @@ export {
   acquireLockOperation,
   cancelAcquisitionOperation,
   createLockOperation,
+  deleteLockOperation,
   endReleased,
   expireLocksOperation,
   forceReleaseLockOperation,

@@ -12,6 +12,7 @@ declare module "../core/results.ts" {
     readonly "create-lock": CreateLockResult;
     readonly "release-lock": ReleaseLockResult;
     readonly "force-release-lock": ForceReleaseLockResult;
+    readonly "delete-lock": DeleteLockResult;
   }
   interface UnstoredResults {
     readonly "acquire-lock": AcquireLockResult;
@@ -34,6 +35,11 @@ export interface ForceReleaseLockResult {
   readonly kind: "force-release-lock";
   /** The hold that ended; of several readers, the one granted first; null = none ended. */
   readonly previous: Hold | null;
+  readonly revision: number;
+}
+
+export interface DeleteLockResult {
+  readonly kind: "delete-lock";
   readonly revision: number;
 }
 
@@ -101,6 +107,12 @@ export interface ForceReleaseLock extends LockName {
   readonly fencingToken: number;
   /** Why; the log entry records it, without any effect. */
   readonly reason: string;
+}
+
+export interface DeleteLock extends LockName {
+  readonly kind: "delete-lock";
+  /** Whether it ends holds, waits and a delay. Else it is refused if there are any. */
+  readonly force: boolean;
 }
 
 /** What can run out: a hold, by its token; a wait, by its position; the delay of a lock, which has no number. */

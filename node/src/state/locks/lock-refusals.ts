@@ -1,7 +1,8 @@
 /** Refusals of lock requests that several places raise. */
 
 import { CoordinationError, type LockName } from "../core/index.ts";
-import { kindOf, quote } from "./lock-rows.ts";
+import type { Acquisition } from "../replay/index.ts";
+import { kindOf, type Lock, lockNotFound, quote, waitsOf } from "./lock-rows.ts";
 
 /** The hold with this token has ended. */
 export function lockLost(lock: LockName, token: number): CoordinationError {
@@ -12,4 +13,22 @@ export function lockLost(lock: LockName, token: number): CoordinationError {
 export function superseded(): CoordinationError {
   const message = "another attempt of the same request has taken the place of this one";
   return new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" });
+}
+
+/** The answer to a retry of a request for a hold, if the lock was deleted since then. */
+export function goneSince({ lock, status, number }: Acquisition): CoordinationError {
+  return status === "granted" ? lockLost(lock, number) : lockNotFound(lock);
+}
+
+/** The lock has a hold, a wait or a delay. */
+export function lockInUse(lock: Lock): CoordinationError {
+  const holds = lock.exclusiveToken === 0 ? lock.readers : 1;
+  const waits = waitsOf(lock);
+  const why = holds + waits === 0 ? "its delay has not ended" : `it has ${holds} holds and ${waits} waits`;
+  return new CoordinationError("NOT_EMPTY", `${kindOf(lock)} ${quote(lock)} cannot be deleted, because ${why}`, {
+    details: new Map([
+      ["holds", String(holds)],
+      ["waits", String(waits)],
+    ]),
+  });
 }

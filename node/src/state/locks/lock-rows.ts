@@ -1,9 +1,10 @@
 /**
  * Rows of locks: the lock itself, its live holds, and its waits in order of arrival.
  *
- * A lock is never deleted, so the revision of its creation is its id, which holds and waits refer to. Each hold and
- * each wait has its own row, so a change costs the same however many there are. Everything with a deadline has a timer
- * row, to find what is due; the deadline that counts is in the row of the object itself.
+ * The revision of the creation of a lock is its id, which holds and waits refer to: a lock that is created again under
+ * the same name has another one. Each hold and each wait has its own row, so a change costs the same however many there
+ * are. Everything with a deadline has a timer row, to find what is due; the deadline that counts is in the row of the
+ * object itself.
  */
 
 import { invariant } from "../../primitives/index.ts";
@@ -100,15 +101,45 @@ export function decodeLock({ namespace, rw, name }: LockName, bytes: Uint8Array)
 export function requireLock(reader: StateReader, lockName: LockName): Lock {
   const lock = readLock(reader, lockName);
   if (lock === undefined) {
-    throw new CoordinationError("LOCK_NOT_FOUND", `${kindOf(lockName)} ${quote(lockName)} does not exist`);
+    throw lockNotFound(lockName);
   }
   return lock;
+}
+
+export function lockNotFound(lock: LockName): CoordinationError {
+  return new CoordinationError("LOCK_NOT_FOUND", `${kindOf(lock)} ${quote(lock)} does not exist`);
 }
 
 /** Writes the lock and returns the bytes of its row, which never change. */
 export function writeLock(context: ApplyContext, lock: Lock): number {
   const key = lockRow(lock.namespace, lock.rw, lock.name);
-  const value = new RecordWriter()
+  const value = encodeLock(lock);
+  context.transaction.put(key, value);
+  return key.length + value.length;
+}
+
+/** Removes the row of a lock that has no holds, waits or delay any more. */
+export function eraseLock(context: ApplyContext, lock: Lock): void {
+  requireIdle(lock);
+  const key = lockRow(lock.namespace, lock.rw, lock.name);
+  context.transaction.delete(key);
+  context.countDataIn(lock.namespace, -key.length - encodeLock(lock).length);
+  context.accounts.of(lock.namespace).count("locks", -1);
+  context.firstWaits.delete(lock.id);
+}
+
+/** Raises an InvariantViolation if the lock has holds, waits or a delay. */
+export function requireIdle(lock: Lock): void {
+  invariant(!isInUse(lock), "the lock has no holds, waits or delay", () => JSON.stringify(lock));
+}
+
+/** Whether the lock has holds, waits or a delay. */
+export function isInUse({ exclusiveToken, readers, waitingReaders, waitingWriters, delayUntilMs }: Lock): boolean {
+  return exclusiveToken + readers + waitingReaders + waitingWriters + delayUntilMs > 0;
+}
+
+function encodeLock(lock: Lock): Uint8Array {
+  return new RecordWriter()
     .uint53(lock.id)
     .uint53(lock.createdAtMs)
     .uint53(lock.ttlSeconds)
@@ -120,8 +151,6 @@ export function writeLock(context: ApplyContext, lock: Lock): number {
     .uint53(lock.waitingWriters)
     .uint53(lock.delayUntilMs)
     .finish();
-  context.transaction.put(key, value);
-  return key.length + value.length;
 }
 
 /** The name of this kind of lock in messages. */
@@ -247,7 +276,8 @@ export function visitNextWaits(context: ApplyContext, lock: Lock, visit: (wait: 
   visitWaits(transaction, lock, visitNext, firstWaits.get(lock.id) ?? 0);
 }
 
-function waitsOf({ waitingReaders, waitingWriters }: Lock): number {
+/** How many requests wait for the lock. */
+export function waitsOf({ waitingReaders, waitingWriters }: Lock): number {
   return waitingReaders + waitingWriters;
 }
 

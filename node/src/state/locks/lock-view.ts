@@ -2,7 +2,7 @@
 
 import { type Hold, type LockName, requireNamespace, type StateReader } from "../core/index.ts";
 import type { AcquireLockResult, LockState } from "./lock-commands.ts";
-import { type Lock, readFirstHolds, readHold, readHolds, requireLock } from "./lock-rows.ts";
+import { type Lock, readFirstHolds, readHold, readHolds, readLock, requireLock } from "./lock-rows.ts";
 
 export interface LockView {
   readonly lock: Readonly<Lock>;
@@ -21,15 +21,17 @@ export function describeLock(reader: StateReader, lockName: LockName): LockView 
   return { lock, state: stateOf(lock), holds: readHolds(reader, lock) };
 }
 
-/** The lock as an answer shows it, and the live hold with the token; null = there is none. Raises like `describeLock`. */
+/**
+ * The lock as an answer shows it, and the live hold with the token, null = there is none. Undefined if the lock was
+ * deleted.
+ */
 export function describeHold(
   reader: StateReader,
   lockName: LockName,
   token: number,
-): { readonly view: LockView; readonly hold: Hold | null } {
-  requireNamespace(reader, lockName.namespace);
-  const lock = requireLock(reader, lockName);
-  return { view: answerViewOf(reader, lock), hold: readHold(reader, lock, token) ?? null };
+): { readonly view: LockView; readonly hold: Hold | null } | undefined {
+  const lock = readLock(reader, lockName);
+  return lock && { view: answerViewOf(reader, lock), hold: readHold(reader, lock, token) ?? null };
 }
 
 /** The lock with its first holds: every member reads them for every answer, so their number is bounded. */

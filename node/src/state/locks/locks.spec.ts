@@ -13,7 +13,7 @@ import {
   releaseLock,
   requestOf,
 } from "../../../test/index.ts";
-import { DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
+import { DEFAULT_STATE_LIMITS, generationMs, scanHistory } from "../core/index.ts";
 import type { AcquireLockResult } from "./lock-commands.ts";
 import { dueLockTimers } from "./lock-rows.ts";
 import { describeLock } from "./lock-view.ts";
@@ -38,11 +38,63 @@ describe("a lock", () => {
   it("must exist, in a namespace that does", () => {
     const log = new AppliedLog();
     const force = { kind: "force-release-lock", ...NAMED, rw: false, fencingToken: 0, reason: "" } as const;
-    for (const operation of [acquireLock(), acquireLock({ fencingToken: 7 }), releaseLock(), force]) {
+    const deletion = { kind: "delete-lock", ...NAMED, rw: false, force: true } as const;
+    for (const operation of [acquireLock(), acquireLock({ fencingToken: 7 }), releaseLock(), force, deletion]) {
       expect(log.refusal(operation).reason).to.equal("LOCK_NOT_FOUND");
       expect(log.refusal({ ...operation, namespace: "none" }).reason).to.equal("NAMESPACE_NOT_FOUND");
     }
     expect(log.refusal(createLock({ namespace: "none" })).reason).to.equal("NAMESPACE_NOT_FOUND");
+  });
+
+  it("S28: does not repeat a token after its deletion, and a former token guards nothing", () => {
+    const locks = new AppliedLock();
+    const { log } = locks;
+    const request = requestOf(1);
+    const token = locks.result({}, { request }).hold?.token ?? 0;
+    locks.releaseHold();
+    const deletion = { kind: "delete-lock", ...NAMED, rw: false, force: false } as const;
+    const deleted = log.execute(deletion, { request: requestOf(2) });
+    expect(deleted.answer).to.deep.equal({ kind: "delete-lock", revision: log.revision });
+    expect(log.refusal(deletion).reason).to.equal("LOCK_NOT_FOUND");
+    expect(log.execute(deletion, { request: requestOf(2) })).to.deep.equal({ ...deleted, replayed: "yes" });
+    expect(locks.isGuarding(token)).to.equal(false);
+    expect(locks.ask({}, { request }), "a retry of the former request").to.equal("LOCK_LOST");
+    log.result(createLock());
+    expect(locks.ask({}, { request }), "the same after the new creation").to.equal("LOCK_LOST");
+    expect(locks.view.lock.lastToken).to.equal(0);
+    expect(locks.result().hold?.token).to.be.above(token);
+    expect(locks.isGuarding(token)).to.equal(false);
+  });
+
+  it("is deleted with its holds, waits and delay only by force; then nothing of it is left", () => {
+    const rows = (log: AppliedLog) => log.dump().filter((row) => /^[hijlo]/.test(row));
+    for (const rw of [false, true]) {
+      const locks = new AppliedLock({ rw, lockDelaySeconds: 10 });
+      const { log } = locks;
+      const deletion = { kind: "delete-lock", ...NAMED, rw } as const;
+      const hold = locks.result({}, { request: requestOf(1) }).hold?.token ?? 0;
+      locks.ask({ waitMs: 60_000 }, { principal: ANNA, request: requestOf(2) });
+      locks.ask({ waitMs: 60_000 }, { principal: BEN, request: requestOf(3) });
+      const refusal = log.refusal({ ...deletion, force: false });
+      expect([refusal.reason, ...refusal.details]).to.deep.equal(["NOT_EMPTY", ["holds", "1"], ["waits", "2"]]);
+      const { revision } = log.result<"delete-lock">({ ...deletion, force: true });
+      const changes: object[] = [];
+      scanHistory(log.store, revision, log.revision, (entry) => changes.push(...entry.changes) > 0);
+      expect(changes).to.have.lengthOf(1);
+      expect(changes[0]).to.include({ kind: "released", reason: "forced", token: hold });
+      expect(locks.settled()).to.deep.equal([`${locks.seq - 1}: LOCK_NOT_FOUND`, `${locks.seq}: LOCK_NOT_FOUND`]);
+      expect(locks.ask({ waitMs: 60_000 }, { principal: ANNA, request: requestOf(2) })).to.equal("LOCK_NOT_FOUND");
+      expect(rows(log)).to.deep.equal([]);
+      locks.cancel(1, 1);
+      locks.pass(100_000);
+      log.result(createLock({ rw, lockDelaySeconds: 10 }));
+      locks.result();
+      expect(locks.force()).to.equal(true);
+      expect(locks.view.state).to.equal("cooldown");
+      expect(log.refusal({ ...deletion, force: false }).message).to.include("its delay has not ended");
+      log.result({ ...deletion, force: true });
+      expect(rows(log)).to.deep.equal([]);
+    }
   });
 
   it("S19: may have any name, and differs from a lock whose name it is a prefix of", () => {

@@ -1,5 +1,5 @@
 /**
- * Locks: create, acquire, renew, downgrade, upgrade, release, force, expire, cancel.
+ * Locks: create, acquire, renew, downgrade, upgrade, release, force, expire, cancel, delete.
  *
  * The token of a hold is the revision of its grant, so tokens always grow. Time takes effect only through entries: a
  * hold whose deadline has passed is live until the entry that expires it, and apply checks that entry again (S21, S22).
@@ -10,12 +10,14 @@ import {
   type AnswerSlot,
   type ApplyContext,
   attempt,
+  type ClientOperationKind,
   CoordinationError,
   clientOperation,
   clusterStep,
   continuedOperation,
   count,
   fixedBytes,
+  flag,
   type Hold,
   holdField,
   LOCK_NAME,
@@ -37,6 +39,7 @@ import {
   requireNamespace,
   type StateReader,
   text,
+  VERSION_WITH_TRANSACTIONS,
 } from "../core/index.ts";
 import {
   type Acquisition,
@@ -54,6 +57,8 @@ import {
   type CancelAcquisition,
   type CreateLock,
   type CreateLockResult,
+  type DeleteLock,
+  type DeleteLockResult,
   type ExpireLocks,
   type ForceReleaseLock,
   type ForceReleaseLockResult,
@@ -67,6 +72,7 @@ import {
   answerTimeout,
   deadlineAfter,
   endHolds,
+  endWait,
   grant,
   grantWaiting,
   isGrantable,
@@ -74,11 +80,14 @@ import {
   startDelay,
   upgradeHold,
 } from "./lock-grants.ts";
-import { lockLost, superseded } from "./lock-refusals.ts";
+import { goneSince, lockInUse, lockLost, superseded } from "./lock-refusals.ts";
 import {
   addWait,
+  eraseLock,
+  isInUse,
   kindOf,
   type Lock,
+  lockNotFound,
   quote,
   readHold,
   readHolds,
@@ -89,7 +98,9 @@ import {
   replaceWait,
   requireLock,
   setDelay,
+  visitNextWaits,
   type Wait,
+  waitsOf,
   writeLock,
 } from "./lock-rows.ts";
 import { acquireResult, answerViewOf } from "./lock-view.ts";
@@ -152,6 +163,25 @@ export const forceReleaseLockOperation = clientOperation<ForceReleaseLock, Force
   answer: { number: 22, fields: { previous: nullable(holdField) } },
   apply: applyForceReleaseLock,
 });
+
+/** With force it needs more access than without. */
+export const deleteLockOperation: ClientOperationKind<DeleteLock> = {
+  ...clientOperation<DeleteLock, DeleteLockResult>({
+    kind: "delete-lock",
+    number: 81,
+    access: "write",
+    since: VERSION_WITH_TRANSACTIONS,
+    rows: (reader, lockName) => {
+      const lock = readLock(reader, lockName);
+      return lock === undefined ? 0 : lock.readers + waitsOf(lock);
+    },
+    usage: LOCK_OPERATION,
+    fields: { ...LOCK_NAME, force: flag },
+    answer: { number: 81, fields: {} },
+    apply: applyDeleteLock,
+  }),
+  accesses: ({ namespace, force }) => [{ access: force ? "admin" : "write", namespace }],
+};
 
 export const expireLocksOperation = clusterStep<ExpireLocks>({
   kind: "expire-locks",
@@ -243,7 +273,7 @@ function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: 
   if (operation.fencingToken !== 0) {
     return changeHold(context, lock, command, slot);
   }
-  const isFirst = lock.waitingReaders + lock.waitingWriters === 0;
+  const isFirst = waitsOf(lock) === 0;
   const stored = { lock: lockName, attempt: context.origin };
   if (isFirst && isGrantable(context, lock, operation.mode)) {
     context.requireNamespaceQuota(lock.namespace, LOCK_BYTES_ABOUT);
@@ -267,7 +297,10 @@ function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: 
 /** An earlier attempt began the request; this one takes its place. */
 function continueAcquisition(context: ApplyContext, command: AcquireCommand, acquisition: Acquisition): Outcome {
   const { principal, request } = command;
-  const lock = requireLock(context.transaction, acquisition.lock);
+  const lock = readLock(context.transaction, acquisition.lock);
+  if (lock === undefined) {
+    return { answer: goneSince(acquisition), replayed: "yes" };
+  }
   const { subject } = principal;
   switch (acquisition.status) {
     case "queued": {
@@ -437,6 +470,32 @@ function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock)
   return { kind: "force-release-lock", previous, revision };
 }
 
+/** Removes the lock; raises NOT_EMPTY for a lock in use, unless with force. */
+function applyDeleteLock(context: ApplyContext, command: DeleteLock): DeleteLockResult {
+  requireNamespace(context.transaction, command.namespace);
+  const lock = requireLock(context.transaction, command);
+  if (isInUse(lock) && !command.force) {
+    throw lockInUse(lock);
+  }
+  return { kind: "delete-lock", revision: removeLock(context, lock) };
+}
+
+/** Removes the lock with all that it has, answers the requests that wait for it, and returns the revision. */
+function removeLock(context: ApplyContext, lock: Lock): number {
+  const waits: Wait[] = [];
+  visitNextWaits(context, lock, (wait) => waits.push(wait) > 0);
+  const holds = readHolds(context.transaction, lock);
+  const revision = holds.length === 0 ? context.nextRevision() : endHolds(context, lock, holds, "forced");
+  for (const wait of waits) {
+    removeWait(context, lock, wait);
+    const attempt = endWait(context, wait, "cancelled");
+    context.endWait({ attempt, outcome: { answer: lockNotFound(lock), replayed: "no" } });
+  }
+  setDelay(context, lock, 0);
+  eraseLock(context, lock);
+  return revision;
+}
+
 // ---- What the cluster does by itself ----
 
 /** Ends the named timers that still exist and whose time is up (S22). */
@@ -551,7 +610,7 @@ function waitOf(context: ApplyContext, lock: Lock, { principal, request, operati
 
 function requireWaitCapacity(context: ApplyContext, lock: Lock): void {
   const { lockWaitsMax } = context.limits;
-  if (lock.waitingReaders + lock.waitingWriters >= lockWaitsMax) {
+  if (waitsOf(lock) >= lockWaitsMax) {
     throw new CoordinationError("QUOTA", `${lockWaitsMax} requests wait for ${kindOf(lock)} ${quote(lock)} already`);
   }
 }

@@ -16,6 +16,8 @@ import {
   createNamespace,
   createRWLock,
   deleteKey,
+  deleteLock,
+  deleteRWLock,
   describeLock,
   describeMemory,
   describeRWLock,
@@ -423,6 +425,8 @@ export const everyOperation: readonly Table[] = [
     absent: LOCK_ABSENT,
     integers: ["fencingToken"],
   }),
+  tableOf(deleteLock, { valid: (context) => context.lock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
+  tableOf(deleteRWLock, { valid: (context) => context.readWriteLock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
   tableOf(createRWLock, {
     valid: async (context) => ({ namespace: context.namespace, name: context.name() }),
     invalid: LOCK_INVALID,

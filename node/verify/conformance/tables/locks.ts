@@ -6,6 +6,7 @@ import {
   acquireLock,
   createLock,
   createRWLock,
+  deleteLock,
   describeLock,
   expectFields,
   forceReleaseLock,
@@ -14,6 +15,7 @@ import {
   isPositive,
   isUnixMs,
   isWithinSeconds,
+  putKey,
   releaseLock,
   succeeded,
   type Table,
@@ -393,4 +395,33 @@ const forcing: Table = {
   },
 };
 
-export const locks: readonly Table[] = [creating, describing, acquiring, releasing, forcing];
+const deleting: Table = {
+  name: "DeleteLock",
+  entries: {
+    "deletes a free lock; created again, it gives greater tokens, and the former ones guard nothing": async (
+      context,
+    ) => {
+      const lock = await context.lock();
+      const { fencingToken: former } = await context.ask(acquireLock, lock);
+      await context.ask(releaseLock, lock);
+      await context.ask(deleteLock, lock);
+      await context.refuses(describeLock, lock, "LOCK_NOT_FOUND");
+      await context.refuses(deleteLock, lock, "LOCK_NOT_FOUND");
+      await context.ask(createLock, lock);
+      expect((await context.ask(acquireLock, lock)).fencingToken > former).to.equal(true);
+      const guard = { lockName: lock.name, fencingToken: former, rw: false };
+      await context.refuses(putKey, { namespace: context.namespace, key: context.name(), guard }, "FENCED");
+    },
+    "refuses a lock in use, and with force ends its holds and its waits": async (context) => {
+      const lock = await context.lock({ lockDelaySeconds: 60n });
+      const { fencingToken } = await context.ask(acquireLock, lock);
+      await context.refuses(deleteLock, lock, "NOT_EMPTY");
+      const waiting = await context.queue(context.here, { ...lock, owner: "w" }, 0);
+      await context.askElsewhere(deleteLock, { ...lock, force: true });
+      await context.expectRefusal(await waiting.answer, "LOCK_NOT_FOUND");
+      await context.refuses(acquireLock, { ...lock, fencingToken }, "LOCK_NOT_FOUND");
+    },
+  },
+};
+
+export const locks: readonly Table[] = [creating, describing, acquiring, releasing, forcing, deleting];

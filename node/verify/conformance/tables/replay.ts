@@ -13,6 +13,7 @@ import {
   createNamespace,
   createRWLock,
   deleteKey,
+  deleteLock,
   describeLock,
   describeMemory,
   expectReplay,
@@ -60,6 +61,7 @@ export const replay: Table = {
       await expectReplay(context, releaseLock, lock);
       await context.ask(acquireLock, lock);
       await expectReplay(context, forceReleaseLock, lock);
+      await expectReplay(context, deleteLock, lock);
       const readWrite = await context.readWriteLock();
       await expectReplay(context, acquireRWLock, { ...readWrite, mode: RWMode.READ });
       await expectReplay(context, releaseRWLock, readWrite);

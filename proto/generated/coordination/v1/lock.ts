@@ -441,6 +441,38 @@ export interface ListLockWaitsResponse {
   revision: bigint;
 }
 
+/** Asks for the deletion of an exclusive lock. */
+export interface DeleteLockRequest {
+  /** Namespace of the lock. */
+  namespace: string;
+  /** Name of the lock, 1 to 256 bytes. */
+  name: string;
+  /** Delete the lock although it is in use. Needs the access `admin`. */
+  force: boolean;
+}
+
+/** The lock does not exist any more. */
+export interface DeleteLockResponse {
+  /** Revision of the deletion, at which holds ended too. */
+  revision: bigint;
+}
+
+/** Asks for the deletion of a read-write lock. */
+export interface DeleteRWLockRequest {
+  /** Namespace of the lock. */
+  namespace: string;
+  /** Name of the lock, 1 to 256 bytes. */
+  name: string;
+  /** Delete the lock although it is in use. Needs the access `admin`. */
+  force: boolean;
+}
+
+/** The read-write lock does not exist any more. */
+export interface DeleteRWLockResponse {
+  /** Revision of the deletion, at which holds ended too. */
+  revision: bigint;
+}
+
 function createBaseLockHold(): LockHold {
   return { owner: "", subject: "", fencingToken: 0n, acquiredAtMs: 0n, expiresInMs: 0n, mode: 0 };
 }
@@ -3526,12 +3558,294 @@ export const ListLockWaitsResponse: MessageFns<ListLockWaitsResponse, "coordinat
   },
 };
 
+function createBaseDeleteLockRequest(): DeleteLockRequest {
+  return { namespace: "", name: "", force: false };
+}
+
+export const DeleteLockRequest: MessageFns<DeleteLockRequest, "coordination.v1.DeleteLockRequest"> = {
+  $type: "coordination.v1.DeleteLockRequest" as const,
+
+  encode(message: DeleteLockRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.force !== false) {
+      writer.uint32(24).bool(message.force);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteLockRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteLockRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteLockRequest>): DeleteLockRequest {
+    return DeleteLockRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteLockRequest>): DeleteLockRequest {
+    const message = createBaseDeleteLockRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.force = object.force ?? false;
+    return message;
+  },
+};
+
+function createBaseDeleteLockResponse(): DeleteLockResponse {
+  return { revision: 0n };
+}
+
+export const DeleteLockResponse: MessageFns<DeleteLockResponse, "coordination.v1.DeleteLockResponse"> = {
+  $type: "coordination.v1.DeleteLockResponse" as const,
+
+  encode(message: DeleteLockResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteLockResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteLockResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteLockResponse>): DeleteLockResponse {
+    return DeleteLockResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteLockResponse>): DeleteLockResponse {
+    const message = createBaseDeleteLockResponse();
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseDeleteRWLockRequest(): DeleteRWLockRequest {
+  return { namespace: "", name: "", force: false };
+}
+
+export const DeleteRWLockRequest: MessageFns<DeleteRWLockRequest, "coordination.v1.DeleteRWLockRequest"> = {
+  $type: "coordination.v1.DeleteRWLockRequest" as const,
+
+  encode(message: DeleteRWLockRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.force !== false) {
+      writer.uint32(24).bool(message.force);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteRWLockRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteRWLockRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteRWLockRequest>): DeleteRWLockRequest {
+    return DeleteRWLockRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteRWLockRequest>): DeleteRWLockRequest {
+    const message = createBaseDeleteRWLockRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.force = object.force ?? false;
+    return message;
+  },
+};
+
+function createBaseDeleteRWLockResponse(): DeleteRWLockResponse {
+  return { revision: 0n };
+}
+
+export const DeleteRWLockResponse: MessageFns<DeleteRWLockResponse, "coordination.v1.DeleteRWLockResponse"> = {
+  $type: "coordination.v1.DeleteRWLockResponse" as const,
+
+  encode(message: DeleteRWLockResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteRWLockResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteRWLockResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteRWLockResponse>): DeleteRWLockResponse {
+    return DeleteRWLockResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteRWLockResponse>): DeleteRWLockResponse {
+    const message = createBaseDeleteRWLockResponse();
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 /**
  * Locks that a client holds for a limited time and must renew. Each grant has a fencing token, which is greater than
  * all earlier tokens of the cluster. Other systems, or a Guard of this one, compare tokens to refuse a client that no
- * longer holds the lock. Exclusive and read-write locks have separate sets of names. Locks are never deleted. Waiting
- * is first come, first served. Describe and List need the access `read`, ForceReleaseLock needs `admin`, all other
- * calls need `write`.
+ * longer holds the lock. Exclusive and read-write locks have separate sets of names. Waiting is first come, first
+ * served. Describe and List need the access `read`. ForceReleaseLock, and a deletion with `force`, need `admin`. All
+ * other calls need `write`.
  *
  * Errors of all calls except CreateLock, CreateRWLock and ListLocks: NOT_FOUND / NAMESPACE_NOT_FOUND, LOCK_NOT_FOUND.
  */
@@ -3659,6 +3973,33 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ReleaseRWLockResponse => ReleaseRWLockResponse.decode(value),
   },
   /**
+   * Deletes an exclusive lock that no client holds or waits for and whose delay has passed. With `force` it also ends
+   * the holds, as ForceReleaseLock does, and requests that wait are answered NOT_FOUND / LOCK_NOT_FOUND. A lock that is
+   * created again under the name never gives a token again. While the cluster is being upgraded from a release that
+   * lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors: FAILED_PRECONDITION / NOT_EMPTY when the lock is in
+   * use.
+   */
+  deleteLock: {
+    path: "/coordination.v1.LockService/DeleteLock" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteLockRequest): Buffer => Buffer.from(DeleteLockRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteLockRequest => DeleteLockRequest.decode(value),
+    responseSerialize: (value: DeleteLockResponse): Buffer => Buffer.from(DeleteLockResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteLockResponse => DeleteLockResponse.decode(value),
+  },
+  /** Deletes a read-write lock. Rules and errors: as for DeleteLock. */
+  deleteRwLock: {
+    path: "/coordination.v1.LockService/DeleteRWLock" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteRWLockRequest): Buffer => Buffer.from(DeleteRWLockRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteRWLockRequest => DeleteRWLockRequest.decode(value),
+    responseSerialize: (value: DeleteRWLockResponse): Buffer =>
+      Buffer.from(DeleteRWLockResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteRWLockResponse => DeleteRWLockResponse.decode(value),
+  },
+  /**
    * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
    * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
    * none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page
@@ -3731,6 +4072,16 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * request has no token and more than one hold matches.
    */
   releaseRwLock: handleUnaryCall<ReleaseRWLockRequest, ReleaseRWLockResponse>;
+  /**
+   * Deletes an exclusive lock that no client holds or waits for and whose delay has passed. With `force` it also ends
+   * the holds, as ForceReleaseLock does, and requests that wait are answered NOT_FOUND / LOCK_NOT_FOUND. A lock that is
+   * created again under the name never gives a token again. While the cluster is being upgraded from a release that
+   * lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors: FAILED_PRECONDITION / NOT_EMPTY when the lock is in
+   * use.
+   */
+  deleteLock: handleUnaryCall<DeleteLockRequest, DeleteLockResponse>;
+  /** Deletes a read-write lock. Rules and errors: as for DeleteLock. */
+  deleteRwLock: handleUnaryCall<DeleteRWLockRequest, DeleteRWLockResponse>;
   /**
    * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
    * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even

@@ -1,0 +1,19 @@
+/** Deletions of what other examples have created. */
+
+import type { Example } from "./example.ts";
+
+export const REMOVAL: readonly Example[] = [
+  {
+    kind: "grpc",
+    method: "LockService/DeleteLock",
+    request: { namespace: "shop", name: "nightly" },
+    answers: [{ revision: "22" }],
+  },
+  {
+    kind: "grpc",
+    method: "LockService/DeleteRWLock",
+    about: "An administrator deletes a lock, whoever holds it or waits for it.",
+    request: { namespace: "shop", name: "catalog", force: true },
+    answers: [{ revision: "23" }],
+  },
+];

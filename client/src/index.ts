@@ -87,6 +87,8 @@ export {
 export type {
   CompareAndSwapOptions,
   CompareAndSwapResult,
+  CountOptions,
+  CountResult,
   CreateNamespaceResult,
   DeleteOptions,
   DeleteResult,

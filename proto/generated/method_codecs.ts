@@ -11,6 +11,8 @@ import {
 import {
   CompareAndSwapRequest,
   CompareAndSwapResponse,
+  CountKeysRequest,
+  CountKeysResponse,
   CreateNamespaceRequest,
   CreateNamespaceResponse,
   DeleteKeyRequest,
@@ -210,6 +212,10 @@ export const methodCodecs = {
   "/coordination.v1.KeyValueService/ListKeyVersions": {
     requestCodec: ListKeyVersionsRequest as typeof ListKeyVersionsRequest,
     responseCodec: ListKeyVersionsResponse as typeof ListKeyVersionsResponse,
+  },
+  "/coordination.v1.KeyValueService/CountKeys": {
+    requestCodec: CountKeysRequest as typeof CountKeysRequest,
+    responseCodec: CountKeysResponse as typeof CountKeysResponse,
   },
   "/coordination.v1.AccountService/ExchangeToken": {
     requestCodec: ExchangeTokenRequest as typeof ExchangeTokenRequest,

@@ -220,6 +220,16 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [4, "compact_revision", "int64"],
     [15, "revision", "int64"],
   ]],
+  ["coordination.v1.CountKeysRequest", [
+    [1, "namespace", "string"],
+    [2, "prefix", "string"],
+    [3, "consistency", "enum"],
+  ]],
+  ["coordination.v1.CountKeysResponse", [
+    [1, "keys", "int64"],
+    [2, "more", "bool"],
+    [15, "revision", "int64"],
+  ]],
   ["coordination.v1.User", [
     [1, "user_id", "string"],
     [2, "email", "string"],

@@ -70,6 +70,7 @@ describe("JSON of quoinctl", () => {
       getKey: () => ({ value: VALUE }),
       deleteKey: () => ({ previous: ENTRY, previousValueOmitted: true }),
       listKeys: () => ({ items: [ENTRY] }),
+      countKeys: () => ({}),
       compareAndSwap: () => ({ success: true, currentExists: true, currentValue: VALUE, currentValueOmitted: true }),
       transact: () => ({ succeeded: true, results: [{ increment: { value: 1n } }], revision: 1n }),
       touchKey: () => ({ modRevision: 1n, expiresInMs: 1n, revision: 1n }),

@@ -1,6 +1,8 @@
 export {
   type CompareAndSwapOptions,
   type CompareAndSwapResult,
+  type CountOptions,
+  type CountResult,
   type CreateNamespaceResult,
   type DeleteOptions,
   type DeleteResult,

@@ -200,6 +200,16 @@ describe("KeyValueClient", () => {
     });
   });
 
+  it("counts keys", async () => {
+    member.scripts.countKeys = () => ({ keys: 1_000_000n, more: true, revision: 7n });
+    expect(await client.keyValue.count("n", { prefix: "p", consistency: "serializable" })).to.deep.equal({
+      keys: 1_000_000,
+      more: true,
+      revision: 7,
+    });
+    expect(member.request).to.deep.equal({ namespace: "n", prefix: "p", consistency: 1 });
+  });
+
   it("S16: keeps keys that differ only in a leading U+FEFF apart", async () => {
     member.scripts.listKeys = () => ({ items: [{ key: "\ufeffk" }, { key: "k" }] });
     const { items } = await client.keyValue.list("n");

@@ -8,6 +8,7 @@
 
 import {
   type CompareAndSwapResponse,
+  type CountKeysResponse,
   type CreateNamespaceResponse,
   type DeleteKeyResponse,
   type GetKeyResponse,
@@ -55,6 +56,7 @@ const getKeyMethod = unaryMethod(service.getKey);
 const putKeyMethod = unaryMethod(service.putKey);
 const deleteKeyMethod = unaryMethod(service.deleteKey);
 const listKeysMethod = unaryMethod(service.listKeys);
+const countKeysMethod = unaryMethod(service.countKeys);
 const compareAndSwapMethod = unaryMethod(service.compareAndSwap);
 const touchKeyMethod = unaryMethod(service.touchKey);
 
@@ -133,6 +135,9 @@ export interface TouchOptions extends GuardedOptions {
   readonly expectedModRevision?: number | undefined;
 }
 
+/** Answer of count. */
+export type CountResult = Plain<CountKeysResponse>;
+
 /** Options of a listing. */
 export interface ListOptions extends ReadOptions {
   /** The prefix of the keys; default: all keys. */
@@ -147,6 +152,12 @@ export interface ListOptions extends ReadOptions {
 export interface ListPageOptions extends ListOptions {
   /** `nextPageToken` of the page before; the first page by default. */
   readonly pageToken?: string | undefined;
+}
+
+/** Options of a count. */
+export interface CountOptions extends ReadOptions {
+  /** The prefix of the keys; default: all keys. */
+  readonly prefix?: string | undefined;
 }
 
 /** The expected state of a key to swap. Without an expectation it must not exist; with both, both must match. */
@@ -182,6 +193,7 @@ const checkListNamespaces = optionsCheck<ListNamespacesOptions>({
   pageSize: whole32,
   pageToken: text,
 });
+const checkCount = optionsCheck<CountOptions>({ ...readRules, prefix: text });
 const checkPages = optionsCheck<Omit<ListOptions, "requestId">>(pagesRules);
 const checkCompareAndSwap = optionsCheck<CompareAndSwapOptions>({
   ...guardedRules,
@@ -316,6 +328,22 @@ export class KeyValueClient {
   async *pages(namespace: string, options: Omit<ListOptions, "requestId"> = {}): AsyncGenerator<KeyPage, void, void> {
     checkPages(options, "keyValue.pages");
     yield* allPages((pageToken) => this.list(namespace, { ...options, pageToken }));
+  }
+
+  /**
+   * Counts the keys with a prefix, exactly at the revision of the answer, up to 1,000,000. `more` tells whether there
+   * are more.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async count(namespace: string, options: CountOptions = {}): Promise<CountResult> {
+    checkCount(options, "keyValue.count");
+    const request = {
+      namespace: textField("namespace", namespace),
+      prefix: textField("prefix", options.prefix ?? ""),
+      consistency: consistencyField(options.consistency),
+    };
+    return toPlain((await execute(this.#context, countKeysMethod, request, options)).message);
   }
 
   /**

@@ -53,6 +53,7 @@ describe("the check of arguments", () => {
       ["keyValue.put", () => untyped.keyValue!.put!("n", "k", "v", wrong)],
       ["keyValue.delete", () => untyped.keyValue!.delete!("n", "k", wrong)],
       ["keyValue.touch", () => untyped.keyValue!.touch!("n", "k", 1, wrong)],
+      ["keyValue.count", () => untyped.keyValue!.count!("n", wrong)],
       ["keyValue.list", () => untyped.keyValue!.list!("n", wrong)],
       ["keyValue.pages", () => untyped.keyValue!.pages!("n", wrong)],
       ["keyValue.compareAndSwap", () => untyped.keyValue!.compareAndSwap!("n", "k", "v", wrong)],

@@ -226,6 +226,7 @@ export { type CheckDigest, createNamespaceOperation, type SetClusterVersion } fr
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys/index.ts";
 export {
   compareAndSwapOperation,
+  countKeys,
   deleteKeyOperation,
   expiredKeys,
   getKey,

@@ -1,8 +1,14 @@
-/** Deletions of what other examples have created. */
+/** Counts and deletions of what other examples have created. */
 
 import type { Example } from "./example.ts";
 
 export const REMOVAL: readonly Example[] = [
+  {
+    kind: "grpc",
+    method: "KeyValueService/CountKeys",
+    request: { namespace: "shop" },
+    answers: [{ keys: "3", revision: "21" }],
+  },
   {
     kind: "grpc",
     method: "LockService/DeleteLock",

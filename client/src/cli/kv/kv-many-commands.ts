@@ -73,25 +73,13 @@ function versionRow({ type, kv, ageMs }: KeyVersion): readonly Cell[] {
 }
 
 const COUNT = command("count <NAMESPACE[/PREFIX]>", {
-  description: "count the keys that start with a prefix",
+  description: "count the keys that start with a prefix, up to 1,000,000",
   run: async (session, target) => {
     const { namespace, prefix } = parsePrefixArgument(target);
-    let count = 0;
-    await withProgressLine(session, (line) =>
-      session.withClient(async (client) => {
-        for await (const { items } of client.keyValue.pages(namespace, {
-          prefix,
-          keysOnly: true,
-          pageSize: PAGE_SIZE_MAX,
-        })) {
-          count += items.length;
-          line.showOften(() => `${amountOf(count, "key")} counted`);
-        }
-      }),
-    );
+    const { keys, more } = await session.withClient(({ keyValue }) => keyValue.count(namespace, { prefix }));
     await session.print({
-      document: { namespace, prefix, count },
-      shown: { columns: ["COUNT"], rows: [[count]] },
+      document: { namespace, prefix, count: keys, more },
+      shown: { columns: ["COUNT"], rows: [[more ? `more than ${keys}` : keys]] },
     });
   },
 });

@@ -308,6 +308,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
   ],
   "KeyValueService/ListKeyVersions": inNamespaces("read", keyIn, null),
+  "KeyValueService/CountKeys": inNamespaces("read", namedIn(), null),
   "LockService/CreateLock": inNamespaces("write", newIn, null),
   "LockService/DescribeLock": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
   "LockService/AcquireLock": [

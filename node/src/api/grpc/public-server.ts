@@ -211,6 +211,7 @@ function keyValueService(
     putKey: { carriesData: true, handle: (call, request, reply) => methods.putKey(call, request, reply) },
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
+    countKeys: (call, request, reply) => methods.countKeys(call, request, reply),
     compareAndSwap: {
       carriesData: true,
       handle: (call, request, reply) => methods.compareAndSwap(call, request, reply),

@@ -126,6 +126,55 @@ describe("executor", () => {
     expect(charged).deep.equal([1, 2]);
   });
 
+  it("reads in steps, between which others have their turns, and charges for all of them", async () => {
+    let nowMs = 0;
+    const later: (() => void)[] = [];
+    const turns = new Turns({ nowMs: () => nowMs, later: (callback) => void later.push(callback) });
+    const told: string[] = [];
+    const executor = new Executor({ replica }, (_principal, area) => told.push(area), undefined, turns);
+    const charged: number[] = [];
+    let checks = 0;
+    let isRevoked = false;
+    const asked = {
+      ...call(),
+      charge: (requests: number) => void charged.push(requests),
+      recheck: () => {
+        checks++;
+        if (isRevoked) {
+          throw new CoordinationError("TOKEN_REVOKED", "revoked");
+        }
+      },
+    };
+    const begin = function* ({ state }: HostReplica, _query: object, mayGoOn: () => boolean) {
+      for (let step = 0; step < 3; step++) {
+        while (mayGoOn()) {
+          nowMs += 0.01;
+          state.get(new Uint8Array(1));
+        }
+        yield;
+      }
+      return "read";
+    };
+    const read = () => {
+      const answers: unknown[] = [];
+      const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
+      executor.readInSteps(asked, NEED, query, begin, (answer) => answers.push(answer), "keys");
+      return answers;
+    };
+    const answers = read();
+    turns.wait("another", () => answers.push("another"));
+    for (let callback = later.shift(); callback !== undefined; callback = later.shift()) {
+      callback();
+    }
+    expect([answers, told, checks]).to.deep.equal([["another", "read"], ["keys"], 4]);
+    expect(charged).to.deep.equal([1, 1, 1]);
+    const refused = read();
+    isRevoked = true;
+    later.shift()?.();
+    expect(refused).to.have.lengthOf(1);
+    expect(refused[0]).to.include({ reason: "TOKEN_REVOKED" });
+  });
+
   it("reports every read that was answered, with its area, and none that was refused", async () => {
     const told: string[] = [];
     const executor = new Executor({ replica }, ({ subject }, area) => told.push(`${subject} ${area}`));

@@ -28,6 +28,7 @@ import {
   type Result,
   restoreValues,
   type StateReader,
+  type Steps,
   storedOutcome,
   VERSION_WITH_REQUEST_IDS,
 } from "../../state/index.ts";
@@ -291,19 +292,8 @@ export class Executor {
         return;
       }
       const answer = (mustRecheck: boolean): Response | Error => {
-        const { rowsRead } = replica.state;
-        try {
-          if (mustRecheck) {
-            requireServed(this.#member, replica);
-            requireClient(call);
-            call.recheck(need);
-          }
-          return this.#answered(call, area, response(replica, asked));
-        } catch (error) {
-          return toError(error);
-        } finally {
-          chargeRows(call, replica.state.rowsRead - rowsRead);
-        }
+        const respond = () => this.#answered(call, area, response(replica, asked));
+        return this.#looked(call, mustRecheck ? need : undefined, replica, respond);
       };
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
         const stale = attempt(() => requireFresh(replica));
@@ -329,6 +319,71 @@ export class Executor {
       replica.readBarrier(call.deadlineMs, done, call.trace);
     };
     authorized(call, need, look, reply);
+  }
+
+  /**
+   * Answers a read that may take longer than one turn of the event loop should (S44). Between its steps others have
+   * their turns, and the caller's rights are checked again after each.
+   *
+   * @param begin makes the steps of the answer. Each of them must end soon after `mayGoOn` has become false.
+   */
+  readInSteps<Asked extends Query, Response>(
+    call: Call,
+    need: RequiredAccess,
+    query: (state: StateReader) => Asked,
+    begin: (replica: HostReplica, query: Asked, mayGoOn: () => boolean) => Steps<Response>,
+    reply: Reply<Response>,
+    area: ReadArea,
+  ): void {
+    const turns = this.#turns;
+    let endMs = 0;
+    const mayGoOn = (): boolean => turns.nowMs < endMs;
+    const advance = (replica: HostReplica, steps: Steps<Response>) => {
+      endMs = turns.endMs(turns.nowMs);
+      return { replica, steps, made: steps.next() };
+    };
+    const goOn: Reply<ReturnType<typeof advance>> = (answer, replayed) => {
+      if (answer instanceof Error) {
+        reply(answer, replayed);
+      } else if (answer.made.done === true) {
+        reply(answer.made.value, replayed);
+      } else {
+        const { replica, steps } = answer;
+        turns.wait(call.principal.subject, () => {
+          goOn(
+            this.#looked(call, need, replica, () => advance(replica, steps)),
+            "no",
+          );
+        });
+      }
+    };
+    this.read(call, need, query, (replica, asked) => advance(replica, begin(replica, asked, mayGoOn)), goOn, area);
+  }
+
+  /**
+   * What the caller sees in the state, or the refusal. The caller is charged for the rows.
+   *
+   * @param need checked again; undefined = nothing has changed since the check.
+   */
+  #looked<Value>(
+    call: Call,
+    need: RequiredAccess | null | undefined,
+    replica: HostReplica,
+    look: () => Value,
+  ): Value | Error {
+    const { rowsRead } = replica.state;
+    try {
+      if (need !== undefined) {
+        requireServed(this.#member, replica);
+        requireClient(call);
+        call.recheck(need);
+      }
+      return look();
+    } catch (error) {
+      return toError(error);
+    } finally {
+      chargeRows(call, replica.state.rowsRead - rowsRead);
+    }
   }
 
   /** Answers when it is the turn of the caller, whose rights are checked again if they may have changed since then. */

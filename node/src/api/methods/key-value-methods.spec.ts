@@ -411,6 +411,24 @@ describe("KeyValueService", () => {
     });
   });
 
+  describe("CountKeys", () => {
+    const count = (fields: FieldsOf<typeof service.countKeys>) =>
+      ports.owner.ask(service.countKeys, { namespace: "default", ...fields });
+
+    it("counts the keys with the prefix", async () => {
+      for (const key of ["a", "ab", "b"]) {
+        ok(await put({ key }));
+      }
+      expect(ok(await count({}))).deep.equal({ keys: 3n, more: false, revision: 4n });
+      const serializable = { prefix: "a", consistency: ReadConsistency.SERIALIZABLE };
+      expect(ok(await count(serializable))).deep.equal({ keys: 2n, more: false, revision: 4n });
+      expect(ok(await count({ prefix: "none" })).keys).equal(0n);
+      expect(verdict(await count({ namespace: "nowhere" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+      const long = await count({ prefix: "p".repeat(1_025) });
+      expect(verdict(long)).deep.equal(["INVALID_ARGUMENT", "TOO_LARGE", "prefix"]);
+    });
+  });
+
   describe("ListKeys", () => {
     const keysOf = (all: readonly ListKeysResponse[]) =>
       all.flatMap(({ items }) => items.map(({ key }: KeyValue) => key));

@@ -8,6 +8,8 @@
 import type {
   CompareAndSwapRequest,
   CompareAndSwapResponse,
+  CountKeysRequest,
+  CountKeysResponse,
   CreateNamespaceRequest,
   CreateNamespaceResponse,
   DeleteKeyRequest,
@@ -25,6 +27,7 @@ import type {
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   compareAndSwapOperation,
+  countKeys,
   createNamespaceOperation,
   decodeText,
   deleteKeyOperation,
@@ -35,7 +38,7 @@ import {
   type StoredKey,
   touchKeyOperation,
 } from "../../state/index.ts";
-import type { Call, Reply } from "./call.ts";
+import { type Call, mapReply, type Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import {
   consistencyField,
@@ -50,6 +53,9 @@ import {
   valueField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
+
+/** Keys that one call counts. */
+const COUNTED_KEYS_MAX = 1_000_000;
 
 interface KeyQuery extends Query {
   readonly namespace: string;
@@ -180,6 +186,21 @@ export class KeyValueMethods {
       (state) => listQuery(request, state),
       listPage,
       reply,
+      "keys",
+    );
+  }
+
+  countKeys(call: Call, request: CountKeysRequest, reply: Reply<CountKeysResponse>): void {
+    this.#executor.readInSteps(
+      call,
+      { access: "read", namespace: request.namespace },
+      () => ({
+        namespace: namespaceField(request.namespace),
+        prefix: prefixField(request.prefix),
+        consistency: consistencyField(request.consistency),
+      }),
+      (replica, query, mayGoOn) => countKeys(replica, query, COUNTED_KEYS_MAX, mayGoOn),
+      mapReply(reply, ({ keys, more, revision }) => ({ keys: BigInt(keys), more, revision: BigInt(revision) })),
       "keys",
     );
   }

@@ -1,3 +1,4 @@
+export { countKeys, type KeyCount } from "./key-count.ts";
 export type {
   CompareAndSwap,
   CompareAndSwapResult,

@@ -50,6 +50,7 @@ export const listKeys = operation("read", keys.listKeys);
 export const compareAndSwap = operation("write", keys.compareAndSwap);
 export const touchKey = operation("write", keys.touchKey);
 export const listNamespaces = operation(null, keys.listNamespaces);
+export const countKeys = operation("read", keys.countKeys);
 export const listKeyVersions = operation("read", keys.listKeyVersions);
 
 export const createLock = operation("write", locks.createLock);

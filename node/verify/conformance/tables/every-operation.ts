@@ -3,7 +3,7 @@
  * malformed messages. Each operation provides a request that succeeds, and ways to break it.
  */
 
-import { RWMode, TransactionOperation } from "@quoin/proto";
+import { ReadConsistency, RWMode, TransactionOperation } from "@quoin/proto";
 import {
   acquireLock,
   acquireRWLock,
@@ -12,6 +12,7 @@ import {
   type Connection,
   claimsOf,
   compareAndSwap,
+  countKeys,
   createLock,
   createNamespace,
   createRWLock,
@@ -380,6 +381,10 @@ export const everyOperation: readonly Table[] = [
   tableOf(listKeys, {
     valid: async ({ namespace, prefix }) => ({ namespace, prefix }),
     invalid: { fields: { pageSize: -1 }, field: "page_size" },
+  }),
+  tableOf(countKeys, {
+    valid: async ({ namespace, prefix }) => ({ namespace, prefix }),
+    invalid: { fields: { consistency: ReadConsistency.UNRECOGNIZED }, field: "consistency" },
   }),
   tableOf(compareAndSwap, {
     valid: async (context) => ({ namespace: context.namespace, key: context.name() }),

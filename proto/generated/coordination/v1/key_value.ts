@@ -354,6 +354,26 @@ export interface ListKeyVersionsResponse {
   revision: bigint;
 }
 
+/** Asks for the number of keys. */
+export interface CountKeysRequest {
+  /** Namespace of the keys. */
+  namespace: string;
+  /** Prefix of the keys, at most 1,024 bytes; empty = all keys of the namespace. */
+  prefix: string;
+  /** Freshness of the answer. Default: LINEARIZABLE. */
+  consistency: ReadConsistency;
+}
+
+/** The number of keys. */
+export interface CountKeysResponse {
+  /** How many keys there are, 0 to 1,000,000. */
+  keys: bigint;
+  /** Whether there are more keys than that. */
+  more: boolean;
+  /** Cluster revision at which the answer is true. */
+  revision: bigint;
+}
+
 function createBaseCreateNamespaceRequest(): CreateNamespaceRequest {
   return { namespace: "" };
 }
@@ -2576,6 +2596,174 @@ export const ListKeyVersionsResponse: MessageFns<ListKeyVersionsResponse, "coord
   },
 };
 
+function createBaseCountKeysRequest(): CountKeysRequest {
+  return { namespace: "", prefix: "", consistency: 0 };
+}
+
+export const CountKeysRequest: MessageFns<CountKeysRequest, "coordination.v1.CountKeysRequest"> = {
+  $type: "coordination.v1.CountKeysRequest" as const,
+
+  encode(message: CountKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.prefix !== "") {
+      writer.uint32(18).string(message.prefix);
+    }
+    if (message.consistency !== 0) {
+      writer.uint32(24).int32(message.consistency);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CountKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCountKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CountKeysRequest>): CountKeysRequest {
+    return CountKeysRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CountKeysRequest>): CountKeysRequest {
+    const message = createBaseCountKeysRequest();
+    message.namespace = object.namespace ?? "";
+    message.prefix = object.prefix ?? "";
+    message.consistency = object.consistency ?? 0;
+    return message;
+  },
+};
+
+function createBaseCountKeysResponse(): CountKeysResponse {
+  return { keys: 0n, more: false, revision: 0n };
+}
+
+export const CountKeysResponse: MessageFns<CountKeysResponse, "coordination.v1.CountKeysResponse"> = {
+  $type: "coordination.v1.CountKeysResponse" as const,
+
+  encode(message: CountKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keys !== 0n) {
+      if (BigInt.asIntN(64, message.keys) !== message.keys) {
+        throw new globalThis.Error("value provided for field message.keys of type int64 too large");
+      }
+      writer.uint32(8).int64(message.keys);
+    }
+    if (message.more !== false) {
+      writer.uint32(16).bool(message.more);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CountKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCountKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.keys = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.more = reader.bool();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CountKeysResponse>): CountKeysResponse {
+    return CountKeysResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CountKeysResponse>): CountKeysResponse {
+    const message = createBaseCountKeysResponse();
+    message.keys = (object.keys !== undefined && object.keys !== null) ? BigInt(object.keys) : 0n;
+    message.more = object.more ?? false;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 /**
  * Linearizable key-value storage. Every call except ListNamespaces names a namespace. Reads need the access `read`,
  * mutations need `write`, and CreateNamespace needs `admin`.
@@ -2710,6 +2898,19 @@ export const KeyValueServiceService = {
       Buffer.from(ListKeyVersionsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListKeyVersionsResponse => ListKeyVersionsResponse.decode(value),
   },
+  /**
+   * Counts the keys with a prefix, exactly at the revision of the answer, up to 1,000,000. A count of many keys counts
+   * against the rate limit as the pages of a listing of them would. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  countKeys: {
+    path: "/coordination.v1.KeyValueService/CountKeys" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CountKeysRequest): Buffer => Buffer.from(CountKeysRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CountKeysRequest => CountKeysRequest.decode(value),
+    responseSerialize: (value: CountKeysResponse): Buffer => Buffer.from(CountKeysResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CountKeysResponse => CountKeysResponse.decode(value),
+  },
 } as const;
 
 export interface KeyValueServiceServer extends UntypedServiceImplementation {
@@ -2761,6 +2962,11 @@ export interface KeyValueServiceServer extends UntypedServiceImplementation {
    * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listKeyVersions: handleUnaryCall<ListKeyVersionsRequest, ListKeyVersionsResponse>;
+  /**
+   * Counts the keys with a prefix, exactly at the revision of the answer, up to 1,000,000. A count of many keys counts
+   * against the rate limit as the pages of a listing of them would. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  countKeys: handleUnaryCall<CountKeysRequest, CountKeysResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;

@@ -48,6 +48,8 @@ export type LockEvent = Omit<Plain<LockEventMessage>, "action" | "reason" | "mod
 export interface WatchKeysOptions extends WatchOptions {
   /** The prefix of the keys; default: all keys of the namespace. */
   readonly prefix?: string | undefined;
+  /** The only key to watch, instead of a prefix. */
+  readonly key?: string | undefined;
   /** Whether events contain the previous state of the key. Default false. */
   readonly includePrevious?: boolean | undefined;
   /** Whether to leave out the values. Default false. */
@@ -63,6 +65,7 @@ export interface WatchLocksOptions extends WatchOptions {
 const checkKeys = optionsCheck<WatchKeysOptions>({
   ...watchRules,
   prefix: text,
+  key: text,
   includePrevious: flag,
   keysOnly: flag,
 });
@@ -85,9 +88,11 @@ export class WatchClient {
    */
   async keys(namespace: string, options: WatchKeysOptions = {}): Promise<Watch<KeyEvent>> {
     checkKeys(options, "watch.keys");
+    const { key } = options;
     const fields = {
       namespace: textField("namespace", namespace),
       prefix: textField("prefix", options.prefix ?? ""),
+      key: key === undefined ? undefined : textField("key", key),
       includePrevious: options.includePrevious ?? false,
       keysOnly: options.keysOnly ?? false,
       progressIntervalMs: progressField(options),
@@ -97,7 +102,9 @@ export class WatchClient {
       method: watchKeysMethod,
       namespace: fields.namespace,
       request: (startRevision: bigint) => ({ ...fields, startRevision }),
-      events: ({ events }: WatchKeysResponse) => events.map(keyEvent),
+      // A member of an earlier release does not know the field, and sends all keys.
+      events: ({ events }: WatchKeysResponse) =>
+        events.map(keyEvent).filter(({ kv }) => key === undefined || kv.key === key),
     };
     return openWatch(this.#context, source, options);
   }

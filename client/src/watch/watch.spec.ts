@@ -92,6 +92,14 @@ describe("watches", function () {
     return value;
   }
 
+  it("watches one key, also at a member that sends others too", async () => {
+    const watch = await client.watch.keys("n", { key: "k" });
+    expect(requests()[0]).to.include({ prefix: "", key: "k" });
+    const events = ["k", "kk"].map((key) => ({ type: KeyEvent_Type.PUT, kv: entry(key, 12n) }));
+    streams[0]?.send({ events, revision: 12n });
+    expect((await nextOf(watch)).events.map(({ kv }) => kv.key)).to.deep.equal(["k"]);
+  });
+
   it("is established when it is returned, and yields changes with their revision", async () => {
     const watch = await client.watch.keys("n", { prefix: "p/", includePrevious: true, progressIntervalMs: 500 });
     expect(watch.revision).to.equal(10);
@@ -99,6 +107,7 @@ describe("watches", function () {
       {
         namespace: "n",
         prefix: "p/",
+        key: undefined,
         startRevision: 0n,
         includePrevious: true,
         keysOnly: false,

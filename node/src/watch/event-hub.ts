@@ -180,6 +180,7 @@ export class EventHub {
         about: "event",
         namespace,
         prefix: NO_PREFIX,
+        isExact: false,
         logId,
         principal,
         openMs: nowMs - openedMs,

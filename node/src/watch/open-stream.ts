@@ -9,6 +9,8 @@ export interface OpenStream {
   readonly namespace: string;
   /** Prefix of keys or of lock names; empty for a stream of events. */
   readonly prefix: Uint8Array;
+  /** Whether only the name that is equal to the prefix is watched. */
+  readonly isExact: boolean;
   /** 16 bytes; null = not a stream of events. */
   readonly logId: Uint8Array | null;
   /** Who opened it. */

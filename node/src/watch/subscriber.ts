@@ -9,6 +9,8 @@ export interface WatchRequest {
   readonly namespace: string;
   /** The prefix of keys, or of lock names in UTF-8; empty = all of the namespace. */
   readonly prefix: Uint8Array;
+  /** Whether the name must be equal to the prefix; absent = false. */
+  readonly isExact?: boolean;
   /** The first revision to send; 0 = the next one. */
   readonly startRevision: number;
   /** Who opens it. */

@@ -121,7 +121,7 @@ export class WatchHub {
     const number = this.#options.namespaceStreams.takeNumber();
     const nowMs = this.#options.clock.monotonicMs();
     const watcher = new Watcher(number, request, subscriber, next, next > publishedRevision, nowMs);
-    this.#indexes[request.about].add(request.namespace, request.prefix, watcher);
+    this.#indexes[request.about].add(request, watcher);
     this.#streams++;
     this.#scheduler.add(watcher);
     return () => {
@@ -157,6 +157,7 @@ export class WatchHub {
         about: request.about,
         namespace: request.namespace,
         prefix: request.prefix,
+        isExact: request.isExact ?? false,
         logId: null,
         principal: request.principal,
         openMs: nowMs - openedMs,
@@ -184,8 +185,7 @@ export class WatchHub {
   }
 
   #remove(watcher: Watcher): void {
-    const { about, namespace, prefix } = watcher.request;
-    this.#indexes[about].remove(namespace, prefix, watcher);
+    this.#indexes[watcher.request.about].remove(watcher.request, watcher);
     this.#scheduler.remove(watcher);
   }
 
@@ -378,11 +378,14 @@ export class WatchHub {
   }
 }
 
-function concerns({ change, name }: SharedChange, { about, namespace, prefix }: WatchRequest): boolean {
-  if (change.about !== about || change.namespace !== namespace || name.length < prefix.length) {
+function concerns({ change, name }: SharedChange, request: WatchRequest): boolean {
+  const { about, namespace, prefix, isExact = false } = request;
+  const { length } = prefix;
+  const hasLength = isExact ? name.length === length : name.length >= length;
+  if (change.about !== about || change.namespace !== namespace || !hasLength) {
     return false;
   }
-  for (let at = 0; at < prefix.length; at++) {
+  for (let at = 0; at < length; at++) {
     if (name[at] !== prefix[at]) {
       return false;
     }

@@ -64,6 +64,7 @@ const step = fc.oneof(
     about: fc.constantFrom("key" as const, "lock" as const),
     namespace,
     prefix: fc.constantFrom(...PREFIXES),
+    isExact: fc.boolean(),
     /** From now, or so far behind or ahead of the applied revision. */
     start: fc.oneof(fc.constant("now" as const), fc.integer({ min: -40, max: 4 })),
     isQuick: fc.boolean(),
@@ -121,7 +122,7 @@ function toldOf({ change, revision }: SharedChange): Told {
   };
 }
 
-type Watched = Pick<WatchRequest, "about" | "namespace" | "prefix">;
+type Watched = Pick<WatchRequest, "about" | "namespace" | "prefix" | "isExact">;
 
 /** All that happened, kept for ever. */
 class Model {
@@ -153,15 +154,14 @@ class Model {
   }
 
   /** The changes that a watch must get of the revisions from < revision ≤ to. */
-  between({ about, namespace: space, prefix }: Watched, from: number, to: number): Told[] {
+  between({ about, namespace: space, prefix, isExact = false }: Watched, from: number, to: number): Told[] {
     const start = Buffer.from(prefix);
+    const isNamed = (name: Buffer) => (isExact ? name : name.subarray(0, start.length)).equals(start);
     const isWatched = (change: Told) =>
       change.namespace === space &&
       change.revision > from &&
       change.revision <= to &&
-      Buffer.from("key" in change ? change.key : change.name)
-        .subarray(0, start.length)
-        .equals(start);
+      isNamed(Buffer.from("key" in change ? change.key : change.name));
     return about === "key" ? this.changes.filter(isWatched) : this.locks.events.filter(isWatched);
   }
 

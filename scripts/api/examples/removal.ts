@@ -7,7 +7,7 @@ export const REMOVAL: readonly Example[] = [
     kind: "grpc",
     method: "KeyValueService/CountKeys",
     request: { namespace: "shop" },
-    answers: [{ keys: "3", revision: "21" }],
+    answers: [{ keys: "2", revision: "21" }],
   },
   {
     kind: "grpc",

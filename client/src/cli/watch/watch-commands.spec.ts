@@ -85,7 +85,7 @@ describe("quoinctl watch", () => {
       out: "13  DELETE    p/b\n",
       err: "watching only n/p/b from revision 11 on\n",
     });
-    expect(member.calls[0]?.request).to.include({ prefix: "p/b" });
+    expect(member.calls[0]?.request).to.include({ key: "p/b", prefix: "" });
     expect((await quoinctl("locks", "n/l", "--limit", "2")).out).to.include("12  RELEASED  l");
     member.streams.watchKeys = (_request, stream) => {
       stream.send({ created: true, revision: 10n });

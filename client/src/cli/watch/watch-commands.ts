@@ -63,11 +63,11 @@ const KEYS = command("keys <NAMESPACE[/KEY]> [COMMAND...]", {
   run: async (session, text, words, options) => {
     const program = wordsBehind(session, words);
     const pattern = parsePatternArgument(text);
-    const { namespace, name, prefix = name } = pattern;
+    const { namespace, name: key, prefix } = pattern;
     const { fromRevision: startRevision, prev: includePrevious, keysOnly } = options;
     const showsValues = keysOnly !== true;
     await session.withClient(async (client) => {
-      const watch = await client.watch.keys(namespace, { prefix, startRevision, includePrevious, keysOnly });
+      const watch = await client.watch.keys(namespace, { key, prefix, startRevision, includePrevious, keysOnly });
       noteBegin(session, watch, pattern);
       const events = eventsOf(watch, pattern, ({ kv }) => kv.key);
       await handleEvents(session, events, keyForms(namespace, showsValues), program, options);

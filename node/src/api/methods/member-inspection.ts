@@ -174,6 +174,7 @@ function streamMessage(stream: OpenStream): OpenStreamMessage {
     kind: KINDS[about],
     namespace,
     prefix: decodeText(prefix),
+    exact: stream.isExact,
     logId: logId === null ? "" : derivedIdText(logId),
     userId: principal.subject,
     email: "",

@@ -187,6 +187,29 @@ describe("WatchService", () => {
     expect(told.map(({ kv }) => kv?.key)).to.deep.equal(Array.from({ length: 40 }, (_, at) => `k${at}`));
   });
 
+  it("reports only the key that is named exactly", async () => {
+    const opened = await watching({ key: "k" });
+    for (const key of ["k", "kk", "K", "k\0"]) {
+      await put(key, "v");
+    }
+    await put("k", "w");
+    expect((await events(opened, 2)).map(({ kv }) => [kv?.key, kv?.version])).to.deep.equal([
+      ["k", 1n],
+      ["k", 2n],
+    ]);
+    for (const [fields, reason] of [
+      [{ key: "k", prefix: "k" }, "BAD_FIELD"],
+      [{ key: "" }, "BAD_FIELD"],
+      [{ key: "k".repeat(1_025) }, "TOO_LARGE"],
+    ] as const) {
+      expect(await verdict(watch({ namespace: "default", ...fields }))).to.deep.equal([
+        "INVALID_ARGUMENT",
+        reason,
+        "key",
+      ]);
+    }
+  });
+
   describe("refuses", () => {
     it("in the order of the contract", async () => {
       const viewer = ports.caller(await ports.token({ role: "viewer", namespaces: ["prod"] }));

@@ -17,12 +17,19 @@ import {
   WatchLocksResponse,
 } from "@quoin/proto";
 import { invariant } from "../../primitives/index.ts";
-import { type HoldReason, type RequiredAccess, requireNamespace, type StoredKey } from "../../state/index.ts";
+import {
+  badRequestField,
+  type HoldReason,
+  type RequiredAccess,
+  requireNamespace,
+  type StoredKey,
+} from "../../state/index.ts";
 import type { SharedChange, Subscriber, WatchHub, WatchMessage, WatchRequest } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, ResponseStream } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import {
+  keyField,
   lockPrefixField,
   namespaceField,
   prefixField,
@@ -71,7 +78,7 @@ export class WatchMethods {
     const query = (): WatchQuery => ({
       about: "key",
       namespace: namespaceField(request.namespace),
-      prefix: prefixField(request.prefix),
+      ...watchedKeysField(request),
       ...commonFields(request),
     });
     this.#watch(call, request.namespace, query, (message) => keysMessage(message, request), stream);
@@ -109,6 +116,17 @@ export class WatchMethods {
       },
     );
   }
+}
+
+/** Which keys are watched: one key, or all with a prefix. */
+function watchedKeysField({ key, prefix }: WatchKeysRequest): Pick<WatchRequest, "prefix" | "isExact"> {
+  if (key === undefined) {
+    return { prefix: prefixField(prefix) };
+  }
+  if (prefix !== "") {
+    throw badRequestField("key", "and prefix exclude each other: watch one key, or the keys with a prefix");
+  }
+  return { prefix: keyField(key), isExact: true };
 }
 
 function commonFields(request: Pick<WatchKeysRequest, "startRevision" | "progressIntervalMs">) {

@@ -118,6 +118,16 @@ export const keyWatches: Table = {
         expect([kv?.key, kv?.value, kv?.modRevision]).to.deep.equal([key.key, Buffer.from("2"), gone.revision]);
       });
     },
+    "sends the changes of one key, and not of those that begin with it": async (context) => {
+      const { namespace } = context;
+      const key = context.name();
+      await watching(context.here, { namespace, key }, async (watch) => {
+        await context.askElsewhere(putKey, { namespace, key: `${key}k` });
+        const { modRevision } = await context.askElsewhere(putKey, { namespace, key });
+        const [told] = await events(watch, 1);
+        expect([told?.kv?.key, told?.kv?.modRevision]).to.deep.equal([key, modRevision]);
+      });
+    },
     "sends nothing of a touch, and the end of the life that it gave with the last value": async (context) => {
       const watched = prefixOf(context);
       const key = { namespace: context.namespace, key: `${watched.prefix}k` };

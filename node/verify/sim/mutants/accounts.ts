@@ -149,8 +149,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "read-checked-before-its-barrier-alone",
     pitfall: "S39",
     file: "api/methods/executor.ts",
-    find: "          if (mustRecheck) {",
-    replace: "          if (mustRecheck && asked.consistency === ReadConsistency.SERIALIZABLE) {",
+    find: "this.#looked(call, mustRecheck ? need : undefined, replica, respond)",
+    replace:
+      "this.#looked(call, mustRecheck && asked.consistency === ReadConsistency.SERIALIZABLE ? need : undefined, replica, respond)",
   },
   {
     name: "waiting-read-checked-before-its-turn-alone",

@@ -140,8 +140,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "reader-overtakes-who-waits",
     pitfall: "S29",
     file: "state/locks/locks.ts",
-    find: "  const isFirst = lock.waitingReaders + lock.waitingWriters === 0;",
-    replace: '  const isFirst = operation.mode === "read" || lock.waitingReaders + lock.waitingWriters === 0;',
+    find: "  const isFirst = waitsOf(lock) === 0;",
+    replace: '  const isFirst = operation.mode === "read" || waitsOf(lock) === 0;',
   },
   {
     name: "cancelled-writer-wakes-nobody",

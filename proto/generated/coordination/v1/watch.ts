@@ -25,6 +25,11 @@ export interface WatchKeysRequest {
   keysOnly: boolean;
   /** Interval of progress messages while there are no events, in milliseconds, 100 to 60,000; 0 = 1,000. */
   progressIntervalMs: bigint;
+  /**
+   * Watch only this key, 1 to 1,024 bytes, and no others that begin with it; absent = the keys with the prefix. Not
+   * together with `prefix`. A member of a release that lacks this field ignores it.
+   */
+  key?: string | undefined;
 }
 
 /** One change of a key. */
@@ -231,6 +236,8 @@ export interface OpenStream {
   behind: bigint;
   /** Whether a message is on its way to the client, which has not taken it yet. */
   sending: boolean;
+  /** Whether `prefix` is the only key that is watched. */
+  exact: boolean;
 }
 
 /** What a stream delivers. */
@@ -276,6 +283,7 @@ function createBaseWatchKeysRequest(): WatchKeysRequest {
     includePrevious: false,
     keysOnly: false,
     progressIntervalMs: 0n,
+    key: undefined,
   };
 }
 
@@ -306,6 +314,9 @@ export const WatchKeysRequest: MessageFns<WatchKeysRequest, "coordination.v1.Wat
         throw new globalThis.Error("value provided for field message.progressIntervalMs of type int64 too large");
       }
       writer.uint32(48).int64(message.progressIntervalMs);
+    }
+    if (message.key !== undefined) {
+      writer.uint32(58).string(message.key);
     }
     return writer;
   },
@@ -371,6 +382,14 @@ export const WatchKeysRequest: MessageFns<WatchKeysRequest, "coordination.v1.Wat
             message.progressIntervalMs = reader.int64() as bigint;
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -398,6 +417,7 @@ export const WatchKeysRequest: MessageFns<WatchKeysRequest, "coordination.v1.Wat
     message.progressIntervalMs = (object.progressIntervalMs !== undefined && object.progressIntervalMs !== null)
       ? BigInt(object.progressIntervalMs)
       : 0n;
+    message.key = object.key ?? undefined;
     return message;
   },
 };
@@ -1061,6 +1081,7 @@ function createBaseOpenStream(): OpenStream {
     delivered: 0n,
     behind: 0n,
     sending: false,
+    exact: false,
   };
 }
 
@@ -1118,6 +1139,9 @@ export const OpenStream: MessageFns<OpenStream, "coordination.v1.OpenStream"> = 
     }
     if (message.sending !== false) {
       writer.uint32(104).bool(message.sending);
+    }
+    if (message.exact !== false) {
+      writer.uint32(112).bool(message.exact);
     }
     return writer;
   },
@@ -1239,6 +1263,14 @@ export const OpenStream: MessageFns<OpenStream, "coordination.v1.OpenStream"> = 
             message.sending = reader.bool();
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.exact = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1269,6 +1301,7 @@ export const OpenStream: MessageFns<OpenStream, "coordination.v1.OpenStream"> = 
     message.delivered = (object.delivered !== undefined && object.delivered !== null) ? BigInt(object.delivered) : 0n;
     message.behind = (object.behind !== undefined && object.behind !== null) ? BigInt(object.behind) : 0n;
     message.sending = object.sending ?? false;
+    message.exact = object.exact ?? false;
     return message;
   },
 };

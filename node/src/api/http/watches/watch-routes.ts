@@ -78,6 +78,7 @@ function watchKeysRoute(methods: WatchMethods, scheduler: Pick<Scheduler, "every
     query: {
       ...common,
       prefix: text("Prefix of the keys; without it all keys of the namespace"),
+      key: text("The only key to watch, instead of a prefix"),
       include_previous: flag("Whether events also have the key as it was before"),
       keys_only: flag("Whether events have no values"),
     },
@@ -87,6 +88,7 @@ function watchKeysRoute(methods: WatchMethods, scheduler: Pick<Scheduler, "every
       const request = WatchKeysRequest.create({
         namespace: query.namespace,
         prefix: query.prefix,
+        key: query.key === "" ? undefined : query.key,
         includePrevious: query.include_previous,
         keysOnly: query.keys_only,
         ...position(headers[LAST_EVENT_ID], query),

@@ -11,7 +11,7 @@ import {
   toPlain,
   type UnaryMethod,
 } from "../calls/index.ts";
-import { flag, callRules, int64Field, oneOf, type Rule, text, textField, whole } from "../options/index.ts";
+import { callRules, flag, int64Field, oneOf, type Rule, text, textField, whole } from "../options/index.ts";
 
 /** The state of a lock; a decimal number if this client is too old to know it. */
 export type LockState = "FREE" | "HELD" | "READ_HELD" | "WRITE_HELD" | "COOLDOWN" | (string & {});

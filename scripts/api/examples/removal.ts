@@ -18,7 +18,7 @@ export const REMOVAL: readonly Example[] = [
   {
     kind: "grpc",
     method: "LockService/DeleteRWLock",
-    about: "An administrator deletes a lock, whoever holds it or waits for it.",
+    about: "An administrator deletes a lock that may be in use.",
     request: { namespace: "shop", name: "catalog", force: true },
     answers: [{ revision: "23" }],
   },

@@ -1,4 +1,3 @@
-export { countKeys, type KeyCount } from "./key-count.ts";
 export type {
   CompareAndSwap,
   CompareAndSwapResult,
@@ -20,6 +19,7 @@ export type {
   TouchKey,
   TouchKeyResult,
 } from "./key-commands.ts";
+export { countKeys, type KeyCount } from "./key-count.ts";
 export { type KeyVersion, type KeyVersionPage, listKeyVersions } from "./key-versions.ts";
 export {
   compareAndSwapOperation,

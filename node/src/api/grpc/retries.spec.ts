@@ -15,7 +15,16 @@ interface Mutation {
 
 /** Methods whose answers are not stored. */
 const NOT_STORED = new Set([
-  ...["GetKey", "ListKeys", "DescribeLock", "DescribeRWLock", "DescribeMemory", "ReadMemory", "ListMemoryRegions"],
+  ...[
+    "GetKey",
+    "ListKeys",
+    "CountKeys",
+    "DescribeLock",
+    "DescribeRWLock",
+    "DescribeMemory",
+    "ReadMemory",
+    "ListMemoryRegions",
+  ],
   ...["WatchKeys", "WatchLocks", "GetCluster", "GetStatus", "ListMembers", "Snapshot"],
   ...["GetBackupStatus", "ListBackups", "ListNamespaces", "ListKeyVersions", "ListLocks", "ListLockWaits"],
   ...["ListStreams", "GetMemberCounters", "GetSettings", "GetLog", "ListLogs", "ReadEvents", "TailEvents"],

@@ -220,4 +220,25 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     find: "firstWaits.set(lock.id, position);",
     replace: "firstWaits.set(lock.id, position + 1);",
   },
+  {
+    name: "deletion-of-a-lock-leaves-its-waits-unanswered",
+    pitfall: "S24",
+    file: "state/locks/locks.ts",
+    find: '    context.endWait({ attempt, outcome: { answer: lockNotFound(lock), replayed: "no" } });',
+    replace: "    attempt.seq.toString();",
+  },
+  {
+    name: "deleted-lock-keeps-its-delay",
+    pitfall: "S22",
+    file: "state/locks/locks.ts",
+    find: "  setDelay(context, lock, 0);\n  eraseLock(context, lock);",
+    replace: "  lock.delayUntilMs = 0;\n  eraseLock(context, lock);",
+  },
+  {
+    name: "deleted-lock-still-counted",
+    pitfall: "S49",
+    file: "state/locks/lock-rows.ts",
+    find: '  context.accounts.of(lock.namespace).count("locks", -1);',
+    replace: "",
+  },
 ];

@@ -278,4 +278,11 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     find: "    if (used + added > limit) {",
     replace: "    if (used > limit) {",
   },
+  {
+    name: "count-misses-changes-of-what-it-has-counted",
+    pitfall: "S44",
+    file: "state/keys/key-count.ts",
+    find: "        keys += difference(change);",
+    replace: "        difference(change);",
+  },
 ];

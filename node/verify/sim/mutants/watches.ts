@@ -192,4 +192,11 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     find: "      this.#indexes[change.about].visit(",
     replace: "      this.#indexes.key.visit(",
   },
+  {
+    name: "watch-of-one-key-gets-longer-ones",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "isExact ? name.length === length : name.length >= length",
+    replace: "name.length >= length",
+  },
 ];

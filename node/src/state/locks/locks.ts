@@ -6,6 +6,7 @@
  */
 
 import { equalBytes } from "../../bytes/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import {
   type AnswerSlot,
   type ApplyContext,
@@ -415,7 +416,9 @@ export function holdToRelease(
 /** Ends a hold that the caller has got from `holdToRelease`. The caller must call `passOn` later in the entry. */
 export function endReleased(context: ApplyContext, lockName: LockName, { token }: Hold): void {
   const lock = requireLock(context.transaction, lockName);
-  endHolds(context, lock, [readHold(context.transaction, lock, token) as Hold], "normal");
+  const hold = readHold(context.transaction, lock, token);
+  invariant(hold !== undefined, "a hold that was checked is there until it ends");
+  endHolds(context, lock, [hold], "normal");
   writeLock(context, lock);
 }
 

@@ -148,7 +148,7 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     pitfall: "limits",
     file: "api/json/json-structure.ts",
     find: "    if (depth > DEPTH_MAX) {",
-    replace: "    if (depth > VALUES_MAX) {",
+    replace: "    if (depth > valuesMax) {",
   },
   {
     name: "repeated-names-accepted",

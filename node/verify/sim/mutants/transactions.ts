@@ -83,7 +83,7 @@ export const TRANSACTION_MUTANTS: readonly Mutant[] = [
     pitfall: "P53",
     file: TRANSACT,
     find: "    this.#released.push(released);",
-    replace: "    endReleased(this.#context, [released]);",
+    replace: "    endReleased(this.#context, lock, hold);",
   },
   {
     name: "hold-released-twice-in-a-transaction",

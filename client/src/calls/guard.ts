@@ -4,7 +4,16 @@
  */
 
 import type { Guard as GuardMessage } from "@quoin/proto";
-import { callRules, flag, int64Field, record, text, textField, whole } from "../options/index.ts";
+import {
+  callRules,
+  callRulesWithoutRequestId,
+  flag,
+  int64Field,
+  record,
+  text,
+  textField,
+  whole,
+} from "../options/index.ts";
 import type { CallOptions } from "./operation.ts";
 
 /** A live hold in the namespace of the request; of a read-write lock it must be in mode WRITE. */
@@ -24,11 +33,11 @@ export interface GuardedOptions extends CallOptions {
   readonly guard?: Guard | undefined;
 }
 
+const guard = record<Guard>({ lockName: text, fencingToken: whole, rw: flag }, ["lockName", "fencingToken"]);
 /** The rules for the options of a guarded write. */
-export const guardedRules = {
-  ...callRules,
-  guard: record<Guard>({ lockName: text, fencingToken: whole, rw: flag }, ["lockName", "fencingToken"]),
-};
+export const guardedRules = { ...callRules, guard };
+/** The same for several writes, each of which has a request id of its own. */
+export const guardedRulesWithoutRequestId = { ...callRulesWithoutRequestId, guard };
 
 /** The field of a request. */
 export function guardField(guard: Guard | undefined): GuardMessage | undefined {

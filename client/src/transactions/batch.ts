@@ -1,8 +1,8 @@
 /**
- * Batches: many writes of keys, as few transactions. A part is atomic; the whole is not.
+ * Batches: they write many keys in as few transactions as possible. Each transaction is atomic, and the batch is not.
  */
 
-import { type GuardedOptions, guardedRules, type OperationContext } from "../calls/index.ts";
+import { type GuardedOptions, guardedRulesWithoutRequestId, type OperationContext } from "../calls/index.ts";
 import { isQuoinError } from "../errors/index.ts";
 import { bytesField, callback, optionsCheck, textField } from "../options/index.ts";
 import type { DeleteFields, OneOf, PutFields, TransactionOperation } from "./operations.ts";
@@ -36,8 +36,7 @@ const BYTES_MAX = 3.5 * 1_024 * 1_024;
 /** The most bytes of a write besides its key and its value. */
 const FRAME_BYTES = 48;
 
-const { requestId: _, ...rules } = { ...guardedRules, onPart: callback };
-const checkOptions = optionsCheck<BatchOptions>(rules);
+const checkOptions = optionsCheck<BatchOptions>({ ...guardedRulesWithoutRequestId, onPart: callback });
 
 /** Writes a batch; see `Client.batch`. */
 export async function writeBatch(

@@ -7,7 +7,7 @@
  * committed.
  */
 
-import { allPages, type GuardedOptions, guardedRules, type OperationContext } from "../calls/index.ts";
+import { allPages, type GuardedOptions, guardedRulesWithoutRequestId, type OperationContext } from "../calls/index.ts";
 import { isQuoinError, QuoinError } from "../errors/index.ts";
 import type { KeyValueClient } from "../kv/index.ts";
 import { badField, bytesField, callback, optionsCheck, textField, whole32 } from "../options/index.ts";
@@ -32,8 +32,7 @@ export interface TransactionEntry {
 const ATTEMPTS_DEFAULT = 10;
 const PAGE_SIZE = 1_000;
 
-const { requestId: _, ...rules } = { ...guardedRules, maxAttempts: whole32 };
-const checkOptions = optionsCheck<TransactOptions>(rules);
+const checkOptions = optionsCheck<TransactOptions>({ ...guardedRulesWithoutRequestId, maxAttempts: whole32 });
 
 /** Runs functions as optimistic transactions. */
 export class OptimisticRunner {

@@ -85,7 +85,7 @@ export function messageForm<Given extends object, Wire>(
   };
 }
 
-/** An object of which exactly one field is given. */
+/** An object with exactly one of these fields. */
 export function oneOfForm<Fields extends object, Wire>(
   forms: FormsOf<Fields, Required<Wire>>,
 ): WireForm<OneOf<Fields>, Wire> {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { compareBytes, equalBytes } from "./compare.ts";
+import { beginsWith, compareBytes, equalBytes } from "./compare.ts";
 
 describe("the order of byte strings", () => {
   it("is that of unsigned bytes, the shorter first", () => {
@@ -10,6 +10,18 @@ describe("the order of byte strings", () => {
         expect(Math.sign(compareBytes(a, b))).to.equal(Buffer.compare(a, b));
         expect(equalBytes(a, b)).to.equal(Buffer.compare(a, b) === 0);
         expect(equalBytes(a, a.slice())).to.equal(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("a prefix of bytes", () => {
+  it("is their beginning, also if it is empty, or all of them", () => {
+    const any = fc.uint8Array({ maxLength: 3, max: 2 });
+    fc.assert(
+      fc.property(any, any, (bytes, prefix) => {
+        expect(beginsWith(bytes, prefix)).to.equal(Buffer.from(bytes).subarray(0, prefix.length).equals(prefix));
       }),
       { numRuns: 500 },
     );

@@ -21,3 +21,16 @@ export function isWithin(key: Uint8Array, from: Uint8Array, to: Uint8Array): boo
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && compareBytes(a, b) === 0;
 }
+
+/** Whether the bytes begin with the prefix. */
+export function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
+  if (bytes.length < prefix.length) {
+    return false;
+  }
+  for (let at = 0; at < prefix.length; at++) {
+    if (bytes[at] !== prefix[at]) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -9,6 +9,7 @@
  * changes before it (S37, S38).
  */
 
+import { beginsWith } from "../bytes/index.ts";
 import { invariant, mark } from "../primitives/index.ts";
 import {
   CoordinationError,
@@ -295,20 +296,20 @@ export class WatchHub {
     let partial = 0;
     const visit = (revision: SharedRevision): boolean => {
       const isLarge = revision.bytes > partBytes;
-      let part = partBytes;
+      let taken = 0;
       for (let at = from; at < revision.changes.length; at++) {
         const change = revision.changes[at] as SharedChange;
         if (!concerns(change, request)) {
           continue;
         }
-        if (isLarge && part < change.bytes && part < partBytes) {
+        if (isLarge && taken > 0 && taken + change.bytes > partBytes) {
           partial = at;
           readTo = revision.revision;
           return false;
         }
         changes.push(change);
         left.message -= change.bytes;
-        part -= change.bytes;
+        taken += change.bytes;
       }
       from = 0;
       left.revisions--;
@@ -380,17 +381,8 @@ export class WatchHub {
 
 function concerns({ change, name }: SharedChange, request: WatchRequest): boolean {
   const { about, namespace, prefix, isExact = false } = request;
-  const { length } = prefix;
-  const hasLength = isExact ? name.length === length : name.length >= length;
-  if (change.about !== about || change.namespace !== namespace || !hasLength) {
-    return false;
-  }
-  for (let at = 0; at < length; at++) {
-    if (name[at] !== prefix[at]) {
-      return false;
-    }
-  }
-  return true;
+  const isWatched = change.about === about && change.namespace === namespace;
+  return isWatched && (!isExact || name.length === prefix.length) && beginsWith(name, prefix);
 }
 
 function compacted(revision: number, compactRevision: number): CoordinationError {

@@ -74,7 +74,7 @@ describe("transactions in a history", () => {
     expect(written.verdicts).to.deep.equal(WRONG);
   });
 
-  it("happen whole if one value of them is seen, although nobody got their answer", () => {
+  it("happen whole if one value of them is seen, although no client got their answer", () => {
     const seen = () => new Written().transact(A_AND_B, 0, 1, null).read({ a: first("a1", 2) }, 2, 2);
     expect(seen().read({ b: first("b1", 2) }, 4, 2).verdicts).to.deep.equal(CORRECT);
     expect(seen().read({ b: null }, 4, 2).verdicts).to.deep.equal(WRONG);

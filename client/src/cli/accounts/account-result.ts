@@ -1,6 +1,7 @@
 /** Users, API keys and usage as the commands print them: the objects of the SDK, field by field. */
 
 import type { Cell, Result } from "../output/index.ts";
+import { snakeCase } from "../text/index.ts";
 
 /** The names of times, which are Unix times in milliseconds. */
 const TIME_NAME = /Ms$/;
@@ -40,10 +41,6 @@ function plainOf(value: unknown): unknown {
     return value ?? null;
   }
   return Object.fromEntries(Object.entries(value).map(entryOf));
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function cellOf(field: string, value: unknown): Cell {

@@ -205,7 +205,7 @@ function forceRelease(kind: LockKind): CompleteCommand {
 
 function remove(kind: LockKind): CompleteCommand {
   return command("delete <NAMESPACE/NAME>", {
-    description: "delete a lock that nobody holds or waits for",
+    description: "delete a free lock",
     options: { force: flag("also if it is in use: its holds end, and its waits are refused (needs admin access)") },
     run: async (session, text, options) => {
       const target = parseLock(text);

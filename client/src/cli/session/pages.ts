@@ -24,7 +24,7 @@ export async function itemsOf<Page, Item>(
   return items.slice(0, limit);
 }
 
-/** Pages of which each has the token of the next one, which is empty at the end. */
+/** All pages of a listing, in order. The last one has no token of a next page. */
 export async function* pagesFrom<Page extends { readonly nextPageToken: string }>(
   read: (pageToken: string | undefined) => Promise<Page>,
 ): AsyncGenerator<Page> {

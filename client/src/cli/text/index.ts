@@ -4,4 +4,5 @@ export { amountOf, amountThatIs, parseCount, parsePositiveCount, parseSummand } 
 export { decodeText, displayValue, escapeControls } from "./displayed-text.ts";
 export { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 export { parseList } from "./list.ts";
+export { snakeCase } from "./snake-case.ts";
 export { isTerminalText } from "./terminal-text.ts";

@@ -1,7 +1,7 @@
 /** The results of a transaction: for people as rows, for programs with the names of the contract. */
 
 import type { BranchResult, OperationResults, TransactedEntry, TransactionOperation } from "../../index.ts";
-import { amountOf, bytesDocument, displayValue } from "../text/index.ts";
+import { amountOf, bytesDocument, displayValue, snakeCase } from "../text/index.ts";
 
 /** A transaction whose operations are only known when it runs. */
 export type AnyResult = BranchResult<readonly TransactionOperation[], readonly TransactionOperation[]>;
@@ -105,8 +105,4 @@ function documentOf(value: unknown): unknown {
       : [[snakeCase(name), documentOf(content)]];
   });
   return Object.fromEntries(fields);
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -9,7 +9,7 @@ import { invariant, safeCount } from "../../primitives/index.ts";
 import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type ProposalOrigin } from "../../raft/index.ts";
 import type { KeyChange, WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
-import { CoordinationError } from "./coordination-error.ts";
+import { CoordinationError, tooLarge } from "./coordination-error.ts";
 import type { DeduplicationLedger } from "./deduplication-ledger.ts";
 import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
@@ -406,15 +406,11 @@ function sizeOf({ kind, current, previous }: KeyChange): number {
 
 function requireRevisionSize({ keys, bytes }: OneRevision): void {
   if (keys > REVISION_CHANGES_MAX) {
-    throw tooLarge(`changes more than ${REVISION_CHANGES_MAX} keys`, REVISION_CHANGES_MAX);
+    const what = `the transaction changes more than ${REVISION_CHANGES_MAX} keys; divide it`;
+    throw tooLarge(what, REVISION_CHANGES_MAX);
   }
   if (bytes > REVISION_BYTES_MAX) {
-    const what = `replaces, removes and writes more than ${REVISION_BYTES_MAX} bytes of keys and values`;
+    const what = `the transaction replaces, removes and writes more than ${REVISION_BYTES_MAX} bytes of keys and values; divide it`;
     throw tooLarge(what, REVISION_BYTES_MAX);
   }
-}
-
-function tooLarge(what: string, limit: number): CoordinationError {
-  const details = new Map([["limit", String(limit)]]);
-  return new CoordinationError("TOO_LARGE", `the transaction ${what}; divide it`, { details });
 }

@@ -195,6 +195,11 @@ function refusedField(field: string, message: string, limit?: number): Coordinat
   return new CoordinationError("BAD_FIELD", message, { details });
 }
 
+/** The refusal of something with more of what the message names than this limit. */
+export function tooLarge(message: string, limit: number): CoordinationError {
+  return new CoordinationError("TOO_LARGE", message, { details: new Map([["limit", String(limit)]]) });
+}
+
 /** Whether the text is a reason; checks texts from stored rows. */
 export function isReason(text: string): text is Reason {
   return Object.hasOwn(CODES, text);

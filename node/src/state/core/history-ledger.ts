@@ -73,9 +73,8 @@ export class HistoryLedger {
 
   /** The first revision from which on all changes of the namespace are kept, as of the last change. */
   compactRevisionOf(namespace: string): number {
-    const { compactRevision, completeRevision } = this.bounds;
-    const isShareCut = completeRevision > compactRevision;
-    return isShareCut ? Math.max(compactRevision, this.shares.compactRevisionOf(namespace)) : compactRevision;
+    const { bounds } = this;
+    return completeShareFrom(bounds, bounds.compactRevision, () => this.shares.compactRevisionOf(namespace));
   }
 
   /** Counts a new revision, whose changes are all of this namespace, and whose row has this many bytes. */
@@ -113,6 +112,11 @@ export class HistoryLedger {
       this.shares.flush();
     }
   }
+}
+
+/** At or above `from`, where the share of a namespace is complete. Looks it up only if a share is cut there. */
+export function completeShareFrom(bounds: HistoryBounds, from: number, compactRevisionOfShare: () => number): number {
+  return bounds.completeRevision > from ? Math.max(from, compactRevisionOfShare()) : from;
 }
 
 /** Which part of the history is kept, as of the last written batch. */

@@ -16,7 +16,7 @@ import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { readChange, readNamespace, type WatchedChange, writeChange } from "./changes.ts";
 import { count, smallCount, text } from "./fields.ts";
-import { type HistoryBounds, readHistoryBounds } from "./history-ledger.ts";
+import { completeShareFrom, type HistoryBounds, readHistoryBounds } from "./history-ledger.ts";
 import { readShareCompactRevision } from "./history-shares.ts";
 import type { HistoryLimits } from "./limits.ts";
 import { clusterOperation, clusterStep } from "./operation.ts";
@@ -95,7 +95,7 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
  */
 export function completeFrom(reader: StateReader, namespace: string): number {
   const bounds = readHistoryBounds(reader);
-  return shareFrom(reader, namespace, bounds, firstCompleteOf(bounds));
+  return completeShareFrom(bounds, firstCompleteOf(bounds), () => readShareCompactRevision(reader, namespace));
 }
 
 /** The same for namespaces whose share of the history was never the largest. */
@@ -106,12 +106,7 @@ export function firstCompleteOf({ compactRevision, oldestRevision }: HistoryBoun
 /** The first revision that a new watch of the namespace can start at. */
 export function compactRevisionOf(reader: StateReader, namespace: string): number {
   const bounds = readHistoryBounds(reader);
-  return shareFrom(reader, namespace, bounds, bounds.compactRevision);
-}
-
-/** At or above `from`, where the share of the namespace is complete. Reads no row if every share is complete there. */
-function shareFrom(reader: StateReader, namespace: string, bounds: HistoryBounds, from: number): number {
-  return bounds.completeRevision > from ? Math.max(from, readShareCompactRevision(reader, namespace)) : from;
+  return completeShareFrom(bounds, bounds.compactRevision, () => readShareCompactRevision(reader, namespace));
 }
 
 /** Calls `visit` for the revisions from ≤ revision ≤ to that changed something, ascending, until it returns false. */

@@ -32,6 +32,7 @@ export {
   type ErrorOutcome,
   isReason,
   type Reason,
+  tooLarge,
 } from "./coordination-error.ts";
 export type { FilterSeed } from "./deduplication-filters.ts";
 export {
@@ -125,6 +126,7 @@ export {
   type NamespacedOperationKind,
   type OperationKind,
   type OperationOf,
+  operationByContent,
   operationWithOptionalId,
 } from "./operation.ts";
 export { type AnswerForm, AnswerForms, type Outcome, type Replayed } from "./outcome.ts";

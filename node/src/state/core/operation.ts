@@ -119,17 +119,29 @@ interface Namespaced extends Kind {
   readonly namespace: string;
 }
 
+/** What operations in a namespace have that are executed once. */
+interface AnsweredDefinition<Asked extends Kind, Applied extends StoredResult> extends Definition<Asked> {
+  /** Absent if every cluster version that this release can run has it. */
+  readonly since?: number;
+  readonly answer: StoredForm<Applied>;
+  readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied | Steps<Applied>;
+}
+
 /** @param definition with the access that it needs in its namespace, and what each answer counts as. */
 export function clientOperation<Asked extends Namespaced, Applied extends StoredResult>(
-  definition: Definition<Asked> & {
-    readonly access: Access;
-    readonly usage: UsageCounts;
-    /** Absent if every cluster version that this release can run has it. */
-    readonly since?: number;
-    readonly answer: StoredForm<Applied>;
-    readonly apply: (context: ApplyContext, operation: Asked, principal: Principal) => Applied | Steps<Applied>;
-  },
+  definition: AnsweredDefinition<Asked, Applied> & { readonly access: Access; readonly usage: UsageCounts },
 ): NamespacedOperationKind<Asked> {
+  const { access, usage } = definition;
+  return { ...operationByContent({ ...definition, accessOf: () => access, usageOf: () => usage }), access };
+}
+
+/** The same if the access depends on the fields of the operation, or what an answer counts as on the answer. */
+export function operationByContent<Asked extends Namespaced, Applied extends StoredResult>(
+  definition: AnsweredDefinition<Asked, Applied> & {
+    readonly accessOf: (operation: Asked) => Access;
+    readonly usageOf: (result: Applied) => UsageCounts;
+  },
+): ClientOperationKind<Asked> {
   const { since = CLUSTER_VERSIONS.min, apply } = definition;
   const answer = answerForm(definition.kind as Applied["kind"], definition.answer);
   return { ...shared(definition), ...inNamespace(definition), since, answer, apply, applyRequest: null };
@@ -147,19 +159,25 @@ export function continuedOperation<Asked extends Namespaced>(
     throw new TypeError("a request that continues is applied as a request");
   };
   const since = CLUSTER_VERSIONS.min;
-  const { applyRequest } = definition;
-  return { ...shared(definition), ...inNamespace(definition), since, answer: null, apply, applyRequest };
+  const { access, usage, applyRequest } = definition;
+  const inOne = inNamespace<Asked, StoredResult>({ accessOf: () => access, usageOf: () => usage });
+  return { ...shared(definition), ...inOne, access, since, answer: null, apply, applyRequest };
 }
 
 /** What follows from the access in a namespace. */
-function inNamespace({ access, usage }: { readonly access: Access; readonly usage: UsageCounts }) {
+function inNamespace<Asked extends Namespaced, Applied extends StoredResult>({
+  accessOf,
+  usageOf,
+}: {
+  readonly accessOf: (operation: Asked) => Access;
+  readonly usageOf: (result: Applied) => UsageCounts;
+}) {
   return {
     caller: "client",
     mayLackId: false,
-    access,
-    accesses: ({ namespace }: Namespaced) => [{ access, namespace }],
-    asked: <Asked>(operation: Asked) => operation,
-    usage: () => usage,
+    accesses: (operation: Asked) => [{ access: accessOf(operation), namespace: operation.namespace }],
+    asked: (operation: Asked) => operation,
+    usage: usageOf as (result: Result) => UsageCounts,
   } as const;
 }
 

@@ -67,12 +67,17 @@ export class AnswerForms {
 
   decode(bytes: Uint8Array): StoredResult | CoordinationError {
     const reader = new RecordReader(bytes);
+    const answer = this.read(reader);
+    reader.end();
+    return answer;
+  }
+
+  /** Reads what `write` has written, and nothing behind it. */
+  read(reader: RecordReader): StoredResult | CoordinationError {
     const number = reader.uint8();
     const form = this.#byNumber.get(number);
     invariant(number === ERROR || form !== undefined, "answers have a known kind", () => String(number));
-    const answer = form === undefined ? readError(reader) : form.field.read(reader);
-    reader.end();
-    return answer;
+    return form === undefined ? readError(reader) : form.field.read(reader);
   }
 
   /** The answer without the values in it; the answer itself if it has none. */

@@ -11,7 +11,6 @@ import {
   type AnswerSlot,
   type ApplyContext,
   attempt,
-  type ClientOperationKind,
   CoordinationError,
   clientOperation,
   clusterStep,
@@ -32,6 +31,7 @@ import {
   nullable,
   nullInstead,
   type Outcome,
+  operationByContent,
   orEmpty,
   type Principal,
   REQUEST_ID_BYTES,
@@ -166,23 +166,20 @@ export const forceReleaseLockOperation = clientOperation<ForceReleaseLock, Force
 });
 
 /** With force it needs more access than without. */
-export const deleteLockOperation: ClientOperationKind<DeleteLock> = {
-  ...clientOperation<DeleteLock, DeleteLockResult>({
-    kind: "delete-lock",
-    number: 81,
-    access: "write",
-    since: VERSION_WITH_TRANSACTIONS,
-    rows: (reader, lockName) => {
-      const lock = readLock(reader, lockName);
-      return lock === undefined ? 0 : lock.readers + waitsOf(lock);
-    },
-    usage: LOCK_OPERATION,
-    fields: { ...LOCK_NAME, force: flag },
-    answer: { number: 81, fields: {} },
-    apply: applyDeleteLock,
-  }),
-  accesses: ({ namespace, force }) => [{ access: force ? "admin" : "write", namespace }],
-};
+export const deleteLockOperation = operationByContent<DeleteLock, DeleteLockResult>({
+  kind: "delete-lock",
+  number: 81,
+  accessOf: ({ force }) => (force ? "admin" : "write"),
+  since: VERSION_WITH_TRANSACTIONS,
+  rows: (reader, lockName) => {
+    const lock = readLock(reader, lockName);
+    return lock === undefined ? 0 : lock.readers + waitsOf(lock);
+  },
+  usageOf: () => LOCK_OPERATION,
+  fields: { ...LOCK_NAME, force: flag },
+  answer: { number: 81, fields: {} },
+  apply: applyDeleteLock,
+});
 
 export const expireLocksOperation = clusterStep<ExpireLocks>({
   kind: "expire-locks",
@@ -422,7 +419,7 @@ export function endReleased(context: ApplyContext, lockName: LockName, { token }
   writeLock(context, lock);
 }
 
-/** Grants the lock to those whose turn has come. */
+/** Grants the lock to the requests that are next. */
 export function passOn(context: ApplyContext, lockName: LockName): void {
   const lock = requireLock(context.transaction, lockName);
   grantWaiting(context, lock);

@@ -1,6 +1,6 @@
 /** The conditions of a transaction: what they compare, and how. */
 
-import { compareBytes } from "../../bytes/index.ts";
+import { beginsWith, compareBytes } from "../../bytes/index.ts";
 import {
   type ApplyContext,
   bytes,
@@ -205,8 +205,4 @@ function holds(order: number, operator: Operator): boolean {
     case ">":
       return order > 0;
   }
-}
-
-function beginsWith(key: Uint8Array, prefix: Uint8Array): boolean {
-  return key.length >= prefix.length && compareBytes(key.subarray(0, prefix.length), prefix) === 0;
 }

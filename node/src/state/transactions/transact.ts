@@ -9,12 +9,11 @@
 
 import { invariant } from "../../primitives/index.ts";
 import {
-  type AnswerForm,
+  AnswerForms,
   type ApplyContext,
   allAtOnce,
   type ClientOperationKind,
   CoordinationError,
-  clientOperation,
   type Field,
   type Hold,
   type LockName,
@@ -22,6 +21,7 @@ import {
   NO_USAGE,
   name,
   nullable,
+  operationByContent,
   type Principal,
   type RecordReader,
   recordChanges,
@@ -29,6 +29,7 @@ import {
   type StateReader,
   type Steps,
   smallCount,
+  tooLarge,
   type UsageCounts,
   VERSION_WITH_TRANSACTIONS,
 } from "../core/index.ts";
@@ -61,48 +62,31 @@ const STEP_OPERATIONS = 16;
 type TransactedKind = ClientOperationKind<TransactedOperation>;
 
 const conditions = listOf(condition);
-const listField: Field<readonly TransactedOperation[]> = {
-  write: (writer, operations) => {
-    writer.uint32(operations.length);
-    for (const operation of operations) {
-      const { number, field } = kindOf(operation);
-      writer.uint8(number);
-      field.write(writer, operation);
-    }
+const operations = listOf<TransactedOperation>({
+  write: (writer, operation) => {
+    const { number, field } = kindOf(operation);
+    writer.uint8(number);
+    field.write(writer, operation);
   },
-  read: (reader) => allAtOnce(readOperations(reader)),
-};
-const results: Field<readonly TransactedResult[]> = {
-  write: (writer, all) => {
-    writer.uint32(all.length);
-    for (const result of all) {
-      const { number, field } = answerOf(BY_KIND.get(result.kind));
-      writer.uint8(number);
-      field.write(writer, result);
-    }
-  },
-  read: (reader) => {
-    const all: TransactedResult[] = [];
-    for (let left = reader.uint32(); left > 0; left--) {
-      const number = reader.uint8();
-      all.push(answerOf(BY_ANSWER.get(number)).field.read(reader) as TransactedResult);
-    }
-    return all;
-  },
-};
+  read: readOperation,
+});
+const results = listOf<TransactedResult>({
+  write: (writer, result) => ANSWERS.write(writer, result),
+  read: (reader) => ANSWERS.read(reader) as TransactedResult,
+});
 
 const transactField: Field<Transact> = {
   write: (writer, { namespace, guard, ...asked }) => {
     name.write(writer, namespace);
     optionalGuard.write(writer, guard);
     conditions.write(writer, asked.conditions);
-    listField.write(writer, asked.success);
-    listField.write(writer, asked.failure);
+    operations.write(writer, asked.success);
+    operations.write(writer, asked.failure);
   },
   read: (reader) => allAtOnce(readTransact(reader)),
 };
 
-/** Bytes are the same as `transactField` reads. */
+/** The same as `transactField.read`, in steps. */
 function* readTransact(reader: RecordReader): Steps<Transact> {
   const namespace = name.read(reader);
   const guard = optionalGuard.read(reader);
@@ -113,44 +97,44 @@ function* readTransact(reader: RecordReader): Steps<Transact> {
   return guard === undefined ? asked : { ...asked, guard };
 }
 
+/** The same as `operations.read`, in steps. */
 function* readOperations(reader: RecordReader): Steps<readonly TransactedOperation[]> {
-  const operations: TransactedOperation[] = [];
+  const all: TransactedOperation[] = [];
   for (let left = reader.uint32(); left > 0; left--) {
-    const number = reader.uint8();
-    const kind = BY_NUMBER.get(number);
-    invariant(kind !== undefined, "transactions have operations of known kinds", () => String(number));
-    operations.push(kind.field.read(reader));
+    all.push(readOperation(reader));
     if (left % STEP_DECODED === 0) {
       yield;
     }
   }
-  return operations;
+  return all;
 }
 
-export const transactOperation: ClientOperationKind<Transact> & { readonly kind: "transact" } = {
-  ...clientOperation<Transact, TransactResult>({
-    kind: "transact",
-    number: 80,
-    access: "write",
-    since: VERSION_WITH_TRANSACTIONS,
-    usage: NO_USAGE,
-    fields: transactField,
-    division: { read: readTransact, isHidden: true },
-    grows: ({ success, failure }) => success.some(isGrowing) || failure.some(isGrowing),
-    rows: (reader, { conditions: all, success, failure }) =>
-      all.length + Math.max(rowsOf(reader, success), rowsOf(reader, failure)),
-    answer: {
-      number: 80,
-      fields: { failedCondition: nullable(smallCount), results },
-      withoutValues: (answer) => ({ ...answer, results: answer.results.map(withoutValues) }),
-    },
-    apply: applyTransact,
-  }),
+function readOperation(reader: RecordReader): TransactedOperation {
+  const number = reader.uint8();
+  const kind = BY_NUMBER.get(number);
+  invariant(kind !== undefined, "transactions have operations of known kinds", () => String(number));
+  return kind.field.read(reader);
+}
+
+export const transactOperation: ClientOperationKind<Transact> = operationByContent<Transact, TransactResult>({
   kind: "transact",
+  number: 80,
   // One that only reads needs no more than its reads.
-  accesses: (operation) => [{ access: isReadOnly(operation) ? "read" : "write", namespace: operation.namespace }],
-  usage: (result) => ({ ...sumOfUsage((result as TransactResult).results), requests: 1 }),
-};
+  accessOf: (operation) => (isReadOnly(operation) ? "read" : "write"),
+  since: VERSION_WITH_TRANSACTIONS,
+  usageOf: (result) => ({ ...sumOfUsage(result.results), requests: 1 }),
+  fields: transactField,
+  division: { read: readTransact, isHidden: true },
+  grows: ({ success, failure }) => success.some(isGrowing) || failure.some(isGrowing),
+  rows: (reader, { conditions: all, success, failure }) =>
+    all.length + Math.max(rowsOf(reader, success), rowsOf(reader, failure)),
+  answer: {
+    number: 80,
+    fields: { failedCondition: nullable(smallCount), results },
+    withoutValues: (answer) => ({ ...answer, results: answer.results.map(withoutValues) }),
+  },
+  apply: applyTransact,
+});
 
 const KINDS = [
   putKeyOperation,
@@ -168,17 +152,12 @@ const KINDS = [
 ] as unknown as readonly TransactedKind[];
 const BY_KIND: ReadonlyMap<string, TransactedKind> = new Map(KINDS.map((kind) => [kind.kind, kind]));
 const BY_NUMBER: ReadonlyMap<number, TransactedKind> = new Map(KINDS.map((kind) => [kind.number, kind]));
-const BY_ANSWER: ReadonlyMap<number, TransactedKind> = new Map(KINDS.map((kind) => [answerOf(kind).number, kind]));
+const ANSWERS = new AnswerForms(KINDS.flatMap(({ answer }) => (answer === null ? [] : [answer])));
+const USAGE_COUNTS = Object.keys(NO_USAGE) as readonly (keyof UsageCounts)[];
 const READS: ReadonlySet<TransactedOperation["kind"]> = new Set(["read-key", "list-keys", "read-memory"]);
 
 function kindOf({ kind }: TransactedOperation): TransactedKind {
   return BY_KIND.get(kind) as TransactedKind;
-}
-
-function answerOf(kind: TransactedKind | undefined): AnswerForm {
-  const answer = kind?.answer ?? null;
-  invariant(answer !== null, "results of transactions have a known kind");
-  return answer;
 }
 
 function isGrowing(operation: TransactedOperation): boolean {
@@ -201,7 +180,7 @@ function rowsOf(reader: StateReader, operations: readonly TransactedOperation[])
 }
 
 function withoutValues(result: TransactedResult): TransactedResult {
-  return answerOf(BY_KIND.get(result.kind)).withoutValues(result as never) as TransactedResult;
+  return ANSWERS.withoutValues(result) as TransactedResult;
 }
 
 /** What the operations count as; the transaction is one request. */
@@ -209,7 +188,7 @@ function sumOfUsage(all: readonly TransactedResult[]): UsageCounts {
   const sum: { -readonly [Count in keyof UsageCounts]: number } = { ...NO_USAGE };
   for (const result of all) {
     const usage = (BY_KIND.get(result.kind) as TransactedKind).usage(result);
-    for (const count of Object.keys(sum) as (keyof UsageCounts)[]) {
+    for (const count of USAGE_COUNTS) {
       sum[count] += usage[count];
     }
   }
@@ -254,7 +233,7 @@ class Run {
     return { ...result, revision: this.#context.revision };
   }
 
-  /** Lets those have the released locks whose turn has come. */
+  /** Grants the released locks to the requests that are next. */
   *passOn(): Steps<void> {
     for (const { lock } of this.#released) {
       passOn(this.#context, lock);
@@ -365,10 +344,6 @@ function valueBytesOf(result: TransactedResult): number {
 
 function sizeOf(key: { readonly key: Uint8Array; readonly value: Uint8Array } | null): number {
   return key === null ? 0 : key.key.length + key.value.length;
-}
-
-function tooLarge(what: string, limit: number): CoordinationError {
-  return new CoordinationError("TOO_LARGE", what, { details: new Map([["limit", String(limit)]]) });
 }
 
 /** The refusal with the place of what was refused; any other error as it is. */

@@ -99,7 +99,7 @@ export const transactionWatches: Table = {
         expect(behind.events.map(({ kv }) => kv?.modRevision)).to.deep.equal([next]);
       }
     },
-    "of locks get all releases of it, and then who has the lock next": async (context) => {
+    "of locks get all of its releases, and then the next hold of the lock": async (context) => {
       const { namespace, prefix: namePrefix } = context;
       const locks = [await context.lock(), await context.lock()];
       const holds = [];

@@ -189,7 +189,7 @@ const keys: Table = {
       const nothing = await committed(context, []);
       expect([nothing.succeeded, nothing.results]).to.deep.equal([true, []]);
     },
-    "show nobody a part of what they do": async (context) => {
+    "show no reader a part of what they do": async (context) => {
       const { namespace } = context;
       const prefix = `${context.name()}/`;
       const ends = ["a", "b", "c"];

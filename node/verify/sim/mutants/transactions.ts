@@ -124,8 +124,8 @@ export const TRANSACTION_MUTANTS: readonly Mutant[] = [
     name: "bounds-of-the-history-as-of-the-last-batch",
     pitfall: "P42",
     file: "state/core/history-ledger.ts",
-    find: "    const { compactRevision, completeRevision } = this.bounds;",
-    replace: "    const { compactRevision, completeRevision } = readHistoryBounds(this.#transaction);",
+    find: "    const { bounds } = this;",
+    replace: "    const bounds = readHistoryBounds(this.#transaction);",
   },
   {
     name: "condition-reads-the-whole-history",

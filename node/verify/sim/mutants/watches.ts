@@ -102,7 +102,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     name: "share-not-asked-while-compacted-rows-are-left",
     pitfall: "S37",
-    file: "state/core/history.ts",
+    file: "state/core/history-ledger.ts",
     find: "  return bounds.completeRevision > from ? Math",
     replace: "  return bounds.completeRevision > bounds.compactRevision ? Math",
   },
@@ -196,7 +196,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "watch-of-one-key-gets-longer-ones",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "isExact ? name.length === length : name.length >= length",
-    replace: "name.length >= length",
+    find: "(!isExact || name.length === prefix.length)",
+    replace: "(!isExact || name.length >= prefix.length)",
   },
 ];

@@ -11,13 +11,31 @@ const LIMIT_MS = 20_000;
 const LARGE = 4_000_000_011;
 /** The first of three seeds whose runs take less than a second. */
 const SHORT = 7;
+/**
+ * Calls `look` with each seed just before the program gets it. A listener of its own would take the messages that come
+ * while the program still loads: they wait only as long as nothing listens.
+ */
+function beforeEachSeed(look: string): string {
+  return `
+    const emit = process.emit;
+    process.emit = function (name, seed, ...rest) {
+      if (name === "message") {
+        (${look})(seed);
+      }
+      return emit.call(this, name, seed, ...rest);
+    };
+    // What comes while the program loads must wait for it.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  `;
+}
+
 /** Ends a process when it gets the second of them. */
-const DIES_OF_SECOND = `process.on("message", (seed) => seed === ${SHORT + 1} && process.exit(7))`;
+const DIES_OF_SECOND = beforeEachSeed(`(seed) => seed === ${SHORT + 1} && process.exit(7)`);
 /** Leaves a temporary folder for each seed, like a process that is killed while it rebuilds a state. */
 const LEAVES_FOLDERS = `
   import { mkdtempSync } from "node:fs";
   import { tmpdir } from "node:os";
-  process.on("message", (seed) => mkdtempSync(tmpdir() + "/left-of-" + seed + "-"));
+  ${beforeEachSeed(`(seed) => mkdtempSync(tmpdir() + "/left-of-" + seed + "-")`)}
 `;
 
 /** Processes that start from now on load this module first. */

@@ -38,6 +38,6 @@ export { REPLICATED_ROWS_END, rowsOf } from "./replicated-rows.ts";
 export { soleVoter } from "./sole-voter.ts";
 export { viewOf } from "./state-view.ts";
 export { StoreWithTombstones } from "./store-with-tombstones.ts";
-export { lockOf, type TransactedState, TransactionModel, transactionWords } from "./transaction-model.ts";
+export { changeWords, lockOf, type TransactedState, TransactionModel, transactionWords } from "./transaction-model.ts";
 export { unqueuedHashing } from "./unqueued-hashing.ts";
 export { withEnvironment } from "./with-environment.ts";

@@ -18,6 +18,7 @@ import {
   type Transact,
   type TransactedOperation,
   type TransactedResult,
+  type WatchedChange,
 } from "../src/state/index.ts";
 import { Refused } from "./lock-model.ts";
 
@@ -336,6 +337,17 @@ export function transactionWords({ answer }: Outcome): string {
     return answer.reason;
   }
   return answer.kind === "transact" ? `${resultWords(answer)} at ${answer.revision}` : answer.kind;
+}
+
+/** A change of the history in the words of the model. */
+export function changeWords(change: WatchedChange): string {
+  if (change.about === "lock") {
+    return `${change.kind} ${change.token}`;
+  }
+  const { kind, current, previous } = change;
+  const [name, value] = [textOf(current.key), textOf(current.value)];
+  const before = `before ${previous === null ? "nothing" : textOf(previous.value)}`;
+  return kind === "put" ? `put ${name}=${value}, ${before}` : `${kind} ${name}, ${before}`;
 }
 
 function resultWords(result: TransactedResult): string {

@@ -25,13 +25,20 @@ export function orderCheck({ keys, locks, regions }: Histories): readonly string
 }
 
 function revisionAnswersOfKeys(operations: readonly RecordedOperation[]): readonly RevisionAnswer[] {
-  return operations.flatMap(({ id, client, operation, startMs, endMs, outcome }) => {
-    const answer = outcome.kind === "ok" ? outcome.answer : null;
-    const revision = answer === null ? undefined : revisionAnsweredBy(answer);
-    if (answer === null || revision === undefined) {
+  // A step has one revision, and is one maker of it.
+  return [...Map.groupBy(operations, ({ step, id }) => step ?? id).values()].flatMap((ofStep) => {
+    const answered = ofStep.flatMap(({ outcome, ...recorded }) => {
+      const revision = outcome.kind === "ok" ? revisionAnsweredBy(outcome.answer) : undefined;
+      const isOwn = outcome.kind === "ok" && isWrite(outcome.answer);
+      return revision === undefined ? [] : [{ recorded, revision, isOwn }];
+    });
+    const [first] = answered;
+    if (first === undefined) {
       return [];
     }
+    const { id, client, operation, startMs, endMs } = first.recorded;
     const name = `#${id} ${operation.kind} of ${client} on ${operation.key}`;
-    return [{ name, startMs, endMs, revision, own: isWrite(answer) ? revision : null }];
+    const { revision } = first;
+    return [{ name, startMs, endMs, revision, own: answered.some(({ isOwn }) => isOwn) ? revision : null }];
   });
 }

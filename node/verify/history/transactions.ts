@@ -14,13 +14,20 @@ import type {
   OperationOutcome,
 } from "./history.ts";
 
+interface TransactedPut {
+  readonly kind: "put";
+  readonly value: string;
+  /** Absent = the value does not expire. */
+  readonly ttlMs?: number;
+}
+
 /** What a transaction compares and writes of one key. */
 export interface TransactedKey {
   readonly key: string;
   /** The revision that the key must have for the transaction to succeed; 0 = it must not exist. Absent = any. */
   readonly expectedModRevision?: number;
   /** The write if it succeeds; null = it only reads the key. A value is written once in a whole history. */
-  readonly write: { readonly kind: "put"; readonly value: string } | { readonly kind: "delete" } | null;
+  readonly write: TransactedPut | { readonly kind: "delete" } | null;
 }
 
 export interface TransactionAnswer {
@@ -66,10 +73,13 @@ function operationOf({ key, expectedModRevision, write }: TransactedKey): KeyOpe
       return { kind: "get", key };
     case "delete":
       return { kind: "delete", key };
-    case "put":
+    case "put": {
+      const { value, ttlMs } = write;
+      const life = ttlMs === undefined ? {} : { ttlMs };
       return expectedModRevision === undefined
-        ? { kind: "put", key, value: write.value }
-        : { kind: "compare-and-swap", key, newValue: write.value, expectedModRevision };
+        ? { kind: "put", key, value, ...life }
+        : { kind: "compare-and-swap", key, newValue: value, expectedModRevision, ...life };
+    }
   }
 }
 

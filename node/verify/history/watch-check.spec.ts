@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { created, deleted, found, get, historyOf, type Line, overwritten, put, remove, UNKNOWN } from "./example.ts";
-import type { KeyContent } from "./history.ts";
+import { History, type KeyContent, type RecordedOperation } from "./history.ts";
+import { beginTransaction } from "./transactions.ts";
 import { watchCheck } from "./watch-check.ts";
 import type { WatchedChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";
 import type { WatchLimits } from "./watch-streams.ts";
@@ -283,5 +284,45 @@ describe("the judgement of watches of keys", () => {
     expect(judged(LINES, [goesOn], limits)).to.equal("");
     const leaves = watching(stream(1, message(2, [PUT_A])), refused, stream(5, message(5, [])));
     expect(judged(LINES, [leaves], limits)).to.contain("nothing is left out");
+  });
+});
+
+describe("a key that was touched", () => {
+  it("may expire without a TTL of its write", () => {
+    const expired = watching(
+      stream(1, message(2, [PUT_A]), message(3, [change("expire", { ...A, modRevision: 3 }, A)])),
+    );
+    const lines: readonly Line[] = [[put("a"), 0, 10, created(2)]];
+    expect(judged(lines, [expired])).to.contain("the value has no TTL");
+    expect(judged(lines, [expired], { ...LIMITS, touched: new Set(["k"]) })).to.equal("");
+  });
+});
+
+describe("what a transaction changes", () => {
+  const written = (key: string): WatchedChange => change("put", { ...A, value: `${key}-a` }, null, key);
+  const both = [written("k1"), written("k2")] as const;
+
+  /** A transaction over two keys, whose outcome nobody got unless it is acknowledged. */
+  function operations(isAcknowledged: boolean): readonly RecordedOperation[] {
+    const history = new History(() => 0);
+    const keys = ["k1", "k2"].map((key) => ({ key, write: { kind: "put", value: `${key}-a` } as const }));
+    const answer = { succeeded: true, revision: 2, contents: [null, null] };
+    beginTransaction(history, "c", keys).end(isAcknowledged ? { kind: "ok", answer } : { kind: "unknown" });
+    return history.operations;
+  }
+
+  for (const isAcknowledged of [true, false]) {
+    it(`comes whole at one revision, ${isAcknowledged ? "as" : "whether or not"} it was acknowledged`, () => {
+      const judge = (...changes: readonly WatchedChange[]) =>
+        watchCheck([watching(stream(1, message(2, changes)))], operations(isAcknowledged), LIMITS).join();
+      expect(judge(...both)).to.equal("");
+      expect(judge(both[0])).to.match(/nothing is left out/);
+      expect(judge(...both, both[0])).to.match(/changes come in order, each once/);
+    });
+  }
+
+  it("is one change of a revision if it is no transaction", () => {
+    const apart = operations(true).map(({ step: _, ...operation }) => operation);
+    expect(watchCheck([watching(stream(1, message(2, both)))], apart, LIMITS).join()).to.match(/each once/);
   });
 });

@@ -2,7 +2,7 @@
  * Judges what watchers of keys got, by the answers that the clients of the keys got, and by what other watchers of the
  * same keys got. It checks the rules of every watch (`watch-streams.ts`), and besides:
  *
- * - Every acknowledged change reaches the watchers.
+ * - Every acknowledged change reaches the watchers, and so do all writes of a step of which any watcher got one.
  * - A client requested each change, at the revision of the answer. A key with a TTL does not expire early.
  * - Previous values, versions and revisions of creation follow from the changes before.
  */
@@ -24,14 +24,26 @@ import {
   type WatchLimits,
 } from "./watch-streams.ts";
 
-const KEYS: Subject<WatchedChange> = {
-  things: "keys",
-  revisionOf: ({ content }) => content.modRevision,
-  nameOf: ({ key }) => key,
-  // A revision has one change of one key.
-  isAgain: () => true,
-  isSame,
-};
+/** Changes of keys by these operations. */
+function keysOf(operations: readonly RecordedOperation[]): Subject<WatchedChange> {
+  const pairs = new Set<string>();
+  for (const ofStep of Map.groupBy(operations, ({ step }) => step ?? null).entries()) {
+    const keys = ofStep[0] === null ? [] : ofStep[1].map(({ operation }) => operation.key);
+    for (const one of keys) {
+      for (const other of keys) {
+        pairs.add(JSON.stringify([one, other]));
+      }
+    }
+  }
+  return {
+    things: "keys",
+    revisionOf: ({ content }) => content.modRevision,
+    nameOf: ({ key }) => key,
+    // A revision has one change of a key, and those of several keys only by a step.
+    isAgain: (one, other) => one.key === other.key || !pairs.has(JSON.stringify([one.key, other.key])),
+    isSame,
+  };
+}
 
 /** Returns the contradictions in what the watchers got in words; empty if there are none. */
 export function watchCheck(
@@ -39,10 +51,11 @@ export function watchCheck(
   operations: readonly RecordedOperation[],
   limits: WatchLimits,
 ): readonly string[] {
-  const coverages = watchings.flatMap((watching) => coveragesOf(watching, KEYS));
+  const subject = keysOf(operations);
+  const coverages = watchings.flatMap((watching) => coveragesOf(watching, subject));
   return [
-    ...contradictionsOfStreams(watchings, operations.flatMap(revisionAnswerOf), KEYS, limits),
-    ...contradictionsOfTruth(watchings, coverages, operations, limits),
+    ...contradictionsOfStreams(watchings, operations.flatMap(revisionAnswerOf), subject, limits),
+    ...contradictionsOfTruth(watchings, coverages, operations, subject, limits),
     ...coverages.flatMap(contradictionsOfChain),
   ];
 }
@@ -61,10 +74,11 @@ function contradictionsOfTruth(
   watchings: readonly Watching[],
   coverages: readonly Coverage<WatchedChange>[],
   operations: readonly RecordedOperation[],
+  subject: Subject<WatchedChange>,
   limits: WatchLimits,
 ): readonly string[] {
   const truth = { ...truthOf(operations), limits };
-  const { delivered, wrong: differing } = deliveredChanges(watchings, KEYS);
+  const { delivered, wrong: differing } = deliveredChanges(watchings, subject);
   const wrong = [...differing];
   for (const { client, streams } of watchings) {
     for (const message of streams.flatMap(({ messages }) => messages)) {
@@ -76,46 +90,55 @@ function contradictionsOfTruth(
       }
     }
   }
-  const due = dueOf(truth.acknowledged, delivered);
+  const due = dueOf(truth, delivered);
   return [...wrong, ...coverages.flatMap((coverage) => missingIn(coverage, due))];
 }
 
 function truthOf(operations: readonly RecordedOperation[]): Omit<Truth, "limits"> {
   const writers = new Map<string, RecordedOperation>();
-  const acknowledged = new Map<number, RecordedOperation>();
+  const acknowledged = new Map<number, RecordedOperation[]>();
+  const steps = new Map<number, RecordedOperation[]>();
   const deletedMs = new Map<string, number>();
   for (const recorded of operations) {
-    const { operation, outcome, startMs } = recorded;
+    const { operation, outcome, startMs, step } = recorded;
     if (operation.kind === "delete" && outcome.kind !== "not-executed") {
       deletedMs.set(operation.key, Math.min(startMs, deletedMs.get(operation.key) ?? startMs));
     }
     const value = valueWrittenBy(operation);
     if (value !== null && outcome.kind !== "not-executed") {
       writers.set(JSON.stringify([operation.key, value]), recorded);
+      if (step !== undefined) {
+        steps.set(step, [...(steps.get(step) ?? []), recorded]);
+      }
     }
     const answer = outcome.kind === "ok" ? outcome.answer : null;
     const revision = answer === null || !isWrite(answer) ? undefined : revisionAnsweredBy(answer);
     if (revision !== undefined) {
-      acknowledged.set(revision, recorded);
+      acknowledged.set(revision, [...(acknowledged.get(revision) ?? []), recorded]);
     }
   }
-  return { writers, acknowledged, deletedMs };
+  return { writers, acknowledged, steps, deletedMs };
 }
 
-/** The changes that were acknowledged, or that other watchers got. */
+/** The changes that were acknowledged, or that other watchers got, and those of the same steps. */
 function dueOf(
-  acknowledged: ReadonlyMap<number, RecordedOperation>,
+  { acknowledged, writers, steps }: Omit<Truth, "limits">,
   delivered: readonly DeliveredChange<WatchedChange>[],
 ): readonly Due<WatchedChange>[] {
-  const isAmong = (changes: readonly WatchedChange[]): boolean => changes.length > 0;
-  const answered = [...acknowledged].map(([revision, { id, operation }]) => {
-    return { revision, name: operation.key, why: `#${id} changed ${operation.key}`, isAmong };
+  const due = (revision: number, name: string, why: string): Due<WatchedChange> => {
+    return { revision, name, why, isAmong: (changes) => changes.some(({ key }) => key === name) };
+  };
+  const answered = [...acknowledged].flatMap(([revision, made]) => {
+    return made.map(({ id, operation: { key } }) => due(revision, key, `#${id} changed ${key}`));
   });
   const others = delivered
     .filter(({ change }) => !acknowledged.has(change.content.modRevision))
-    .map(({ change, by }) => {
-      const { key, content } = change;
-      return { revision: content.modRevision, name: key, why: `${by} saw ${key}`, isAmong };
+    .flatMap(({ change, by }) => {
+      const { kind, key, content } = change;
+      const step = kind === "put" ? writers.get(JSON.stringify([key, content.value]))?.step : undefined;
+      const together = step === undefined ? [] : (steps.get(step) ?? []);
+      const keys = new Set([key, ...together.map(({ operation }) => operation.key)]);
+      return [...keys].map((name) => due(content.modRevision, name, `${by} saw ${key}`));
     });
   return [...answered, ...others];
 }
@@ -143,7 +166,10 @@ function isSameContent(one: KeyContent | null, other: KeyContent | null): boolea
 interface Truth {
   /** The operation that writes a value, by key and value. */
   readonly writers: ReadonlyMap<string, RecordedOperation>;
-  readonly acknowledged: ReadonlyMap<number, RecordedOperation>;
+  /** By revision. */
+  readonly acknowledged: ReadonlyMap<number, readonly RecordedOperation[]>;
+  /** The operations of each step that write a value. */
+  readonly steps: ReadonlyMap<number, readonly RecordedOperation[]>;
   /** When the first delete of a key began. */
   readonly deletedMs: ReadonlyMap<string, number>;
   readonly limits: WatchLimits;
@@ -155,7 +181,8 @@ function contradictionOfChange(
   { atMs }: WatchMessage,
   truth: Truth,
 ): string | null {
-  const known = truth.acknowledged.get(content.modRevision);
+  const made = truth.acknowledged.get(content.modRevision) ?? [];
+  const known = made.find(({ operation }) => operation.key === key) ?? made[0];
   const isKnownKey = known === undefined || known.operation.key === key;
   const isKnownKind = known === undefined || (known.operation.kind === "delete") === (kind === "delete");
   if (!isKnownKey || !isKnownKind || (known !== undefined && kind === "expire")) {
@@ -174,6 +201,9 @@ function contradictionOfChange(
   if (kind === "delete") {
     const isAsked = (truth.deletedMs.get(key) ?? Number.POSITIVE_INFINITY) <= atMs;
     return isAsked ? null : "no client had begun to delete the key";
+  }
+  if (truth.limits.touched?.has(key)) {
+    return null;
   }
   const { operation, startMs } = writer;
   const ttlMs = "ttlMs" in operation ? operation.ttlMs : undefined;

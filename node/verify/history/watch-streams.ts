@@ -16,6 +16,8 @@ import type { WatchedStream, Watching } from "./watch-history.ts";
 export interface WatchLimits extends ClockLimits {
   /** The greatest compact revision at any time; 0 = all revisions are kept. */
   readonly compactRevisionMax: number;
+  /** Keys whose values may have got another TTL than that of their write; absent = none. */
+  readonly touched?: ReadonlySet<string>;
 }
 
 /** How to read the changes of one kind of things. */

@@ -17,6 +17,7 @@ import {
 import { isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
+import { type Executed, executedIn, firstAnswerOf } from "./transacted.ts";
 
 interface Stored {
   readonly sequence: number;
@@ -103,6 +104,9 @@ export class EventLogRules implements ReplayObserver {
       case "append-events":
         this.#afterAppend(index, tickMs, operation, outcome?.answer, state);
         return;
+      case "transact":
+        this.#afterTransaction(index, tickMs, executedIn(operation, firstAnswerOf(outcome)), state);
+        return;
       case "create-log":
       case "delete-log":
         this.#afterChange(operation, outcome?.answer);
@@ -140,6 +144,28 @@ export class EventLogRules implements ReplayObserver {
         events: [],
         keys: new Map(),
       });
+    }
+  }
+
+  /** Appends of a transaction, which happen together. */
+  #afterTransaction(index: number, tickMs: number, executed: readonly Executed[], state: StateReader): void {
+    const logs = new Set<ModelLog>();
+    for (const { operation, answer } of executed) {
+      if (
+        operation.kind === "append-events" &&
+        answer !== null &&
+        "kind" in answer &&
+        answer.kind === "append-events"
+      ) {
+        const log = this.#logs.get(operation.logId.toHex());
+        const what = (): string => `entry ${index}: append of ${operation.idempotencyKey} in a transaction`;
+        must(log !== undefined, "a log that was deleted takes nothing", what);
+        this.#append(tickMs, log, operation, [...sequencesOf(answer.runs)], what);
+        logs.add(log);
+      }
+    }
+    for (const log of logs) {
+      this.#checkKept(index, tickMs, log, state);
     }
   }
 

@@ -11,9 +11,21 @@ export interface ExpectedChange {
 export class ExpectedChanges {
   readonly #changes: ExpectedChange[] = [];
 
+  /** By namespace and name, the revision of the last change. */
+  readonly #last = new Map<string, Map<string, number>>();
+
+  /** The revision of the last change of each name that ever changed. */
+  lastOf(namespace: string): ReadonlyMap<string, number> {
+    return this.#last.get(namespace) ?? new Map();
+  }
+
   /** Adds changes; their revisions never fall. */
   add(changes: readonly ExpectedChange[]): void {
     this.#changes.push(...changes);
+    for (const { namespace, name, revision } of changes) {
+      const last = this.#last.get(namespace) ?? new Map();
+      this.#last.set(namespace, last.set(name, revision));
+    }
   }
 
   /** The changes of the namespace with the prefix between the two revisions, both included, in words. */

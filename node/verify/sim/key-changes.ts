@@ -3,8 +3,10 @@
 import {
   type Command,
   CoordinationError,
+  DEFAULT_NAMESPACE,
   getKey,
   type KeyChange,
+  listKeys,
   type StateReader,
   type StoredKey,
 } from "../../src/state/index.ts";
@@ -13,20 +15,26 @@ import { textOf } from "./key-history.ts";
 import { namespaceOf } from "./key-namespaces.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
+import { type Executed, executedIn, operationsIn } from "./transacted.ts";
 
 export class KeyChanges {
   /** Keys of the present command, as they were before it. */
   #before = new Map<string, StoredKey | undefined>();
 
   before({ operation }: Command, state: StateReader): void {
-    this.#before = new Map(keysOf(operation).map((key) => [textOf(key), keyIn(state, key)]));
+    const all = operation.kind === "transact" ? operationsIn(operation) : [operation];
+    const keys = all.flatMap((one) => keysOf(one, (prefix) => keysFrom(state, prefix)));
+    this.#before = new Map(keys.map((key) => [textOf(key), keyIn(state, key)]));
   }
 
   /** The changes that the command has made. */
-  after({ command: { operation }, revision }: ExecutedCommand, state: StateReader): readonly ExpectedChange[] {
+  after({ command: { operation }, outcome, revision }: ExecutedCommand, state: StateReader): readonly ExpectedChange[] {
     const made: ExpectedChange[] = [];
     let ends = 0;
-    for (const key of keysOf(operation)) {
+    const isTransaction = operation.kind === "transact";
+    const keysBefore = (prefix: Uint8Array) => this.#keysBefore(textOf(prefix));
+    const executed = executedIn(operation, outcome?.answer ?? null);
+    for (const key of executed.flatMap((one) => keysOf(one.operation, keysBefore))) {
       const before = this.#before.get(textOf(key));
       const now = keyIn(state, key);
       if (operation.kind === "touch-key") {
@@ -37,8 +45,9 @@ export class KeyChanges {
       if (now !== undefined && now.modRevision !== before?.modRevision) {
         made.push(madeOf("put", now, before ?? null));
       } else if (now === undefined && before !== undefined) {
-        ends++;
-        const isDeleted = operation.kind === "delete-key";
+        // All changes of a transaction are at one revision.
+        ends = isTransaction ? 1 : ends + 1;
+        const isDeleted = isTransaction || operation.kind === "delete-key";
         const end = { ...before, modRevision: revision + ends, deadlineMs: 0 };
         made.push(madeOf(isDeleted ? "delete" : "expire", end, before));
         // A key that is named twice ends once.
@@ -46,6 +55,15 @@ export class KeyChanges {
       }
     }
     return made;
+  }
+
+  /** Keys with the prefix before the command, in the order of their bytes. */
+  #keysBefore(prefix: string): readonly Uint8Array[] {
+    const there = [...this.#before].flatMap(([key, stored]) => (stored === undefined ? [] : [key]));
+    return there
+      .filter((key) => key.startsWith(prefix))
+      .sort()
+      .map((key) => Buffer.from(key));
   }
 }
 
@@ -60,9 +78,18 @@ function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey
   return { revision: current.modRevision, namespace: namespaceOf(name), name, words };
 }
 
-/** The keys that a command names. */
-function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
+/**
+ * The keys that an operation may change.
+ *
+ * @param from returns the keys with a prefix.
+ */
+function keysOf(
+  operation: Executed["operation"],
+  from: (prefix: Uint8Array) => readonly Uint8Array[],
+): readonly Uint8Array[] {
   switch (operation.kind) {
+    case "remove-key":
+    case "increment-key":
     case "put-key":
     case "delete-key":
     case "compare-and-swap":
@@ -70,9 +97,17 @@ function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
       return [operation.key];
     case "expire-keys":
       return operation.keys.map(({ key }) => key);
+    case "delete-keys":
+      return from(operation.prefix);
     default:
       return [];
   }
+}
+
+/** Keys of transactions are in the default namespace. */
+function keysFrom(state: StateReader, prefix: Uint8Array): readonly Uint8Array[] {
+  const bounds = { entriesMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER, keysOnly: true };
+  return listKeys(state, DEFAULT_NAMESPACE, prefix, undefined, bounds).keys.map(({ key }) => key);
 }
 
 function isSameBesidesDeadline(one: StoredKey | undefined, other: StoredKey | undefined): boolean {

@@ -5,6 +5,7 @@
 
 import { type ClientOperation, CoordinationError, type Result, type StoredKey } from "../../src/state/index.ts";
 import {
+  beginTransaction,
   describeVerdict,
   History,
   type KeyAnswer,
@@ -13,6 +14,8 @@ import {
   type OpenOperation,
   type RecordedOperation,
   searchCheck,
+  type TransactedKey,
+  type TransactionAnswer,
   type Verdict,
   witnessCheck,
 } from "../history/index.ts";
@@ -35,6 +38,7 @@ const MS_PER_SECOND = 1_000;
 
 export class KeyHistory {
   readonly #history: History;
+  readonly #touched = new Set<string>();
 
   constructor(nowMs: () => number) {
     this.#history = new History(nowMs);
@@ -42,12 +46,25 @@ export class KeyHistory {
 
   /** A client begins an operation; null if it is not about a key. */
   begin(client: string, operation: ClientOperation): OpenOperation | null {
+    if (operation.kind === "touch-key") {
+      this.#touched.add(textOf(operation.key));
+    }
     const asked = keyOperationOf(operation);
     return asked === null ? null : this.#history.begin(client, asked);
   }
 
   beginGet(client: string, key: string): OpenOperation {
     return this.#history.begin(client, { kind: "get", key });
+  }
+
+  /** Keys that clients have touched: their values may live longer or shorter than they were written for. */
+  get touched(): ReadonlySet<string> {
+    return this.#touched;
+  }
+
+  /** A client begins a transaction over these keys. */
+  beginTransaction(client: string, keys: readonly TransactedKey[]): OpenOperation<TransactionAnswer> {
+    return beginTransaction(this.#history, client, keys);
   }
 
   /** The operations of the clients so far. */
@@ -58,7 +75,9 @@ export class KeyHistory {
   /** Throws a RuleViolation if no single copy of the keys could have given these answers. */
   check(expiries: readonly Expiry[]): void {
     const operations = [...this.#history.operations];
-    for (const { key, revision, notBeforeMs, notAfterMs } of expiries) {
+    // Numbers are in no history: their values are not distinct.
+    const keys = new Set(operations.map(({ operation }) => operation.key));
+    for (const { key, revision, notBeforeMs, notAfterMs } of expiries.filter((one) => keys.has(one.key))) {
       operations.push({
         id: operations.length,
         client: "expiry",

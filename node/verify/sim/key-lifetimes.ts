@@ -5,6 +5,7 @@
 
 import { type Command, CoordinationError, type Result } from "../../src/state/index.ts";
 import { must } from "./rule-violation.ts";
+import { type Executed as ExecutedPart, executedIn } from "./transacted.ts";
 
 /** A key has expired. */
 export interface Ending {
@@ -52,21 +53,33 @@ export class KeyLifetimes {
       this.#expire(executed, operation.keys, isThere);
       return;
     }
+    for (const part of executedIn(operation, answer)) {
+      this.#execute(executed, part);
+    }
+  }
+
+  #execute({ index, tickMs }: Executed, { operation, answer }: ExecutedPart): void {
     if (answer === null || answer instanceof CoordinationError) {
       return;
     }
-    if (operation.kind === "delete-key") {
+    if (operation.kind === "delete-keys") {
+      const prefix = nameOf(operation.prefix);
+      for (const key of [...this.#alive.keys()].filter((one) => one.startsWith(prefix))) {
+        this.#alive.delete(key);
+      }
+    }
+    if (operation.kind === "delete-key" || operation.kind === "remove-key") {
       this.#alive.delete(nameOf(operation.key));
     }
     const isSet = answer.kind !== "compare-and-swap" || answer.success;
     if (isSet && "modRevision" in answer && "ttlSeconds" in operation && "key" in operation) {
       const ttlMs = operation.ttlSeconds * 1000;
-      this.#alive.set(nameOf(operation.key), {
-        modRevision: answer.modRevision,
-        deadlineMs: ttlMs === 0 ? Number.POSITIVE_INFINITY : executed.tickMs + ttlMs,
-        setIndex: executed.index,
-        ttlMs,
-      });
+      const { modRevision } = answer;
+      const name = nameOf(operation.key);
+      const before = operation.kind === "increment-key" ? this.#alive.get(name) : undefined;
+      // An increment of a number that is there keeps its deadline.
+      const deadlineMs = ttlMs === 0 ? Number.POSITIVE_INFINITY : tickMs + ttlMs;
+      this.#alive.set(name, { deadlineMs, setIndex: index, ttlMs, ...before, modRevision });
     }
   }
 

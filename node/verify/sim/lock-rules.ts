@@ -20,6 +20,7 @@ import {
 import { type AccessRules, isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
+import { executedIn, operationsIn } from "./transacted.ts";
 
 /** A lock with its holds and waits. */
 interface Seen {
@@ -146,6 +147,10 @@ export class LockRules implements ReplayObserver {
         return [operation];
       case "acquire-lock":
         return [lockOf(operation)];
+      case "transact": {
+        const released = operationsIn(operation).filter((one) => one.kind === "release-lock");
+        return [...new Map(released.map((lock) => [nameOf(lock), lock])).values()];
+      }
       case "expire-locks":
         return [...new Map(operation.timers.map(({ lock }) => [nameOf(lock), lock])).values()];
       case "cancel-acquisition": {
@@ -250,6 +255,14 @@ export class LockRules implements ReplayObserver {
           const wanted = fencingToken === 0 ? owner || command.principal?.subject : owner || hold.owner;
           const isOwn = hold.subject === command.principal?.subject && hold.owner === wanted;
           must(isNamed && isOwn, "S26 a hold is released by its token and its owner alone", what);
+          break;
+        }
+        case "transact": {
+          const isNamed = executedIn(operation, executed.outcome?.answer ?? null).some((one) => {
+            return one.operation.kind === "release-lock" && one.operation.fencingToken === hold.token;
+          });
+          const isOwn = hold.subject === command.principal?.subject;
+          must(isNamed && isOwn, "S26 a transaction releases the holds of its caller that it names", what);
           break;
         }
         case "force-release-lock": {

@@ -14,6 +14,7 @@ import {
 } from "../../src/state/index.ts";
 import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
+import { type Executed, executedIn, firstAnswerOf } from "./transacted.ts";
 
 interface Region {
   readonly regionId: Uint8Array;
@@ -57,6 +58,10 @@ export class MemoryRules implements ReplayObserver {
       }
       return;
     }
+    if (operation.kind === "transact") {
+      this.#transact(index, executedIn(operation, firstAnswerOf(outcome)), state);
+      return;
+    }
     if (!isMemory(operation) || outcome === null || outcome.replayed !== "no") {
       return;
     }
@@ -74,6 +79,20 @@ export class MemoryRules implements ReplayObserver {
     must(ids.join() === [...this.#regions.keys()].sort().join(), "regions are there from allocating to freeing", () => {
       return `entry ${index}: ${ids.join()}`;
     });
+  }
+
+  /** Writes of a transaction, which happen together. */
+  #transact(index: number, executed: readonly Executed[], state: StateReader): void {
+    const regions = new Set<Region>();
+    for (const { operation, answer } of executed) {
+      if (operation.kind === "write-memory" && answer !== null && !(answer instanceof CoordinationError)) {
+        this.#changes++;
+        regions.add(this.#change(index, operation, answer) as Region);
+      }
+    }
+    for (const region of regions) {
+      checkBytes(region, state, index, "S32 a region is what was written into it, and zeros");
+    }
   }
 
   /** The region after the change; null if it is gone. */

@@ -145,6 +145,8 @@ export interface Plan {
   readonly watches: WatchPlan | null;
   /** Null if no client uses event logs. */
   readonly logs: EventLogPlan | null;
+  /** Null if no client runs transactions. */
+  readonly transactions: TransactionPlan | null;
   /** Null if all clients act as the owner of the cluster. */
   readonly accounts: AccountPlan | null;
   /** Null if the log is not archived. */
@@ -189,6 +191,15 @@ export interface EventLogPlan {
   readonly clients: number;
   /** Mean pause between two operations of a client, in milliseconds. */
   readonly pauseMs: number;
+}
+
+/** The clients that run transactions. */
+export interface TransactionPlan {
+  readonly clients: number;
+  /** Mean pause between two operations of a client, in milliseconds. */
+  readonly pauseMs: number;
+  /** At least 2. */
+  readonly keys: number;
 }
 
 /** The watchers of keys and of locks. */
@@ -256,6 +267,8 @@ const WATCHES_PRESENCE = 0.5;
 const LOCK_WATCHES_PRESENCE = 0.8;
 /** Share of the runs with event logs. */
 const LOGS_PRESENCE = 0.3;
+/** Share of the runs with transactions. */
+const TRANSACTIONS_PRESENCE = 0.4;
 /** Share of the runs with guests. */
 const ACCOUNTS_PRESENCE = 0.5;
 /** Share of the runs with an archive. */
@@ -274,10 +287,11 @@ export interface ClientStreams {
   readonly accounts: RandomStream;
   readonly archive: RandomStream;
   readonly releases: RandomStream;
+  readonly transactions: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches, logs, accounts, archive, releases } = streams;
+  const { locks, memory, watches, logs, accounts, archive, releases, transactions } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -325,6 +339,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     memory: memoryPlan,
     watches: watchPlan,
     logs: drawLogs(logs),
+    transactions: drawTransactions(transactions),
     accounts: drawAccounts(accounts),
     archive: drawArchive(archive, isSteady),
     releases: drawReleases(releases),
@@ -418,6 +433,13 @@ function drawLogs(random: RandomStream): EventLogPlan | null {
     return null;
   }
   return { clients: random.whole(1, 3), pauseMs: random.between(300, 1_000) };
+}
+
+function drawTransactions(random: RandomStream): TransactionPlan | null {
+  if (!random.chance(TRANSACTIONS_PRESENCE)) {
+    return null;
+  }
+  return { clients: random.whole(2, 4), pauseMs: random.between(300, 1_000), keys: random.whole(2, 6) };
 }
 
 function drawAccounts(random: RandomStream): AccountPlan | null {

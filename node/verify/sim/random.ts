@@ -25,6 +25,7 @@ const CONCERNS = [
   "archive",
   "releases",
   "object-ids",
+  "transactions",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

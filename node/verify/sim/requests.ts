@@ -154,7 +154,9 @@ export function describe(answer: Result | CoordinationError | null): string {
   if (answer instanceof CoordinationError) {
     return `${answer.reason} ${answer.outcome}`;
   }
-  return JSON.stringify(answer, (_, value) => (value instanceof Uint8Array ? Buffer.from(value).toString() : value));
+  return JSON.stringify(answer, (_, value) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString() : exact(value),
+  );
 }
 
 function isSameAnswer(one: Result | CoordinationError, other: Result | CoordinationError): boolean {
@@ -166,5 +168,10 @@ function isSameAnswer(one: Result | CoordinationError, other: Result | Coordinat
 
 /** Buffers and other byte arrays count as equal. */
 function plain(answer: Result): unknown {
-  return JSON.parse(JSON.stringify(answer, (_, value) => (value instanceof Uint8Array ? value.toHex() : value)));
+  return JSON.parse(JSON.stringify(answer, (_, value) => (value instanceof Uint8Array ? value.toHex() : exact(value))));
+}
+
+/** JSON has no numbers above 2^53. */
+function exact(value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
 }

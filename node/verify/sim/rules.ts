@@ -23,6 +23,7 @@ import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
 import { SpaceRules } from "./space-rules.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
+import { TransactionRules } from "./transaction-rules.ts";
 import { WatchRules } from "./watch-rules.ts";
 
 /** A member, as the rules see it. */
@@ -54,6 +55,7 @@ export class Rules {
   readonly locks: LockRules;
   readonly memory = new MemoryRules();
   readonly logs = new EventLogRules();
+  readonly transactions: TransactionRules;
   readonly watches: WatchRules;
   /** The committed log, executed separately from all members. */
   readonly replay: LiveReplay;
@@ -69,7 +71,8 @@ export class Rules {
     this.timeouts = new TimeoutRules(limits.core);
     this.locks = new LockRules(limits.state.lockReadersMax, this.access);
     this.watches = new WatchRules(this.locks);
-    const witnesses = [this.access, this.locks, this.memory, this.logs, this.watches];
+    this.transactions = new TransactionRules(this.locks, this.watches);
+    const witnesses = [this.access, this.locks, this.memory, this.logs, this.transactions, this.watches];
     this.replay = new LiveReplay(this.log, limits.state, witnesses);
   }
 
@@ -84,7 +87,7 @@ export class Rules {
 
   /** How often clients have done things that leave a trace in the state. */
   get counts(): Record<string, number> {
-    const { locks, memory, logs } = this;
+    const { locks, memory, logs, transactions } = this;
     return {
       grants: locks.grants,
       lapsed: locks.expiries.size,
@@ -95,6 +98,9 @@ export class Rules {
       duplicates: logs.duplicates,
       conflicts: logs.conflicts,
       removed: logs.removed,
+      transactions: transactions.succeeded,
+      "not succeeded": transactions.failed,
+      "rolled back": transactions.refused,
     };
   }
 

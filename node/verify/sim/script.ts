@@ -32,6 +32,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "memory"; readonly client: number }
   /** A client that uses event logs. */
   | { readonly what: "log"; readonly client: number }
+  /** A client that runs transactions. */
+  | { readonly what: "transaction"; readonly client: number }
   /** A watcher of keys or, with higher numbers, of locks. */
   | { readonly what: "watch"; readonly client: number }
   /** An administrator takes a credential from the guest. */
@@ -73,6 +75,7 @@ export function drawScript(seed: number): Script {
     { what: "memory", of: plan.memory, random: others.memory, before: 0 },
     { what: "log", of: plan.logs, random: others.logs, before: 0 },
     { what: "watch", of: watches, random: others.watches, before: 0 },
+    { what: "transaction", of: plan.transactions, random: others.transactions, before: 0 },
     { what: "watch", of: lockWatches, random: others["lock-watches"], before: watches?.clients ?? 0 },
   ] as const) {
     for (let client = 1; client <= (of?.clients ?? 0); client++) {
@@ -137,6 +140,7 @@ const FORMER_PLAN: Pick<
   | "locks"
   | "memory"
   | "logs"
+  | "transactions"
   | "accounts"
   | "archive"
   | "releases"
@@ -148,6 +152,7 @@ const FORMER_PLAN: Pick<
   locks: null,
   memory: null,
   logs: null,
+  transactions: null,
   accounts: null,
   archive: null,
   releases: null,

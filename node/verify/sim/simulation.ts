@@ -46,6 +46,7 @@ import type { RunResult } from "./run-result.ts";
 import type { Script, ScriptItem } from "./script.ts";
 import { fingerprintOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
+import { TransactionClients } from "./transaction-clients.ts";
 import { untilTogether } from "./until-together.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -91,6 +92,8 @@ export class Simulation {
   readonly #memoryClients: MemoryClients | null;
   /** Null if no client uses event logs. */
   readonly #eventLogClients: EventLogClients | null;
+  /** Null if no client runs transactions. */
+  readonly #transactionClients: TransactionClients | null;
   /** Null if there are no watchers. */
   readonly #watchers: Watchers | null;
   /** Null if the log is not archived. */
@@ -199,6 +202,10 @@ export class Simulation {
             plan: plan.logs,
             guardOf,
           });
+    this.#transactionClients =
+      plan.transactions === null
+        ? null
+        : new TransactionClients({ ...asking, random: others.transactions, plan: plan.transactions, retryMs });
     this.#watchers =
       plan.watches === null
         ? null
@@ -317,7 +324,8 @@ export class Simulation {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects no new leader", () => {
         return `term ${this.#rules.terms} after ${terms}`;
       });
-      const asking = [this.#accounts, this.#clients, this.#lockClients, this.#memoryClients, this.#eventLogClients];
+      const others = [this.#memoryClients, this.#eventLogClients, this.#transactionClients];
+      const asking = [this.#accounts, this.#clients, this.#lockClients, ...others];
       const failures = asking.reduce((sum, clients) => sum + (clients?.failures ?? 0), 0);
       must(failures === 0, "a cluster that is left in peace answers everybody", () => `${failures} calls have failed`);
     }
@@ -339,6 +347,9 @@ export class Simulation {
         return;
       case "log":
         this.#eventLogClients?.act(item.client, item.draw);
+        return;
+      case "transaction":
+        this.#transactionClients?.act(item.client, item.draw);
         return;
       case "watch":
         this.#watchers?.act(item.client, item.draw);
@@ -400,6 +411,7 @@ export class Simulation {
     this.#lockClients?.stop();
     this.#memoryClients?.stop();
     this.#eventLogClients?.stop();
+    this.#transactionClients?.stop();
     this.#watchers?.catchUp();
     this.#network.endFaults();
     this.#archives?.bucket.endFaults();

@@ -55,6 +55,11 @@ export class WatchRules implements ReplayObserver {
     return this.#compacted;
   }
 
+  /** By key of the namespace, the revision of its last change. */
+  changedAt(namespace: string): ReadonlyMap<string, number> {
+    return this.#expected.key.lastOf(namespace);
+  }
+
   /** Changes of the namespace below this revision are not kept any more. */
   compactRevisionOf(namespace: string): number {
     return this.#compactRevisions.get(namespace) ?? 0;

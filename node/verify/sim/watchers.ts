@@ -12,7 +12,7 @@ import { type AccessRules, isRevocation } from "./access-rules.ts";
 import { type Accounts, recheck } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
-import type { KeyHistory } from "./key-history.ts";
+import { type KeyHistory, textOf } from "./key-history.ts";
 import { NAMESPACES, namespaceOf } from "./key-namespaces.ts";
 import { type LockHistory, nameOutOfHistory } from "./lock-history.ts";
 import type { WatchPlan } from "./plan.ts";
@@ -200,9 +200,13 @@ export class Watchers {
   check(driftShare: number): void {
     const { rules, history, lockHistory } = this.#options;
     const compactRevisionMax = Math.max(...NAMESPACES.map((namespace) => rules.compactRevisionOf(namespace)));
-    const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax };
+    const touched = new Set([...history.touched].map((key) => withFullName({ key }).key));
+    const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax, touched };
+    const known = new Set(history.operations.map(({ operation }) => operation.key));
     const ofKeys = this.#watchings("key", ({ change }) => {
-      return change.about === "key" ? [withFullName(sentKeyChange(change))] : [];
+      // Numbers are in no history; other rules have compared their changes with the log.
+      const isKnown = change.about === "key" && known.has(textOf(change.current.key));
+      return isKnown ? [withFullName(sentKeyChange(change))] : [];
     }).map((watching) => ({ ...watching, prefix: `${watching.namespace}/${watching.prefix}` }));
     const operations = history.operations.map((one) => ({ ...one, operation: withFullName(one.operation) }));
     const ofLocks = this.#watchings("lock", ({ change, revision }) => {

@@ -7,6 +7,7 @@ import {
   acquireLock,
   addUser,
   applyRows,
+  changeWords,
   createLock,
   dumpOf,
   expectExactReplays,
@@ -29,7 +30,6 @@ import {
   type Principal,
   readHistory,
   Transaction,
-  type WatchedChange,
 } from "../core/index.ts";
 import { mayBeLong, Payloads } from "../index.ts";
 import { expiredKeys, readKey } from "../keys/index.ts";
@@ -581,18 +581,6 @@ function isCommon(one: string, other: string): boolean {
 
 function numberOf(drawn: Meaning, right: number): number {
   return { right, wrong: right + 1, absent: 0 }[drawn];
-}
-
-function changeWords(change: WatchedChange): string {
-  if (change.about === "lock") {
-    return `${change.kind} ${change.token}`;
-  }
-  const { kind, current, previous } = change;
-  const name = decodeText(current.key);
-  const before = previous === null ? "nothing" : decodeText(previous.value);
-  return kind === "put"
-    ? `put ${name}=${decodeText(current.value)}, before ${before}`
-    : `${kind} ${name}, before ${before}`;
 }
 
 function applySlowly(machine: ReturnType<typeof machineOver>, row: Uint8Array): void {

@@ -21,7 +21,7 @@ export { contradictionOfPage, type RecordedPage, withPages } from "./pages.ts";
 export { regionCheck } from "./region-check.ts";
 export type { RegionAnswer, RegionOperation, RegionRecord } from "./region-history.ts";
 export { describeVerdict } from "./report.ts";
-export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
+export { SEARCH_LIMIT_MS, type SearchOptions, searchCheck } from "./search.ts";
 export {
   beginTransaction,
   contradictionOfTransaction,

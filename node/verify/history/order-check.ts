@@ -26,7 +26,7 @@ export function orderCheck({ keys, locks, regions }: Histories): readonly string
 
 function revisionAnswersOfKeys(operations: readonly RecordedOperation[]): readonly RevisionAnswer[] {
   // A step has one revision, and is one maker of it.
-  return [...Map.groupBy(operations, ({ step, id }) => step ?? id).values()].flatMap((ofStep) => {
+  return [...Map.groupBy(operations, (one) => one.step ?? one).values()].flatMap((ofStep) => {
     const answered = ofStep.flatMap(({ outcome, ...recorded }) => {
       const revision = outcome.kind === "ok" ? revisionAnsweredBy(outcome.answer) : undefined;
       const isOwn = outcome.kind === "ok" && isWrite(outcome.answer);

@@ -55,7 +55,7 @@ export function isAllAtMost(one: AllUsed, other: AllUsed): boolean {
 /** The executed steps of all keys, linked. */
 export function stepsOf(plans: readonly SearchPlan[]): readonly Step[] {
   const parts = plans.flatMap(({ nodes }, at) => nodes.map((of) => ({ at, of })));
-  const together = Map.groupBy(parts, ({ of: { recorded } }) => recorded.step ?? recorded.id);
+  const together = Map.groupBy(parts, ({ of: { recorded } }) => recorded.step ?? recorded);
   const steps: Step[] = [];
   for (const ofStep of [...together.values()].sort(byStart)) {
     const previous = steps.at(-1) ?? null;

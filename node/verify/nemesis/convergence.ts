@@ -9,14 +9,14 @@ const CALL_TIMEOUT_MS = 30_000;
 
 /**
  * Waits until every member serves, ends the loads, and checks these conditions: keys with a time to live are gone,
- * locks are free, every other key, region and event log is readable, watchers have received all changes, each member
+ * locks are free, every other key, region, event log and account is readable, watchers have received all changes, each member
  * takes a write and reads it back, there is one leader, all members have the same state, and no member raises an alarm.
  *
  * @returns descriptions of the conditions that are not met
  */
 export async function converge(
   cluster: ClusterUnderTest,
-  { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches }: Loads,
+  { keys, lifetimes, counters, locks, regions, appends, transfers, watches, lockWatches }: Loads,
 ): Promise<readonly string[]> {
   const steps: readonly (() => Promise<readonly string[]>)[] = [
     async () => {
@@ -36,11 +36,11 @@ export async function converge(
       await locks.untilAllFree();
       return [];
     },
-    ...[keys, counters, regions, appends].map((load) => async () => {
+    ...[keys, counters, regions, appends, transfers].map((load) => async () => {
       await load.stop();
       return [];
     }),
-    ...[keys, counters, regions, appends].map((load) => async () => {
+    ...[keys, counters, regions, appends, transfers].map((load) => async () => {
       await load.readAll();
       return [];
     }),

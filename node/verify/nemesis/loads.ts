@@ -22,6 +22,7 @@ import type { LockLoad } from "./lock-load.ts";
 import { countOutcomes, type OutcomeCount } from "./outcome-counts.ts";
 import type { RegionLoad } from "./region-load.ts";
 import { writeLines } from "./report.ts";
+import type { TransferLoad } from "./transfer-load.ts";
 import type { WatchLoad } from "./watch-load.ts";
 
 export interface Loads {
@@ -31,6 +32,7 @@ export interface Loads {
   readonly locks: LockLoad;
   readonly regions: RegionLoad;
   readonly appends: AppendLoad;
+  readonly transfers: TransferLoad;
   /** They watch the changes of the first two loads, and of locks. */
   readonly watches: WatchLoad<WatchedChange, WatchKeysResponse>;
   readonly lockWatches: WatchLoad<WatchedLockChange, WatchLocksResponse>;
@@ -48,8 +50,8 @@ export function startLoads({ keys, ...others }: Loads): void {
 }
 
 /** Closes the connections that outlive a load. */
-export function closeLoads({ locks, regions }: Loads): void {
-  for (const load of [locks, regions]) {
+export function closeLoads({ locks, regions, transfers }: Loads): void {
+  for (const load of [locks, regions, transfers]) {
     load.close();
   }
 }
@@ -60,9 +62,10 @@ export function closeLoads({ locks, regions }: Loads): void {
  * @param timeoutMs the timeout of the clients on keys
  */
 export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
-  const { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, transfers, watches, lockWatches } = loads;
   const { operations } = keys.history;
   const ofKeys = [...operations, ...lifetimes.operations];
+  const ofAll = [...ofKeys, ...transfers.operations];
   const leaderless = leaderlessSpans(keys.writesMs, timeoutMs);
   return [
     ...judgeHistory(withPages(operations, keys.pages), SEARCH),
@@ -71,10 +74,11 @@ export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
     ...counters.judge(),
     ...locks.judge(leaderless),
     ...regions.judge(),
+    ...transfers.judge(SEARCH),
     ...logCheck(appends.history.operations),
     ...watchCheck(watches.watchings, ofKeys, WATCH_LIMITS),
     ...lockWatchCheck(lockWatches.watchings, locks.records, { ...WATCH_LIMITS, nameOf: (lock) => lock }),
-    ...orderCheck({ keys: ofKeys, locks: locks.records, regions: regions.records }),
+    ...orderCheck({ keys: ofAll, locks: locks.records, regions: regions.records }),
   ];
 }
 
@@ -87,7 +91,7 @@ function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[
 }
 
 export function writeHistories(output: string, loads: Loads): void {
-  const { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, transfers, watches, lockWatches } = loads;
   writeLines(output, "history.jsonl", keys.history.operations);
   writeLines(output, "pages.jsonl", keys.pages);
   writeLines(output, "lifetimes.jsonl", lifetimes.operations);
@@ -95,6 +99,8 @@ export function writeHistories(output: string, loads: Loads): void {
   writeLines(output, "locks.jsonl", locks.records);
   writeLines(output, "regions.jsonl", regions.records);
   writeLines(output, "event-logs.jsonl", appends.history.operations);
+  writeLines(output, "accounts.jsonl", transfers.operations);
+  writeLines(output, "transfers.jsonl", transfers.transfers);
   writeLines(output, "watches.jsonl", watches.lines);
   writeLines(output, "changes.jsonl", watches.changes);
   writeLines(output, "lock-watches.jsonl", lockWatches.lines);
@@ -102,7 +108,8 @@ export function writeHistories(output: string, loads: Loads): void {
 }
 
 /** Counts operations by kind and outcome. */
-export function outcomesOf({ keys, lifetimes, counters, locks, regions, appends }: Loads): readonly OutcomeCount[] {
+export function outcomesOf(loads: Loads): readonly OutcomeCount[] {
+  const { keys, lifetimes, counters, locks, regions, appends, transfers } = loads;
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
     ...keys.pages.map(() => ({ kind: "page", outcome: "ok" }) as const),
@@ -118,13 +125,17 @@ export function outcomesOf({ keys, lifetimes, counters, locks, regions, appends 
     ...appends.history.operations.map(({ operation, outcome }) => {
       return { kind: `event log: ${operation.kind}`, outcome: outcome.kind };
     }),
+    ...transfers.transfers.map(({ outcome }) => {
+      return { kind: "transfer", outcome: outcome === "succeeded" ? ("ok" as const) : outcome };
+    }),
   ]);
 }
 
 /** Further results of the loads, one line each. */
-export function describeLoads({ counters, locks, regions, appends, watches, lockWatches }: Loads): readonly string[] {
+export function describeLoads(loads: Loads): readonly string[] {
+  const { counters, locks, regions, appends, transfers, watches, lockWatches } = loads;
   return [
     `increments acknowledged after an attempt of unknown outcome ${counters.retried}`,
-    ...[locks, regions, appends, watches, lockWatches].flatMap((load) => load.describe()),
+    ...[locks, regions, appends, transfers, watches, lockWatches].flatMap((load) => load.describe()),
   ];
 }

@@ -33,7 +33,8 @@ describe("the nemesis", function () {
     const landed = new Set(result.faults.filter((fault) => fault.result === "landed").map(({ kind }) => kind));
     expect([...landed]).to.include.members(KINDS);
     const count = (file: string): number => readFileSync(join(output, file), "utf8").trimEnd().split("\n").length;
-    const files = ["history", "lifetimes", "counters", "locks", "regions", "event-logs"].map((name) => `${name}.jsonl`);
+    const names = ["history", "lifetimes", "counters", "locks", "regions", "event-logs", "transfers"];
+    const files = names.map((name) => `${name}.jsonl`);
     const recorded = files.reduce((sum, file) => sum + count(file), 0);
     const operations = result.outcomes.filter(({ kind }) => kind !== "page");
     const counted = operations.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);

@@ -34,6 +34,7 @@ import { type FaultRecord, type NemesisResult, writeFault, writeStates, writeSum
 import { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
+import { TransferLoad } from "./transfer-load.ts";
 import { WatchLoad } from "./watch-load.ts";
 import { WATCHED_KEYS, WATCHED_LOCKS } from "./watch-targets.ts";
 
@@ -78,6 +79,7 @@ const REGION_STREAM = 104;
 const WATCH_STREAM = 105;
 const LOCK_WATCH_STREAM = 106;
 const APPEND_STREAM = 107;
+const TRANSFER_STREAM = 108;
 /** Acknowledged writes before the first fault. */
 const WARM_WRITES = 100;
 /** Rest before each fault. */
@@ -209,6 +211,7 @@ async function runAt(
         restMs: APPEND_REST_MS,
         alsoExpected,
       }),
+      transfers: new TransferLoad(cluster, timeoutMs, seededRandom(seed + TRANSFER_STREAM)),
       watches: new WatchLoad(WATCHED_KEYS, cluster, members, seededRandom(seed + WATCH_STREAM)),
       lockWatches: new WatchLoad(WATCHED_LOCKS, cluster, members, seededRandom(seed + LOCK_WATCH_STREAM)),
     };

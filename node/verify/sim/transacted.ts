@@ -2,6 +2,7 @@
 
 import type {
   Command,
+  Condition,
   CoordinationError,
   Outcome,
   Result,
@@ -32,6 +33,14 @@ export function firstAnswerOf(outcome: Outcome | null): Outcome["answer"] | null
 /** All operations of a transaction that may be executed. */
 export function operationsIn({ success, failure }: Transact): readonly TransactedOperation[] {
   return [...success, ...failure].flatMap((one) => (one.kind === "transact" ? operationsIn(one) : [one]));
+}
+
+/** All conditions of a transaction, with those of nested transactions. */
+export function conditionsIn({ conditions, success, failure }: Transact): readonly Condition[] {
+  return [
+    ...conditions,
+    ...[...success, ...failure].flatMap((one) => (one.kind === "transact" ? conditionsIn(one) : [])),
+  ];
 }
 
 function partsOf({ success, failure }: Transact, { failedCondition, results }: TransactResult): Executed[] {

@@ -57,6 +57,8 @@ interface TransactionClient {
   isBusy: boolean;
   /** By key, its revision in the newest answer; 0 = it did not exist. */
   readonly seen: Map<string, number>;
+  /** That of the newest answer. */
+  revision: number;
   /** The hold that it has, or has had; 0 = none. */
   token: number;
   values: number;
@@ -126,7 +128,15 @@ export class TransactionClients {
 
   #clientOf(id: number): TransactionClient {
     const principal = this.#options.accounts.principalOf(id);
-    const state = { random: streamOf(id), home: null, isBusy: false, seen: new Map(), token: 0, values: 0 };
+    const state = {
+      random: streamOf(id),
+      home: null,
+      isBusy: false,
+      seen: new Map(),
+      revision: 0,
+      token: 0,
+      values: 0,
+    };
     const client = this.#clients.get(id) ?? { id, principal, ...state };
     this.#clients.set(id, client);
     return client;
@@ -221,6 +231,7 @@ export class TransactionClients {
     const wrong = contradictionOfTransaction(keys, told);
     must(wrong === null, "history: a transaction answers as its comparisons demand", () => String(wrong));
     open.end({ kind: "ok", answer: told });
+    client.revision = Math.max(client.revision, told.revision);
     for (const [at, { key, write }] of keys.entries()) {
       const before = told.contents[at]?.modRevision ?? 0;
       const after = write?.kind === "put" ? told.revision : 0;
@@ -262,13 +273,42 @@ export class TransactionClients {
     });
     const writes = keys.flatMap(writeOf);
     const further = writes.length > 0 ? this.#further(client) : [];
-    const others = [...writes, ...further];
-    const isNested = others.length > 1 && random.chance(0.3);
-    const nested: Transact = { kind: "transact", namespace, conditions: [], success: others.slice(1), failure: [] };
-    const success = [...reads, ...(isNested ? [...others.slice(0, 1), nested] : others)];
+    const inner = (all: readonly Condition[], success: readonly TransactedOperation[]): TransactedOperation[] => {
+      return [{ kind: "transact", namespace, conditions: all, success, failure: [] }];
+    };
+    const isCompared = further.length > 0 && random.chance(0.5);
+    const others = isCompared ? inner(this.#conditionsOf(client), further) : further;
+    const isNested = writes.length > 1 && random.chance(0.3);
+    const success = [
+      ...reads,
+      ...(isNested ? [...writes.slice(0, 1), ...inner([], writes.slice(1))] : writes),
+      ...others,
+    ];
     const asked: Transact = { kind: "transact", namespace, conditions, success, failure: reads };
     const guard = this.#guardOf(client);
     return random.chance(0.15) && guard !== undefined && writes.length > 0 ? { ...asked, guard } : asked;
+  }
+
+  /** Conditions on other things than the keys of the history. */
+  #conditionsOf(client: TransactionClient): Condition[] {
+    const { random, revision } = client;
+    const conditions: Condition[] = [];
+    if (random.chance(0.6)) {
+      const prefix = Buffer.from(
+        random.pick([TRANSACTED_PREFIX, `${TRANSACTED_PREFIX}1`, NUMBER]) ?? TRANSACTED_PREFIX,
+      );
+      const back = random.pick([0, 0, 3, 30]) ?? 0;
+      conditions.push({ about: "prefix", prefix, unchangedSince: Math.max(0, revision - back) });
+    }
+    const hold = this.#guardOf(client);
+    if (hold !== undefined && random.chance(0.3)) {
+      conditions.push({ about: "hold", ...hold });
+    }
+    if (this.#logId !== null && random.chance(0.3)) {
+      const operator = random.pick(["<", ">", "!="] as const) ?? "<";
+      conditions.push({ about: "log", logId: this.#logId, operator, lastSequence: random.below(20) });
+    }
+    return conditions;
   }
 
   /** Operations on other things than the keys of the history. */

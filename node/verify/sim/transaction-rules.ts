@@ -24,7 +24,7 @@ import { isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import type { LockRules } from "./lock-rules.ts";
 import { must } from "./rule-violation.ts";
-import { operationsIn } from "./transacted.ts";
+import { conditionsIn, operationsIn } from "./transacted.ts";
 import type { WatchRules } from "./watch-rules.ts";
 
 /** All keys of transactions have it, in the default namespace, and no other key. */
@@ -157,9 +157,16 @@ function stateOf(operation: Transact, state: StateReader): Content {
       addLock(content, state, one);
     }
   }
-  const { guard } = operation;
-  if (guard !== undefined) {
-    addLock(content, state, { namespace: DEFAULT_NAMESPACE, name: guard.lockName, rw: guard.rw });
+  const guards = operation.guard === undefined ? [] : [operation.guard];
+  for (const condition of conditionsIn(operation)) {
+    if (condition.about === "log") {
+      addLog(content, state, condition.logId);
+    } else if (condition.about === "hold") {
+      guards.push(condition);
+    }
+  }
+  for (const { lockName, rw } of guards) {
+    addLock(content, state, { namespace: DEFAULT_NAMESPACE, name: lockName, rw });
   }
   return content;
 }

@@ -204,13 +204,15 @@ export class Watchers {
     const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax, touched };
     const known = new Set(history.operations.map(({ operation }) => operation.key));
     const ofKeys = this.#watchings("key", ({ change }) => {
-      // Numbers are in no history; other rules have compared their changes with the log.
+      // The numbers and the lock of transactions are in no history; other rules have compared their changes with the log.
       const isKnown = change.about === "key" && known.has(textOf(change.current.key));
       return isKnown ? [withFullName(sentKeyChange(change))] : [];
     }).map((watching) => ({ ...watching, prefix: `${watching.namespace}/${watching.prefix}` }));
     const operations = history.operations.map((one) => ({ ...one, operation: withFullName(one.operation) }));
+    const knownLocks = new Set(lockHistory.records.map(({ operation }) => operation.lock));
     const ofLocks = this.#watchings("lock", ({ change, revision }) => {
-      return change.about === "lock" ? [sentLockChange(change, revision)] : [];
+      const sent = change.about === "lock" ? [sentLockChange(change, revision)] : [];
+      return sent.filter(({ lock }) => knownLocks.has(lock));
     });
     const wrong = [
       ...watchCheck(ofKeys, operations, limits),

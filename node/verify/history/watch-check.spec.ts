@@ -302,7 +302,7 @@ describe("what a transaction changes", () => {
   const written = (key: string): WatchedChange => change("put", { ...A, value: `${key}-a` }, null, key);
   const both = [written("k1"), written("k2")] as const;
 
-  /** A transaction over two keys, whose outcome nobody got unless it is acknowledged. */
+  /** A transaction over two keys, whose outcome is unknown unless it is acknowledged. */
   function operations(isAcknowledged: boolean): readonly RecordedOperation[] {
     const history = new History(() => 0);
     const keys = ["k1", "k2"].map((key) => ({ key, write: { kind: "put", value: `${key}-a` } as const }));

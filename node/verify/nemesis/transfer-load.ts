@@ -197,7 +197,7 @@ export class TransferLoad {
       this.#wrong.push(`the accounts of ${bank.accounts[0]} have ${sum} together at revision ${answer.revision}`);
     }
     bank.isOpen ||= there.length > 0;
-    // If nobody can have opened it, another one takes its place.
+    // It was not opened, or will be too late: another one takes its place.
     bank.transactions = there.length === 0 ? TRANSACTIONS_MAX : bank.transactions;
     return true;
   }

@@ -205,7 +205,7 @@ export class Simulation {
     this.#transactionClients =
       plan.transactions === null
         ? null
-        : new TransactionClients({ ...asking, random: others.transactions, plan: plan.transactions, retryMs });
+        : new TransactionClients({ ...asking, random: others.transactions, plan: plan.transactions });
     this.#watchers =
       plan.watches === null
         ? null

@@ -13,7 +13,6 @@ import {
   type Guard,
   type Outcome,
   Payloads,
-  type Principal,
   type Transact,
   type TransactedOperation,
   type TransactResult,
@@ -26,35 +25,20 @@ import {
   type TransactedKey,
   type TransactionAnswer,
 } from "../history/index.ts";
-import type { EventHeap } from "./event-heap.ts";
+import { ClientGroup, type ClientGroupOptions, type ClientOf } from "./client-group.ts";
 import { contentOf, type KeyHistory } from "./key-history.ts";
 import type { TransactionPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
-import { type RandomStream, streamOf } from "./random.ts";
-import { type Answer, RequestCalls, type RequestCallsOptions } from "./request-calls.ts";
 import type { Request } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 import { TRANSACTED_PREFIX } from "./transaction-rules.ts";
 
-export interface TransactionClientsOptions extends RequestCallsOptions {
-  readonly heap: EventHeap;
+export interface TransactionClientsOptions extends ClientGroupOptions {
   readonly plan: TransactionPlan;
   readonly history: KeyHistory;
-  /** The run has no faults: every call has all the time that it may need. */
-  readonly isSteady: boolean;
-  /** A request is sent again for this long, in milliseconds, while its answer is stored. */
-  readonly retryMs: number;
-  /** Running processes. */
-  readonly processes: () => readonly Process[];
 }
 
-interface TransactionClient {
-  readonly id: number;
-  readonly principal: Principal;
-  /** The stream of the present operation. */
-  random: RandomStream;
-  home: Process | null;
-  isBusy: boolean;
+interface Known {
   /** By key, its revision in the newest answer; 0 = it did not exist. */
   readonly seen: Map<string, number>;
   /** That of the newest answer. */
@@ -64,10 +48,10 @@ interface TransactionClient {
   values: number;
 }
 
-const CALLS_MAX = 5;
-const CALL_MS = [150, 600, 2_000, 5_000];
-const AMPLE_MS = 20_000;
-const AGAIN_MS = 100;
+type TransactionClient = ClientOf<Known>;
+
+/** Share of the operations before which a client goes to another member. */
+const LEAVE_SHARE = 0.15;
 const KEYS_MAX = 5;
 const TTL_SECONDS_MAX = 3;
 const MS_PER_SECOND = 1_000;
@@ -77,69 +61,34 @@ const LOCK_TTL_SECONDS = 2;
 const WAIT_MS = 400;
 const NUMBER = Buffer.from(`${TRANSACTED_PREFIX}number`);
 
-export class TransactionClients {
-  readonly #options: TransactionClientsOptions;
-  readonly #requestCalls: RequestCalls;
-  readonly #clients = new Map<number, TransactionClient>();
+export class TransactionClients extends ClientGroup<Known, TransactionClientsOptions> {
   /** Null until they are there. */
   #regionId: Uint8Array | null = null;
   #logId: Uint8Array | null = null;
   #hasLock = false;
   #isPrepared = false;
-  #isStopped = false;
 
   constructor(options: TransactionClientsOptions) {
-    this.#options = options;
-    this.#requestCalls = new RequestCalls(options);
+    super(options, LEAVE_SHARE);
   }
 
-  /** Calls that did not end with a result. */
-  get failures(): number {
-    return this.#requestCalls.failures;
+  protected override fresh(): Known {
+    return { seen: new Map(), revision: 0, token: 0, values: 0 };
   }
 
-  /** The client must do something now, unless it is busy. */
-  act(id: number, draw: number): void {
-    const client = this.#clientOf(id);
-    if (this.#isStopped || client.isBusy) {
-      return;
-    }
-    client.random = streamOf(draw);
-    const process = this.#processFor(client);
+  protected override operate(client: TransactionClient): void {
+    const process = this.begins(client);
     if (process === null) {
       return;
     }
-    client.isBusy = true;
-    const { random } = client;
     if (!this.#isPrepared) {
       this.#isPrepared = true;
       this.#prepare(client, process);
-    } else if (this.#hasLock && random.chance(0.12)) {
+    } else if (this.#hasLock && client.random.chance(0.12)) {
       this.#acquire(client, process);
     } else {
       this.#transact(client, process);
     }
-  }
-
-  /** No operation begins any more. */
-  stop(): void {
-    this.#isStopped = true;
-  }
-
-  #clientOf(id: number): TransactionClient {
-    const principal = this.#options.accounts.principalOf(id);
-    const state = {
-      random: streamOf(id),
-      home: null,
-      isBusy: false,
-      seen: new Map(),
-      revision: 0,
-      token: 0,
-      values: 0,
-    };
-    const client = this.#clients.get(id) ?? { id, principal, ...state };
-    this.#clients.set(id, client);
-    return client;
   }
 
   /** Creates what transactions use besides keys. What could not be created is not used. */
@@ -158,22 +107,17 @@ export class TransactionClients {
     ];
     const next = (at: number): void => {
       const step = steps[at];
-      const there = this.#processFor(client);
+      const there = this.processFor(client);
       if (step === undefined || there === null) {
         client.isBusy = false;
         return;
       }
       const [operation, note] = step;
-      this.#send(
-        client,
-        at === 0 ? process : there,
-        this.#requestCalls.begin(operation, client.principal),
-        1,
-        (answer) => {
-          note(answer?.outcome ?? null);
-          next(at + 1);
-        },
-      );
+      const request = this.requestCalls.begin(operation, client.principal);
+      this.send(client, at === 0 ? process : there, request, (answer) => {
+        note(answer?.outcome ?? null);
+        next(at + 1);
+      });
     };
     next(0);
   }
@@ -190,8 +134,8 @@ export class TransactionClients {
 
   #acquire(client: TransactionClient, process: Process): void {
     const waitMs = client.random.chance(0.5) ? WAIT_MS : 0;
-    const request = this.#requestCalls.begin(acquireLock({ name: LOCK, waitMs }), client.principal);
-    this.#send(client, process, request, 1, (answer) => {
+    const request = this.requestCalls.begin(acquireLock({ name: LOCK, waitMs }), client.principal);
+    this.send(client, process, request, (answer) => {
       const result = resultOf(answer?.outcome ?? null);
       if (result?.kind === "acquire-lock" && result.hold !== null) {
         client.token = result.hold.token;
@@ -201,12 +145,12 @@ export class TransactionClients {
   }
 
   #transact(client: TransactionClient, process: Process): void {
-    const { history } = this.#options;
+    const { history } = this.options;
     const keys = this.#drawKeys(client);
     const operation = this.#operationOf(client, keys);
     const open = history.beginTransaction(`t${client.id}`, keys);
-    const request = this.#requestCalls.begin(operation, client.principal);
-    this.#send(client, process, request, 1, () => {
+    const request = this.requestCalls.begin(operation, client.principal);
+    this.send(client, process, request, () => {
       this.#end(client, keys, request, open);
       client.isBusy = false;
     });
@@ -242,7 +186,7 @@ export class TransactionClients {
   /** Some transactions only read, and some only write. */
   #drawKeys(client: TransactionClient): readonly TransactedKey[] {
     const { random, seen } = client;
-    const { plan } = this.#options;
+    const { plan } = this.options;
     const count = random.whole(2, Math.min(KEYS_MAX, plan.keys));
     const writeShare = random.pick([0, 0.5, 0.7, 1]) ?? 1;
     const compareShare = random.pick([0, 0.3, 1]) ?? 0;
@@ -360,48 +304,6 @@ export class TransactionClients {
 
   #guardOf({ token }: TransactionClient): Guard | undefined {
     return token === 0 ? undefined : { lockName: LOCK, fencingToken: token, rw: false };
-  }
-
-  /** Sends the request, again if its outcome is not known. */
-  #send(
-    client: TransactionClient,
-    process: Process,
-    request: Request,
-    calls: number,
-    onEnd: (answer: Answer | null) => void,
-  ): void {
-    const { heap, retryMs } = this.#options;
-    this.#requestCalls.send(process, request, this.#limitMs(client.random), (answer) => {
-      const isUnknown = answer === null || answer.error?.outcome === "unknown";
-      if (answer?.outcome == null) {
-        client.home = null;
-      }
-      if (!isUnknown || heap.nowMs - request.startMs > retryMs || calls >= CALLS_MAX || this.#isStopped) {
-        onEnd(answer);
-        return;
-      }
-      heap.after(client.random.exponential(AGAIN_MS), () => {
-        const next = this.#processFor(client);
-        if (next === null) {
-          onEnd(null);
-        } else {
-          this.#send(client, next, request, calls + 1, onEnd);
-        }
-      });
-    });
-  }
-
-  /** Most clients stay with a member while it answers. */
-  #processFor(client: TransactionClient): Process | null {
-    const { random } = client;
-    if (client.home === null || client.home.loop.isDead || random.chance(0.15)) {
-      client.home = random.pick(this.#options.processes()) ?? null;
-    }
-    return client.home;
-  }
-
-  #limitMs(random: RandomStream): number {
-    return this.#options.isSteady ? AMPLE_MS : (random.pick(CALL_MS) ?? AMPLE_MS);
   }
 }
 

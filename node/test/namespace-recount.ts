@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { compareBytes } from "../src/bytes/index.ts";
+import { readUint32 } from "../src/primitives/index.ts";
 import {
   decodeText,
   encodeText,
@@ -54,6 +55,7 @@ function recount(state: StateReader): ReadonlyMap<string, NamespaceUsage> {
       memory_regions: 0,
       event_bytes: 0,
       event_logs: 0,
+      sessions: 0,
     };
     counts.set(namespace, count);
     return count;
@@ -61,7 +63,18 @@ function recount(state: StateReader): ReadonlyMap<string, NamespaceUsage> {
   visit(state, "d", ({ key, value }) => {
     const count = countOf(namespaceOf(key));
     count.keys++;
-    count.bytes += key.length - key.indexOf(0, HEAD) - 1 + value.length - KEY_HEAD_BYTES;
+    count.bytes += key.length - key.indexOf(0, HEAD) - 1 + readUint32(value, KEY_HEAD_BYTES - LENGTH_BYTES);
+  });
+  const namespaceOfSession = new Map<number, string>();
+  visit(state, "y", ({ key, value }) => {
+    const namespace = namespaceOf(key);
+    namespaceOfSession.set(numberAt(key, key.length - NUMBER_BYTES), namespace);
+    const count = countOf(namespace);
+    count.sessions++;
+    count.bytes += key.length + value.length;
+  });
+  visit(state, "O", ({ key }) => {
+    countOf(namespaceOfSession.get(numberAt(key, HEAD)) as string).bytes += key.length;
   });
   const namespaceOfLock = new Map<number, string>();
   visit(state, "l", ({ key, value }) => {

@@ -286,6 +286,18 @@ export {
 } from "./operations.ts";
 export { hasExpiredAnswers } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";
+export { type EndSession, endSessionOperation } from "./session-ends/index.ts";
+export {
+  type CreateSession,
+  createSessionOperation,
+  dueSessions,
+  listSessions,
+  type Renewal,
+  type RenewSessions,
+  readSession,
+  requireSession,
+  type Session,
+} from "./sessions/index.ts";
 export { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";
 export {
   type Condition,

@@ -71,6 +71,8 @@ import {
   writeMemoryOperation,
 } from "./memory/index.ts";
 
+import { endSessionOperation, expireSessionsOperation } from "./session-ends/index.ts";
+import { createSessionOperation, renewSessionsOperation } from "./sessions/index.ts";
 import { transactOperation } from "./transactions/index.ts";
 
 const CLIENT_OPERATIONS = [
@@ -98,6 +100,8 @@ const CLIENT_OPERATIONS = [
   updateUserOperation,
   deleteUserOperation,
   transactOperation,
+  createSessionOperation,
+  endSessionOperation,
 ] as const;
 
 const CLUSTER_OPERATIONS = [
@@ -123,6 +127,8 @@ const CLUSTER_OPERATIONS = [
   dropSigningKeysOperation,
   pruneUsageOperation,
   resetOwnerOperation,
+  renewSessionsOperation,
+  expireSessionsOperation,
 ] as const;
 
 export type ClientOperation = OperationOf<(typeof CLIENT_OPERATIONS)[number]>;

@@ -6,6 +6,8 @@ import { Maintenance, type MaintenanceLimits } from "./maintenance.ts";
 const LIMITS: MaintenanceLimits = {
   expiriesMax: 3,
   lockTimersMax: 3,
+  sessionsMax: 3,
+  sessionObjectsMax: 5,
   prunesMax: 5,
   erasuresMax: 4,
   duplicatesMax: 6,

@@ -10,6 +10,7 @@ import {
   type ClusterOperation,
   DEFAULT_STATE_LIMITS,
   dueLockTimers,
+  dueSessions,
   expiredKeys,
   type HistoryLimits,
   hasDueEventKeys,
@@ -29,6 +30,9 @@ export interface MaintenanceLimits {
    */
   readonly expiriesMax: number;
   readonly lockTimersMax: number;
+  /** Sessions that one command names, and what belongs to them, unless it names only one. */
+  readonly sessionsMax: number;
+  readonly sessionObjectsMax: number;
   readonly prunesMax: number;
   /** Rows of memory pages that one command removes; also bounds the work to apply it. */
   readonly erasuresMax: number;
@@ -58,6 +62,8 @@ export interface MaintenanceLimits {
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
   expiriesMax: 64,
   lockTimersMax: 64,
+  sessionsMax: 64,
+  sessionObjectsMax: 256,
   prunesMax: 512,
   erasuresMax: 256,
   duplicatesMax: 512,
@@ -121,6 +127,12 @@ function dueByTime(
       return { kind: "expire-locks", timers };
     }
   }
+  if (progress.totals.sessions > 0) {
+    const sessions = dueSessions(state, tickMs, limits.sessionsMax, limits.sessionObjectsMax);
+    if (sessions.length > 0) {
+      return { kind: "expire-sessions", sessions };
+    }
+  }
   if (progress.storedAnswers > 0 && hasExpiredAnswers(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "drop-replays" };
   }
@@ -133,11 +145,11 @@ function dueByTime(
 
 /** A tick, so that time advances while any timer runs. */
 function dueTick(
-  { tickMs: loggedMs, expiringKeys, lockTimers, storedAnswers, logTimers }: Progress,
+  { tickMs: loggedMs, expiringKeys, lockTimers, storedAnswers, logTimers, totals }: Progress,
   tickMs: number,
   { idleTickMs }: MaintenanceLimits,
 ): ClusterOperation | null {
-  const timeMatters = expiringKeys > 0 || lockTimers > 0 || storedAnswers > 0 || logTimers > 0;
+  const timeMatters = expiringKeys + lockTimers + storedAnswers + logTimers + totals.sessions > 0;
   return timeMatters && tickMs - loggedMs >= idleTickMs ? { kind: "tick" } : null;
 }
 

@@ -28,7 +28,7 @@ const BEFORE: Progress = {
   eventBytes: 60,
   logTimers: 4,
   logErasures: 1,
-  totals: { keys: 4, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_096 },
+  totals: { keys: 4, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_096, sessions: 0 },
 };
 
 function rowOf(clocks: { readonly tickMs: number; readonly wallMs: number }, index: number): Uint8Array {
@@ -94,7 +94,7 @@ describe("the context of an entry", () => {
       eventBytes: 40,
       logTimers: 6,
       logErasures: 0,
-      totals: { keys: 6, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_000 },
+      totals: { keys: 6, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_000, sessions: 0 },
     });
     expect(BEFORE.totals.keys).to.equal(4);
   });

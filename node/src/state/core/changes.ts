@@ -6,6 +6,7 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
+import { readOwned, writeOwned } from "./fields.ts";
 import { type LockMode, type LockName, lockMode } from "./lock-fields.ts";
 import type { StoredKey } from "./objects.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
@@ -42,7 +43,7 @@ const KINDS = ["put", "delete", "expire", "acquired", "released"] as const satis
 const REASONS: readonly HoldReason[] = ["normal", "expired", "forced", "downgraded", "upgraded"];
 
 /** What watchers get of a key that was removed at the revision. */
-export function endOf(stored: StoredKey, revision: number): StoredKey {
+export function endOf({ sessionId: _, ...stored }: StoredKey, revision: number): StoredKey {
   return { ...stored, modRevision: revision, deadlineMs: 0 };
 }
 
@@ -78,10 +79,12 @@ function writeKeyChange(writer: RecordWriter, { kind, current, previous }: KeyCh
   if (previous !== null) {
     writer.reserve(previous.value.length + current.value.length);
     writer.uint53(previous.createRevision).uint53(previous.modRevision).uint53(previous.version);
-    writer.uint53(previous.deadlineMs).bytes(previous.value);
+    writeOwned(writer, previous.deadlineMs, previous);
+    writer.bytes(previous.value);
   }
   if (kind === "put") {
-    writer.uint53(current.deadlineMs).bytes(current.value);
+    writeOwned(writer, current.deadlineMs, current);
+    writer.bytes(current.value);
   }
 }
 
@@ -89,11 +92,11 @@ function readKeyChange(reader: RecordReader, kind: KeyChange["kind"], namespace:
   const key = reader.bytes();
   const previous = reader.boolean() ? readPrevious(key, reader) : null;
   if (kind === "put") {
-    const deadlineMs = reader.uint53();
+    const life = readLife(reader);
     const value = reader.bytes();
     const createRevision = previous?.createRevision ?? revision;
     const version = (previous?.version ?? 0) + 1;
-    const current = { key, value, createRevision, modRevision: revision, version, deadlineMs };
+    const current = { key, value, createRevision, modRevision: revision, version, ...life };
     return { about: "key", kind, namespace, current, previous };
   }
   invariant(previous !== null, "what ends was there before");
@@ -104,8 +107,17 @@ function readPrevious(key: Uint8Array, reader: RecordReader): StoredKey {
   const createRevision = reader.uint53();
   const modRevision = reader.uint53();
   const version = reader.uint53();
-  const deadlineMs = reader.uint53();
-  return { key, value: reader.bytes(), createRevision, modRevision, version, deadlineMs };
+  const life = readLife(reader);
+  return { key, value: reader.bytes(), createRevision, modRevision, version, ...life };
+}
+
+/** How long a key lives. */
+function readLife(reader: RecordReader): Pick<StoredKey, "deadlineMs" | "sessionId"> {
+  const life: { deadlineMs: number; sessionId?: number } = { deadlineMs: 0 };
+  life.deadlineMs = readOwned(reader, (sessionId) => {
+    life.sessionId = sessionId;
+  });
+  return life;
 }
 
 /** The mode also shows the kind of lock. */

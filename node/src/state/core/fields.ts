@@ -7,8 +7,9 @@ import { invariant } from "../../primitives/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 export interface Field<Value> {
-  write(writer: RecordWriter, value: Value): void;
-  read(reader: RecordReader): Value;
+  /** @param record whose field it is, if it is one of a record. */
+  write(writer: RecordWriter, value: Value, record?: object): void;
+  read(reader: RecordReader, record?: object): Value;
   /** Whether a record without a value does not have the field at all. */
   readonly mayBeLeftOut?: true;
 }
@@ -141,6 +142,52 @@ export function optional<Value>(field: Field<Value>): Field<Value | undefined> {
   };
 }
 
+/** What may belong to a session. */
+export interface Owned {
+  /** Absent = it belongs to none. */
+  readonly sessionId?: number;
+}
+
+/** The first bit of a count says that a session follows it. No count needs that bit. */
+const SESSION_BIT = 0x8000_0000;
+const UINT32_VALUES = 2 ** 32;
+
+/** Writes a count, and the session if there is one; without a session it is as before there were sessions. */
+export function writeOwned(writer: RecordWriter, value: number, { sessionId }: Owned): void {
+  if (sessionId === undefined) {
+    writer.uint53(value);
+  } else {
+    writer.uint32(SESSION_BIT + Math.floor(value / UINT32_VALUES)).uint32(value % UINT32_VALUES);
+    writer.uint53(sessionId);
+  }
+}
+
+/** Reads the form of `writeOwned`; `take` gets the session if there is one. */
+export function readOwned(reader: RecordReader, take: (sessionId: number) => void): number {
+  if (reader.peek() < 0x80) {
+    return reader.uint53();
+  }
+  const value = (reader.uint32() - SESSION_BIT) * UINT32_VALUES + reader.uint32();
+  take(reader.uint53());
+  return value;
+}
+
+/** A count, and the session of its record. The record also has `ownSession`, in any place after it. */
+export const countWithSession: Field<number> = {
+  write: (writer, value, record) => writeOwned(writer, value, record as Owned),
+  read: (reader, record) =>
+    readOwned(reader, (sessionId) => {
+      (record as { sessionId?: number }).sessionId = sessionId;
+    }),
+};
+
+/** The session that `countWithSession` writes and reads. */
+export const ownSession: Field<number | undefined> = {
+  write: () => undefined,
+  read: (_reader, record) => (record as Owned).sessionId,
+  mayBeLeftOut: true,
+};
+
 /** The number of values, and each of them. */
 export function listOf<Value>(field: Field<Value>): Field<readonly Value[]> {
   return {
@@ -179,14 +226,14 @@ export function recordOf<Shape extends object, Known extends object = object>(
     write: (writer, value) => {
       const record = value as Readonly<Record<string, unknown>>;
       for (let at = 0; at < length; at++) {
-        (list[at] as Field<unknown>).write(writer, record[properties[at] as string]);
+        (list[at] as Field<unknown>).write(writer, record[properties[at] as string], record);
       }
     },
     read: (reader) => {
       const record = { ...blank } as Record<string, unknown>;
       for (let at = 0; at < length; at++) {
         const field = list[at] as Field<unknown>;
-        const value = field.read(reader);
+        const value = field.read(reader, record);
         if (value !== undefined || field.mayBeLeftOut !== true) {
           record[properties[at] as string] = value;
         }

@@ -23,8 +23,16 @@ export interface StateLimits {
   readonly namespaceLocksMax: number;
   readonly namespaceRegionsMax: number;
   readonly namespaceLogsMax: number;
+  /** Sessions of one namespace; no more can be created (QUOTA). */
+  readonly namespaceSessionsMax: number;
   /** Watches of one namespace at one member; further ones are refused (QUOTA). */
   readonly namespaceWatchesMax: number;
+  /**
+   * Keys and holds of one session, and bytes of its keys and values; no more can belong to it (QUOTA). One entry ends all
+   * of them (S44).
+   */
+  readonly sessionObjectsMax: number;
+  readonly sessionBytesMax: number;
   /** API keys of one user that are neither revoked nor expired; no more can be created (QUOTA). */
   readonly userApiKeysMax: number;
   /** Cluster ticks for which an answer is kept for retries, in milliseconds from its first execution. */
@@ -55,6 +63,9 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   namespaceLocksMax: 1_000_000,
   namespaceRegionsMax: 100_000,
   namespaceLogsMax: 10_000,
+  namespaceSessionsMax: 20_000,
+  sessionObjectsMax: 1_000,
+  sessionBytesMax: 4 * 1024 * 1024,
   // As many as one member serves.
   namespaceWatchesMax: 10_000,
   userApiKeysMax: 1_000,

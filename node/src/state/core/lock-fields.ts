@@ -27,8 +27,10 @@ export interface Hold {
   readonly ttlSeconds: number;
   /** Wall clock of the grant in milliseconds. */
   readonly acquiredAtMs: number;
-  /** Cluster tick in milliseconds after which it may expire. */
+  /** Cluster tick in milliseconds after which it may expire; 0 = it ends with its session. */
   readonly deadlineMs: number;
+  /** The session that it ends with; absent = none. */
+  readonly sessionId?: number;
 }
 
 const MODES: readonly LockMode[] = ["exclusive", "read", "write"];

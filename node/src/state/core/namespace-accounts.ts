@@ -33,6 +33,7 @@ const NOTHING: NamespaceUsage = {
   memory_regions: 0,
   event_bytes: 0,
   event_logs: 0,
+  sessions: 0,
 };
 
 /** The account of one namespace. Valid only for the current entry. */
@@ -170,9 +171,11 @@ export function scanNamespaceUsage(
   return visited < rowsMax ? null : last;
 }
 
+/** Without sessions the row is as before there were any: they are the last quota. */
 function encodeUsage(usage: NamespaceUsage): Uint8Array {
-  const bytes = new Uint8Array(COUNTED_QUOTAS.length * NUMBER_BYTES);
-  for (let at = 0; at < COUNTED_QUOTAS.length; at++) {
+  const length = COUNTED_QUOTAS.length - Number(usage.sessions === 0);
+  const bytes = new Uint8Array(length * NUMBER_BYTES);
+  for (let at = 0; at < length; at++) {
     writeUint53(bytes, at * NUMBER_BYTES, usage[COUNTED_QUOTAS[at] as CountedQuota]);
   }
   return bytes;
@@ -182,7 +185,9 @@ function decodeUsage(bytes: Uint8Array): NamespaceUsage {
   const fields = new RecordReader(bytes);
   const usage: Counting = { ...NOTHING };
   for (const quota of COUNTED_QUOTAS) {
-    usage[quota] = fields.uint53();
+    if (quota !== "sessions" || bytes.length === COUNTED_QUOTAS.length * NUMBER_BYTES) {
+      usage[quota] = fields.uint53();
+    }
   }
   fields.end();
   return usage;

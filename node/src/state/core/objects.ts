@@ -11,6 +11,8 @@ export interface StoredKey {
   readonly version: number;
   /** Cluster tick in milliseconds after which it may expire; 0 = never. */
   readonly deadlineMs: number;
+  /** The session that it ends with; absent = none. */
+  readonly sessionId?: number;
 }
 
 export interface LogSettings {

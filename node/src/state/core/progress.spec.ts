@@ -21,7 +21,14 @@ const progress: fc.Arbitrary<Progress> = fc.record({
   eventBytes: count,
   logTimers: count,
   logErasures: count,
-  totals: fc.record({ keys: count, lockHolds: count, lockWaits: count, memoryRegions: count, memoryBytes: count }),
+  totals: fc.record({
+    keys: count,
+    lockHolds: count,
+    lockWaits: count,
+    memoryRegions: count,
+    memoryBytes: count,
+    sessions: fc.oneof(fc.constant(0), count),
+  }),
 });
 const SMALL: Progress = {
   appliedIndex: 1,
@@ -38,7 +45,7 @@ const SMALL: Progress = {
   eventBytes: 11,
   logTimers: 12,
   logErasures: 13,
-  totals: { keys: 14, lockHolds: 15, lockWaits: 16, memoryRegions: 17, memoryBytes: 18 },
+  totals: { keys: 14, lockHolds: 15, lockWaits: 16, memoryRegions: 17, memoryBytes: 18, sessions: 0 },
 };
 
 function storeWith(value: Uint8Array): MemoryStateStore {
@@ -73,6 +80,6 @@ describe("progress", () => {
       expect(() => readProgress(storeWith(row.subarray(0, length)))).to.throw(InvariantViolation);
     }
     expect(() => readProgress(storeWith(Uint8Array.of(...row, 0)))).to.throw(InvariantViolation);
-    expect(() => readProgress(storeWith(Uint8Array.of(2, ...row.subarray(1))))).to.throw(InvariantViolation, "format");
+    expect(() => readProgress(storeWith(Uint8Array.of(3, ...row.subarray(1))))).to.throw(InvariantViolation, "format");
   });
 });

@@ -49,6 +49,8 @@ export interface Totals {
   readonly memoryRegions: number;
   /** Sizes of all regions, written or not. */
   readonly memoryBytes: number;
+  /** While there are any, the clock must advance. */
+  readonly sessions: number;
 }
 
 /** Nothing applied. */
@@ -67,14 +69,17 @@ const NO_PROGRESS: Progress = {
   eventBytes: 0,
   logTimers: 0,
   logErasures: 0,
-  totals: { keys: 0, lockHolds: 0, lockWaits: 0, memoryRegions: 0, memoryBytes: 0 },
+  totals: { keys: 0, lockHolds: 0, lockWaits: 0, memoryRegions: 0, memoryBytes: 0, sessions: 0 },
 };
 
 const FORMAT = 1;
+/** The same with a number of sessions at the end; for a state that has any. */
+const FORMAT_WITH_SESSIONS = 2;
 
 export function encodeProgress(progress: Progress): Uint8Array {
-  return new RecordWriter()
-    .uint8(FORMAT)
+  const { sessions } = progress.totals;
+  const writer = new RecordWriter()
+    .uint8(sessions === 0 ? FORMAT : FORMAT_WITH_SESSIONS)
     .uint53(progress.appliedIndex)
     .uint53(progress.appliedTerm)
     .uint53(progress.tickMs)
@@ -93,8 +98,8 @@ export function encodeProgress(progress: Progress): Uint8Array {
     .uint53(progress.totals.lockHolds)
     .uint53(progress.totals.lockWaits)
     .uint53(progress.totals.memoryRegions)
-    .uint53(progress.totals.memoryBytes)
-    .finish();
+    .uint53(progress.totals.memoryBytes);
+  return (sessions === 0 ? writer : writer.uint53(sessions)).finish();
 }
 
 /** Progress of the state in this store. */
@@ -106,7 +111,7 @@ export function readProgress(reader: StateReader): Progress {
 function decodeProgress(bytes: Uint8Array): Progress {
   const reader = new RecordReader(bytes);
   const format = reader.uint8();
-  invariant(format === FORMAT, "the state has a known format", () => String(format));
+  invariant(format === FORMAT || format === FORMAT_WITH_SESSIONS, "the state has a known format", () => String(format));
   const progress = {
     appliedIndex: reader.uint53(),
     appliedTerm: reader.uint53(),
@@ -128,6 +133,7 @@ function decodeProgress(bytes: Uint8Array): Progress {
       lockWaits: reader.uint53(),
       memoryRegions: reader.uint53(),
       memoryBytes: reader.uint53(),
+      sessions: format === FORMAT ? 0 : reader.uint53(),
     },
   };
   reader.end();

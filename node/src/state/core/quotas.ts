@@ -27,6 +27,7 @@ export const NAMESPACE_QUOTAS = [
   "event_bytes",
   "event_logs",
   "watches",
+  "sessions",
 ] as const;
 
 export type NamespaceQuota = (typeof NAMESPACE_QUOTAS)[number];
@@ -54,6 +55,7 @@ const WORDS: Readonly<Record<NamespaceQuota, readonly [things: string, remedy: s
   event_bytes: ["bytes of events", "delete logs or limit their retention"],
   event_logs: ["event logs", "delete some"],
   watches: ["watches and followers of event logs at this member", "end some"],
+  sessions: ["sessions", "end some"],
 };
 
 /** The limits of namespaces without any setting. */
@@ -67,6 +69,7 @@ export function unsetLimits(limits: StateLimits): NamespaceLimits {
     event_bytes: limits.eventBytesMax,
     event_logs: limits.namespaceLogsMax,
     watches: limits.namespaceWatchesMax,
+    sessions: limits.namespaceSessionsMax,
   };
 }
 

@@ -175,6 +175,13 @@ export class RecordReader {
     return this.#bytes[this.#pass(1)] as number;
   }
 
+  /** The next byte, which stays the next one. */
+  peek(): number {
+    const value = this.uint8();
+    this.#offset--;
+    return value;
+  }
+
   boolean(): boolean {
     const value = this.uint8();
     if (value > 1) {

@@ -45,6 +45,10 @@ const TABLES = {
   apiKeyPrefix: 0x71, // q
   replay: 0x72, // r
   signingKey: 0x73, // s
+  session: 0x79, // y
+  sessionLife: 0x7a, // z
+  sessionObject: 0x4f, // O
+  sessionTimer: 0x59, // Y
   user: 0x75, // u
   memoryPage: 0x76, // v
   history: 0x77, // w
@@ -342,6 +346,39 @@ export function lockWaitRow(lockId: number, position: number): Uint8Array {
 /** Rows of lock timers, in the order of deadlines (cluster tick, ms); `about` is the kind of the timer. */
 export function lockTimerRow(deadlineMs: number, about: number, lockId: number, thing: number): Uint8Array {
   return row("lockTimer").uint53(deadlineMs).uint8(about).uint53(lockId).uint53(thing).finish();
+}
+
+/** Rows of sessions by namespace and id. */
+export function sessionRow(namespace: string, sessionId: number): Uint8Array {
+  return row("session").plainText(namespace).uint8(0).uint53(sessionId).finish();
+}
+
+/** Prefix of the rows of the sessions of a namespace. */
+export function sessionPrefix(namespace: string): Uint8Array {
+  return row("session").plainText(namespace).uint8(0).finish();
+}
+
+/** Rows of what changes of a session: its deadline, and how much belongs to it. */
+export function sessionLifeRow(sessionId: number): Uint8Array {
+  return row("sessionLife").uint53(sessionId).finish();
+}
+
+/** Rows of what belongs to a session: keys by their bytes, holds by the row of their lock and their token. */
+export function sessionObjectRow(sessionId: number, about: number, thing: Uint8Array): Uint8Array {
+  return row("sessionObject").uint53(sessionId).uint8(about).plainBytes(thing).finish();
+}
+
+/** Length of the part of these keys before the thing, and the offset of what it is about. */
+export const SESSION_OBJECT_HEAD_BYTES = 1 + 8 + 1;
+
+/** Prefix of the rows of what belongs to a session. */
+export function sessionObjectPrefix(sessionId: number): Uint8Array {
+  return row("sessionObject").uint53(sessionId).finish();
+}
+
+/** Rows of sessions in the order of their deadlines (cluster tick, ms). */
+export function sessionTimerRow(deadlineMs: number, sessionId: number): Uint8Array {
+  return row("sessionTimer").uint53(deadlineMs).uint53(sessionId).finish();
 }
 
 /** Rows of event logs by id (16 bytes). */

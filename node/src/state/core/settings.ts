@@ -7,6 +7,7 @@
 
 import { invariant } from "../../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
+import { hasRulesOf, VERSION_WITH_SESSIONS } from "./cluster.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { count, listOf, recordOf, text } from "./fields.ts";
 import type { HistoryLimits, StateLimits } from "./limits.ts";
@@ -106,6 +107,7 @@ const RULES = {
   "quota.namespace.event_bytes": QUOTA,
   "quota.namespace.event_logs": QUOTA,
   "quota.namespace.watches": QUOTA,
+  "quota.namespace.sessions": QUOTA,
   // One entry processes all keys of a user, so there cannot be more.
   "quota.user.api_keys": { min: 0, max: API_KEYS_PER_USER_MAX, whenUnset: undefined },
 } as const satisfies Record<`quota.namespace.${NamespaceQuota}`, Rule> & Record<string, Rule>;
@@ -116,6 +118,9 @@ type DefaultedName = Exclude<SettingName, `history.${string}` | `ratelimit.${str
 
 /** Names of limits for single namespaces. The last part is the quota, because namespaces may contain dots. */
 const OVERRIDE = /^quota\.namespace\.(.+)\.([^.]+)$/;
+
+/** Former versions of the cluster do not have these settings. */
+const SESSIONS_QUOTA = /^quota\.namespace\.(.+\.)?sessions$/;
 
 const NOTHING_SET: Settings = { revision: 0, values: new Map() };
 const MS_PER_SECOND = 1000;
@@ -238,6 +243,7 @@ export function namespaceLimitsOf(reader: StateReader, namespace: string, unset:
     event_bytes: limitOf("event_bytes"),
     event_logs: limitOf("event_logs"),
     watches: limitOf("watches"),
+    sessions: limitOf("sessions"),
   };
 }
 
@@ -281,7 +287,11 @@ function applyPutSettings(context: ApplyContext, command: PutSettings): PutSetti
   }
   const values = new Map(before.values);
   const overrides = new Map<string, Map<NamespaceQuota, number>>();
+  const names = namesAt(transaction);
   for (const { name, value } of command.values) {
+    if (SESSIONS_QUOTA.test(name) && !names.includes("quota.namespace.sessions")) {
+      throw unknownSetting(name, names);
+    }
     const override = isSettingName(name) ? null : overrideNamed(name);
     if (override !== null) {
       const { namespace, quota } = override;
@@ -291,7 +301,7 @@ function applyPutSettings(context: ApplyContext, command: PutSettings): PutSetti
     } else if (isSettingName(name)) {
       setOrUnset(values, name, value === "" ? null : numberOf(name, RULES[name], value));
     } else {
-      throw unknownSetting(name);
+      throw unknownSetting(name, names);
     }
   }
   const changed = [...overrides].filter(([name, limits]) => !isSame(limits, readOverrides(transaction, name)));
@@ -352,9 +362,15 @@ function isSame<Name>(values: ReadonlyMap<Name, number>, before: ReadonlyMap<Nam
   return values.size === before.size && [...values].every(([name, value]) => before.get(name) === value);
 }
 
-function unknownSetting(name: string): CoordinationError {
+/** The settings of all namespaces that the version of the cluster has. */
+function namesAt(reader: StateReader): readonly string[] {
+  const names = Object.keys(RULES);
+  return hasRulesOf(VERSION_WITH_SESSIONS, reader) ? names : names.filter((name) => !SESSIONS_QUOTA.test(name));
+}
+
+function unknownSetting(name: string, names: readonly string[]): CoordinationError {
   const others = "and for a single namespace quota.namespace.NAMESPACE.QUOTA";
-  return badSetting(name, `is unknown; there are ${Object.keys(RULES).join(", ")}, ${others}`);
+  return badSetting(name, `is unknown; there are ${names.join(", ")}, ${others}`);
 }
 
 function numberOf(name: string, { min, max }: Rule, text: string): number {

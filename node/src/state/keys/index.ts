@@ -32,6 +32,7 @@ export {
   type PageBounds,
   putKeyOperation,
   readKey,
+  removeKey,
   touchKeyOperation,
 } from "./keys.ts";
 export {

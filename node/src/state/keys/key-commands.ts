@@ -94,6 +94,8 @@ export interface PutKey {
   readonly value: Uint8Array;
   /** Seconds until the key expires; 0 = never. */
   readonly ttlSeconds: number;
+  /** The session that the key ends with; absent = none, also if the key had one. */
+  readonly sessionId?: number;
   /** The mod revision that the key must have; 0 = it must not exist, undefined = any. */
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
@@ -120,6 +122,7 @@ export interface CompareAndSwap {
   readonly newValue: Uint8Array;
   readonly expectedModRevision: number | undefined;
   readonly ttlSeconds: number;
+  readonly sessionId?: number;
   readonly guard?: Guard;
 }
 

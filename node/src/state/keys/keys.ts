@@ -15,6 +15,7 @@ import {
   clientOperation,
   clusterStep,
   count,
+  countWithSession,
   decodeText,
   endOf,
   expiryRow,
@@ -29,6 +30,8 @@ import {
   nullable,
   optionalCount,
   orEmpty,
+  ownSession,
+  type Principal,
   prefixEnd,
   RecordReader,
   RecordWriter,
@@ -43,6 +46,7 @@ import {
   withNul,
 } from "../core/index.ts";
 import { checkGuard, optionalGuard } from "../locks/index.ts";
+import { changeBelonging, requireOwnSession, requireRoom, type Thing } from "../sessions/index.ts";
 import type {
   CompareAndSwap,
   CompareAndSwapResult,
@@ -65,7 +69,8 @@ export const keyField = recordOf<StoredKey>({
   createRevision: count,
   modRevision: count,
   version: count,
-  deadlineMs: count,
+  deadlineMs: countWithSession,
+  sessionId: ownSession,
 });
 export const optionalKey = nullable(keyField);
 
@@ -79,7 +84,8 @@ export const putKeyOperation = clientOperation<PutKey, PutKeyResult>({
     namespace: name,
     key: bytes,
     value: bytes,
-    ttlSeconds: count,
+    ttlSeconds: countWithSession,
+    sessionId: ownSession,
     expectedModRevision: optionalCount,
     returnPrevious: flag,
     guard: optionalGuard,
@@ -120,7 +126,8 @@ export const compareAndSwapOperation = clientOperation<CompareAndSwap, CompareAn
     expectedValue: orEmpty(bytes, NO_BYTES),
     newValue: bytes,
     expectedModRevision: optionalCount,
-    ttlSeconds: count,
+    ttlSeconds: countWithSession,
+    sessionId: ownSession,
     guard: optionalGuard,
   },
   answer: {
@@ -166,9 +173,10 @@ export const expireKeysOperation = clusterStep<ExpireKeys>({
 /** Bytes of rows that one page reads: some milliseconds, all in one turn of the event loop (S44). */
 const SCANNED_BYTES_MAX = 512 * 1024;
 
-function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
+function applyPutKey(context: ApplyContext, command: PutKey, principal: Principal): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
+  requireSessionOf(context, command, principal);
   const row = named(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   requireModRevision(command, current);
@@ -197,9 +205,14 @@ function applyDeleteKey(context: ApplyContext, command: DeleteKey): DeleteKeyRes
 /**
  * A mismatch, also with an absent key, is an answer and not a refusal. Without an expectation the key must not exist.
  */
-function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
+function applyCompareAndSwap(
+  context: ApplyContext,
+  command: CompareAndSwap,
+  principal: Principal,
+): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
+  requireSessionOf(context, command, principal);
   const row = named(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   if (!matches(command, current)) {
@@ -357,6 +370,17 @@ export function expiredKeys(reader: StateReader, tickMs: number, countMax: numbe
   return keys;
 }
 
+/** Raises SESSION_NOT_FOUND or ACCESS_DENIED unless the caller may use the session of the command, if it has one. */
+function requireSessionOf(
+  { transaction }: ApplyContext,
+  { namespace, sessionId }: PutKey | CompareAndSwap,
+  { subject }: Principal,
+): void {
+  if (sessionId !== undefined) {
+    requireOwnSession(transaction, namespace, sessionId, subject);
+  }
+}
+
 /** @param row of the key in the command; `current` is its present content. */
 function putKey(
   context: ApplyContext,
@@ -365,7 +389,8 @@ function putKey(
   value: Uint8Array,
   current: StoredKey | undefined,
 ): StoredKey {
-  return writeKey(context, row, command, { value, current, deadlineMs: deadlineOf(context, command.ttlSeconds) });
+  const { ttlSeconds, sessionId } = command;
+  return writeKey(context, row, command, { value, current, deadlineMs: deadlineOf(context, ttlSeconds), sessionId });
 }
 
 /**
@@ -381,16 +406,25 @@ export function writeKey(
     value,
     current,
     deadlineMs,
+    sessionId,
   }: {
     readonly value: Uint8Array;
     /** What the key is now. */
     readonly current: StoredKey | undefined;
     /** The new deadline as a cluster tick; 0 = none. */
     readonly deadlineMs: number;
+    /** The session that it ends with from now on. */
+    readonly sessionId: number | undefined;
   },
 ): StoredKey {
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
   const account = context.accounts.of(namespace);
+  const isOwned = sessionId !== undefined || current?.sessionId !== undefined;
+  const before = isOwned && current !== undefined ? belongingOf(current) : null;
+  const after = isOwned ? { sessionId, bytes: key.length + value.length } : null;
+  if (isOwned) {
+    requireRoom(context, namespace, before, after);
+  }
   context.requireQuota(grown);
   account.requireQuota("bytes", grown);
   if (current === undefined) {
@@ -402,7 +436,7 @@ export function writeKey(
   context.countData(grown);
   const revision = context.nextRevision();
   replaceDeadline(context, { namespace, key, modRevision: revision }, current?.deadlineMs ?? 0, deadlineMs);
-  const stored = {
+  const plain: StoredKey = {
     key,
     value,
     createRevision: current?.createRevision ?? revision,
@@ -410,6 +444,10 @@ export function writeKey(
     version: (current?.version ?? 0) + 1,
     deadlineMs,
   };
+  const stored = sessionId === undefined ? plain : { ...plain, sessionId };
+  if (isOwned) {
+    changeBelonging(context, namespace, thingOf(key), before, after);
+  }
   context.transaction.put(row.key, encodeStoredKey(stored), row.name);
   recordChanges(context, revision, [
     { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
@@ -455,10 +493,22 @@ export function removeKey(
   context.countTotal("keys", -1);
   context.accounts.of(namespace).count("keys", -1);
   clearDeadline(context, namespace, stored.key, stored.deadlineMs);
+  if (stored.sessionId !== undefined) {
+    changeBelonging(context, namespace, thingOf(stored.key), belongingOf(stored), null);
+  }
   const revision = context.nextRevision();
   const current = endOf(stored, revision);
   recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
   return revision;
+}
+
+/** The key as sessions know it. */
+function thingOf(key: Uint8Array): Thing {
+  return { about: "key", row: key };
+}
+
+function belongingOf({ key, value, sessionId }: StoredKey) {
+  return { sessionId, bytes: key.length + value.length };
 }
 
 export function requireModRevision(
@@ -510,24 +560,28 @@ const VERSION_OFFSET = 16;
 const DEADLINE_OFFSET = 24;
 const LENGTH_OFFSET = 32;
 const VALUE_OFFSET = 36;
+const SESSION_BYTES = 8;
 
-/** The row of a key: its counters, then the value. */
+/** The row of a key: its counters, the value, and the session if it has one. */
 function encodeStoredKey(stored: StoredKey): Uint8Array {
-  return new RecordWriter()
+  const { sessionId } = stored;
+  const writer = new RecordWriter()
     .uint53(stored.createRevision)
     .uint53(stored.modRevision)
     .uint53(stored.version)
     .uint53(stored.deadlineMs)
-    .bytes(stored.value)
-    .finish();
+    .bytes(stored.value);
+  return (sessionId === undefined ? writer : writer.uint53(sessionId)).finish();
 }
 
 function decodeStoredKey(key: Uint8Array, bytes: Uint8Array): StoredKey {
-  const isWhole = bytes.length >= VALUE_OFFSET && readUint32(bytes, LENGTH_OFFSET) === bytes.length - VALUE_OFFSET;
+  const end = bytes.length >= VALUE_OFFSET ? VALUE_OFFSET + readUint32(bytes, LENGTH_OFFSET) : Number.NaN;
+  const isWhole = end === bytes.length || end === bytes.length - SESSION_BYTES;
   invariant(isWhole, "records are as long as their fields");
   const createRevision = readUint53(bytes, CREATE_REVISION_OFFSET);
   const modRevision = readUint53(bytes, MOD_REVISION_OFFSET);
   const version = readUint53(bytes, VERSION_OFFSET);
   const deadlineMs = readUint53(bytes, DEADLINE_OFFSET);
-  return { key, value: bytes.subarray(VALUE_OFFSET), createRevision, modRevision, version, deadlineMs };
+  const stored = { key, value: bytes.subarray(VALUE_OFFSET, end), createRevision, modRevision, version, deadlineMs };
+  return end === bytes.length ? stored : { ...stored, sessionId: readUint53(bytes, end) };
 }

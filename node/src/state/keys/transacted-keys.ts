@@ -191,6 +191,7 @@ function applyIncrementKey(context: ApplyContext, command: IncrementKey): Increm
     value: encodeText(String(value)),
     current,
     deadlineMs: current === undefined ? deadlineOf(context, ttlSeconds) : current.deadlineMs,
+    sessionId: current?.sessionId,
   });
   const { modRevision } = stored;
   return { kind: "increment-key", value, created: current === undefined, modRevision, revision: modRevision };

@@ -149,6 +149,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   BACKUP_REFUSED: null,
   MEMBER_UNREACHABLE: null,
   LOG_NOT_FOUND: "log_not_found",
+  SESSION_NOT_FOUND: null,
   LOG_EXISTS: "already_exists",
   SEQUENCE_CONFLICT: "sequence_conflict",
   REGION_NOT_FOUND: null,

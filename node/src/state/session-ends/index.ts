@@ -1,0 +1,2 @@
+export type { EndSession, EndSessionResult, ExpireSessions } from "./session-end-commands.ts";
+export { endSessionOperation, expireSessionsOperation } from "./session-ends.ts";

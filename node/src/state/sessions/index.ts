@@ -1,0 +1,22 @@
+export type {
+  CreateSession,
+  CreateSessionResult,
+  Renewal,
+  RenewedSession,
+  RenewSessions,
+  RenewSessionsResult,
+} from "./session-commands.ts";
+export {
+  type Belonging,
+  changeBelonging,
+  dueSessions,
+  readSession,
+  removeSession,
+  requireOwnSession,
+  requireRoom,
+  requireSession,
+  type Session,
+  type Thing,
+  thingsOf,
+} from "./session-rows.ts";
+export { createSessionOperation, listSessions, renewSessionsOperation, type SessionPage } from "./sessions.ts";

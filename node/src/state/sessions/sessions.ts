@@ -1,0 +1,142 @@
+/**
+ * Sessions: keys, and later holds, that live as long as their client renews one session.
+ *
+ * A session lives from its creation or its last renewal for its time to live, measured on the cluster tick as everything
+ * else is. So an election or a pause of the leader does not end it early. A session whose deadline has passed is there
+ * until the entry that ends it (S21, S22).
+ */
+
+import { refusalOf } from "../accounts/index.ts";
+import {
+  type ApplyContext,
+  bytes,
+  clientOperation,
+  clusterOperation,
+  count,
+  listOf,
+  name,
+  ONE_REQUEST,
+  type Principal,
+  readPrincipal,
+  recordOf,
+  requireNamespace,
+  type StateReader,
+  text,
+  VERSION_WITH_SESSIONS,
+  writePrincipal,
+} from "../core/index.ts";
+import type {
+  CreateSession,
+  CreateSessionResult,
+  Renewal,
+  RenewedSession,
+  RenewSessions,
+  RenewSessionsResult,
+} from "./session-commands.ts";
+import {
+  addSession,
+  moveDeadline,
+  readLife,
+  readSession,
+  type Session,
+  type SessionFacts,
+  visitSessions,
+} from "./session-rows.ts";
+
+const MS_PER_SECOND = 1000;
+
+export const createSessionOperation = clientOperation<CreateSession, CreateSessionResult>({
+  kind: "create-session",
+  number: 90,
+  access: "write",
+  since: VERSION_WITH_SESSIONS,
+  grows: true,
+  usage: ONE_REQUEST,
+  fields: { namespace: name, ttlSeconds: count, owner: text, metadata: bytes },
+  answer: { number: 90, fields: { sessionId: count, deadlineMs: count } },
+  apply: applyCreateSession,
+});
+
+/** Renewals have no request ids: one that runs again only renews again. */
+export const renewSessionsOperation = clusterOperation<RenewSessions, RenewSessionsResult>({
+  kind: "renew-sessions",
+  number: 91,
+  fields: {
+    renewals: listOf(
+      recordOf<Renewal>({
+        principal: { write: writePrincipal, read: readPrincipal },
+        namespace: name,
+        sessionIds: listOf(count),
+      }),
+    ),
+  },
+  apply: applyRenewSessions,
+});
+
+function applyCreateSession(
+  context: ApplyContext,
+  { namespace, ttlSeconds, owner, metadata }: CreateSession,
+  { subject }: Principal,
+): CreateSessionResult {
+  requireNamespace(context.transaction, namespace);
+  const sessionId = context.revision + 1;
+  const deadlineMs = deadlineAfter(context, ttlSeconds);
+  const facts = { namespace, sessionId, subject, owner: owner === "" ? subject : owner, metadata, ttlSeconds };
+  addSession(context, { ...facts, createdAtMs: context.wallMs, deadlineMs, objects: 0, bytes: 0 });
+  return { kind: "create-session", sessionId, deadlineMs, revision: context.nextRevision() };
+}
+
+/** Renews the sessions of each caller who may still write in the namespace. The revision does not change. */
+function applyRenewSessions(context: ApplyContext, { renewals }: RenewSessions): RenewSessionsResult {
+  const renewed = renewals.map(({ principal, namespace, sessionIds }) => {
+    const refusal = refusalOf(context.transaction, principal, { access: "write", namespace }, context.wallMs);
+    if (refusal !== null) {
+      return null;
+    }
+    context.usage.count(context.transaction, principal, ONE_REQUEST, context);
+    return sessionIds.map((id) => renew(context, principal, namespace, id));
+  });
+  return { kind: "renew-sessions", renewed, revision: context.revision };
+}
+
+function renew(context: ApplyContext, { subject }: Principal, namespace: string, sessionId: number): RenewedSession {
+  const session = readSession(context.transaction, namespace, sessionId);
+  if (session === undefined || session.subject !== subject) {
+    return { sessionId, deadlineMs: 0 };
+  }
+  const deadlineMs = deadlineAfter(context, session.ttlSeconds);
+  moveDeadline(context, session, deadlineMs);
+  return { sessionId, deadlineMs };
+}
+
+function deadlineAfter({ tickMs }: ApplyContext, seconds: number): number {
+  return tickMs + seconds * MS_PER_SECOND;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly Session[];
+  /** Whether sessions with higher ids follow. */
+  readonly more: boolean;
+}
+
+/** Sessions of the namespace above the id, in the order of their creation. Raises NAMESPACE_NOT_FOUND. */
+export function listSessions(
+  reader: StateReader,
+  namespace: string,
+  afterId: number,
+  bounds: { readonly entriesMax: number; readonly bytesMax: number },
+): SessionPage {
+  requireNamespace(reader, namespace);
+  const found: SessionFacts[] = [];
+  let size = 0;
+  let more = false;
+  visitSessions(reader, namespace, afterId, (facts) => {
+    size += facts.metadata.length + facts.owner.length + facts.subject.length;
+    more = found.length >= bounds.entriesMax || (found.length > 0 && size > bounds.bytesMax);
+    if (!more) {
+      found.push(facts);
+    }
+    return !more;
+  });
+  return { sessions: found.map((facts) => ({ ...facts, ...readLife(reader, facts.sessionId) })), more };
+}

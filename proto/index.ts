@@ -21,6 +21,7 @@ export * from "./generated/coordination/v1/event_log.ts";
 export * from "./generated/coordination/v1/key_value.ts";
 export * from "./generated/coordination/v1/lock.ts";
 export * from "./generated/coordination/v1/memory.ts";
+export * from "./generated/coordination/v1/session.ts";
 export * from "./generated/coordination/v1/transaction.ts";
 export * from "./generated/coordination/v1/types.ts";
 export * from "./generated/coordination/v1/watch.ts";

@@ -17,6 +17,7 @@ const CONTRACT: Readonly<Record<ServiceName, string>> = {
     "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
     "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock DeleteLock DeleteRWLock ListLocks ListLockWaits",
   MemoryService: "AllocateMemory DescribeMemory ResizeMemory FreeMemory WriteMemory ReadMemory ListMemoryRegions",
+  SessionService: "CreateSession RenewSessions EndSession DescribeSession ListSessions",
   TransactionService: "Transact",
   WatchService: "WatchKeys* WatchLocks* ListStreams",
   EventLogService: "CreateLog GetLog ListLogs UpdateLog DeleteLog AppendEvent AppendEvents ReadEvents TailEvents*",

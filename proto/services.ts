@@ -10,6 +10,7 @@ import { EventLogServiceService } from "./generated/coordination/v1/event_log.ts
 import { KeyValueServiceService } from "./generated/coordination/v1/key_value.ts";
 import { LockServiceService } from "./generated/coordination/v1/lock.ts";
 import { MemoryServiceService } from "./generated/coordination/v1/memory.ts";
+import { SessionServiceService } from "./generated/coordination/v1/session.ts";
 import { TransactionServiceService } from "./generated/coordination/v1/transaction.ts";
 import { WatchServiceService } from "./generated/coordination/v1/watch.ts";
 import { methodCodecs } from "./generated/method_codecs.ts";
@@ -36,6 +37,7 @@ export const serviceDefinitions = {
   KeyValueService: withCodecs(KeyValueServiceService),
   LockService: withCodecs(LockServiceService),
   MemoryService: withCodecs(MemoryServiceService),
+  SessionService: withCodecs(SessionServiceService),
   TransactionService: withCodecs(TransactionServiceService),
   WatchService: withCodecs(WatchServiceService),
   EventLogService: withCodecs(EventLogServiceService),

@@ -29,6 +29,7 @@ export interface TransactedModelKey {
   readonly version: number;
   /** A cluster tick; 0 = it does not expire. */
   readonly deadlineMs: number;
+  readonly sessionId?: number;
 }
 
 /** Everything that a transaction may read or change. Names of keys are text, ids are hexadecimal digits. */
@@ -42,6 +43,8 @@ export interface TransactedState {
   readonly logs: Map<string, { readonly payloads: string[]; readonly keys: Map<string, number> }>;
   /** Holds of locks, by token. */
   readonly holds: Map<number, { readonly lock: string; readonly subject: string; readonly isExclusive: boolean }>;
+  /** Ids of live sessions; absent = there are none. */
+  readonly sessions?: ReadonlySet<number>;
 }
 
 export interface TransactionModelLimits {
@@ -131,6 +134,7 @@ export class TransactionModel {
           "mod-revision": key?.modRevision ?? 0,
           "create-revision": key?.createRevision ?? 0,
           version: key?.version ?? 0,
+          session: key?.sessionId ?? 0,
         };
         return isInOrder(numbers[condition.of] - condition.number, condition.operator);
       }
@@ -158,6 +162,8 @@ export class TransactionModel {
         }
         return isInOrder(log.payloads.length - condition.lastSequence, condition.operator);
       }
+      case "session":
+        return this.state.sessions?.has(condition.sessionId) === true;
     }
   }
 

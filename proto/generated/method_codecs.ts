@@ -159,6 +159,18 @@ import {
   WriteMemoryResponse,
 } from "./coordination/v1/memory.ts";
 import {
+  CreateSessionRequest,
+  CreateSessionResponse,
+  DescribeSessionRequest,
+  DescribeSessionResponse,
+  EndSessionRequest,
+  EndSessionResponse,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  RenewSessionsRequest,
+  RenewSessionsResponse,
+} from "./coordination/v1/session.ts";
+import {
   TransactRequest,
   TransactResponse,
 } from "./coordination/v1/transaction.ts";
@@ -448,6 +460,26 @@ export const methodCodecs = {
   "/coordination.v1.MemoryService/ListMemoryRegions": {
     requestCodec: ListMemoryRegionsRequest as typeof ListMemoryRegionsRequest,
     responseCodec: ListMemoryRegionsResponse as typeof ListMemoryRegionsResponse,
+  },
+  "/coordination.v1.SessionService/CreateSession": {
+    requestCodec: CreateSessionRequest as typeof CreateSessionRequest,
+    responseCodec: CreateSessionResponse as typeof CreateSessionResponse,
+  },
+  "/coordination.v1.SessionService/RenewSessions": {
+    requestCodec: RenewSessionsRequest as typeof RenewSessionsRequest,
+    responseCodec: RenewSessionsResponse as typeof RenewSessionsResponse,
+  },
+  "/coordination.v1.SessionService/EndSession": {
+    requestCodec: EndSessionRequest as typeof EndSessionRequest,
+    responseCodec: EndSessionResponse as typeof EndSessionResponse,
+  },
+  "/coordination.v1.SessionService/DescribeSession": {
+    requestCodec: DescribeSessionRequest as typeof DescribeSessionRequest,
+    responseCodec: DescribeSessionResponse as typeof DescribeSessionResponse,
+  },
+  "/coordination.v1.SessionService/ListSessions": {
+    requestCodec: ListSessionsRequest as typeof ListSessionsRequest,
+    responseCodec: ListSessionsResponse as typeof ListSessionsResponse,
   },
   "/coordination.v1.TransactionService/Transact": {
     requestCodec: TransactRequest as typeof TransactRequest,

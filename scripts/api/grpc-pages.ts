@@ -16,6 +16,7 @@ export const GRPC_PAGES: ReadonlyMap<string, { readonly page: string; readonly t
   ["key_value", { page: "key-value", title: "Keys and values" }],
   ["lock", { page: "locks", title: "Locks" }],
   ["memory", { page: "memory", title: "Memory regions" }],
+  ["session", { page: "sessions", title: "Sessions" }],
   ["transaction", { page: "transactions", title: "Transactions" }],
   ["watch", { page: "watches", title: "Watches" }],
   ["event_log", { page: "event-logs", title: "Event logs" }],

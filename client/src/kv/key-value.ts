@@ -115,6 +115,8 @@ export type TouchResult = Plain<TouchKeyResponse>;
 export interface PutOptions extends GuardedOptions {
   /** Life of the key in seconds, 1 to 31,536,000; without it the key does not expire, and an earlier life ends. */
   readonly ttlSeconds?: number | undefined;
+  /** Id of a session of this user, with which the key ends; without it the key belongs to no session any more. */
+  readonly sessionId?: number | undefined;
   /** The revision that the key must have; 0 = it must not exist. Otherwise FAILED_PRECONDITION / REVISION_MISMATCH. */
   readonly expectedModRevision?: number | undefined;
   /** Whether the answer contains the previous state of the key. */
@@ -168,6 +170,8 @@ export interface CompareAndSwapOptions extends GuardedOptions {
   readonly expectedModRevision?: number | undefined;
   /** Life of the key in seconds after a successful write, 1 to 31,536,000; without it the key does not expire. */
   readonly ttlSeconds?: number | undefined;
+  /** Id of a session of this user, with which the key ends; without it the key belongs to no session any more. */
+  readonly sessionId?: number | undefined;
 }
 
 const { requestId: _, ...pagesRules } = { ...readRules, prefix: text, pageSize: whole32, keysOnly: flag };
@@ -176,6 +180,7 @@ const checkGet = optionsCheck<ReadOptions>(readRules);
 const checkPut = optionsCheck<PutOptions>({
   ...guardedRules,
   ttlSeconds: whole,
+  sessionId: whole,
   expectedModRevision: whole,
   returnPrevious: flag,
 });
@@ -200,6 +205,7 @@ const checkCompareAndSwap = optionsCheck<CompareAndSwapOptions>({
   expectedValue: bytes,
   expectedModRevision: whole,
   ttlSeconds: whole,
+  sessionId: whole,
 });
 
 /** Reads and writes keys. */
@@ -243,6 +249,7 @@ export class KeyValueClient {
       ...target(namespace, key),
       value: bytesField("value", value),
       ttlSeconds: int64Field("ttlSeconds", options.ttlSeconds ?? 0),
+      sessionId: int64Field("sessionId", options.sessionId ?? 0),
       expectedModRevision: revisionField(options.expectedModRevision),
       returnPrevious: options.returnPrevious ?? false,
       guard: guardField(options.guard),
@@ -375,6 +382,7 @@ export class KeyValueClient {
       newValue: bytesField("newValue", newValue),
       expectedModRevision: revisionField(options.expectedModRevision),
       ttlSeconds: int64Field("ttlSeconds", options.ttlSeconds ?? 0),
+      sessionId: int64Field("sessionId", options.sessionId ?? 0),
       guard: guardField(options.guard),
     };
     const result = toPlain((await execute(this.#context, compareAndSwapMethod, request, options)).message);

@@ -24,12 +24,13 @@ export interface Listing {
     | "locks-in-use"
     | "streams"
     | "regions"
+    | "sessions"
     | "logs"
     | "api-keys"
     | "users";
   /** For API keys: the user whose keys are listed; "" = all users. */
   readonly namespace: string;
-  /** UTF-8 bytes; regions and accounts have none. */
+  /** UTF-8 bytes; regions, sessions and accounts have none. */
   readonly prefix: Uint8Array;
 }
 

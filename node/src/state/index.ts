@@ -193,6 +193,7 @@ export {
   type UserStatus,
   unsetLimits,
   VERSION_WITH_REQUEST_IDS,
+  VERSION_WITH_SESSIONS,
   type VersionFinding,
   type WatchedChange,
   withNul,
@@ -290,12 +291,11 @@ export { type EndSession, endSessionOperation } from "./session-ends/index.ts";
 export {
   type CreateSession,
   createSessionOperation,
+  describeSession,
   dueSessions,
   listSessions,
   type Renewal,
   type RenewSessions,
-  readSession,
-  requireSession,
   type Session,
 } from "./sessions/index.ts";
 export { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";

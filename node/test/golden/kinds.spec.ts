@@ -37,6 +37,7 @@ const CONDITIONS: Readonly<Record<Condition["about"], true>> = {
   prefix: true,
   hold: true,
   log: true,
+  session: true,
 };
 
 /** The kinds of all operations and conditions in a transaction. */

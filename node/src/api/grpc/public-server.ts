@@ -1,6 +1,6 @@
 /**
- * The public services of a member: KeyValueService, LockService, MemoryService, TransactionService, WatchService, EventLogService,
- * AccountService, ClusterService and ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
+ * The public services of a member: KeyValueService, LockService, MemoryService, SessionService, TransactionService,
+ * WatchService, EventLogService, AccountService, ClusterService and ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
  * and reflection for all clients of the gRPC port.
  *
  * One table of methods serves both ports, with the same checks and the same rate limits. Each port counts its own open
@@ -40,6 +40,7 @@ import {
   MemberCountersMethod,
   type MemberInspection,
   MemoryMethods,
+  SessionMethods,
   StreamListingMethod,
   TransactionMethods,
   WatchMethods,
@@ -55,6 +56,7 @@ import { memoryService } from "./memory-service.ts";
 import { PublicAccess } from "./public-access.ts";
 import { addReflection } from "./reflection.ts";
 import { GrpcServer } from "./server.ts";
+import { sessionService } from "./session-service.ts";
 import { transactionService } from "./transaction-service.ts";
 
 export interface PublicServerOptions {
@@ -145,6 +147,7 @@ export class PublicServer {
       keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)),
       lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
       memoryService(port, new MemoryMethods(executor)),
+      sessionService(port, new SessionMethods(executor, member, scheduler)),
       transactionService(port, new TransactionMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
       watchService(port, this.watchMethods, streams),

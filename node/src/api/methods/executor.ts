@@ -31,6 +31,7 @@ import {
   type Steps,
   storedOutcome,
   VERSION_WITH_REQUEST_IDS,
+  VERSION_WITH_SESSIONS,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
@@ -477,11 +478,19 @@ function commandOf<Asked extends ClientOperation>(
   requireVersion(mayLackId && hasId ? VERSION_WITH_REQUEST_IDS : since, state);
   // The cast is sound: in a command only the operation has a kind.
   const withCaller = (made: Asked) => {
+    if ("sessionId" in made) {
+      requireSessions(state);
+    }
     const request = hasId ? { requestId: call.requestId() } : null;
     return { principal: call.principal, operation: made, request } as unknown as CommandOf<Asked["kind"]>;
   };
   const made = operation(state);
   return made instanceof Promise ? made.then(withCaller) : withCaller(made);
+}
+
+/** Refuses what has to do with sessions while some member may not know them. */
+export function requireSessions(state: StateReader): void {
+  requireVersion(VERSION_WITH_SESSIONS, state);
 }
 
 /** Refuses what some member may not be able to apply yet. */

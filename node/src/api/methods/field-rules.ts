@@ -298,6 +298,22 @@ export function guardField(guard: GuardMessage | undefined): { readonly guard?: 
   return guard === undefined ? {} : { guard: holdField("guard.", guard) };
 }
 
+/** The session that a key ends with, as a property that is absent without one. */
+export function ownSessionField(sessionId: bigint): { readonly sessionId?: number } {
+  if (sessionId < 0n) {
+    throw badRequestField("session_id", "must be 0 (none) or the id of a session, which is above 0");
+  }
+  return sessionId === 0n ? {} : { sessionId: Number(sessionId) };
+}
+
+/** The id of a session. */
+export function sessionIdField(sessionId: bigint, field = "session_id"): number {
+  if (sessionId < 1n) {
+    throw badRequestField(field, "must be the id of a session, which is above 0");
+  }
+  return Number(sessionId);
+}
+
 /** A hold that must be live. */
 export function holdField(path: string, { lockName, fencingToken, rw }: GuardMessage): Guard {
   return {

@@ -57,6 +57,7 @@ export { type CounterSource, MemberInspection, type StreamSource } from "./membe
 export { roleOf } from "./member-messages.ts";
 export { MemoryMethods } from "./memory-methods.ts";
 export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
+export { SessionMethods } from "./session-methods.ts";
 export { type SharedForms, sharedForms } from "./shared-answers.ts";
 export { StreamListingMethod } from "./stream-listing-method.ts";
 export { type LoggedIn, TokenMethods } from "./token-methods.ts";

@@ -47,6 +47,7 @@ import {
   keyField,
   LISTING_BYTES_MAX,
   namespaceField,
+  ownSessionField,
   pageSizeField,
   prefixField,
   ttlField,
@@ -105,6 +106,7 @@ export class KeyValueMethods {
           modRevision: BigInt(found.modRevision),
           version: BigInt(found.version),
           expiresInMs: remainingMs(found.deadlineMs, replica.tickMs),
+          sessionId: BigInt(found.sessionId ?? 0),
           revision: BigInt(replica.revision),
         };
       },
@@ -223,6 +225,7 @@ function putKeyOf(request: PutKeyRequest) {
     ttlSeconds: ttlField(request.ttlSeconds),
     expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     returnPrevious: request.returnPrevious,
+    ...ownSessionField(request.sessionId),
     ...guardField(request.guard),
   };
 }
@@ -248,6 +251,7 @@ function compareAndSwapOf(request: CompareAndSwapRequest) {
     newValue: valueField("new_value", request.newValue),
     expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     ttlSeconds: ttlField(request.ttlSeconds),
+    ...ownSessionField(request.sessionId),
     ...guardField(request.guard),
   };
 }
@@ -299,6 +303,7 @@ export function keyValue(stored: StoredKey, tickMs: number): KeyValue {
     modRevision: BigInt(stored.modRevision),
     version: BigInt(stored.version),
     expiresInMs: remainingMs(stored.deadlineMs, tickMs),
+    sessionId: BigInt(stored.sessionId ?? 0),
   };
 }
 

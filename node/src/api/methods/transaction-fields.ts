@@ -25,8 +25,10 @@ import {
   keyField,
   lockNameField,
   namespaceField,
+  ownSessionField,
   pageSizeField,
   prefixField,
+  sessionIdField,
   ttlField,
   valueField,
 } from "./field-rules.ts";
@@ -145,7 +147,7 @@ const READERS: {
     namespace: string,
   ) => TransactedOperation;
 } = {
-  put: ({ key, value, ttlSeconds, expectedModRevision, returnPrevious }, namespace) => ({
+  put: ({ key, value, ttlSeconds, expectedModRevision, returnPrevious, sessionId }, namespace) => ({
     kind: "put-key",
     namespace,
     key: keyField(key),
@@ -153,6 +155,7 @@ const READERS: {
     ttlSeconds: ttlField(ttlSeconds),
     expectedModRevision: expectedModRevisionField(expectedModRevision),
     returnPrevious,
+    ...ownSessionField(sessionId),
   }),
   delete: ({ key, expectedModRevision, returnPrevious, missingOk }, namespace) => ({
     kind: "remove-key",
@@ -240,25 +243,27 @@ const CONDITIONS: {
     operator: operatorField(operator),
     lastSequence: countField("last_sequence", lastSequence),
   }),
+  sessionId: (id) => ({ about: "session", sessionId: sessionIdField(id, "") }),
 };
 
 /** @param path of the comparison in the request. */
 function conditionOf(message: CompareMessage, path: string): Condition {
-  const name = onlyField(message, path, "key, prefix, hold and log");
+  const name = onlyField(message, path, "key, prefix, hold, log and session_id");
   const read = CONDITIONS[name] as (part: unknown) => Condition;
-  return within(`${path}.${name}.`, () => read(message[name]));
+  return within(`${path}.${snakeCase(name)}.`, () => read(message[name]));
 }
 
 const KEY_NUMBERS = {
   modRevision: "mod-revision",
   createRevision: "create-revision",
   version: "version",
+  sessionId: "session",
 } as const;
 
 function keyCondition({ key: name, operator: relation, ...expected }: CompareKey): Condition {
   const key = keyField(name);
   const operator = operatorField(relation);
-  const field = onlyField(expected, "", "exists, value, mod_revision, create_revision and version");
+  const field = onlyField(expected, "", "exists, value, mod_revision, create_revision, version and session_id");
   if (field === "value") {
     return { about: "key-value", key, operator, value: valueField("value", expected.value as Uint8Array) };
   }

@@ -19,4 +19,10 @@ export {
   type Thing,
   thingsOf,
 } from "./session-rows.ts";
-export { createSessionOperation, listSessions, renewSessionsOperation, type SessionPage } from "./sessions.ts";
+export {
+  createSessionOperation,
+  describeSession,
+  listSessions,
+  renewSessionsOperation,
+  type SessionPage,
+} from "./sessions.ts";

@@ -30,6 +30,8 @@ export interface RenewedSession {
 export interface RenewSessionsResult {
   readonly kind: "renew-sessions";
   readonly renewed: readonly (readonly RenewedSession[] | null)[];
+  /** The cluster tick of the entry, in milliseconds: remaining times count from it. */
+  readonly tickMs: number;
   readonly revision: number;
 }
 

@@ -38,8 +38,10 @@ import {
   moveDeadline,
   readLife,
   readSession,
+  requireSession,
   type Session,
   type SessionFacts,
+  thingsOf,
   visitSessions,
 } from "./session-rows.ts";
 
@@ -96,7 +98,7 @@ function applyRenewSessions(context: ApplyContext, { renewals }: RenewSessions):
     context.usage.count(context.transaction, principal, ONE_REQUEST, context);
     return sessionIds.map((id) => renew(context, principal, namespace, id));
   });
-  return { kind: "renew-sessions", renewed, revision: context.revision };
+  return { kind: "renew-sessions", renewed, tickMs: context.tickMs, revision: context.revision };
 }
 
 function renew(context: ApplyContext, { subject }: Principal, namespace: string, sessionId: number): RenewedSession {
@@ -111,6 +113,18 @@ function renew(context: ApplyContext, { subject }: Principal, namespace: string,
 
 function deadlineAfter({ tickMs }: ApplyContext, seconds: number): number {
   return tickMs + seconds * MS_PER_SECOND;
+}
+
+/** The session and the bytes of its keys, in their order. Raises NAMESPACE_NOT_FOUND or SESSION_NOT_FOUND. */
+export function describeSession(
+  reader: StateReader,
+  namespace: string,
+  sessionId: number,
+): { readonly session: Session; readonly keys: readonly Uint8Array[] } {
+  requireNamespace(reader, namespace);
+  const session = requireSession(reader, namespace, sessionId);
+  const things = thingsOf(reader, sessionId, session.objects);
+  return { session, keys: things.flatMap(({ about, row }) => (about === "key" ? [row] : [])) };
 }
 
 export interface SessionPage {

@@ -19,12 +19,13 @@ import {
 import { describeLog, LOG_ID_BYTES, logNotFound } from "../event-logs/index.ts";
 import { readKey } from "../keys/index.ts";
 import { GUARD, type Guard, isHoldLive } from "../locks/index.ts";
+import { readSession } from "../sessions/index.ts";
 
 /** Is true if this is the order of what there is and what the condition has. */
 export type Operator = "=" | "!=" | "<" | ">";
 
 /** A number of a key: 0 if it does not exist. `exists` is 0 or 1. */
-export type KeyNumber = "exists" | "mod-revision" | "create-revision" | "version";
+export type KeyNumber = "exists" | "mod-revision" | "create-revision" | "version" | "session";
 
 export interface KeyNumberCondition {
   readonly about: "key-number";
@@ -65,7 +66,19 @@ export interface LogCondition {
   readonly lastSequence: number;
 }
 
-export type Condition = KeyNumberCondition | KeyValueCondition | PrefixCondition | HoldCondition | LogCondition;
+/** The session is live, whoever it belongs to. */
+export interface SessionCondition {
+  readonly about: "session";
+  readonly sessionId: number;
+}
+
+export type Condition =
+  | KeyNumberCondition
+  | KeyValueCondition
+  | PrefixCondition
+  | HoldCondition
+  | LogCondition
+  | SessionCondition;
 
 /** Revisions and bytes of the history that the conditions of a transaction read. */
 const HISTORY_REVISIONS_MAX = 4_000;
@@ -75,7 +88,7 @@ const STEP_REVISIONS = 256;
 
 const OPERATORS: readonly Operator[] = ["=", "!=", "<", ">"];
 const operator = oneOf(OPERATORS, "conditions have a known operator");
-const KEY_NUMBERS: readonly KeyNumber[] = ["exists", "mod-revision", "create-revision", "version"];
+const KEY_NUMBERS: readonly KeyNumber[] = ["exists", "mod-revision", "create-revision", "version", "session"];
 const FIELDS = {
   "key-number": recordOf<KeyNumberCondition, Pick<KeyNumberCondition, "about">>(
     { key: bytes, of: oneOf(KEY_NUMBERS, "conditions are about known numbers"), operator, number: count },
@@ -94,6 +107,7 @@ const FIELDS = {
     { logId: fixedBytes(LOG_ID_BYTES), operator, lastSequence: count },
     { about: "log" },
   ),
+  session: recordOf<SessionCondition, Pick<SessionCondition, "about">>({ sessionId: count }, { about: "session" }),
 } as const satisfies { readonly [About in Condition["about"]]: Field<Extract<Condition, { readonly about: About }>> };
 /** The position of each is its number in entries. */
 const ABOUTS = Object.keys(FIELDS) as readonly Condition["about"][];
@@ -143,6 +157,8 @@ export class Conditions {
         }
         return holds(Math.sign(log.lastSequence - one.lastSequence), one.operator);
       }
+      case "session":
+        return readSession(this.#reader, this.#namespace, one.sessionId) !== undefined;
     }
   }
 
@@ -190,6 +206,8 @@ function numberOf(key: StoredKey | undefined, of: KeyNumber): number {
       return key?.createRevision ?? 0;
     case "version":
       return key?.version ?? 0;
+    case "session":
+      return key?.sessionId ?? 0;
   }
 }
 

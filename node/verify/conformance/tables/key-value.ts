@@ -88,6 +88,7 @@ const reading: Table = {
         modRevision,
         version: 2n,
         expiresInMs: 0n,
+        sessionId: 0n,
         revision: isAtLeast(modRevision),
       });
     },
@@ -142,6 +143,7 @@ const putting: Table = {
           modRevision,
           version: 1n,
           expiresInMs: 0n,
+          sessionId: 0n,
         },
         previousValueOmitted: false,
         revision: second.modRevision,
@@ -175,6 +177,7 @@ const putting: Table = {
           modRevision,
           version: 1n,
           expiresInMs: isWithinSeconds(1n),
+          sessionId: 0n,
           revision: isAtLeast(modRevision),
         });
       }
@@ -249,6 +252,7 @@ const deleting: Table = {
           modRevision,
           version: 1n,
           expiresInMs: 0n,
+          sessionId: 0n,
         },
         previousValueOmitted: false,
         revision: isAbove(modRevision),
@@ -304,6 +308,7 @@ const listing: Table = {
           modRevision,
           version: 1n,
           expiresInMs: 0n,
+          sessionId: 0n,
         });
       }
       await context.ask(putKey, { namespace, key: `${prefix.slice(0, -1)}0`, value: VALUE });
@@ -528,6 +533,7 @@ const touching: Table = {
         modRevision,
         version: 1n,
         expiresInMs: isWithinSeconds(60n),
+        sessionId: 0n,
         revision: isAtLeast(touched.revision),
       });
       const { versions } = await context.ask(listKeyVersions, key);

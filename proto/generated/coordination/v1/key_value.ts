@@ -102,6 +102,8 @@ export interface GetKeyResponse {
   version: bigint;
   /** Remaining time to live in milliseconds, at least 1; 0 = the key does not expire. */
   expiresInMs: bigint;
+  /** Id of the session that the key ends with; 0 = none. */
+  sessionId: bigint;
   /** Cluster revision at which the answer is true. */
   revision: bigint;
 }
@@ -129,7 +131,15 @@ export interface PutKeyRequest {
   /** Whether the answer contains the key as it was before. */
   returnPrevious: boolean;
   /** A lock hold that must be live; absent = none is required. */
-  guard: Guard | undefined;
+  guard:
+    | Guard
+    | undefined;
+  /**
+   * A session of the caller's user, with which the key ends; 0 = none, also if the key had one. Otherwise NOT_FOUND /
+   * SESSION_NOT_FOUND or PERMISSION_DENIED / ACCESS_DENIED. A session has at most 1,000 keys and lock holds, and 4 MiB of
+   * keys with their values; beyond that it is RESOURCE_EXHAUSTED / QUOTA.
+   */
+  sessionId: bigint;
 }
 
 /** The key was written. */
@@ -241,7 +251,11 @@ export interface CompareAndSwapRequest {
   /** Time to live of the key in seconds after a successful write, 1 to 31,536,000; 0 = the key does not expire. */
   ttlSeconds: bigint;
   /** A lock hold that must be live; absent = none is required. */
-  guard: Guard | undefined;
+  guard:
+    | Guard
+    | undefined;
+  /** A session of the caller's user, with which the key ends after a successful write; 0 = none. As for PutKey. */
+  sessionId: bigint;
 }
 
 /** Whether the key was as expected, and how it is now. */
@@ -981,7 +995,15 @@ export const GetKeyRequest: MessageFns<GetKeyRequest, "coordination.v1.GetKeyReq
 };
 
 function createBaseGetKeyResponse(): GetKeyResponse {
-  return { value: new Uint8Array(0), createRevision: 0n, modRevision: 0n, version: 0n, expiresInMs: 0n, revision: 0n };
+  return {
+    value: new Uint8Array(0),
+    createRevision: 0n,
+    modRevision: 0n,
+    version: 0n,
+    expiresInMs: 0n,
+    sessionId: 0n,
+    revision: 0n,
+  };
 }
 
 export const GetKeyResponse: MessageFns<GetKeyResponse, "coordination.v1.GetKeyResponse"> = {
@@ -1014,6 +1036,12 @@ export const GetKeyResponse: MessageFns<GetKeyResponse, "coordination.v1.GetKeyR
         throw new globalThis.Error("value provided for field message.expiresInMs of type int64 too large");
       }
       writer.uint32(40).int64(message.expiresInMs);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(48).int64(message.sessionId);
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -1077,6 +1105,14 @@ export const GetKeyResponse: MessageFns<GetKeyResponse, "coordination.v1.GetKeyR
             message.expiresInMs = reader.int64() as bigint;
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -1113,6 +1149,7 @@ export const GetKeyResponse: MessageFns<GetKeyResponse, "coordination.v1.GetKeyR
     message.expiresInMs = (object.expiresInMs !== undefined && object.expiresInMs !== null)
       ? BigInt(object.expiresInMs)
       : 0n;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
@@ -1127,6 +1164,7 @@ function createBasePutKeyRequest(): PutKeyRequest {
     expectedModRevision: undefined,
     returnPrevious: false,
     guard: undefined,
+    sessionId: 0n,
   };
 }
 
@@ -1160,6 +1198,12 @@ export const PutKeyRequest: MessageFns<PutKeyRequest, "coordination.v1.PutKeyReq
     }
     if (message.guard !== undefined) {
       Guard.encode(message.guard, writer.uint32(58).fork()).join();
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(64).int64(message.sessionId);
     }
     return writer;
   },
@@ -1233,6 +1277,14 @@ export const PutKeyRequest: MessageFns<PutKeyRequest, "coordination.v1.PutKeyReq
             message.guard = Guard.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1261,6 +1313,7 @@ export const PutKeyRequest: MessageFns<PutKeyRequest, "coordination.v1.PutKeyReq
       : undefined;
     message.returnPrevious = object.returnPrevious ?? false;
     message.guard = (object.guard !== undefined && object.guard !== null) ? Guard.fromPartial(object.guard) : undefined;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };
@@ -1798,6 +1851,7 @@ function createBaseCompareAndSwapRequest(): CompareAndSwapRequest {
     expectedModRevision: undefined,
     ttlSeconds: 0n,
     guard: undefined,
+    sessionId: 0n,
   };
 }
 
@@ -1831,6 +1885,12 @@ export const CompareAndSwapRequest: MessageFns<CompareAndSwapRequest, "coordinat
     }
     if (message.guard !== undefined) {
       Guard.encode(message.guard, writer.uint32(58).fork()).join();
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(64).int64(message.sessionId);
     }
     return writer;
   },
@@ -1904,6 +1964,14 @@ export const CompareAndSwapRequest: MessageFns<CompareAndSwapRequest, "coordinat
             message.guard = Guard.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1932,6 +2000,7 @@ export const CompareAndSwapRequest: MessageFns<CompareAndSwapRequest, "coordinat
       ? BigInt(object.ttlSeconds)
       : 0n;
     message.guard = (object.guard !== undefined && object.guard !== null) ? Guard.fromPartial(object.guard) : undefined;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };

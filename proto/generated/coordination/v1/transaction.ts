@@ -44,7 +44,11 @@ export interface Compare {
     | Guard
     | undefined;
   /** About one event log. */
-  log?: CompareLog | undefined;
+  log?:
+    | CompareLog
+    | undefined;
+  /** A session is live, of any user: its id. */
+  sessionId?: bigint | undefined;
 }
 
 /** How what there is must be in relation to what is expected. */
@@ -96,7 +100,11 @@ export interface CompareKey {
     | bigint
     | undefined;
   /** Number of changes since its creation. */
-  version?: bigint | undefined;
+  version?:
+    | bigint
+    | undefined;
+  /** Id of the session that it ends with; 0 = none. */
+  sessionId?: bigint | undefined;
 }
 
 /**
@@ -191,6 +199,8 @@ export interface PutOperation {
     | undefined;
   /** Whether the result contains the key as it was before. */
   returnPrevious: boolean;
+  /** A session of the caller's user, with which the key ends; 0 = none. As for PutKey. */
+  sessionId: bigint;
 }
 
 /** Deletes one key. */
@@ -583,7 +593,7 @@ export const TransactRequest: MessageFns<TransactRequest, "coordination.v1.Trans
 };
 
 function createBaseCompare(): Compare {
-  return { key: undefined, prefix: undefined, hold: undefined, log: undefined };
+  return { key: undefined, prefix: undefined, hold: undefined, log: undefined, sessionId: undefined };
 }
 
 export const Compare: MessageFns<Compare, "coordination.v1.Compare"> = {
@@ -601,6 +611,12 @@ export const Compare: MessageFns<Compare, "coordination.v1.Compare"> = {
     }
     if (message.log !== undefined) {
       CompareLog.encode(message.log, writer.uint32(34).fork()).join();
+    }
+    if (message.sessionId !== undefined) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(40).int64(message.sessionId);
     }
     return writer;
   },
@@ -650,6 +666,14 @@ export const Compare: MessageFns<Compare, "coordination.v1.Compare"> = {
             message.log = CompareLog.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -673,6 +697,9 @@ export const Compare: MessageFns<Compare, "coordination.v1.Compare"> = {
       : undefined;
     message.hold = (object.hold !== undefined && object.hold !== null) ? Guard.fromPartial(object.hold) : undefined;
     message.log = (object.log !== undefined && object.log !== null) ? CompareLog.fromPartial(object.log) : undefined;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null)
+      ? BigInt(object.sessionId)
+      : undefined;
     return message;
   },
 };
@@ -686,6 +713,7 @@ function createBaseCompareKey(): CompareKey {
     modRevision: undefined,
     createRevision: undefined,
     version: undefined,
+    sessionId: undefined,
   };
 }
 
@@ -722,6 +750,12 @@ export const CompareKey: MessageFns<CompareKey, "coordination.v1.CompareKey"> = 
         throw new globalThis.Error("value provided for field message.version of type int64 too large");
       }
       writer.uint32(56).int64(message.version);
+    }
+    if (message.sessionId !== undefined) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(64).int64(message.sessionId);
     }
     return writer;
   },
@@ -795,6 +829,14 @@ export const CompareKey: MessageFns<CompareKey, "coordination.v1.CompareKey"> = 
             message.version = reader.int64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -823,6 +865,9 @@ export const CompareKey: MessageFns<CompareKey, "coordination.v1.CompareKey"> = 
       ? BigInt(object.createRevision)
       : undefined;
     message.version = (object.version !== undefined && object.version !== null) ? BigInt(object.version) : undefined;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null)
+      ? BigInt(object.sessionId)
+      : undefined;
     return message;
   },
 };
@@ -1210,7 +1255,14 @@ export const TransactionOperation: MessageFns<TransactionOperation, "coordinatio
 };
 
 function createBasePutOperation(): PutOperation {
-  return { key: "", value: new Uint8Array(0), ttlSeconds: 0n, expectedModRevision: undefined, returnPrevious: false };
+  return {
+    key: "",
+    value: new Uint8Array(0),
+    ttlSeconds: 0n,
+    expectedModRevision: undefined,
+    returnPrevious: false,
+    sessionId: 0n,
+  };
 }
 
 export const PutOperation: MessageFns<PutOperation, "coordination.v1.PutOperation"> = {
@@ -1237,6 +1289,12 @@ export const PutOperation: MessageFns<PutOperation, "coordination.v1.PutOperatio
     }
     if (message.returnPrevious !== false) {
       writer.uint32(40).bool(message.returnPrevious);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(48).int64(message.sessionId);
     }
     return writer;
   },
@@ -1294,6 +1352,14 @@ export const PutOperation: MessageFns<PutOperation, "coordination.v1.PutOperatio
             message.returnPrevious = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1320,6 +1386,7 @@ export const PutOperation: MessageFns<PutOperation, "coordination.v1.PutOperatio
       ? BigInt(object.expectedModRevision)
       : undefined;
     message.returnPrevious = object.returnPrevious ?? false;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };

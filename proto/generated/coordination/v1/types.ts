@@ -94,6 +94,8 @@ export interface KeyValue {
   version: bigint;
   /** Remaining time to live in milliseconds, at least 1; 0 = the key does not expire. */
   expiresInMs: bigint;
+  /** Id of the session that the key ends with; 0 = none. */
+  sessionId: bigint;
 }
 
 function createBaseGuard(): Guard {
@@ -183,7 +185,15 @@ export const Guard: MessageFns<Guard, "coordination.v1.Guard"> = {
 };
 
 function createBaseKeyValue(): KeyValue {
-  return { key: "", value: new Uint8Array(0), createRevision: 0n, modRevision: 0n, version: 0n, expiresInMs: 0n };
+  return {
+    key: "",
+    value: new Uint8Array(0),
+    createRevision: 0n,
+    modRevision: 0n,
+    version: 0n,
+    expiresInMs: 0n,
+    sessionId: 0n,
+  };
 }
 
 export const KeyValue: MessageFns<KeyValue, "coordination.v1.KeyValue"> = {
@@ -219,6 +229,12 @@ export const KeyValue: MessageFns<KeyValue, "coordination.v1.KeyValue"> = {
         throw new globalThis.Error("value provided for field message.expiresInMs of type int64 too large");
       }
       writer.uint32(48).int64(message.expiresInMs);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(56).int64(message.sessionId);
     }
     return writer;
   },
@@ -284,6 +300,14 @@ export const KeyValue: MessageFns<KeyValue, "coordination.v1.KeyValue"> = {
             message.expiresInMs = reader.int64() as bigint;
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -313,6 +337,7 @@ export const KeyValue: MessageFns<KeyValue, "coordination.v1.KeyValue"> = {
     message.expiresInMs = (object.expiresInMs !== undefined && object.expiresInMs !== null)
       ? BigInt(object.expiresInMs)
       : 0n;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };

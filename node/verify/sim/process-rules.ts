@@ -5,7 +5,7 @@ import type { AppendEffect, Message } from "../../src/raft/index.ts";
 import type { ReplicaLimits, ReplicaStatus } from "../../src/replica/index.ts";
 import { ElectionRules, type Elector } from "./election-rules.ts";
 import { InstallRules, type Receiving } from "./install-rules.ts";
-import { IntakeRules, type Writing } from "./intake-rules.ts";
+import { IntakeRules, type Writing } from "./follower-rules.ts";
 import { LeadershipRules, type Leading } from "./leadership-rules.ts";
 import { TickCount } from "./tick-count.ts";
 import type { TimeoutRules } from "./timeout-rules.ts";

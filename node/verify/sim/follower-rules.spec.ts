@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { IntakeRules } from "./intake-rules.ts";
+import { IntakeRules } from "./follower-rules.ts";
 
 const FULL = ["the disk is full"];
 const status = (lastIndex: number, alarms: readonly string[] = []) => {

@@ -3,7 +3,7 @@
  * first, so a fresh clone needs only npm and Node 18 or newer.
  *
  * When it exits with 0, node_modules matches package-lock.json, and the first `node` on the PATH of npm scripts is Node
- * 26 or newer. A second run only compares a stamp and takes a few milliseconds. Simultaneous runs wait for each other.
+ * 26 or newer. A second run only compares a fingerprint and takes a few milliseconds. Simultaneous runs wait for each other.
  *
  * It is plain JavaScript on built-in modules, because it runs before anything else is installed, and on an older Node.
  * It does not build anything and never touches data.
@@ -26,7 +26,7 @@ const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-arm64", "darwin-x64"];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const installedNode = path.join(modules, ".bin", "node"); // npm puts this folder first on the PATH of scripts.
-const stampFile = path.join(modules, ".quoin-setup");
+const fingerprintFile = path.join(modules, ".quoin-setup");
 const lockFile = path.join(root, ".setup.lock"); // Not inside node_modules: an installation empties it.
 
 /** A problem that the user can fix: printed without a stack. */
@@ -138,7 +138,7 @@ function hasOwnRuntime() {
  */
 function isCurrent(expected) {
   try {
-    return fs.readFileSync(stampFile, "utf8") === expected && (hasOwnRuntime() || fs.existsSync(installedNode));
+    return fs.readFileSync(fingerprintFile, "utf8") === expected && (hasOwnRuntime() || fs.existsSync(installedNode));
   } catch (error) {
     if (isErrorCode(error, "ENOENT")) {
       return false;
@@ -311,8 +311,8 @@ function runNpm(args) {
 
 /** Runs `npm ci`; raises a SetupError with the complete output of npm if it fails. */
 async function install() {
-  // A stamp must never outlive the modules that it describes.
-  fs.rmSync(stampFile, { force: true });
+  // A fingerprint must never outlive the modules that it describes.
+  fs.rmSync(fingerprintFile, { force: true });
   const stopProgress = showProgress();
   try {
     // Sets the level, because `npm --silent test` passes its own on, and an error must always be visible.
@@ -379,7 +379,7 @@ async function setup() {
       }
     }
     verifyRuntime();
-    fs.writeFileSync(stampFile, expected);
+    fs.writeFileSync(fingerprintFile, expected);
   });
 }
 

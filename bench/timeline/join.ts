@@ -148,7 +148,7 @@ function diskPoints(spans: PutSpans, member: string, fromNs: number): Point[] {
   return [
     { step: "the log thread is sent the write", kind: hasWaited ? "disk" : "code", atNs: handedNs },
     { step: "both ways between the threads", kind: "threads", atNs: toNs - writeNs },
-    { step: "synced, and the fence is written", kind: "disk", atNs: toNs },
+    { step: "synced, and the mirror is written", kind: "disk", atNs: toNs },
   ];
 }
 

@@ -5,7 +5,7 @@ import { type CaseSummary, summarize } from "./summary.ts";
 import { TracedCluster } from "./traced-cluster.ts";
 
 const PUTS = 9;
-const DISK = ["the log thread is sent the write", "both ways between the threads", "synced, and the fence is written"];
+const DISK = ["the log thread is sent the write", "both ways between the threads", "synced, and the mirror is written"];
 const APPLY = ["committed, may be applied", "applied, written to the state"];
 const ARRIVAL = [
   "the client's HTTP/2 session has the request",

@@ -13,7 +13,7 @@ import { CONSOLE_DIRECTORY } from "../index.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 const SOURCES = path.join(ROOT, "src");
-const STAMP = "stamp";
+const DIGEST_FILE = "digest";
 const HASH_CHARACTERS = 10;
 /** The packages in the bundle. Their licenses demand that a copy of the text accompanies it. */
 export const CONSOLE_PACKAGES: readonly string[] = ["preact", "@preact/signals", "@preact/signals-core"];
@@ -27,8 +27,8 @@ interface Asset {
 /** Builds the console if its sources have changed since the last build; returns whether they had. */
 export async function buildConsole(directory = fileURLToPath(CONSOLE_DIRECTORY)): Promise<boolean> {
   const digest = await digestOfSources();
-  const stamp = await readFile(path.join(directory, STAMP), "utf8").catch(() => "");
-  if (stamp === digest) {
+  const built = await readFile(path.join(directory, DIGEST_FILE), "utf8").catch(() => "");
+  if (built === digest) {
     return false;
   }
   await writeConsole(directory, digest);
@@ -54,7 +54,7 @@ async function writeConsole(directory: string, digest: string): Promise<void> {
   });
   await writeEncoded(path.join(draft, "index.html"), Buffer.from(page));
   await writeFile(path.join(draft, "LICENSES.txt"), await licenses());
-  await writeFile(path.join(draft, STAMP), digest);
+  await writeFile(path.join(draft, DIGEST_FILE), digest);
   await rm(directory, { recursive: true, force: true });
   await rename(draft, directory).catch(async (error: NodeJS.ErrnoException) => {
     // Another process has put its result there meanwhile.

@@ -139,7 +139,7 @@ function statusOf({ code, message }: TestStatus): CallStatus {
 
 export class TestService {
   readonly #host: QuoinHost;
-  readonly #intake: CallAdmission<never>;
+  readonly #callAdmission: CallAdmission<never>;
   readonly #listener: Server;
 
   private constructor() {
@@ -149,7 +149,7 @@ export class TestService {
     const noTokens = (): never => {
       throw new Error("no method of the test service needs a token");
     };
-    this.#intake = new CallAdmission({
+    this.#callAdmission = new CallAdmission({
       port: "test",
       requestId: "optional",
       limits: DEFAULT_CLIENT_LIMITS,
@@ -158,7 +158,7 @@ export class TestService {
       access: { authenticate: noTokens, authorize: noTokens, recheck: noTokens },
     });
     this.#host = new QuoinHost({
-      callAdmission: this.#intake,
+      callAdmission: this.#callAdmission,
       observer: new CallObserver(requestLog, monotonicMs),
       leaderEndpoint: () => null,
       log: logger,
@@ -188,6 +188,6 @@ export class TestService {
   async stop(): Promise<void> {
     this.#listener.close();
     await this.#host.stop(GRACE_MS);
-    this.#intake.stop();
+    this.#callAdmission.stop();
   }
 }

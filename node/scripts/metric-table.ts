@@ -31,7 +31,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["grpc", "gRPC"],
   ["http", "HTTP"],
   ["connections", "Connections"],
-  ["intakes", "Refused calls"],
+  ["callAdmissions", "Refused calls"],
   ["traces", "Traces"],
   ["http2", "HTTP/2 of the gRPC port"],
 ]);

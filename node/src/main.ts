@@ -213,7 +213,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
       connectionLimiter: connectionLimiters.admin,
       clientLimits: DEFAULT_CLIENT_LIMITS,
     });
-    services.admissions.push(server.callAdmission);
+    services.callAdmissions.push(server.callAdmission);
     await openPort(ports, "admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
   }
@@ -342,7 +342,7 @@ function servicesOf(
     namespaceStreams,
     httpClients: clients,
   });
-  const admissions: CallStatistics[] = [...publicServer.callAdmissions];
+  const callAdmissions: CallStatistics[] = [...publicServer.callAdmissions];
   const metrics = memberMetrics(
     {
       process: { version, wallMs: systemClock.wallMs, eventLoopDelay: observers.eventLoopDelay },
@@ -363,12 +363,12 @@ function servicesOf(
       http: requests,
       http2: publicServer.http2,
       connections: connectionLimiters.all,
-      intakes: admissions,
+      callAdmissions,
       traces: observers.tracing,
     },
     systemClock.monotonicMs,
   );
-  return { counters, inspection, backups, publicServer, eventHub, logs, accounts, limiters, admissions, metrics };
+  return { counters, inspection, backups, publicServer, eventHub, logs, accounts, limiters, callAdmissions, metrics };
 }
 
 interface ClientParts {

@@ -99,5 +99,5 @@ async function writeConsole(directory: string): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
   await buildConsole(directory);
   // It only tells the next build whether to do anything.
-  rmSync(path.join(directory, "stamp"));
+  rmSync(path.join(directory, "digest"));
 }

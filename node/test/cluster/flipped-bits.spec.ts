@@ -32,8 +32,8 @@ const KEYS = 60;
 const KEYS_AGAIN = 6;
 /** Options to open a store for damage by hand, with less memory than a member takes. */
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
-const FENCE_SLOT_BYTES = 512;
-const FENCE_SLOT_STRIDE = 4096;
+const MIRROR_SLOT_BYTES = 512;
+const MIRROR_SLOT_STRIDE = 4096;
 
 type Part = "head" | "middle" | "tail";
 
@@ -219,11 +219,11 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       });
     }
 
-    it("fence, one slot of two, while it is down: the other one is enough", async () => {
+    it("mirror, one slot of two, while it is down: the other one is enough", async () => {
       await stop(false);
       flipInPlace(
         join(victim.dataDirectory, "fence"),
-        (either([0, 1], 0) * FENCE_SLOT_STRIDE + random(FENCE_SLOT_BYTES)) * 8 + random(8),
+        (either([0, 1], 0) * MIRROR_SLOT_STRIDE + random(MIRROR_SLOT_BYTES)) * 8 + random(8),
       );
       expect((await supervise()).outcome).to.equal("unharmed");
       await requireWhole();

@@ -129,7 +129,7 @@ describe("the reset of the owner on a stopped member", function () {
 
     const other = [...flags(dataDirectory, { name: "q-7" }), "--password-file", refusedFile];
     expect(await refusal(73, other)).to.include('belongs to member "q-0" of cluster "quoin", not to "q-7"');
-    const fence = readFileSync(join(dataDirectory, "fence"));
+    const mirror = readFileSync(join(dataDirectory, "fence"));
     const identity = readFileSync(join(dataDirectory, "identity"));
 
     const manifest = readdirSync(join(dataDirectory, "raft")).find((name) => name.startsWith("MANIFEST"));
@@ -139,7 +139,7 @@ describe("the reset of the owner on a stopped member", function () {
     expect(await refusal(73, args))
       .to.include("has lost acknowledged data")
       .and.to.include("restore the directory");
-    expect(readFileSync(join(dataDirectory, "fence"))).to.deep.equal(fence);
+    expect(readFileSync(join(dataDirectory, "fence"))).to.deep.equal(mirror);
     expect(readFileSync(join(dataDirectory, "identity"))).to.deep.equal(identity);
     writeFileSync(damaged, whole);
   }

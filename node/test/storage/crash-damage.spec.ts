@@ -29,10 +29,10 @@ const JOINING = [
   ["found.log.before", 1],
   ["log.batch.before", 1],
   ["log.batch.after", 1],
-  ["fence.write.before", 1],
-  ["fence.write.after", 1],
-  ["fence.sync.before", 1],
-  ["fence.sync.after", 1],
+  ["mirror.write.before", 1],
+  ["mirror.write.after", 1],
+  ["mirror.sync.before", 1],
+  ["mirror.sync.after", 1],
   ["found.log.after", 1],
   ["found.state.after", 1],
   ["found.identity.after", 1],
@@ -44,15 +44,15 @@ const WRITING = [
   ["file.rename.after", 1],
   ["log.batch.before", 1],
   ["log.batch.after", 1],
-  ["fence.write.before", 1],
-  ["fence.write.after", 1],
+  ["mirror.write.before", 1],
+  ["mirror.write.after", 1],
   ["log.ack.after", 1],
 ] as const;
 /** The start writes the log and the mirror first; healing removes the mark with the second write of the mirror. */
 const HEALING = [
-  ["fence.write.before", 2, true],
-  ["fence.write.after", 2, false],
-  ["fence.sync.after", 2, false],
+  ["mirror.write.before", 2, true],
+  ["mirror.write.after", 2, false],
+  ["mirror.sync.after", 2, false],
 ] as const;
 const LOSSES = [
   { what: "the log was", names: ["raft"], marks: [...DAMAGED, ...WRITING], bounds: BEHIND_STATE, position: applied },

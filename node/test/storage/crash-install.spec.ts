@@ -27,11 +27,11 @@ const OTHER_POINTS = [
   // The first write of the log is that of the start, the second one lets it follow the state.
   ["log.batch.before", 2],
   ["log.batch.after", 2],
-  ["fence.write.after", 2],
+  ["mirror.write.after", 2],
   ["log.ack.after", 2],
 ] as const;
 /** From the moment at which the pointer names it, the new state is valid. */
-const PLACED = /^file\.(?:rename\.after|directory)|^log|^fence|^install\.(?:place\.after|switch|delete)/;
+const PLACED = /^file\.(?:rename\.after|directory)|^log|^mirror|^install\.(?:place\.after|switch|delete)/;
 
 describe("crash points of an install", function () {
   this.timeout(120_000);

@@ -87,7 +87,7 @@ describe("crash points", function () {
         await killAt(directory, ledger, mark, passing);
         if (foundingPassings === undefined) {
           const later = 2 + seededRandom(drawnSeed(`a crash at ${mark}`))(5);
-          await killAt(directory, ledger, mark, mark.startsWith("fence.sync") ? 2 : later);
+          await killAt(directory, ledger, mark, mark.startsWith("mirror.sync") ? 2 : later);
         }
         interrupted.push({ what: `${mark}, ${passing}`, directory, ledger });
       }
@@ -101,7 +101,7 @@ describe("crash points", function () {
     const below = seededRandom(drawnSeed("crashes at random places"));
     const kills = Array.from({ length: 6 }, () => {
       const mark = places[below(places.length)] as string;
-      return { mark, passing: 1 + below(mark.startsWith("fence.sync") ? 2 : 11) };
+      return { mark, passing: 1 + below(mark.startsWith("mirror.sync") ? 2 : 11) };
     });
     for (const { mark, passing } of kills) {
       const { lines } = await run([ledger.task(directory, VALUES)], { mark, passing });

@@ -15,7 +15,7 @@ import { JOINED_MEMBER, makeJoinedMember, openJoined, openJoinedMember, TestProc
 const RECOVERER = fileURLToPath(new URL("./crash-recoverer.ts", import.meta.url));
 const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 const NEXT_ID = "11111111-2222-4333-8444-555555555555";
-/** Moved away: fence, log, pointer and state; moved into their place: the same, and the identity. */
+/** Moved away: mirror, log, pointer and state; moved into their place: the same, and the identity. */
 const MOVES = 4 + 5;
 /** Replaced files: the pointer and the identity of the new data, and the identity of the former one. */
 const FILES = 3;

@@ -17,7 +17,7 @@ import { expectedOfBackup, openOrRestore, RESTORED } from "./restored-member.ts"
 const RESTORER = fileURLToPath(new URL("./crash-restorer.ts", import.meta.url));
 const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.url));
 const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
-/** Moved into place: fence, log, pointer, state and identity. There is no former data to move away. */
+/** Moved into place: mirror, log, pointer, state and identity. There is no former data to move away. */
 const MOVES = 5;
 const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
 const DECIDED = /^successor\.(?:made\.after|move|away|placing|placed)/;

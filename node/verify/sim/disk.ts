@@ -24,7 +24,7 @@ export interface LogMeta {
   readonly lastTerm: number;
 }
 
-export interface Fence {
+export interface Mirror {
   readonly boot: number;
   readonly writeSeq: number;
   readonly term: number;
@@ -58,9 +58,9 @@ const EMPTY_LOG: LogMeta = {
 
 export class Disk {
   meta: LogMeta;
-  fence: Fence;
+  mirror: Mirror;
   /** The last mirror that survives a power cut. */
-  syncedFence: Fence;
+  syncedMirror: Mirror;
   /** Entries by index. */
   rows = new Map<number, Uint8Array>();
   state = new StateRows();
@@ -77,8 +77,8 @@ export class Disk {
       this.rows.set(at + 1, row);
     }
     const { boot, writeSeq, term, vote } = meta;
-    this.fence = { boot, writeSeq, term, vote, damaged: false, sole: rows.length > 0 };
-    this.syncedFence = this.fence;
+    this.mirror = { boot, writeSeq, term, vote, damaged: false, sole: rows.length > 0 };
+    this.syncedMirror = this.mirror;
   }
 
   /** The disk of the first member of a cluster: the founding entry is in the log. */
@@ -96,7 +96,7 @@ export class Disk {
     if (this.placed === null) {
       this.state.losePower(keptShare);
     }
-    this.fence = this.syncedFence;
+    this.mirror = this.syncedMirror;
   }
 
   /** Removes everything; acknowledged data is lost too. */
@@ -134,9 +134,9 @@ export class Disk {
   }
 
   #replaceLost(): void {
-    must(!this.fence.sole, "the atlas of damage: no other member has the data", () => "a sole voter lost it");
-    const { boot, writeSeq, term, vote } = this.fence;
-    this.fence = { ...this.fence, damaged: true };
+    must(!this.mirror.sole, "the atlas of damage: no other member has the data", () => "a sole voter lost it");
+    const { boot, writeSeq, term, vote } = this.mirror;
+    this.mirror = { ...this.mirror, damaged: true };
     this.meta = { ...EMPTY_LOG, boot, writeSeq, term, vote };
     this.rows.clear();
     if (this.isStateLost) {
@@ -148,22 +148,22 @@ export class Disk {
 
   /** Writes a new boot, the newer hard state, and a log that joins the state. */
   #writeStart(): void {
-    const { meta, fence } = this;
-    must(meta.writeSeq >= fence.writeSeq, "I19 the mirror is never ahead of the log", () => {
-      return `${meta.writeSeq} < ${fence.writeSeq}`;
+    const { meta, mirror } = this;
+    must(meta.writeSeq >= mirror.writeSeq, "I19 the mirror is never ahead of the log", () => {
+      return `${meta.writeSeq} < ${mirror.writeSeq}`;
     });
     const { appliedIndex, appliedTerm } = readProgress(this.state);
     must(appliedIndex + 1 >= meta.first, "I8 the log reaches back to the state", () => {
       return `applied ${appliedIndex}, first ${meta.first}`;
     });
-    const hardState = newerHardState(meta, fence, appliedTerm);
+    const hardState = newerHardState(meta, mirror, appliedTerm);
     const writeSeq = meta.writeSeq + 1;
-    const boot = Math.max(meta.boot, fence.boot) + 1;
+    const boot = Math.max(meta.boot, mirror.boot) + 1;
     this.meta = { ...meta, ...hardState, boot, writeSeq, commit: Math.max(meta.commit, appliedIndex) };
     if (this.#termAt(appliedIndex) !== appliedTerm) {
       const { installed } = this.state;
       const isInstalled = installed?.index === appliedIndex && installed.term === appliedTerm;
-      must(isInstalled || this.fence.damaged, "I6 the log holds what is applied, but for a snapshot or damage", () => {
+      must(isInstalled || this.mirror.damaged, "I6 the log holds what is applied, but for a snapshot or damage", () => {
         return `applied ${appliedIndex}/${appliedTerm}, log ${meta.first}..${meta.last}`;
       });
       const bounds = { first: appliedIndex + 1, prevTerm: appliedTerm, last: appliedIndex, lastTerm: appliedTerm };
@@ -171,8 +171,8 @@ export class Disk {
       this.meta = { ...this.meta, ...bounds, commit: appliedIndex };
       this.rows.clear();
     }
-    this.fence = { ...this.fence, ...hardState, boot, writeSeq };
-    this.syncedFence = this.fence;
+    this.mirror = { ...this.mirror, ...hardState, boot, writeSeq };
+    this.syncedMirror = this.mirror;
   }
 
   #termAt(index: number): number | undefined {
@@ -193,22 +193,22 @@ export class Disk {
       vote,
       writeSeq,
       commit: Math.max(appliedIndex, commit),
-      damaged: this.fence.damaged,
+      damaged: this.mirror.damaged,
       bounds: { first, prevTerm, last, lastTerm },
     };
   }
 }
 
-function newerHardState(meta: LogMeta, fence: Fence, appliedTerm: number): { term: number; vote: number } {
-  const [fromLog, fromFence] = [meta, fence].map(({ term, vote }) => ({ term, vote })) as [
+function newerHardState(meta: LogMeta, mirror: Mirror, appliedTerm: number): { term: number; vote: number } {
+  const [fromLog, fromMirror] = [meta, mirror].map(({ term, vote }) => ({ term, vote })) as [
     { term: number; vote: number },
     { term: number; vote: number },
   ];
-  const isSplit = meta.term === fence.term && meta.vote !== 0 && fence.vote !== 0 && meta.vote !== fence.vote;
-  must(!isSplit, "I3 one vote of a member in a term", () => `term ${meta.term}: ${meta.vote} and ${fence.vote}`);
-  let newer = fromLog.term > fromFence.term ? fromLog : fromFence;
-  if (fromLog.term === fromFence.term) {
-    newer = fromLog.vote !== 0 ? fromLog : fromFence;
+  const isSplit = meta.term === mirror.term && meta.vote !== 0 && mirror.vote !== 0 && meta.vote !== mirror.vote;
+  must(!isSplit, "I3 one vote of a member in a term", () => `term ${meta.term}: ${meta.vote} and ${mirror.vote}`);
+  let newer = fromLog.term > fromMirror.term ? fromLog : fromMirror;
+  if (fromLog.term === fromMirror.term) {
+    newer = fromLog.vote !== 0 ? fromLog : fromMirror;
   }
   return appliedTerm > newer.term ? { term: appliedTerm, vote: 0 } : newer;
 }

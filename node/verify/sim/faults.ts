@@ -415,7 +415,7 @@ export class Faults {
     const { members, isChanging, isBeyond } = this.#options;
     if (isBeyond) {
       // A sole voter does not even start without its data.
-      return !member.disk.fence.sole;
+      return !member.disk.mirror.sole;
     }
     const configurations = members().map(({ state }) => clusterOf(state)?.configuration);
     const known = configurations.filter((configuration) => configuration !== undefined);
@@ -426,7 +426,7 @@ export class Faults {
     const damaged = members().filter(({ id, isDamaged }) => newest.voters.includes(id) && isDamaged);
     const isCounted = newest.voters.includes(member.id) && !member.isDamaged;
     return (
-      damaged.length + (isCounted ? 1 : 0) <= Math.floor((newest.voters.length - 1) / 2) && !member.disk.fence.sole
+      damaged.length + (isCounted ? 1 : 0) <= Math.floor((newest.voters.length - 1) / 2) && !member.disk.mirror.sole
     );
   }
 }

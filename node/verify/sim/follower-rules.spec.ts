@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { IntakeRules } from "./follower-rules.ts";
+import { FollowerRules } from "./follower-rules.ts";
 
 const FULL = ["the disk is full"];
 const status = (lastIndex: number, alarms: readonly string[] = []) => {
@@ -7,9 +7,9 @@ const status = (lastIndex: number, alarms: readonly string[] = []) => {
 };
 
 describe("the rules of the entries that a member takes", () => {
-  let rules: IntakeRules;
+  let rules: FollowerRules;
   beforeEach(() => {
-    rules = new IntakeRules(1, 100);
+    rules = new FollowerRules(1, 100);
   });
 
   it("P45: are broken by entries that a full disk takes", () => {

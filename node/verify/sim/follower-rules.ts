@@ -15,7 +15,7 @@ export interface Writing {
 
 type Taking = Pick<ReplicaStatus, "role" | "firstIndex" | "lastIndex" | "alarms">;
 
-export class IntakeRules {
+export class FollowerRules {
   readonly #id: number;
   readonly #bytesMax: number;
   #before: { readonly status: Taking; readonly writing: Writing | null } | null = null;

@@ -65,7 +65,7 @@ export class Member {
   }
 
   get isDamaged(): boolean {
-    return this.#isWiped || this.#isDamaged || this.disk.fence.damaged;
+    return this.#isWiped || this.#isDamaged || this.disk.mirror.damaged;
   }
 
   /** Its directory is gone for good. */

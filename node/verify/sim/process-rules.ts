@@ -5,7 +5,7 @@ import type { AppendEffect, Message } from "../../src/raft/index.ts";
 import type { ReplicaLimits, ReplicaStatus } from "../../src/replica/index.ts";
 import { ElectionRules, type Elector } from "./election-rules.ts";
 import { InstallRules, type Receiving } from "./install-rules.ts";
-import { IntakeRules, type Writing } from "./follower-rules.ts";
+import { FollowerRules, type Writing } from "./follower-rules.ts";
 import { LeadershipRules, type Leading } from "./leadership-rules.ts";
 import { TickCount } from "./tick-count.ts";
 import type { TimeoutRules } from "./timeout-rules.ts";
@@ -14,7 +14,7 @@ export class ProcessRules {
   readonly #ticks: TickCount;
   readonly #election: ElectionRules;
   readonly #leadership: LeadershipRules;
-  readonly #intake: IntakeRules;
+  readonly #follower: FollowerRules;
   readonly #install: InstallRules;
 
   constructor(process: Elector & Leading & Receiving, limits: ReplicaLimits, timeouts: TimeoutRules) {
@@ -22,7 +22,7 @@ export class ProcessRules {
     this.#election = new ElectionRules(process, this.#ticks, limits.core, timeouts);
     this.#leadership = new LeadershipRules(process, limits);
     this.#install = new InstallRules(process);
-    this.#intake = new IntakeRules(process.id, limits.core.followerBytesMax);
+    this.#follower = new FollowerRules(process.id, limits.core.followerBytesMax);
   }
 
   /** The process has got a message, which it reads in its next turn. */
@@ -99,7 +99,7 @@ export class ProcessRules {
   onTurn(status: ReplicaStatus, writing: Writing | null): void {
     this.#election.onTurn(status.role, status.term);
     this.#leadership.onTurn(status);
-    this.#intake.onTurn(status, writing);
+    this.#follower.onTurn(status, writing);
     this.#ticks.onTurn();
   }
 }

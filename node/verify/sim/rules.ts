@@ -109,7 +109,7 @@ export class Rules {
     this.membership.onIdentity(id, incarnation);
     this.#disks.set(id, disk);
     this.departures.onCommitDurable(id, disk.meta.commit);
-    if (disk.fence.damaged) {
+    if (disk.mirror.damaged) {
       this.#lostAt.set(id, this.log.last);
     }
   }
@@ -218,7 +218,7 @@ export class Rules {
     if (row === undefined || entryTerm(row) !== term) {
       return;
     }
-    if ([...this.#disks.values()].some((one) => one.fence.damaged || one.isLogLost)) {
+    if ([...this.#disks.values()].some((one) => one.mirror.damaged || one.isLogLost)) {
       // Acknowledgements of lost data count until the loss is known. Other rules make up for them.
       return;
     }
@@ -274,7 +274,7 @@ export class Rules {
       return;
     }
     const message = decodeMessage(type, body, id, to);
-    const { damaged } = disk.fence;
+    const { damaged } = disk.mirror;
     const { meta } = disk;
     this.membership.onIdentity(id, incarnation);
     switch (message.type) {

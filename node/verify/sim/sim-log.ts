@@ -2,7 +2,7 @@
  * The log store of one simulated process.
  *
  * Only one write at a time goes to the disk, which takes some time and may stall. The write lands as a whole, then the
- * fence, and then the process gets the acknowledgement. If the process dies in between, the write may have landed or
+ * mirror, and then the process gets the acknowledgement. If the process dies in between, the write may have landed or
  * not.
  */
 
@@ -62,7 +62,7 @@ export class SimLog implements LogStore {
     this.#meta = options.disk.meta;
     this.#first = this.#meta.first;
     this.#prevTerm = this.#meta.prevTerm;
-    this.#sole = options.disk.fence.sole;
+    this.#sole = options.disk.mirror.sole;
   }
 
   /** The row of an entry, if the log holds it durably or is writing it. */
@@ -131,12 +131,12 @@ export class SimLog implements LogStore {
   clearDamage(done: () => void): void {
     passPoint();
     const { disk, heap, loop, onHealed } = this.#options;
-    invariant(disk.fence.damaged && !this.#isHealing, "a damaged member heals once");
+    invariant(disk.mirror.damaged && !this.#isHealing, "a damaged member heals once");
     this.#isHealing = true;
     heap.at(this.#begins() + STEP_MS, () => {
       if (!loop.isDead) {
-        disk.fence = { ...disk.fence, damaged: false };
-        disk.syncedFence = disk.fence;
+        disk.mirror = { ...disk.mirror, damaged: false };
+        disk.syncedMirror = disk.mirror;
         onHealed();
         loop.arrive(done);
       }
@@ -176,7 +176,7 @@ export class SimLog implements LogStore {
       this.#land(writing);
     }
     if (writing.hasLanded && !writing.isFenced && hasReached()) {
-      this.#fence(writing);
+      this.#mirror(writing);
     }
   }
 
@@ -219,7 +219,7 @@ export class SimLog implements LogStore {
         this.#land(writing);
       }
     });
-    step(landsMs + STEP_MS, () => this.#fence(writing));
+    step(landsMs + STEP_MS, () => this.#mirror(writing));
     step(this.#freeMs, () => {
       this.#writing = null;
       onDurable(writing.meta);
@@ -243,14 +243,14 @@ export class SimLog implements LogStore {
     this.#options.onLanded(meta);
   }
 
-  #fence(writing: Writing): void {
+  #mirror(writing: Writing): void {
     const { disk } = this.#options;
     const { boot, writeSeq, term, vote } = writing.meta;
-    const before = disk.fence;
+    const before = disk.mirror;
     writing.isFenced = true;
-    disk.fence = { ...before, boot, writeSeq, term, vote, sole: this.#sole };
+    disk.mirror = { ...before, boot, writeSeq, term, vote, sole: this.#sole };
     if (term !== before.term || vote !== before.vote || this.#sole !== before.sole) {
-      disk.syncedFence = disk.fence;
+      disk.syncedMirror = disk.mirror;
     }
   }
 }

@@ -49,11 +49,11 @@ if (parentPort !== null && listen !== undefined) {
 
 const { fdatasyncSync, writeSync } = fs;
 fs.fdatasyncSync = (file) => {
-  tell("synced fence");
+  tell("synced mirror");
   fdatasyncSync(file);
 };
 fs.writeSync = ((...args: Parameters<typeof writeSync>) => {
-  tell("fence");
+  tell("mirror");
   return writeSync(...args);
 }) as typeof writeSync;
 syncBuiltinESMExports();

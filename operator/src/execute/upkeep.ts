@@ -39,7 +39,7 @@ export async function doUpkeep(execution: PlanExecution, action: Upkeep): Promis
       await execution.client.patch(execution.pod(action), versionOf(action), { metadata: { labels, annotations } });
       return;
     }
-    case "stamp-config-index":
+    case "note-config-index":
       return await noteOnSet(execution, action.resourceVersion, CONFIG_INDEX, String(action.index));
     case "annotate-claim": {
       const annotations = { [CLUSTER_ID]: action.clusterId, [MEMBER_ID]: String(action.memberId) };
@@ -85,7 +85,7 @@ export function targetOf(execution: PlanExecution, action: Upkeep): string {
     case "annotate-claim":
     case "grow-claim":
       return execution.claim(action).name;
-    case "stamp-config-index":
+    case "note-config-index":
       return `StatefulSet ${setReference(execution.cluster).name}`;
     case "reset-owner":
       return `Secret ${ownerSecretName(execution.cluster)}`;

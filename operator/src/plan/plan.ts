@@ -154,7 +154,7 @@ export type Upkeep =
   | { readonly kind: "apply"; readonly object: Drift }
   | { readonly kind: "budget"; readonly minAvailable: number | null }
   | ({ readonly kind: "label-pod"; readonly role: MemberRole; readonly term: number } & ObjectOfOrdinal)
-  | { readonly kind: "stamp-config-index"; readonly index: number; readonly resourceVersion: string }
+  | { readonly kind: "note-config-index"; readonly index: number; readonly resourceVersion: string }
   | ({
       readonly kind: "annotate-claim";
       readonly clusterId: string;

@@ -57,7 +57,7 @@ describe("upkeep", () => {
 
   it("notes the index of the configuration on the set", () => {
     const scene = new Scene(3).configured({ index: 101 });
-    expect(upkeepOf(scene)).to.deep.equal([{ kind: "stamp-config-index", index: 101, resourceVersion: "set-1" }]);
+    expect(upkeepOf(scene)).to.deep.equal([{ kind: "note-config-index", index: 101, resourceVersion: "set-1" }]);
   });
 
   describe("of labels", () => {

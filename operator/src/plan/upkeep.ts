@@ -59,7 +59,7 @@ function ofConfiguration(facts: Facts, configuration: Configuration): Upkeep[] {
     upkeep.push({ kind: "budget", minAvailable: budget });
   }
   if (set !== null && (set.configIndex ?? -1) < configuration.index) {
-    upkeep.push({ kind: "stamp-config-index", index: configuration.index, resourceVersion: set.resourceVersion });
+    upkeep.push({ kind: "note-config-index", index: configuration.index, resourceVersion: set.resourceVersion });
   }
   if (facts.observed.ownerPending) {
     upkeep.push({ kind: "reset-owner" });

@@ -8,7 +8,7 @@ import type { CallStatus } from "./status.ts";
 export interface AnsweredCall<Response> {
   /** The client's deadline on the clock of Date.now(); Infinity if it set none. */
   readonly deadline: number;
-  /** The intake's result of checking the headers; null for methods whose headers are not checked. */
+  /** The admission of the call, once its headers are checked; null for methods whose headers are not checked. */
   readonly admission: unknown;
   readonly connection: Pick<ClientConnection, "address" | "noteRefusal">;
   /** The trace of the call; null = none is made. */

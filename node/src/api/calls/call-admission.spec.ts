@@ -16,7 +16,7 @@ const REQUEST_ID = "0189f7f1-2345-7abc-8def-0123456789ab";
 const MANY = 1_000_000_000;
 const FREE = { member: MANY, address: MANY, user: MANY };
 
-describe("CallIntake", () => {
+describe("CallAdmission", () => {
   let ports: GrpcPorts;
   let token: string;
   let connections: HalfOpenConnection[];

@@ -37,7 +37,7 @@ const LISTS = {
   http: REQUEST_METRICS,
   http2: HTTP2_METRICS,
   connections: CONNECTION_METRICS,
-  intakes: CALL_ADMISSION_METRICS,
+  callAdmissions: CALL_ADMISSION_METRICS,
   traces: TRACE_METRICS,
 } as const;
 
@@ -62,7 +62,7 @@ export function memberMetrics(sources: MetricSources, monotonicMs: () => number)
   metrics.add(LISTS.http, sources.http);
   metrics.add(LISTS.http2, sources.http2);
   metrics.add(LISTS.connections, sources.connections);
-  metrics.add(LISTS.intakes, sources.intakes);
+  metrics.add(LISTS.callAdmissions, sources.callAdmissions);
   metrics.add(LISTS.traces, sources.traces);
   return metrics;
 }

@@ -16,7 +16,7 @@ import {
   writeMirror,
 } from "./hard-state-mirror.ts";
 
-const FENCE: HardStateMirror = {
+const MIRROR: HardStateMirror = {
   counter: 0x0102030405,
   clusterId: "00112233-4455-6677-8899-aabbccddeeff",
   memberId: 1,
@@ -43,7 +43,7 @@ const GOLDEN =
   "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
 const count = fc.maxSafeNat();
-const fences: fc.Arbitrary<HardStateMirror> = fc.record({
+const mirrors: fc.Arbitrary<HardStateMirror> = fc.record({
   counter: count,
   clusterId: fc.uuid(),
   memberId: count,
@@ -72,15 +72,15 @@ describe("the hard-state mirror", () => {
   }
 
   it("has the golden bytes, and zeros up to one sector", () => {
-    const slot = encodeMirror(FENCE);
+    const slot = encodeMirror(MIRROR);
     expect(Buffer.from(slot.subarray(0, 88)).toString("hex")).to.equal(GOLDEN);
     expect(slot.subarray(88).every((byte) => byte === 0)).to.equal(true);
     expect(slot.length).to.equal(512);
-    expect(decodeMirror(slot)).to.deep.equal(FENCE);
+    expect(decodeMirror(slot)).to.deep.equal(MIRROR);
   });
 
   it("says by one byte each that the member is damaged, and that it is not the only voter", () => {
-    const flags = (fence: Partial<HardStateMirror>) => [...encodeMirror({ ...FENCE, ...fence }).subarray(5, 8)];
+    const flags = (mirror: Partial<HardStateMirror>) => [...encodeMirror({ ...MIRROR, ...mirror }).subarray(5, 8)];
     expect(flags({ damaged: true })).to.deep.equal([1, 0, 0]);
     expect(flags({ isSoleVoter: false })).to.deep.equal([0, 1, 0]);
     expect(flags({ damaged: true, isSoleVoter: false })).to.deep.equal([1, 1, 0]);
@@ -88,14 +88,14 @@ describe("the hard-state mirror", () => {
 
   it("reads back whatever was written", () => {
     fc.assert(
-      fc.property(fences, (fence) => {
-        expect(decodeMirror(encodeMirror(fence))).to.deep.equal(fence);
+      fc.property(mirrors, (mirror) => {
+        expect(decodeMirror(encodeMirror(mirror))).to.deep.equal(mirror);
       }),
     );
   });
 
   it("refuses a slot with any single bit flipped, and any that is cut", () => {
-    const slot = encodeMirror(FENCE);
+    const slot = encodeMirror(MIRROR);
     for (let bit = 0; bit < slot.length * 8; bit++) {
       const flipped = slot.slice();
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
@@ -112,16 +112,16 @@ describe("the hard-state mirror", () => {
   });
 
   it("is the newer of both slots, wherever it is", () => {
-    const older = { ...FENCE, counter: 8 };
-    const newer = { ...FENCE, counter: 9, writeSeq: 100 };
+    const older = { ...MIRROR, counter: 8 };
+    const newer = { ...MIRROR, counter: 9, writeSeq: 100 };
     expect(read(fileOf(encodeMirror(older), encodeMirror(newer)))).to.deep.equal(newer);
     expect(read(fileOf(encodeMirror(newer), encodeMirror(older)))).to.deep.equal(newer);
   });
 
   it("is the other slot when one is torn, at whatever byte", () => {
-    const older = { ...FENCE, counter: 8, term: 3 };
-    const newer = { ...FENCE, counter: 9, term: 4 };
-    const before = encodeMirror({ ...FENCE, counter: 7, term: 2, incarnation: "ff".repeat(16) });
+    const older = { ...MIRROR, counter: 8, term: 3 };
+    const newer = { ...MIRROR, counter: 9, term: 4 };
+    const before = encodeMirror({ ...MIRROR, counter: 7, term: 2, incarnation: "ff".repeat(16) });
     const after = encodeMirror(newer);
     for (let torn = 1; torn < 88; torn += 3) {
       const slot = Uint8Array.of(...after.subarray(0, torn), ...before.subarray(torn));
@@ -135,7 +135,7 @@ describe("the hard-state mirror", () => {
     expect(readMirror(join(temporaryDirectory(), "fence"))).to.equal(null);
     expect(read(new Uint8Array(0))).to.equal(null);
     expect(read(fileOf(null, null))).to.equal(null);
-    expect(read(fileOf(encodeMirror(FENCE).fill(1, 20, 21), null))).to.equal(null);
+    expect(read(fileOf(encodeMirror(MIRROR).fill(1, 20, 21), null))).to.equal(null);
   });
 
   it("is whole unless a slot has gone bad", () => {
@@ -144,7 +144,7 @@ describe("the hard-state mirror", () => {
       writeFileSync(path, fileOf(...slots));
       return isMirrorIntact(path);
     };
-    const [first, second, third] = [1, 2, 3].map((counter) => encodeMirror({ ...FENCE, counter })) as [
+    const [first, second, third] = [1, 2, 3].map((counter) => encodeMirror({ ...MIRROR, counter })) as [
       Uint8Array,
       Uint8Array,
       Uint8Array,
@@ -163,8 +163,8 @@ describe("the hard-state mirror", () => {
   it("is written into the slot of its counter, and leaves the other one", () => {
     const path = join(temporaryDirectory(), "fence");
     const [older, newer] = [
-      { ...FENCE, counter: 8 },
-      { ...FENCE, counter: 9, damaged: true },
+      { ...MIRROR, counter: 8 },
+      { ...MIRROR, counter: 9, damaged: true },
     ];
     writeFileSync(path, fileOf(encodeMirror(older), null));
     writeMirror(path, newer);
@@ -173,7 +173,7 @@ describe("the hard-state mirror", () => {
     expect(() => writeMirror(join(temporaryDirectory(), "fence"), newer)).to.throw(/ENOENT/);
   });
 
-  it("raises what goes wrong while reading: a directory in its place is no missing fence", () => {
+  it("raises what goes wrong while reading: a directory in its place is no missing mirror", () => {
     expect(() => readMirror(temporaryDirectory())).to.throw(/EISDIR/);
   });
 

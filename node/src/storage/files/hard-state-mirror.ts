@@ -123,12 +123,12 @@ export function writeMirror(path: string, mirror: HardStateMirror): void {
 
 /** Writes a slot into the open file, not durably yet. Raises an Error if only a part of it was written. */
 export function writeMirrorSlot(file: number, slot: Uint8Array, offset: number): void {
-  crashPoint("fence.write.before");
+  crashPoint("mirror.write.before");
   const written = writeSync(file, slot, 0, slot.length, offset);
   if (written !== slot.length) {
     throw new Error(`only ${written} of ${slot.length} bytes of the mirror were written`);
   }
-  crashPoint("fence.write.after");
+  crashPoint("mirror.write.after");
 }
 
 /** The bytes of both slots; empty if there is no file, fewer if it is truncated. */

@@ -52,14 +52,14 @@ describe("the log thread", () => {
     }
   }
 
-  function write(writeSeq: number, syncFence: boolean): void {
+  function write(writeSeq: number, syncMirror: boolean): void {
     const request: LogRequest = {
       kind: "write",
       writeSeq,
       changes: encodeChanges([{ key: new Uint8Array([writeSeq]), value: new Uint8Array([1]) }]),
       mirror: encodeMirror({ ...META, writeSeq, counter: writeSeq, damaged: false, isSoleVoter: true }),
       mirrorOffset: mirrorOffset(writeSeq),
-      syncMirror: syncFence,
+      syncMirror,
     };
     worker.postMessage(request);
   }
@@ -76,14 +76,14 @@ describe("the log thread", () => {
     write(1, false);
     write(2, false);
     await finish();
-    expect(told.slice(0, 6)).to.deep.equal(["synced batch", "fence", "written", "synced batch", "fence", "written"]);
+    expect(told.slice(0, 6)).to.deep.equal(["synced batch", "mirror", "written", "synced batch", "mirror", "written"]);
   });
 
   it("P1: answers a write with a term or a vote when the mirror is synced as well", async () => {
     start(0);
     write(1, true);
     await finish();
-    expect(told.slice(0, 4)).to.deep.equal(["synced batch", "fence", "synced fence", "written"]);
+    expect(told.slice(0, 4)).to.deep.equal(["synced batch", "mirror", "synced mirror", "written"]);
   });
 
   it("P32: does nothing more once a write has failed, although the next might succeed", async () => {
@@ -93,7 +93,7 @@ describe("the log thread", () => {
     write(3, true);
     worker.postMessage({ kind: "ping" });
     await until("the thread answers", () => told.includes("pong"));
-    expect(told).to.deep.equal(["synced batch", "fence", "written", "synced batch", "fatal io", "pong"]);
+    expect(told).to.deep.equal(["synced batch", "mirror", "written", "synced batch", "fatal io", "pong"]);
     expect(rocks.get(new Uint8Array([3]))).to.equal(undefined);
   });
 

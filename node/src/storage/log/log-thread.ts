@@ -28,7 +28,7 @@ export type LogRequest =
     }
   /** Writes only the mirror, durably. There is a reply only for a healing. */
   | {
-      readonly kind: "fence";
+      readonly kind: "mirror";
       readonly mirror: Uint8Array;
       readonly mirrorOffset: number;
       readonly clearsDamage: boolean;
@@ -49,13 +49,13 @@ const port = parentPort;
 if (port === null) {
   throw new Error("log-thread.ts is the entry of a worker thread");
 }
-const { handle, mirrorPath: fencePath } = workerData as LogThreadData;
+const { handle, mirrorPath } = workerData as LogThreadData;
 const rocks = await Rocks.attach(handle);
-const mirrorIsNew = !existsSync(fencePath);
-const mirrorFile = openSync(fencePath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
+const mirrorIsNew = !existsSync(mirrorPath);
+const mirrorFile = openSync(mirrorPath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
 if (mirrorIsNew) {
   // The name of a new file must be durable too.
-  syncDirectory(dirname(fencePath));
+  syncDirectory(dirname(mirrorPath));
 }
 let failed = false;
 let syncTimer: NodeJS.Timeout | null = null;
@@ -69,9 +69,9 @@ function syncMirrorFile(): void {
     clearTimeout(syncTimer);
     syncTimer = null;
   }
-  crashPoint("fence.sync.before");
+  crashPoint("mirror.sync.before");
   fdatasyncSync(mirrorFile);
-  crashPoint("fence.sync.after");
+  crashPoint("mirror.sync.after");
 }
 
 function attempt(action: () => void): void {
@@ -109,7 +109,7 @@ port.on("message", (request: LogRequest) => {
         crashPoint("log.ack.after");
         return;
       }
-      case "fence":
+      case "mirror":
         writeMirrorSlot(mirrorFile, request.mirror, request.mirrorOffset);
         syncMirrorFile();
         if (request.clearsDamage) {

@@ -61,14 +61,14 @@ describe("RocksLogStore", () => {
   function open(
     meta: LogMeta,
     marks: Partial<MirrorFlags> = {},
-    fencePath = join(directory, MIRROR_FILE),
+    mirrorPath = join(directory, MIRROR_FILE),
   ): RocksLogStore {
-    const fence = { counter: 0, damaged: false, isSoleVoter: true, ...marks };
+    const mirror = { counter: 0, damaged: false, isSoleVoter: true, ...marks };
     return new RocksLogStore({
       rocks,
-      mirrorPath: fencePath,
+      mirrorPath,
       meta,
-      mirror: fence,
+      mirror,
       onFatal: (error) => fatal.push(error),
     });
   }
@@ -175,7 +175,7 @@ describe("RocksLogStore", () => {
     expect(storedIndexes(), "what lay before is gone").to.deep.equal([101, 102, 103]);
   });
 
-  it("makes a start durable in row `m` and in the fence", async () => {
+  it("makes a start durable in row `m` and in the mirror", async () => {
     await write(append(1, 1, 1, 2));
     const start = { boot: 9, term: 4, vote: 1, commit: 2, resetTo: null };
     await new Promise<void>((resolve) => store.writeStart(start, resolve));
@@ -372,9 +372,9 @@ describe("RocksLogStore", () => {
   });
 
   it("reports a thread that cannot start, once, and can be closed all the same", async () => {
-    const fencePath = join(directory, "folder");
-    mkdirSync(fencePath);
-    const broken = open(NOTHING, {}, fencePath);
+    const mirrorPath = join(directory, "folder");
+    mkdirSync(mirrorPath);
+    const broken = open(NOTHING, {}, mirrorPath);
     await until("the failure is reported", () => fatal.length > 0);
     await broken.close();
     expect(fatal).to.have.length(1);

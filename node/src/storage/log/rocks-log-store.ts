@@ -209,7 +209,7 @@ export class RocksLogStore implements LogStore {
 
   /** Writes only the mirror. A write in flight is durable before it, because the thread works in order. */
   #writeMirror(clearsDamage: boolean): void {
-    this.#thread.post({ kind: "fence", ...this.#nextMirror(this.#meta), clearsDamage });
+    this.#thread.post({ kind: "mirror", ...this.#nextMirror(this.#meta), clearsDamage });
   }
 
   #nextMirror(meta: LogMeta): { readonly mirror: Uint8Array; readonly mirrorOffset: number } {

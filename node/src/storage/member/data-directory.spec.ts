@@ -182,7 +182,7 @@ describe("data directory", () => {
   const appliedBy = (data: MemberData): number => readProgress(data.state).appliedIndex;
   const raft = (): string => join(directory, "raft");
   const state = (): string => join(directory, "state-1");
-  const fenceFile = (): string => join(directory, MIRROR_FILE);
+  const mirrorFile = (): string => join(directory, MIRROR_FILE);
 
   /** A closed directory whose member has twenty entries, in tables and in write-ahead logs of both stores. */
   async function makeMember(): Promise<void> {
@@ -206,11 +206,11 @@ describe("data directory", () => {
   }
 
   /** Replaces both slots of the mirror. */
-  function changeFence(change: Partial<HardStateMirror>): void {
-    const fence = { ...(readMirror(fenceFile()) as HardStateMirror), ...change };
+  function changeMirror(change: Partial<HardStateMirror>): void {
+    const mirror = { ...(readMirror(mirrorFile()) as HardStateMirror), ...change };
     const file = Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES);
-    file.set(encodeMirror(fence), mirrorOffset(fence.counter));
-    writeFileSync(fenceFile(), file);
+    file.set(encodeMirror(mirror), mirrorOffset(mirror.counter));
+    writeFileSync(mirrorFile(), file);
   }
 
   describe("that is new", () => {
@@ -259,7 +259,7 @@ describe("data directory", () => {
   });
 
   describe("that is founded", () => {
-    it("holds the founding entry, voted for, committed and fenced, in a state that is yet to apply it", async () => {
+    it("holds the founding entry, voted for, committed and mirrored, in a state that is yet to apply it", async () => {
       const data = await found();
       expect(data).to.deep.include({ term: 1, vote: 1, commit: 1, writeSeq: 1, boot: 1 });
       expect(data.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 1, lastTerm: 1 });
@@ -267,7 +267,7 @@ describe("data directory", () => {
       expect(readIdentity(directory)).to.deep.equal(data.identity);
       expect(appliedBy(data)).to.equal(0);
       const { clusterId, incarnation } = data.identity;
-      expect(readMirror(fenceFile())).to.deep.equal({
+      expect(readMirror(mirrorFile())).to.deep.equal({
         counter: 1,
         clusterId,
         memberId: 1,
@@ -296,7 +296,7 @@ describe("data directory", () => {
         expect(data.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 5, lastTerm: 1 });
         expect(appliedBy(data)).to.equal(5);
         expect(data.commit).to.equal(5);
-        expect(readMirror(fenceFile())).to.include({ boot, writeSeq: boot + 1 });
+        expect(readMirror(mirrorFile())).to.include({ boot, writeSeq: boot + 1 });
         expect(entryTerm(data.log.entries(5, 5, 1)[0] as Uint8Array)).to.equal(1);
         await closeAll();
       }
@@ -304,23 +304,23 @@ describe("data directory", () => {
 
     it("takes term and vote from the mirror where it knows more than row `m`", async () => {
       await makeMember();
-      changeFence({ term: 5, vote: 0 });
+      changeMirror({ term: 5, vote: 0 });
       const data = await openMember();
       expect(data).to.deep.include({ term: 5, vote: 0 });
       await closeAll();
-      changeFence({ vote: 1 });
+      changeMirror({ vote: 1 });
       expect(await openMember()).to.deep.include({ term: 5, vote: 1 });
       await closeAll();
-      changeFence({ term: 4, vote: 9 });
+      changeMirror({ term: 4, vote: 9 });
       expect(await openMember()).to.deep.include({ term: 5, vote: 1 });
     });
 
     it("is a violation if it voted for two in one term", async () => {
       await makeMember();
-      changeFence({ vote: 2 });
+      changeMirror({ vote: 2 });
       const error = await open().catch((caught: unknown) => caught);
       expect(error).to.be.instanceOf(InvariantViolation).with.property("rule", "a member votes once in a term");
-      changeFence({ vote: 1 });
+      changeMirror({ vote: 1 });
       expect(await openMember(), "the stores were closed").to.deep.include({ term: 1 });
     });
 
@@ -362,7 +362,7 @@ describe("data directory", () => {
 
     it("completes it without the mirror, before which nothing was acknowledged", async () => {
       await cutShort();
-      rmSync(fenceFile());
+      rmSync(mirrorFile());
       expect((await openMember()).identity.phase).to.equal("member");
       await closeAll();
       expect((await openMember()).boot).to.equal(3);
@@ -402,8 +402,8 @@ describe("data directory", () => {
         expect(error.message).to.include(path);
       }
       await makeMember();
-      rmSync(fenceFile());
-      mkdirSync(fenceFile());
+      rmSync(mirrorFile());
+      mkdirSync(mirrorFile());
       expect(await openFailure()).to.include({ kind: "io" });
     });
   });
@@ -439,15 +439,15 @@ describe("data directory", () => {
     it("is refused when identity, log and mirror are of different members", async () => {
       await makeMember();
       const identity = readIdentity(directory);
-      const fence = readMirror(fenceFile()) as HardStateMirror;
+      const mirror = readMirror(mirrorFile()) as HardStateMirror;
       if (identity === null) {
         throw new Error("no identity");
       }
       const other = "11111111-2222-3333-4444-555555555555";
       const strangers: readonly (() => void)[] = [
-        () => changeFence({ memberId: 2 }),
-        () => changeFence({ clusterId: other }),
-        () => changeFence({ incarnation: "ab".repeat(16) }),
+        () => changeMirror({ memberId: 2 }),
+        () => changeMirror({ clusterId: other }),
+        () => changeMirror({ incarnation: "ab".repeat(16) }),
         () => writeIdentity(directory, { ...identity, memberId: 2 }),
         () => writeIdentity(directory, { ...identity, clusterId: other }),
         () => writeIdentity(directory, { ...identity, incarnation: "ab".repeat(16) }),
@@ -457,7 +457,7 @@ describe("data directory", () => {
         const refused = await openRefused();
         expect(refused.state, `exchange ${at}`).to.equal("MEMBER_REFUSED");
         expect(refused.reason).to.include("belong to different members");
-        changeFence(fence);
+        changeMirror(mirror);
         writeIdentity(directory, identity);
       }
       await openMember();
@@ -469,17 +469,17 @@ describe("data directory", () => {
 
     it("is refused without one, and with two bad slots, until a person says to go on", async () => {
       const damages: readonly (() => void)[] = [
-        () => rmSync(fenceFile()),
-        () => writeFileSync(fenceFile(), ""),
-        () => writeFileSync(fenceFile(), Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES)),
-        () => [0, 4096].map((slot) => flip(fenceFile(), slot + 33)),
+        () => rmSync(mirrorFile()),
+        () => writeFileSync(mirrorFile(), ""),
+        () => writeFileSync(mirrorFile(), Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES)),
+        () => [0, 4096].map((slot) => flip(mirrorFile(), slot + 33)),
       ];
       for (const damage of damages) {
         damage();
         const refused = await openRefused();
         expect(refused.state).to.equal("MEMBER_REFUSED");
         expect(refused.reason).to.include("--accept-missing-fence");
-        const before = readMirror(fenceFile());
+        const before = readMirror(mirrorFile());
         expect(before).to.equal(null);
         const data = await openMember({ acceptMissingFence: true });
         expect(data.bounds.last).to.equal(20);
@@ -490,19 +490,19 @@ describe("data directory", () => {
     });
 
     it("goes on with the other slot when one is bad", async () => {
-      const fence = readMirror(fenceFile()) as HardStateMirror;
-      flip(fenceFile(), mirrorOffset(fence.counter) + 40);
+      const mirror = readMirror(mirrorFile()) as HardStateMirror;
+      flip(mirrorFile(), mirrorOffset(mirror.counter) + 40);
       expect((await openMember()).bounds.last).to.equal(20);
     });
 
     it("goes on with an older one: a power cut may leave it behind by as much", async () => {
-      changeFence({ writeSeq: 1 });
+      changeMirror({ writeSeq: 1 });
       expect((await openMember()).bounds.last).to.equal(20);
     });
 
     it("is damaged with a newer one: the log has lost what was acknowledged", async () => {
-      const { writeSeq } = readMirror(fenceFile()) as HardStateMirror;
-      changeFence({ writeSeq: writeSeq + 1 });
+      const { writeSeq } = readMirror(mirrorFile()) as HardStateMirror;
+      changeMirror({ writeSeq: writeSeq + 1 });
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_DAMAGED");
       expect(refused.reason).to.include(`ends at write ${writeSeq}, but write ${writeSeq + 1} was acknowledged`);
@@ -601,13 +601,13 @@ describe("data directory", () => {
     });
 
     it("is damaged when the state is ahead of the log (P58)", async () => {
-      const [log, fence] = [contentOfStore(raft()), readFileSync(fenceFile())];
+      const [log, mirror] = [contentOfStore(raft()), readFileSync(mirrorFile())];
       await grow(await openMember(), 10);
       await closeAll();
       rmSync(raft(), { recursive: true });
       log();
       await expectDamaged("ends at write");
-      writeFileSync(fenceFile(), fence);
+      writeFileSync(mirrorFile(), mirror);
       rmSync(join(directory, "raft-before-recovery"), { recursive: true });
       await expectDamaged("the state has applied entry 30 of term 1, but the log holds 1..20");
     });
@@ -684,8 +684,8 @@ describe("data directory", () => {
       const name = wal.slice(raft().length + 1);
       await expectDamaged("was acknowledged");
       expect(readFileSync(join(directory, "raft-before-recovery", name))).to.deep.equal(damaged);
-      const { writeSeq } = readMirror(fenceFile()) as HardStateMirror;
-      changeFence({ writeSeq: writeSeq - 1 });
+      const { writeSeq } = readMirror(mirrorFile()) as HardStateMirror;
+      changeMirror({ writeSeq: writeSeq - 1 });
       await expectDamaged(/the log holds|was acknowledged/);
       expect(readFileSync(join(directory, "raft-before-recovery", name))).to.deep.equal(damaged);
     });

@@ -167,7 +167,7 @@ async function openEmpty(
   }
   const meta = readMeta(raft);
   const member = await completeInitialization(directory, identity, meta);
-  // Nothing was acknowledged yet, so a missing fence hides no loss.
+  // Nothing was acknowledged yet, so a missing mirror hides no loss.
   const start = { directory, identity: member, soleVoterWithoutMirror: isFounding(meta), stateCacheBytes, onFatal };
   return { phase: "member", data: await startMember(start, { value: raft, damage: null }, opened) };
 }

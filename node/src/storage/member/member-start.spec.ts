@@ -92,7 +92,7 @@ describe("start of a member of several", function () {
 
   const path = (name: string): string => join(directory, name);
   const appliedBy = ({ state }: MemberData): number => readProgress(state).appliedIndex;
-  const fence = () => readMirror(path(MIRROR_FILE));
+  const mirror = () => readMirror(path(MIRROR_FILE));
   const lost = (): string[] => readdirSync(directory).filter((name) => name.startsWith("lost-"));
 
   function fileOf(store: string, pattern: RegExp): string {
@@ -131,7 +131,7 @@ describe("start of a member of several", function () {
     expect(data).to.deep.include({ term: 3, vote: 2, commit: 20, boot: BOOTS + 1, damaged: false });
     expect(data.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 20, lastTerm: 2 });
     expect(appliedBy(data)).to.equal(20);
-    expect(fence()).to.include({ isSoleVoter: false, damaged: false });
+    expect(mirror()).to.include({ isSoleVoter: false, damaged: false });
     expect(lost()).to.deep.equal([]);
   });
 
@@ -199,13 +199,13 @@ describe("start of a member of several", function () {
     it("ends with what wrote it, what is known and what to do, and is opened by the release that knows it", async () => {
       for (const version of [CLUSTER_VERSIONS.max + 1, CLUSTER_VERSIONS.min - 1]) {
         await writeVersion(version);
-        const before = [readFileSync(path("identity"), "utf8"), fence()];
+        const before = [readFileSync(path("identity"), "utf8"), mirror()];
         const { message } = await failureOf();
         expect(message).to.contain(`${directory} was written by a cluster of version ${version}`);
         const { min, max } = CLUSTER_VERSIONS;
         expect(message).to.contain(`this release knows the cluster versions ${min} to ${max}`);
         expect(message).to.contain("use the release that wrote it, or a later one");
-        expect([readFileSync(path("identity"), "utf8"), fence()]).to.deep.equal(before);
+        expect([readFileSync(path("identity"), "utf8"), mirror()]).to.deep.equal(before);
         const stopped = await StoppedMember.open(directory, { acceptRetired: true }).catch((error: unknown) => error);
         expect(stopped).to.be.instanceOf(UnknownVersion);
       }
@@ -254,7 +254,7 @@ describe("start of a member of several", function () {
         expect(data.bounds).to.deep.equal(BEHIND_STATE);
         expect(data.log.meta).to.include({ memberId: 7, clusterId: JOINED.clusterId, commit: 20 });
         expect(appliedBy(data)).to.equal(20);
-        expect(fence()).to.include({ damaged: true, isSoleVoter: false, term: 3, vote: 2, boot: BOOTS + 1 });
+        expect(mirror()).to.include({ damaged: true, isSoleVoter: false, term: 3, vote: 2, boot: BOOTS + 1 });
         expect(lost()).to.deep.equal(["lost-1"]);
         expect(readFileSync(path("lost-1/reason"), "utf8")).to.have.length.greaterThan(20);
         expect(statSync(path("lost-1")).mode & 0o777).to.equal(0o700);
@@ -283,7 +283,7 @@ describe("start of a member of several", function () {
       expect(second.bounds).to.deep.equal({ first: 21, prevTerm: 2, last: 25, lastTerm: 3 });
       await append(second, 26, 3);
       await heal(second);
-      expect(fence()).to.include({ damaged: false, term: 3, vote: 2 });
+      expect(mirror()).to.include({ damaged: false, term: 3, vote: 2 });
       await append(second, 27, 4);
       await closeAll();
       const third = await open();
@@ -322,7 +322,7 @@ describe("start of a member of several", function () {
         expect(data).to.deep.include({ term: 3, vote: 2, commit: 0, boot: BOOTS + 1, damaged: true });
         expect(data.bounds).to.deep.equal(EMPTY);
         expect(appliedBy(data)).to.equal(0);
-        expect(fence()).to.include({ damaged: true, isSoleVoter: false, term: 3, vote: 2 });
+        expect(mirror()).to.include({ damaged: true, isSoleVoter: false, term: 3, vote: 2 });
         expect(lost()).to.deep.equal(["lost-1"]);
         expect(readdirSync(directory).sort()).to.deep.equal([
           ...["fence", "identity", "lost-1", "raft", "state", "state-1"],
@@ -396,7 +396,7 @@ describe("start of a member of several", function () {
     it("enters the term of the snapshot, in which it has not voted", async () => {
       await place(50, 9);
       expect(await open()).to.include({ damaged: false, term: 9, vote: 0 });
-      expect(fence()).to.include({ term: 9, vote: 0 });
+      expect(mirror()).to.include({ term: 9, vote: 0 });
     });
 
     it("loses its log too: goes on behind the snapshot, damaged", async () => {
@@ -407,7 +407,7 @@ describe("start of a member of several", function () {
       expect(data.bounds).to.deep.equal({ first: 51, prevTerm: 9, last: 50, lastTerm: 9 });
     });
 
-    it("is refused where nothing explains it: fence and log are older copies, and a vote may be forgotten", async () => {
+    it("is refused where nothing explains it: mirror and log are older copies, and a vote may be forgotten", async () => {
       const copies = ["raft", MIRROR_FILE];
       const data = await open();
       await append(data, 30, 3);
@@ -420,7 +420,7 @@ describe("start of a member of several", function () {
       expect(refused.state).to.equal("MEMBER_REFUSED");
       expect(refused.reason).to.include("may have lost votes: the state has applied entry 30 of term 3");
       expect(refused.reason).to.include("Remove the member from its cluster");
-      expect(fence()).to.include({ damaged: false });
+      expect(mirror()).to.include({ damaged: false });
       expect((await openRefused()).state, "it stays so").to.equal("MEMBER_REFUSED");
     });
 
@@ -434,7 +434,7 @@ describe("start of a member of several", function () {
       expect(refused.state).to.equal("MEMBER_REFUSED");
       expect(refused.reason).to.include("may have lost votes");
       expect(lost()).to.deep.equal([]);
-      expect(fence()).to.include({ damaged: false });
+      expect(mirror()).to.include({ damaged: false });
     });
 
     it("and which was not placed yet is deleted: the former state lives", async () => {
@@ -464,7 +464,7 @@ describe("start of a member of several", function () {
     });
 
     it("is refused when one copy of the mirror has gone bad and the log is lost", async () => {
-      const { counter } = fence() as { readonly counter: number };
+      const { counter } = mirror() as { readonly counter: number };
       flip(path(MIRROR_FILE), mirrorOffset(counter) + 40);
       await closeAll();
       rmSync(path("raft"), { recursive: true });
@@ -490,7 +490,7 @@ describe("start of a member of several", function () {
       data.log.setSoleVoter(true);
       await append(data, 21, 3);
       await closeAll();
-      const [whole, fenceBefore] = [path("../whole"), fence()];
+      const [whole, mirrorBefore] = [path("../whole"), mirror()];
       cpSync(directory, whole, { recursive: true });
       for (const [name, what] of [
         ["raft", "no store in"],
@@ -501,7 +501,7 @@ describe("start of a member of several", function () {
         const refused = await openRefused();
         expect(refused.state).to.equal("MEMBER_DAMAGED");
         expect(refused.reason).to.include("has lost acknowledged data").and.to.include(what);
-        expect([fence(), lost()]).to.deep.equal([fenceBefore, []]);
+        expect([mirror(), lost()]).to.deep.equal([mirrorBefore, []]);
         cpSync(join(whole, name), path(name), { recursive: true });
       }
       writeFileSync(path("suspect"), "entry 5 fails its checksum\n");

@@ -33,7 +33,7 @@ import type { Rocks } from "../rocks/index.ts";
 import { readSnapshotOrigin, SequenceMarkers, type SnapshotOrigin } from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
 
-/** The directory to judge, and the rule for a missing fence. */
+/** The directory to judge, and the rule for a missing mirror. */
 export interface StartupRecoveryInput {
   readonly directory: string;
   readonly identity: Identity;
@@ -142,7 +142,7 @@ function requireOneOwner(
       throw new Refused(
         "MEMBER_REFUSED",
         `the files of ${directory} belong to different members: the log to member ${log.memberId} of cluster ` +
-          `${log.clusterId}, identity or fence to member ${part.memberId} of ${part.clusterId}`,
+          `${log.clusterId}, identity or mirror to member ${part.memberId} of ${part.clusterId}`,
       );
     }
   }
@@ -243,14 +243,14 @@ function logFromMirror(mirror: HardStateMirror): LogMeta {
 
 /** Term and vote of the higher term; if the terms are equal, of the one that has voted. */
 function newerHardState(meta: LogMeta, mirror: HardStateMirror): HardState {
-  const [fromLog, fromFence] = [meta, mirror].map(({ term, vote }) => ({ term, vote })) as [HardState, HardState];
-  if (fromLog.term !== fromFence.term) {
-    return fromLog.term > fromFence.term ? fromLog : fromFence;
+  const [fromLog, fromMirror] = [meta, mirror].map(({ term, vote }) => ({ term, vote })) as [HardState, HardState];
+  if (fromLog.term !== fromMirror.term) {
+    return fromLog.term > fromMirror.term ? fromLog : fromMirror;
   }
   invariant(meta.vote === mirror.vote || meta.vote === 0 || mirror.vote === 0, "a member votes once in a term", () => {
     return `term ${meta.term}: ${meta.vote} and ${mirror.vote}`;
   });
-  return meta.vote !== 0 ? fromLog : fromFence;
+  return meta.vote !== 0 ? fromLog : fromMirror;
 }
 
 /** Whether the log holds the last applied entry, or begins right after it. `raft` is null if the log is lost. */
@@ -268,7 +268,7 @@ function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): bo
  * the log was lost, the log is reset to begin behind the state: all applied entries were committed (P58).
  *
  * Otherwise the mirror did not detect the loss. Entries are durable in the log before they are applied, and the mirror
- * records each term before its entries are acknowledged. So both fence and log are older than the state, and a vote may
+ * records each term before its entries are acknowledged. So both mirror and log are older than the state, and a vote may
  * be lost. An old copy of the two files looks like that, without any bug of this process. So the start is refused with
  * an explanation, not by an invariant, and the member cannot heal.
  */

@@ -11,7 +11,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: "rocks.write(decodeChanges(request.changes), false);",
   },
   {
-    name: "acknowledged-before-the-fence",
+    name: "acknowledged-before-the-mirror",
     pitfall: "P2",
     file: "storage/log/log-thread.ts",
     find: `        crashPoint("log.batch.after");
@@ -57,21 +57,21 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: `this.#onFatal(new StoreError("io",`,
   },
   {
-    name: "fence-ignored",
+    name: "mirror-ignored",
     pitfall: "P33",
     file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.writeSeq < 0) {",
   },
   {
-    name: "fence-judged-by-term",
+    name: "mirror-judged-by-term",
     pitfall: "P57",
     file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.term < mirror.term) {",
   },
   {
-    name: "fence-judged-by-the-last-index",
+    name: "mirror-judged-by-the-last-index",
     pitfall: "P57",
     file: "storage/recovery/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
@@ -103,15 +103,15 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "vote-of-the-log-alone",
     pitfall: "P46",
     file: "storage/recovery/startup-recovery-plan.ts",
-    find: `  if (fromLog.term !== fromFence.term) {
-    return fromLog.term > fromFence.term ? fromLog : fromFence;
+    find: `  if (fromLog.term !== fromMirror.term) {
+    return fromLog.term > fromMirror.term ? fromLog : fromMirror;
   }`,
-    replace: `  if (fromLog.term !== fromFence.term) {
+    replace: `  if (fromLog.term !== fromMirror.term) {
     return fromLog;
   }`,
   },
   {
-    name: "damage-not-in-the-fence",
+    name: "damage-not-in-the-mirror",
     pitfall: "P46",
     file: "storage/member/member-start.ts",
     find: "const marked = mirror.damaged ? mirror : markDamaged(join(directory, MIRROR_FILE), mirror);",
@@ -162,7 +162,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: "for (let index = next.last + 1; index < before.last; index++) {",
   },
   {
-    name: "vote-not-synced-in-the-fence",
+    name: "vote-not-synced-in-the-mirror",
     pitfall: "P1",
     file: "storage/log/rocks-log-store.ts",
     find: "const syncMirror = isFirst || hasVoted || next.boot !== before.boot;",

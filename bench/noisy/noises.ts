@@ -170,8 +170,8 @@ const OF_TENANT: readonly Noise[] = [
     const mode = at === 0 ? proto.RWMode.WRITE : proto.RWMode.READ;
     const lock = { namespace, name: "rw-lock", owner: `owner-${at}`, mode };
     const wanted = proto.AcquireRWLockRequest.fromPartial({ ...lock, ttlSeconds: 30n, waitMs: 30_000n });
-    await channel.ask(locks.acquireRwLock, wanted, 30_000);
-    return channel.ask(locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+    await channel.ask(locks.acquireRWLock, wanted, 30_000);
+    return channel.ask(locks.releaseRWLock, proto.ReleaseRWLockRequest.fromPartial(lock));
   }),
   calls("writes of 1 MiB into a region", 16, (channel, { namespace, regionId }, at) =>
     channel.ask(

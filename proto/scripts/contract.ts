@@ -76,6 +76,9 @@ export async function runBuf(directory: string, ...parameters: readonly string[]
   });
 }
 
+/** ts-proto spells the methods of an RWLock in another way than its messages. */
+const METHOD_OF_RW_LOCK = /RwLock:/g;
+
 /**
  * Generates every derived file again.
  *
@@ -97,6 +100,8 @@ export async function deriveFiles(directory: string): Promise<Map<string, Buffer
     const { file: files } = fromBinary(FileDescriptorSetSchema, await readFile(descriptors));
     await writeFile(path.join(target, "wire_fields.ts"), fieldTable(files));
     await writeFile(path.join(target, "method_codecs.ts"), codecTable(files));
+    const locks = path.join(target, "coordination/v1/lock.ts");
+    await writeFile(locks, (await readFile(locks, "utf8")).replace(METHOD_OF_RW_LOCK, "RWLock:"));
     return readTree(target);
   });
 }

@@ -211,7 +211,7 @@ describe("LockClient", () => {
     member.scripts.deleteLock = () => ({ revision: 9n });
     expect(await client.locks.delete("n", "l")).to.deep.equal({ revision: 9 });
     expect(member.request).to.deep.equal({ namespace: "n", name: "l", force: false });
-    member.scripts.deleteRwLock = () => refuse({ code: "FAILED_PRECONDITION", reason: "NOT_EMPTY" });
+    member.scripts.deleteRWLock = () => refuse({ code: "FAILED_PRECONDITION", reason: "NOT_EMPTY" });
     expect(await failure(client.readWriteLocks.delete("n", "l", { force: true }))).to.include({ reason: "NOT_EMPTY" });
     expect(member.request).to.deep.equal({ namespace: "n", name: "l", force: true });
   });

@@ -19,8 +19,8 @@ describe("ReadWriteLockClient", () => {
   beforeEach(async () => {
     runtime = new FakeRuntime();
     member = await ScriptedMember.start({
-      acquireRwLock: ({ mode, fencingToken }) => granted(mode, fencingToken === 0n ? 7n : fencingToken),
-      releaseRwLock: () => ({ released: true, revision: 8n }),
+      acquireRWLock: ({ mode, fencingToken }) => granted(mode, fencingToken === 0n ? 7n : fencingToken),
+      releaseRWLock: () => ({ released: true, revision: 8n }),
     });
     client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" }, runtime });
   });
@@ -31,20 +31,20 @@ describe("ReadWriteLockClient", () => {
   });
 
   function askedFor(): (readonly [mode: RWMode, token: bigint])[] {
-    return member.callsOf("acquireRwLock").map((call) => {
+    return member.callsOf("acquireRWLock").map((call) => {
       const { mode, fencingToken } = call.request as AcquireRWLockRequest;
       return [mode, fencingToken];
     });
   }
 
   it("creates and describes locks", async () => {
-    member.scripts.createRwLock = ({ name }) => ({ name, createdAtMs: 5n, revision: 9n });
+    member.scripts.createRWLock = ({ name }) => ({ name, createdAtMs: 5n, revision: 9n });
     expect(await client.readWriteLocks.create("n", "l", { ttlSeconds: 60 })).to.deep.equal({
       name: "l",
       createdAtMs: 5,
       revision: 9,
     });
-    member.scripts.describeRwLock = () => ({
+    member.scripts.describeRWLock = () => ({
       name: "l",
       state: LockState.READ_HELD,
       holders: [{ ...HOLD, mode: RWMode.READ }],
@@ -77,7 +77,7 @@ describe("ReadWriteLockClient", () => {
     expect(forced.previous).to.deep.equal({ ...PLAIN_HOLD, mode: "WRITE" });
     expect(member.request).to.include({ rw: true });
     const readers = [{ ...HOLD, mode: RWMode.READ }];
-    member.scripts.acquireRwLock = () => ({ acquired: false, holders: readers, state: LockState.READ_HELD });
+    member.scripts.acquireRWLock = () => ({ acquired: false, holders: readers, state: LockState.READ_HELD });
     expect(await client.readWriteLocks.acquire("n", "l", "WRITE")).to.deep.include({
       mode: undefined,
       deadlineMs: undefined,
@@ -104,7 +104,7 @@ describe("ReadWriteLockClient", () => {
 
     it("are upgraded under a new token, which then renews, guards and releases", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "READ");
-      member.scripts.acquireRwLock = ({ mode, fencingToken }) => granted(mode, fencingToken === 7n ? 9n : fencingToken);
+      member.scripts.acquireRWLock = ({ mode, fencingToken }) => granted(mode, fencingToken === 7n ? 9n : fencingToken);
       await handle.upgrade();
       expect(handle).to.include({ mode: "WRITE", token: 9 });
       expect(handle.guard).to.include({ fencingToken: 9 });
@@ -117,7 +117,7 @@ describe("ReadWriteLockClient", () => {
 
     it("stay as they are, and are renewed, if an upgrade would deadlock", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "READ");
-      member.scripts.acquireRwLock = ({ mode, fencingToken }) =>
+      member.scripts.acquireRWLock = ({ mode, fencingToken }) =>
         mode === RWMode.WRITE
           ? refuse({ code: "FAILED_PRECONDITION", reason: "UPGRADE_WOULD_DEADLOCK" })
           : granted(mode, fencingToken);
@@ -131,7 +131,7 @@ describe("ReadWriteLockClient", () => {
     it("change after the current renewal has ended, because a late renewal would undo the change", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "WRITE");
       let answerRenewal: (() => void) | undefined;
-      member.scripts.acquireRwLock = async ({ mode, fencingToken }) => {
+      member.scripts.acquireRWLock = async ({ mode, fencingToken }) => {
         if (mode === RWMode.WRITE) {
           await new Promise<void>((resolve) => (answerRenewal = resolve));
         }
@@ -152,7 +152,7 @@ describe("ReadWriteLockClient", () => {
     it("are released under the token of an upgrade that was under way", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "READ");
       let answerUpgrade: (() => void) | undefined;
-      member.scripts.acquireRwLock = async () => {
+      member.scripts.acquireRWLock = async () => {
         await new Promise<void>((resolve) => (answerUpgrade = resolve));
         return granted(RWMode.WRITE, 9n);
       };
@@ -171,7 +171,7 @@ describe("ReadWriteLockClient", () => {
         return handle.mode;
       });
       expect(mode).to.equal("READ");
-      expect(member.callsOf("releaseRwLock")).to.have.length(1);
+      expect(member.callsOf("releaseRWLock")).to.have.length(1);
     });
   });
 });

@@ -54,11 +54,11 @@ import { type CreateLockResult, forceRelease } from "./locks.ts";
 import { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
 
 const service = serviceDefinitions.LockService;
-const createMethod = unaryMethod(service.createRwLock);
-const describeMethod = unaryMethod(service.describeRwLock);
-const acquireMethod = unaryMethod(service.acquireRwLock);
-const releaseMethod = unaryMethod(service.releaseRwLock);
-const deleteMethod = unaryMethod(service.deleteRwLock);
+const createMethod = unaryMethod(service.createRWLock);
+const describeMethod = unaryMethod(service.describeRWLock);
+const acquireMethod = unaryMethod(service.acquireRWLock);
+const releaseMethod = unaryMethod(service.releaseRWLock);
+const deleteMethod = unaryMethod(service.deleteRWLock);
 
 /** Answer of describe. */
 export type DescribeReadWriteLockResult = Omit<Plain<DescribeRWLockResponse>, "state" | "holders"> & {

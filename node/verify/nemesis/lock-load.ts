@@ -163,7 +163,7 @@ export class LockLoad {
     }
     const fields = { namespace: NAMESPACE, name, lockDelaySeconds: position === DELAYED_LOCK ? 1n : 0n };
     const asked = rw
-      ? await this.#calls.ask(LockService.createRwLock, CreateRWLockRequest.fromPartial(fields))
+      ? await this.#calls.ask(LockService.createRWLock, CreateRWLockRequest.fromPartial(fields))
       : await this.#calls.ask(LockService.createLock, CreateLockRequest.fromPartial(fields));
     if (asked.kind !== "ok" && !(asked.kind === "refused" && asked.reason === "LOCK_EXISTS")) {
       return null;

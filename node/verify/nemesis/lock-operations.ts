@@ -68,7 +68,7 @@ async function acquire(
   const named = { namespace, name, ...fields };
   if (rw) {
     const request = AcquireRWLockRequest.fromPartial({ ...named, mode: mode === "read" ? RWMode.READ : RWMode.WRITE });
-    return answered(await calls.ask(LockService.acquireRwLock, request, options), acquisitionOf);
+    return answered(await calls.ask(LockService.acquireRWLock, request, options), acquisitionOf);
   }
   return answered(
     await calls.ask(LockService.acquireLock, AcquireLockRequest.fromPartial(named), options),
@@ -79,7 +79,7 @@ async function acquire(
 async function release(calls: MemberCalls, { namespace, name, rw }: LockInUse, token: number, options?: AskOptions) {
   const fields = { namespace, name, fencingToken: BigInt(token) };
   const asked = rw
-    ? await calls.ask(LockService.releaseRwLock, ReleaseRWLockRequest.fromPartial(fields), options)
+    ? await calls.ask(LockService.releaseRWLock, ReleaseRWLockRequest.fromPartial(fields), options)
     : await calls.ask(LockService.releaseLock, ReleaseLockRequest.fromPartial(fields), options);
   return answered(asked, ({ revision }) => ({ kind: "released", revision: Number(revision) }));
 }
@@ -117,7 +117,7 @@ async function guardedWrite(
 async function describe(calls: MemberCalls, { namespace, name, rw }: LockInUse, options?: AskOptions) {
   if (rw) {
     const request = DescribeRWLockRequest.fromPartial({ namespace, name });
-    const asked = await calls.ask(LockService.describeRwLock, request, options);
+    const asked = await calls.ask(LockService.describeRWLock, request, options);
     return answered(asked, ({ state, holders, waitingReaders, waitingWriters, revision }) => {
       return { kind: "described", view: viewOf(state, holders, waitingReaders + waitingWriters, revision) };
     });

@@ -31,9 +31,9 @@ describe("quoinctl lock and rwlock", function () {
     runtime = new FakeRuntime();
     member = await ScriptedMember.start({
       acquireLock: () => ({ ...GRANTED, holder: HOLDER }),
-      acquireRwLock: ({ mode }) => ({ ...GRANTED, mode, holders: [{ ...HOLDER, mode }] }),
+      acquireRWLock: ({ mode }) => ({ ...GRANTED, mode, holders: [{ ...HOLDER, mode }] }),
       releaseLock: () => ({ released: true, revision: 9n }),
-      releaseRwLock: () => ({ released: true, revision: 9n }),
+      releaseRWLock: () => ({ released: true, revision: 9n }),
     });
   });
 
@@ -56,7 +56,7 @@ describe("quoinctl lock and rwlock", function () {
       out: "LOCK   CREATED                   REVISION\nn/a/b  1970-01-01T00:00:00.000Z  3\n",
     });
     expect(member.request).to.deep.equal({ namespace: "n", name: "a/b", ttlSeconds: 60n, lockDelaySeconds: 5n });
-    member.scripts.createRwLock = ({ name }) => ({ name, createdAtMs: 0n, revision: 3n });
+    member.scripts.createRWLock = ({ name }) => ({ name, createdAtMs: 0n, revision: 3n });
     expect(JSON.parse((await quoinctl(["rwlock", "create", "n/l", "-o", "json"])).out)).to.deep.equal({
       namespace: "n",
       name: "l",
@@ -93,7 +93,7 @@ describe("quoinctl lock and rwlock", function () {
     );
     const { out } = await quoinctl(["lock", "describe", "n/l", "-o", "json"]);
     expect(JSON.parse(out)).to.deep.include({ state: "HELD", holder: HOLDER_DOCUMENT, waiters: 2, ttl_seconds: 30 });
-    member.scripts.describeRwLock = () => ({ name: "l", state: LockState.FREE, waitingWriters: 1 });
+    member.scripts.describeRWLock = () => ({ name: "l", state: LockState.FREE, waitingWriters: 1 });
     expect((await quoinctl(["rwlock", "describe", "n/l"])).out).to.match(/\nn\/l +FREE +- +- +- +- +1\n$/);
     member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "no lock l" });
     const missing = await quoinctl(["lock", "describe", "n/l"]);
@@ -286,7 +286,7 @@ describe("quoinctl lock and rwlock", function () {
     member.scripts.deleteLock = () => ({ revision: 9n });
     expect((await quoinctl(["lock", "delete", "n/l"])).out).to.equal("LOCK  DELETED  REVISION\nn/l   true     9\n");
     expect(member.request).to.deep.equal({ namespace: "n", name: "l", force: false });
-    member.scripts.deleteRwLock = () => ({ revision: 9n });
+    member.scripts.deleteRWLock = () => ({ revision: 9n });
     const { out } = await quoinctl(["rwlock", "delete", "n/l", "--force", "-o", "json"]);
     expect(JSON.parse(out)).to.deep.equal({ namespace: "n", name: "l", deleted: true, revision: 9 });
     expect(member.request).to.include({ force: true });
@@ -347,7 +347,7 @@ describe("quoinctl lock and rwlock", function () {
     it("runs it under a read-write lock too", async () => {
       const { code } = await quoinctl(["rwlock", "run", "n/l", "--mode", "read", "--", "true"], { directory: "/" });
       expect(code).to.equal(0);
-      expect(changes().map(({ method }) => method)).to.deep.equal(["acquireRwLock", "releaseRwLock"]);
+      expect(changes().map(({ method }) => method)).to.deep.equal(["acquireRWLock", "releaseRWLock"]);
       expect(changes()[0]?.request).to.include({ mode: RWMode.READ });
     });
 

@@ -23,19 +23,19 @@ export function lockService(
       handle: (call, request, reply) => methods.releaseLock(call, request, reply),
     },
     forceReleaseLock: (call, request, reply) => methods.forceReleaseLock(call, request, reply),
-    createRwLock: (call, request, reply) => methods.createRWLock(call, request, reply),
-    describeRwLock: (call, request, reply) => methods.describeRWLock(call, request, reply),
-    acquireRwLock: {
+    createRWLock: (call, request, reply) => methods.createRWLock(call, request, reply),
+    describeRWLock: (call, request, reply) => methods.describeRWLock(call, request, reply),
+    acquireRWLock: {
       isUnlimited: isRenewal,
       waitMs: waitMsOf,
       handle: (call, request, reply) => methods.acquireRWLock(call, request, reply),
     },
-    releaseRwLock: {
+    releaseRWLock: {
       isUnlimited: always,
       handle: (call, request, reply) => methods.releaseRWLock(call, request, reply),
     },
     deleteLock: (call, request, reply) => methods.deleteLock(call, request, reply),
-    deleteRwLock: (call, request, reply) => methods.deleteRWLock(call, request, reply),
+    deleteRWLock: (call, request, reply) => methods.deleteRWLock(call, request, reply),
     listLocks: (call, request, reply) => listings.listLocks(call, request, reply),
     listLockWaits: (call, request, reply) => listings.listLockWaits(call, request, reply),
   });

@@ -8,7 +8,7 @@ import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 
 const { exchangeToken } = serviceDefinitions.AccountService;
 const { getKey } = serviceDefinitions.KeyValueService;
-const { acquireLock, acquireRwLock, createLock, releaseLock, releaseRwLock } = serviceDefinitions.LockService;
+const { acquireLock, acquireRWLock, createLock, releaseLock, releaseRWLock } = serviceDefinitions.LockService;
 const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
 const BURST = 5;
 /** One per hour: none is added during a test. */
@@ -131,10 +131,10 @@ describe("rate limits of gRPC", () => {
     expect(verdict(await ports.owner.call(acquireLock, Buffer.from([0xff])))).deep.equal(LIMITED);
     const released = await ports.owner.ask(releaseLock, { ...name, fencingToken });
     expect(released.response?.released).equal(true);
-    const release = await ports.owner.ask(releaseRwLock, { ...name, fencingToken });
+    const release = await ports.owner.ask(releaseRWLock, { ...name, fencingToken });
     expect(release.reason).equal("LOCK_NOT_FOUND");
-    const renewal = await ports.owner.ask(acquireRwLock, { ...name, mode: 1, fencingToken });
+    const renewal = await ports.owner.ask(acquireRWLock, { ...name, mode: 1, fencingToken });
     expect(renewal.reason).equal("LOCK_NOT_FOUND");
-    expect(verdict(await ports.owner.ask(acquireRwLock, { ...name, mode: 1 }))).deep.equal(LIMITED);
+    expect(verdict(await ports.owner.ask(acquireRWLock, { ...name, mode: 1 }))).deep.equal(LIMITED);
   });
 });

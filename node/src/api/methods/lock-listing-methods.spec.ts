@@ -16,11 +16,11 @@ describe("LockService, listings", () => {
   afterEach(() => ports.close());
 
   const create = (name: string) => ports.owner.ask(service.createLock, { ...NAMESPACE, name, lockDelaySeconds: 5n });
-  const createRw = (name: string) => ports.owner.ask(service.createRwLock, { ...NAMESPACE, name });
+  const createRW = (name: string) => ports.owner.ask(service.createRWLock, { ...NAMESPACE, name });
   const acquire = (fields: FieldsOf<typeof service.acquireLock>) =>
     ports.owner.ask(service.acquireLock, { ...NAMESPACE, ...fields });
-  const read = (fields: FieldsOf<typeof service.acquireRwLock>) =>
-    ports.owner.ask(service.acquireRwLock, { ...NAMESPACE, mode: RWMode.READ, ...fields });
+  const read = (fields: FieldsOf<typeof service.acquireRWLock>) =>
+    ports.owner.ask(service.acquireRWLock, { ...NAMESPACE, mode: RWMode.READ, ...fields });
   const list = (fields: FieldsOf<typeof service.listLocks> = {}, caller = ports.owner) =>
     caller.ask(service.listLocks, { ...NAMESPACE, ...fields });
   const waitsOf = (fields: FieldsOf<typeof service.listLockWaits> = {}, caller = ports.owner) =>
@@ -28,7 +28,7 @@ describe("LockService, listings", () => {
 
   it("lists locks with their holders, waits in order, remaining times, and refused guards", async () => {
     ok(await create("a"));
-    ok(await createRw("b"));
+    ok(await createRW("b"));
     ok(await read({ name: "b", owner: "reader" }));
     const { fencingToken } = ok(await acquire({ name: "a", owner: "holder", ttlSeconds: 20n }));
     const waiting = [acquire({ name: "a", owner: "next", waitMs: 50_000n })];

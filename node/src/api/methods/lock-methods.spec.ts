@@ -38,20 +38,20 @@ describe("LockService", () => {
 
   const create = (fields: FieldsOf<typeof service.createLock> = {}) =>
     owner.ask(service.createLock, { ...LOCK, ...fields });
-  const createRw = (fields: FieldsOf<typeof service.createRwLock> = {}) =>
-    owner.ask(service.createRwLock, { ...LOCK, ...fields });
+  const createRW = (fields: FieldsOf<typeof service.createRWLock> = {}) =>
+    owner.ask(service.createRWLock, { ...LOCK, ...fields });
   const describeLock = (fields: FieldsOf<typeof service.describeLock> = {}) =>
     owner.ask(service.describeLock, { ...LOCK, ...fields });
-  const describeRw = (fields: FieldsOf<typeof service.describeRwLock> = {}) =>
-    owner.ask(service.describeRwLock, { ...LOCK, ...fields });
+  const describeRW = (fields: FieldsOf<typeof service.describeRWLock> = {}) =>
+    owner.ask(service.describeRWLock, { ...LOCK, ...fields });
   const acquire = (fields: FieldsOf<typeof service.acquireLock> = {}, options: CallOptions = {}) =>
     owner.ask(service.acquireLock, { ...LOCK, ...fields }, options);
-  const acquireRw = (fields: FieldsOf<typeof service.acquireRwLock> = {}, options: CallOptions = {}) =>
-    owner.ask(service.acquireRwLock, { ...LOCK, ...fields }, options);
+  const acquireRW = (fields: FieldsOf<typeof service.acquireRWLock> = {}, options: CallOptions = {}) =>
+    owner.ask(service.acquireRWLock, { ...LOCK, ...fields }, options);
   const release = (fields: FieldsOf<typeof service.releaseLock> = {}) =>
     owner.ask(service.releaseLock, { ...LOCK, ...fields });
-  const releaseRw = (fields: FieldsOf<typeof service.releaseRwLock> = {}) =>
-    owner.ask(service.releaseRwLock, { ...LOCK, ...fields });
+  const releaseRW = (fields: FieldsOf<typeof service.releaseRWLock> = {}) =>
+    owner.ask(service.releaseRWLock, { ...LOCK, ...fields });
   const force = (fields: FieldsOf<typeof service.forceReleaseLock> = {}) =>
     owner.ask(service.forceReleaseLock, { ...LOCK, ...fields });
 
@@ -74,8 +74,8 @@ describe("LockService", () => {
       createdAtMs,
       revision: 2n,
     });
-    expect(ok(await createRw({ ttlSeconds: 7n, lockDelaySeconds: 3n }))).deep.include({ name: "l", revision: 3n });
-    expect(ok(await describeRw())).deep.equal({
+    expect(ok(await createRW({ ttlSeconds: 7n, lockDelaySeconds: 3n }))).deep.include({ name: "l", revision: 3n });
+    expect(ok(await describeRW())).deep.equal({
       name: "l",
       state: LockState.FREE,
       holders: [],
@@ -203,37 +203,37 @@ describe("LockService", () => {
   });
 
   it("grants read-write locks to several readers or one writer, and downgrades and upgrades holds", async () => {
-    ok(await createRw());
+    ok(await createRW());
     const [one, two] = [
-      ok(await acquireRw({ mode: RWMode.READ, owner: "1" })),
-      ok(await acquireRw({ mode: RWMode.READ, owner: "2" })),
+      ok(await acquireRW({ mode: RWMode.READ, owner: "1" })),
+      ok(await acquireRW({ mode: RWMode.READ, owner: "2" })),
     ];
     expect([one.mode, two.mode, two.state]).deep.equal([RWMode.READ, RWMode.READ, LockState.READ_HELD]);
     expect(two.holders.map(({ owner: holder, mode }) => [holder, mode])).deep.equal([
       ["1", RWMode.READ],
       ["2", RWMode.READ],
     ]);
-    const refused = ok(await acquireRw({ mode: RWMode.WRITE }));
+    const refused = ok(await acquireRW({ mode: RWMode.WRITE }));
     expect([refused.acquired, refused.mode, refused.holders.length]).deep.equal([false, 0, 2]);
     const upgrade = { mode: RWMode.WRITE, fencingToken: one.fencingToken };
-    expect(verdict(await acquireRw(upgrade))).deep.equal(["FAILED_PRECONDITION", "UPGRADE_WOULD_DEADLOCK"]);
-    expect(verdict(await releaseRw({ owner: "3" }))).deep.equal(["FAILED_PRECONDITION", "NOT_LOCK_HOLDER"]);
-    expect(ok(await releaseRw({ owner: "2", mode: RWMode.READ })).released).equal(true);
-    const writer = ok(await acquireRw(upgrade));
+    expect(verdict(await acquireRW(upgrade))).deep.equal(["FAILED_PRECONDITION", "UPGRADE_WOULD_DEADLOCK"]);
+    expect(verdict(await releaseRW({ owner: "3" }))).deep.equal(["FAILED_PRECONDITION", "NOT_LOCK_HOLDER"]);
+    expect(ok(await releaseRW({ owner: "2", mode: RWMode.READ })).released).equal(true);
+    const writer = ok(await acquireRW(upgrade));
     expect(writer.fencingToken > one.fencingToken).equal(true);
     expect([writer.mode, writer.state]).deep.equal([RWMode.WRITE, LockState.WRITE_HELD]);
-    const reader = ok(await acquireRw({ mode: RWMode.READ, fencingToken: writer.fencingToken }));
+    const reader = ok(await acquireRW({ mode: RWMode.READ, fencingToken: writer.fencingToken }));
     expect([reader.fencingToken, reader.mode]).deep.equal([writer.fencingToken, RWMode.READ]);
-    ok(await acquireRw({ mode: RWMode.READ, owner: "1" }));
-    expect(verdict(await releaseRw({ owner: "1" }))).deep.equal(["FAILED_PRECONDITION", "AMBIGUOUS_HOLD"]);
-    const waiting = acquireRw({ mode: RWMode.WRITE, waitMs: 50_000n });
-    await until("the writer waits", async () => (await describeRw()).response?.waitingWriters === 1);
-    const behind = acquireRw({ mode: RWMode.READ, waitMs: 50_000n });
-    await until("the reader waits", async () => (await describeRw()).response?.waitingReaders === 1);
+    ok(await acquireRW({ mode: RWMode.READ, owner: "1" }));
+    expect(verdict(await releaseRW({ owner: "1" }))).deep.equal(["FAILED_PRECONDITION", "AMBIGUOUS_HOLD"]);
+    const waiting = acquireRW({ mode: RWMode.WRITE, waitMs: 50_000n });
+    await until("the writer waits", async () => (await describeRW()).response?.waitingWriters === 1);
+    const behind = acquireRW({ mode: RWMode.READ, waitMs: 50_000n });
+    await until("the reader waits", async () => (await describeRW()).response?.waitingReaders === 1);
     const forced = ok(await force({ rw: true, reason: "spec" }));
     expect([forced.released, forced.previous?.fencingToken]).deep.equal([true, reader.fencingToken]);
     const { fencingToken } = ok(await waiting);
-    ok(await releaseRw({ fencingToken }));
+    ok(await releaseRW({ fencingToken }));
     expect(ok(await behind).acquired).equal(true);
   });
 
@@ -258,11 +258,11 @@ describe("LockService", () => {
     const unnamed = { namespace: "default", name: "" };
     const calls = [
       viewer.ask(service.createLock, unnamed),
-      viewer.ask(service.createRwLock, unnamed),
+      viewer.ask(service.createRWLock, unnamed),
       viewer.ask(service.acquireLock, unnamed),
-      viewer.ask(service.acquireRwLock, unnamed),
+      viewer.ask(service.acquireRWLock, unnamed),
       viewer.ask(service.releaseLock, unnamed),
-      viewer.ask(service.releaseRwLock, unnamed),
+      viewer.ask(service.releaseRWLock, unnamed),
       viewer.ask(service.forceReleaseLock, unnamed),
     ];
     for (const answer of await Promise.all(calls)) {
@@ -284,8 +284,8 @@ describe("LockService", () => {
     expect(verdict(await acquire({ owner: long }))).deep.equal(large("owner"));
     expect(verdict(await acquire({ waitMs: -1n }))).deep.equal(bad("wait_ms"));
     expect(verdict(await acquire({ fencingToken: -1n }))).deep.equal(bad("fencing_token"));
-    expect(verdict(await acquireRw({}))).deep.equal(bad("mode"));
-    expect(verdict(await releaseRw({ mode: 3 as RWMode }))).deep.equal(bad("mode"));
+    expect(verdict(await acquireRW({}))).deep.equal(bad("mode"));
+    expect(verdict(await releaseRW({ mode: 3 as RWMode }))).deep.equal(bad("mode"));
     expect(verdict(await force({ reason: long }))).deep.equal(large("reason"));
     expect(verdict(await describeLock({ consistency: 2 as ReadConsistency }))).deep.equal(bad("consistency"));
     expect(ports.replica.proposed).deep.equal([]);

@@ -323,7 +323,7 @@ describe("WatchService", () => {
 
     async function create(name: string): Promise<void> {
       ok(await ports.owner.ask(locks.createLock, { ...named(name), lockDelaySeconds: 1n }));
-      ok(await ports.owner.ask(locks.createRwLock, named(name)));
+      ok(await ports.owner.ask(locks.createRWLock, named(name)));
     }
 
     async function acquire(name: string, fields: object = {}): Promise<bigint> {
@@ -331,9 +331,9 @@ describe("WatchService", () => {
       return ok(await ports.owner.call(locks.acquireLock, request)).fencingToken;
     }
 
-    async function acquireRw(name: string, mode: RWMode, fencingToken = 0n): Promise<bigint> {
+    async function acquireRW(name: string, mode: RWMode, fencingToken = 0n): Promise<bigint> {
       const request = AcquireRWLockRequest.fromPartial({ ...named(name), mode, owner: "o", fencingToken });
-      return ok(await ports.owner.call(locks.acquireRwLock, request)).fencingToken;
+      return ok(await ports.owner.call(locks.acquireRWLock, request)).fencingToken;
     }
 
     function release(name: string) {
@@ -401,9 +401,9 @@ describe("WatchService", () => {
     it("S37: reports an upgrade in one message, and a downgrade as a hold that continues", async () => {
       await create("a");
       const opened = await watchingLocks();
-      const token = await acquireRw("a", RWMode.READ);
-      const upgraded = await acquireRw("a", RWMode.WRITE, token);
-      expect(await acquireRw("a", RWMode.READ, upgraded)).to.equal(upgraded);
+      const token = await acquireRW("a", RWMode.READ);
+      const upgraded = await acquireRW("a", RWMode.WRITE, token);
+      expect(await acquireRW("a", RWMode.READ, upgraded)).to.equal(upgraded);
       const { ACQUIRED, RELEASED } = LockEvent_Action;
       const { NORMAL, UPGRADED, DOWNGRADED } = LockEvent_Reason;
       const { READ, WRITE } = RWMode;

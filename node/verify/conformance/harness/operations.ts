@@ -59,11 +59,11 @@ export const acquireLock = operation("write", locks.acquireLock);
 export const releaseLock = operation("write", locks.releaseLock);
 export const forceReleaseLock = operation("admin", locks.forceReleaseLock);
 export const deleteLock = operation("write", locks.deleteLock);
-export const deleteRWLock = operation("write", locks.deleteRwLock);
-export const createRWLock = operation("write", locks.createRwLock);
-export const describeRWLock = operation("read", locks.describeRwLock);
-export const acquireRWLock = operation("write", locks.acquireRwLock);
-export const releaseRWLock = operation("write", locks.releaseRwLock);
+export const deleteRWLock = operation("write", locks.deleteRWLock);
+export const createRWLock = operation("write", locks.createRWLock);
+export const describeRWLock = operation("read", locks.describeRWLock);
+export const acquireRWLock = operation("write", locks.acquireRWLock);
+export const releaseRWLock = operation("write", locks.releaseRWLock);
 export const listLocks = operation("read", locks.listLocks);
 export const listLockWaits = operation("read", locks.listLockWaits);
 

@@ -161,16 +161,16 @@ export const specification: Table = {
     "shares read-write locks": async (context) => {
       await withClients(context, async (here, elsewhere) => {
         const lock = { namespace: context.namespace, name: context.name(), ttlSeconds: 60n };
-        await here.call(locks.createRwLock, proto.CreateRWLockRequest.fromPartial(lock));
+        await here.call(locks.createRWLock, proto.CreateRWLockRequest.fromPartial(lock));
         const read = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.READ });
         const write = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.WRITE });
-        const outcomes = [await here.call(locks.acquireRwLock, read), await elsewhere.call(locks.acquireRwLock, write)];
+        const outcomes = [await here.call(locks.acquireRWLock, read), await elsewhere.call(locks.acquireRWLock, write)];
         expect(outcomes.map(({ acquired }) => acquired)).to.deep.equal([true, false]);
-        await here.call(locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
-        expect((await elsewhere.call(locks.acquireRwLock, write)).acquired).to.equal(true);
+        await here.call(locks.releaseRWLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+        expect((await elsewhere.call(locks.acquireRWLock, write)).acquired).to.equal(true);
         const describe = proto.DescribeRWLockRequest.fromPartial(lock);
-        expect((await here.call(locks.describeRwLock, describe)).name).to.equal(lock.name);
-        await here.call(locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+        expect((await here.call(locks.describeRWLock, describe)).name).to.equal(lock.name);
+        await here.call(locks.releaseRWLock, proto.ReleaseRWLockRequest.fromPartial(lock));
       });
     },
     "allocates, writes, reads, resizes, lists and frees memory": async (context) => {

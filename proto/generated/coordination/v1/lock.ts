@@ -3920,7 +3920,7 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ForceReleaseLockResponse => ForceReleaseLockResponse.decode(value),
   },
   /** Creates a read-write lock. It is free at first. Errors: as for CreateLock. */
-  createRwLock: {
+  createRWLock: {
     path: "/coordination.v1.LockService/CreateRWLock" as const,
     requestStream: false as const,
     responseStream: false as const,
@@ -3931,7 +3931,7 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): CreateRWLockResponse => CreateRWLockResponse.decode(value),
   },
   /** Reads the state of a read-write lock. */
-  describeRwLock: {
+  describeRWLock: {
     path: "/coordination.v1.LockService/DescribeRWLock" as const,
     requestStream: false as const,
     responseStream: false as const,
@@ -3948,7 +3948,7 @@ export const LockServiceService = {
    * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
    * hold of the reader is unchanged.
    */
-  acquireRwLock: {
+  acquireRWLock: {
     path: "/coordination.v1.LockService/AcquireRWLock" as const,
     requestStream: false as const,
     responseStream: false as const,
@@ -3962,7 +3962,7 @@ export const LockServiceService = {
    * Releases one hold of a read-write lock. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when the
    * request has no token and more than one hold matches.
    */
-  releaseRwLock: {
+  releaseRWLock: {
     path: "/coordination.v1.LockService/ReleaseRWLock" as const,
     requestStream: false as const,
     responseStream: false as const,
@@ -3989,7 +3989,7 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): DeleteLockResponse => DeleteLockResponse.decode(value),
   },
   /** Deletes a read-write lock. Rules and errors: as for DeleteLock. */
-  deleteRwLock: {
+  deleteRWLock: {
     path: "/coordination.v1.LockService/DeleteRWLock" as const,
     requestStream: false as const,
     responseStream: false as const,
@@ -4057,21 +4057,21 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    */
   forceReleaseLock: handleUnaryCall<ForceReleaseLockRequest, ForceReleaseLockResponse>;
   /** Creates a read-write lock. It is free at first. Errors: as for CreateLock. */
-  createRwLock: handleUnaryCall<CreateRWLockRequest, CreateRWLockResponse>;
+  createRWLock: handleUnaryCall<CreateRWLockRequest, CreateRWLockResponse>;
   /** Reads the state of a read-write lock. */
-  describeRwLock: handleUnaryCall<DescribeRWLockRequest, DescribeRWLockResponse>;
+  describeRWLock: handleUnaryCall<DescribeRWLockRequest, DescribeRWLockResponse>;
   /**
    * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
    * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
    * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
    * hold of the reader is unchanged.
    */
-  acquireRwLock: handleUnaryCall<AcquireRWLockRequest, AcquireRWLockResponse>;
+  acquireRWLock: handleUnaryCall<AcquireRWLockRequest, AcquireRWLockResponse>;
   /**
    * Releases one hold of a read-write lock. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when the
    * request has no token and more than one hold matches.
    */
-  releaseRwLock: handleUnaryCall<ReleaseRWLockRequest, ReleaseRWLockResponse>;
+  releaseRWLock: handleUnaryCall<ReleaseRWLockRequest, ReleaseRWLockResponse>;
   /**
    * Deletes an exclusive lock that no client holds or waits for and whose delay has passed. With `force` it also ends
    * the holds, as ForceReleaseLock does, and requests that wait are answered NOT_FOUND / LOCK_NOT_FOUND. A lock that is
@@ -4081,7 +4081,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    */
   deleteLock: handleUnaryCall<DeleteLockRequest, DeleteLockResponse>;
   /** Deletes a read-write lock. Rules and errors: as for DeleteLock. */
-  deleteRwLock: handleUnaryCall<DeleteRWLockRequest, DeleteRWLockResponse>;
+  deleteRWLock: handleUnaryCall<DeleteRWLockRequest, DeleteRWLockResponse>;
   /**
    * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
    * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even

@@ -8,7 +8,7 @@
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
-import { KeyReplay } from "./key-replay.ts";
+import { KeyReplay } from "./key-run.ts";
 import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions } from "./shown-revisions.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { type Command, CoordinationError, type Principal, type Result } from "../../src/state/index.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 
 /** What an administrator revokes: an API key, or a user with all of its keys and logins. */

@@ -22,7 +22,7 @@ import type { ArchiveReport } from "../../src/peers/index.ts";
 import { rebuild } from "../../src/rebuild/index.ts";
 import type { StateLimits } from "../../src/state/index.ts";
 import { OfflineState } from "../../src/storage/index.ts";
-import type { LiveReplay } from "./live-replay.ts";
+import type { LiveReplay } from "./live-execution.ts";
 import type { RandomStream } from "./random.ts";
 import { must } from "./rule-violation.ts";
 

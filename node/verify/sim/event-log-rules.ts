@@ -15,7 +15,7 @@ import {
   sequencesOf,
 } from "../../src/state/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { type Executed, executedIn, firstAnswerOf } from "./transacted.ts";
 

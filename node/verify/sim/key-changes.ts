@@ -13,7 +13,7 @@ import {
 import type { ExpectedChange } from "./expected-changes.ts";
 import { textOf } from "./key-history.ts";
 import { namespaceOf } from "./key-namespaces.ts";
-import type { ExecutedCommand } from "./live-replay.ts";
+import type { ExecutedCommand } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { type Executed, executedIn, operationsIn } from "./transacted.ts";
 

@@ -10,7 +10,7 @@ import {
 import { acquireLock, createLock, NAMED, releaseLock } from "../../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
 import type { ExpectedChange } from "./expected-changes.ts";
-import type { ExecutedCommand } from "./live-replay.ts";
+import type { ExecutedCommand } from "./live-execution.ts";
 import { checkKept, lockChangesOf } from "./lock-changes.ts";
 import { type ChangedLock, LockRules } from "./lock-rules.ts";
 import { ObservedLog } from "./observed-log.ts";

@@ -18,7 +18,7 @@ import {
   scanHistory,
 } from "../../src/state/index.ts";
 import type { ExpectedChange } from "./expected-changes.ts";
-import type { ExecutedCommand } from "./live-replay.ts";
+import type { ExecutedCommand } from "./live-execution.ts";
 import type { ChangedLock } from "./lock-rules.ts";
 import { must } from "./rule-violation.ts";
 

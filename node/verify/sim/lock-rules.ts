@@ -18,7 +18,7 @@ import {
   type Wait,
 } from "../../src/state/index.ts";
 import { type AccessRules, isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { executedIn, operationsIn } from "./transacted.ts";
 

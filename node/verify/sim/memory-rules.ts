@@ -12,7 +12,7 @@ import {
   readMemory,
   type StateReader,
 } from "../../src/state/index.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { type Executed, executedIn, firstAnswerOf } from "./transacted.ts";
 

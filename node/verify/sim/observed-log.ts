@@ -11,7 +11,7 @@ import {
   type StateLimits,
 } from "../../src/state/index.ts";
 import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 
 /** How a command is sent, and what the witness sees instead of its outcome. */
 export interface ExecuteOptions {

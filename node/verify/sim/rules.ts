@@ -15,7 +15,7 @@ import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { EventLogRules } from "./event-log-rules.ts";
 import { LimitRules } from "./limit-rules.ts";
-import { LiveReplay } from "./live-replay.ts";
+import { LiveReplay } from "./live-execution.ts";
 import { LockRules } from "./lock-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { MemoryRules } from "./memory-rules.ts";

@@ -20,7 +20,7 @@ import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
 import { Archives } from "./archives.ts";
 import { Calls } from "./calls.ts";
-import { replay } from "./canonical-replay.ts";
+import { replay } from "./canonical-execution.ts";
 import { Clients } from "./clients.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { Coverage } from "./coverage.ts";

@@ -21,7 +21,7 @@ import {
 } from "../../src/state/index.ts";
 import { changeWords, lockOf, type TransactedState, TransactionModel, transactionWords } from "../../test/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 import type { LockRules } from "./lock-rules.ts";
 import { must } from "./rule-violation.ts";
 import { conditionsIn, operationsIn } from "./transacted.ts";

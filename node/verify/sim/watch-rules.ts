@@ -8,7 +8,7 @@ import type { WatchMessage, WatchRequest } from "../../src/watch/index.ts";
 import { ExpectedChanges } from "./expected-changes.ts";
 import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
 import { NAMESPACES } from "./key-namespaces.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
 import { checkKept, lockChangesOf, wordsOfLockChange } from "./lock-changes.ts";
 import type { LockRules } from "./lock-rules.ts";
 import { must } from "./rule-violation.ts";

@@ -3,7 +3,7 @@ import { MemoryStateStore, refused } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { EntryType, encodeEntry, sealEntry } from "../../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
-import { DeduplicationLedger } from "./deduplication-ledger.ts";
+import { DeduplicationLedger } from "./answer-ledger.ts";
 import { HistoryLedger } from "./history-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { NamespaceAccounts } from "./namespace-accounts.ts";

@@ -10,7 +10,7 @@ import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type Prop
 import type { KeyChange, WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError, tooLarge } from "./coordination-error.ts";
-import type { DeduplicationLedger } from "./deduplication-ledger.ts";
+import type { DeduplicationLedger } from "./answer-ledger.ts";
 import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";

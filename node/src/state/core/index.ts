@@ -35,7 +35,7 @@ export {
   type Reason,
   tooLarge,
 } from "./coordination-error.ts";
-export type { FilterSeed } from "./deduplication-filters.ts";
+export type { FilterSeed } from "./answer-filters.ts";
 export {
   type AnswerSlot,
   DeduplicationLedger,
@@ -45,7 +45,7 @@ export {
   hasGenerationEnded,
   readAnswer,
   scanGenerations,
-} from "./deduplication-ledger.ts";
+} from "./answer-ledger.ts";
 export { derivedId, derivedIdText } from "./derived-id.ts";
 export {
   bytes,

@@ -43,7 +43,7 @@ import {
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
-import { findStoredEvents, rememberKeys } from "./event-deduplication.ts";
+import { findStoredEvents, rememberKeys } from "./event-keys.ts";
 import {
   type AppendEvents,
   type AppendEventsResult,

@@ -1,4 +1,4 @@
-export { hasDueEventKeys, pruneEventKeysOperation } from "./event-deduplication.ts";
+export { hasDueEventKeys, pruneEventKeysOperation } from "./event-keys.ts";
 export {
   appendEventsOperation,
   createLogOperation,

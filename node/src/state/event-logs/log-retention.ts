@@ -20,7 +20,7 @@ import {
   tableRange,
   withNul,
 } from "../core/index.ts";
-import { eraseKeys } from "./event-deduplication.ts";
+import { eraseKeys } from "./event-keys.ts";
 import type { ApplyRetention, EraseLogs } from "./log-commands.ts";
 import { decodeErasure, type LogErasure, writeErasure } from "./log-erasures.ts";
 import { type EventChunk, eventCountOf, readLog, scanChunks, writeChunk, writeLog } from "./log-rows.ts";

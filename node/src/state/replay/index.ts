@@ -9,4 +9,4 @@ export {
   storeAnswer,
   storedOutcomeAt,
   storedRequestAt,
-} from "./request-deduplication.ts";
+} from "./stored-requests.ts";

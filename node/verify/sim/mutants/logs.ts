@@ -32,7 +32,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "keys-of-events-forgotten-by-a-new-leader",
     pitfall: "S03",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "  if (windowMs > 0) {",
     replace: `  const isNew = Reflect.get(context.transaction, "served") === undefined;
   Reflect.set(context.transaction, "served", true);
@@ -41,7 +41,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "duplicate-refreshes-its-window",
     pitfall: "S4",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "      found = findOne(transaction, log, keys.idempotencyKey, isStored);",
     replace: `      found = findOne(transaction, log, keys.idempotencyKey, isStored);
       if (found.length > 0) {
@@ -51,21 +51,21 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "window-of-keys-ends-early",
     pitfall: "S4",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "  return tickMs > storedMs + windowMs;",
     replace: "  return tickMs >= storedMs + windowMs;",
   },
   {
     name: "window-of-keys-by-wall-clock",
     pitfall: "S4",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "!isExpired(tickMs, windowMs, context.tickMs);",
     replace: "!isExpired(tickMs, windowMs, context.tickMs + (context.wallMs - 1_750_000_000_250));",
   },
   {
     name: "key-known-to-one-member-alone",
     pitfall: "S5",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "  if (windowMs > 0) {",
     replace: "  if (windowMs > 0 && context.origin.memberId <= 1) {",
   },
@@ -98,14 +98,14 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "key-of-its-own-hidden-from-the-rest-of-its-batch",
     pitfall: "S6",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "Math.floor(position / SHARED_ROW_POSITIONS)), position };",
     replace: "Math.floor(position / SHARED_ROW_POSITIONS)), position: position % SHARED_ROW_POSITIONS };",
   },
   {
     name: "keys-of-batches-in-a-scope-of-their-own",
     pitfall: "S6",
-    file: "state/event-logs/event-deduplication.ts",
+    file: "state/event-logs/event-keys.ts",
     find: "  const firstSequence = later(own, batch?.sequenceAt(position, isStored));",
     replace: "  const firstSequence = batch?.sequenceAt(position, isStored) === undefined ? own : undefined;",
   },

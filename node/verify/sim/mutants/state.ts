@@ -103,14 +103,14 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay-of-another-payload",
     pitfall: "P56",
-    file: "state/replay/request-deduplication.ts",
+    file: "state/replay/stored-requests.ts",
     find: "if (!equalBytes(stored.payloadHash, request.payloadHash)) {",
     replace: "if (stored.payloadHash.length !== request.payloadHash.length) {",
   },
   {
     name: "filter-forgets-what-comes-while-it-is-made",
     pitfall: "S13",
-    file: "state/core/deduplication-ledger.ts",
+    file: "state/core/answer-ledger.ts",
     find: "    addTo(generation, key, slot.low, slot.high);",
     replace: `    if (generation.isComplete) {
       addTo(generation, key, slot.low, slot.high);
@@ -119,21 +119,21 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: "generation-of-answers-dropped-too-early",
     pitfall: "S13",
-    file: "state/core/deduplication-ledger.ts",
+    file: "state/core/answer-ledger.ts",
     find: "  return lastTickOf(generation, windowMs) < tickMs - windowMs;",
     replace: "  return lastTickOf(generation - 1, windowMs) < tickMs - windowMs;",
   },
   {
     name: "drop-leaves-the-totals",
     pitfall: "S13",
-    file: "state/core/deduplication-ledger.ts",
+    file: "state/core/answer-ledger.ts",
     find: "      generation.count = 0;\n      this.#changed.set(generation.number, generation);",
     replace: "      this.#changed.delete(generation.number);",
   },
   {
     name: "drop-forgets-the-rows",
     pitfall: "S13",
-    file: "state/core/deduplication-ledger.ts",
+    file: "state/core/answer-ledger.ts",
     find: "      this.#dropped.push(answerRange(first.number, last.number));",
     replace: "      this.#dropped.push(answerRange(last.number, last.number));",
   },

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { ChunkedFilter, KeyHash, LiveKeys } from "./deduplication-filters.ts";
+import { ChunkedFilter, KeyHash, LiveKeys } from "./answer-filters.ts";
 
 const HEAD = 9;
 

@@ -13,7 +13,7 @@ import {
 } from "../../../test/index.ts";
 import { CoordinationError, DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
 import { storedOutcome } from "../index.ts";
-import { hasExpiredAnswers } from "./request-deduplication.ts";
+import { hasExpiredAnswers } from "./stored-requests.ts";
 
 const KEY = Buffer.from("k");
 

@@ -12,7 +12,7 @@
  */
 
 import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
-import { ChunkedFilter, type FilterSeed, KeyHash, LiveKeys } from "./deduplication-filters.ts";
+import { ChunkedFilter, type FilterSeed, KeyHash, LiveKeys } from "./answer-filters.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { ANSWER_KEY_HEAD_BYTES, answerGenerationRow, answerRange, answerRow, tableRange, withNul } from "./rows.ts";
 import type { KeyRange, StateReader } from "./store.ts";

@@ -10,7 +10,7 @@ import {
   requestOf,
 } from "../../../test/index.ts";
 import { hasExpiredAnswers } from "../replay/index.ts";
-import { DeduplicationLedger, droppedGenerations } from "./deduplication-ledger.ts";
+import { DeduplicationLedger, droppedGenerations } from "./answer-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { answerGenerationRow, answerRange } from "./rows.ts";
 import type { Change, KeyRange, Row, StateReader } from "./store.ts";

@@ -21,7 +21,7 @@ import {
 } from "../src/state/index.ts";
 import { AppliedLog, OWNER } from "./applied-log.ts";
 
-/** No settings: the cluster's deduplication window, and no limits. */
+/** No settings: the cluster's window of duplicates, and no limits. */
 export const NO_SETTINGS: LogSettings = {
   duplicateWindowSecs: null,
   retentionMaxAgeSecs: null,

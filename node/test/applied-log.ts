@@ -136,7 +136,7 @@ export class AppliedLog {
 
   /** Reads this many rows for the filters of the state machine; returns whether there are more. */
   readForFilters(filterRows: number): boolean {
-    return this.#machine.readForDeduplicationFilters(filterRows);
+    return this.#machine.readForAnswerFilters(filterRows);
   }
 
   get progress(): Progress {

@@ -41,7 +41,7 @@ export interface ModelRequest {
   reason: string;
   token: number;
   attempt: number;
-  /** Start of its deduplication window; infinity while it waits or holds. */
+  /** Start of the window of its answer; infinity while it waits or holds. */
   sinceMs: number;
 }
 

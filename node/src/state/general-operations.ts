@@ -75,7 +75,7 @@ export const dropStoredAnswersOperation = clusterStep<DropStoredAnswers>({
   kind: "drop-replays",
   number: 7,
   fields: {},
-  apply: (context) => context.deduplication.dropEnded(context, context.tickMs),
+  apply: (context) => context.answerLedger.dropEnded(context, context.tickMs),
 });
 
 export const checkDigestOperation = clusterStep<CheckDigest>({

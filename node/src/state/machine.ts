@@ -28,7 +28,7 @@ import {
   type Checkpoint,
   Checkpoints,
   CoordinationError,
-  DeduplicationLedger,
+  AnswerLedger,
   type Digest,
   type EndedWait,
   encodeProgress,
@@ -70,7 +70,7 @@ export class StateMachine {
   readonly #usage: UsageLedger;
   readonly #accounts: NamespaceAccounts;
   readonly #history: HistoryLedger;
-  readonly #deduplication: DeduplicationLedger;
+  readonly #answerLedger: AnswerLedger;
   readonly #context: ApplyContext;
   /** Index and term of the last applied entry. */
   #appliedIndex: number;
@@ -92,14 +92,10 @@ export class StateMachine {
     this.#transaction = new Transaction(store, digest, this.#committed.digest);
     this.#usage = new UsageLedger(store);
     this.#history = new HistoryLedger(this.#transaction);
-    this.#deduplication = new DeduplicationLedger(this.#transaction, store, limits.replayWindowMs, seed);
-    invariant(
-      this.#deduplication.count === this.#committed.storedAnswers,
-      "generations hold all stored answers",
-      () => {
-        return `${this.#deduplication.count} of ${this.#committed.storedAnswers}`;
-      },
-    );
+    this.#answerLedger = new AnswerLedger(this.#transaction, store, limits.replayWindowMs, seed);
+    invariant(this.#answerLedger.count === this.#committed.storedAnswers, "generations hold all stored answers", () => {
+      return `${this.#answerLedger.count} of ${this.#committed.storedAnswers}`;
+    });
     const unset = unsetLimits(limits);
     this.#accounts = new NamespaceAccounts(this.#transaction, (namespace) => {
       return namespaceLimitsOf(this.#transaction, namespace, unset);
@@ -107,7 +103,7 @@ export class StateMachine {
     const ledgers = {
       accounts: this.#accounts,
       history: this.#history,
-      deduplication: this.#deduplication,
+      answerLedger: this.#answerLedger,
       usage: this.#usage,
     };
     this.#context = new ApplyContext(this.#transaction, limits, ledgers, ANSWERS, this.#committed);
@@ -193,10 +189,10 @@ export class StateMachine {
     this.#usage.flush(this.#transaction);
     this.#accounts.flush();
     this.#history.flush();
-    this.#deduplication.flush();
+    this.#answerLedger.flush();
     const changes = this.#transaction.take();
     changes.push({ key: PROGRESS_ROW, value: encodeProgress(progress) });
-    this.#store.write(changes, this.#deduplication.takeDropped());
+    this.#store.write(changes, this.#answerLedger.takeDropped());
     this.#committed = progress;
   }
 
@@ -204,9 +200,9 @@ export class StateMachine {
    * Reads up to this many older rows, which make look-ups of stored answers cheap. Returns whether more rows are left.
    * The caller must not call it between an entry and its commit.
    */
-  readForDeduplicationFilters(rowsMax: number): boolean {
+  readForAnswerFilters(rowsMax: number): boolean {
     invariant(this.#appliedIndex === this.#committed.appliedIndex, "filters are made of what was committed");
-    return this.#deduplication.readForFilters(rowsMax);
+    return this.#answerLedger.readForFilters(rowsMax);
   }
 
   #compare({ index, digest }: Checkpoint): void {

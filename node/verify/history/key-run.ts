@@ -1,5 +1,5 @@
 /**
- * Replays the operations of one key through the model, in the order of their revisions.
+ * Runs the operations of one key through the model, in the order of their revisions.
  *
  * A write of unknown outcome is hidden if no answer shows its revision. One hidden write may explain an answer that
  * does not fit otherwise, and is then used up. Which one is used does not matter, because each of them may also happen
@@ -59,7 +59,7 @@ const ALWAYS = Number.NEGATIVE_INFINITY;
 /** Operations shown before the one that does not fit. */
 const SHOWN_BEFORE = 5;
 
-export class KeyReplay {
+export class KeyRun {
   readonly #key: string;
   readonly #steps: Step[] = [];
   readonly #absences: Absence[] = [];
@@ -79,7 +79,7 @@ export class KeyReplay {
   }
 
   /**
-   * Adds an operation. The caller must add all operations before the replay.
+   * Adds an operation. The caller must add all operations before the run.
    *
    * @param floor the greatest revision that had been answered when it began.
    * @param ceiling the greatest revision at which it can stand, given all that began after its end.
@@ -128,7 +128,7 @@ export class KeyReplay {
     // At one revision the write comes first: an answer with that revision shows its effect.
     this.#steps.sort((a, b) => a.revision - b.revision || Number(writes(b)) - Number(writes(a)));
     for (const step of this.#steps) {
-      const violation = this.#replay(step);
+      const violation = this.#take(step);
       if (violation !== null) {
         return violation;
       }
@@ -144,7 +144,7 @@ export class KeyReplay {
     return null;
   }
 
-  #replay(step: Step): Violation | null {
+  #take(step: Step): Violation | null {
     const { recorded, floor, revision, answer } = step;
     if (writes(step) && revision <= floor) {
       const why = `its value was written at revision ${revision}; when it began, ${floor} had been answered`;

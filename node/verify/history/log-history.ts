@@ -14,7 +14,7 @@ export type EventLogOperation = { readonly log: string } & (
 );
 
 export interface AskedEvent {
-  /** Null = the event has no deduplication key. */
+  /** Null = the event has no idempotency key. */
   readonly key: string | null;
   readonly payload: string;
 }

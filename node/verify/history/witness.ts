@@ -8,7 +8,7 @@
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
-import { KeyReplay } from "./key-run.ts";
+import { KeyRun } from "./key-run.ts";
 import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions } from "./shown-revisions.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 
@@ -26,15 +26,15 @@ export function witnessCheck(operations: readonly RecordedOperation[]): Verdict 
   }
   const ceilings = ceilingsOf(relevant);
   const shownRevisions = new ShownRevisions(relevant);
-  const replays = new Map<string, KeyReplay>();
+  const runs = new Map<string, KeyRun>();
   for (const recorded of relevant) {
     const { key } = recorded.operation;
-    const replay = replays.get(key) ?? new KeyReplay(key);
-    replays.set(key, replay);
-    replay.add(recorded, floors.get(recorded) ?? 0, ceilings.get(recorded) ?? 0, shownRevisions);
+    const run = runs.get(key) ?? new KeyRun(key);
+    runs.set(key, run);
+    run.add(recorded, floors.get(recorded) ?? 0, ceilings.get(recorded) ?? 0, shownRevisions);
   }
-  for (const replay of replays.values()) {
-    const violation = replay.run();
+  for (const run of runs.values()) {
+    const violation = run.run();
     if (violation !== null) {
       return { kind: "violation", violation };
     }

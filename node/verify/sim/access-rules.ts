@@ -4,7 +4,7 @@
  */
 
 import { type Command, CoordinationError, type Principal, type Result } from "../../src/state/index.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 
 /** What an administrator revokes: an API key, or a user with all of its keys and logins. */
@@ -13,7 +13,7 @@ export interface Revocable {
   readonly id: string;
 }
 
-export class AccessRules implements ReplayObserver {
+export class AccessRules implements ExecutionObserver {
   /** By what was revoked, the first entry that did so. */
   readonly #revoked = new Map<string, number>();
   /** Revocations that an administrator got an answer for. */

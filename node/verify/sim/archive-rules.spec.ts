@@ -34,8 +34,8 @@ describe("the rules of the archive", () => {
   let rules: ArchiveRules;
 
   function begin(retention: RetentionPolicy | null): void {
-    const replay = { digestAt: () => 0 };
-    rules = new ArchiveRules({ clusterId, replay, retention });
+    const execution = { digestAt: () => 0 };
+    rules = new ArchiveRules({ clusterId, execution, retention });
   }
 
   function put(...objects: readonly StoredObject[]): void {

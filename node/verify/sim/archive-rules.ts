@@ -22,13 +22,13 @@ import type { ArchiveReport } from "../../src/peers/index.ts";
 import { rebuild } from "../../src/rebuild/index.ts";
 import type { StateLimits } from "../../src/state/index.ts";
 import { OfflineState } from "../../src/storage/index.ts";
-import type { LiveReplay } from "./live-execution.ts";
+import type { LiveExecution } from "./live-execution.ts";
 import type { RandomStream } from "./random.ts";
 import { must } from "./rule-violation.ts";
 
 export interface ArchiveRulesOptions {
   readonly clusterId: string;
-  readonly replay: Pick<LiveReplay, "digestAt">;
+  readonly execution: Pick<LiveExecution, "digestAt">;
   /** Null if all objects are kept. */
   readonly retention: RetentionPolicy | null;
 }
@@ -322,7 +322,7 @@ export class ArchiveRules {
       const { progress } = await rebuild({ store, objects: chain, decryptOptions: {}, point, state }).finally(() =>
         state.close(),
       );
-      const digest = this.#options.replay.digestAt(index);
+      const digest = this.#options.execution.digestAt(index);
       must(progress.appliedIndex === index && progress.digest === digest, SAME, () => {
         return `${chain.snapshot.name} to ${index}: at ${progress.appliedIndex} ${progress.digest} instead of ${digest}`;
       });

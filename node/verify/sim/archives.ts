@@ -25,7 +25,7 @@ export interface ArchivesOptions {
   readonly random: RandomStream;
   /** Draws the ids of objects; readers use the ids to choose between segments that reach equally far. */
   readonly ids: RandomStream;
-  readonly rules: Pick<Rules, "replay">;
+  readonly rules: Pick<Rules, "execution">;
   readonly plan: ArchivePlan;
   readonly isSteady: boolean;
   readonly clusterId: string;
@@ -54,7 +54,7 @@ export class Archives {
   constructor(options: ArchivesOptions) {
     this.#options = options;
     const { heap, trace, rules, clusterId, plan } = options;
-    this.rules = new ArchiveRules({ clusterId, replay: rules.replay, retention: plan.retention });
+    this.rules = new ArchiveRules({ clusterId, execution: rules.execution, retention: plan.retention });
     this.bucket = new Bucket(() => Math.floor(WALL_START_MS + heap.nowMs), {
       onPut: (object) => {
         trace.record(0, "is stored", [...this.rules.onPut(object, heap.nowMs), crc32(object.name)], () => object.name);

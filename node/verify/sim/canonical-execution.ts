@@ -27,7 +27,7 @@ import type { Execution } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 import { fingerprintOf, StateRows } from "./state-rows.ts";
 
-export interface Replay {
+export interface Executed {
   /** First executions, by request ids in hexadecimal digits. */
   readonly executions: ReadonlyMap<string, Execution>;
   /** Entries of requests that were not executed, because their caller was revoked. */
@@ -39,7 +39,7 @@ export interface Replay {
 }
 
 /** Raises a RuleViolation. */
-export function replay(log: CanonicalLog, limits: StateLimits, membership: MembershipRules): Replay {
+export function execute(log: CanonicalLog, limits: StateLimits, membership: MembershipRules): Executed {
   const store = new StateRows();
   const machine = new StateMachine(store, (previous, bytes) => crc32(bytes, previous), limits);
   const executions = new Map<string, Execution>();
@@ -77,7 +77,7 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
     checkState(log, index, machine.progress.digest, store);
   }
   checkUsage(store);
-  checkReplays(store);
+  checkStoredAnswers(store);
   return { executions, refused, endings: lifetimes.endings, fingerprint: fingerprintOf(store.all()) };
 }
 
@@ -89,13 +89,13 @@ function checkUsage(store: StateRows): void {
 }
 
 /** The counts of the generations of stored answers match their contents. */
-function checkReplays(store: StateRows): void {
+function checkStoredAnswers(store: StateRows): void {
   const { stored, counted } = replaysTwice(store);
   const [said, there] = [JSON.stringify(stored), JSON.stringify(counted)];
   must(said === there, "generations hold the answers that are counted", () => `${said} instead of ${there}`);
-  const { storedAnswers: replays } = readProgress(store);
+  const { storedAnswers } = readProgress(store);
   const count = counted.reduce((sum, [, totals]) => sum + totals.count, 0);
-  must(replays === count, "all stored answers are counted", () => `${replays} instead of ${count}`);
+  must(storedAnswers === count, "all stored answers are counted", () => `${storedAnswers} instead of ${count}`);
 }
 
 /**

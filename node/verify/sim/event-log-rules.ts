@@ -15,7 +15,7 @@ import {
   sequencesOf,
 } from "../../src/state/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { type Executed, executedIn, firstAnswerOf } from "./transacted.ts";
 
@@ -46,7 +46,7 @@ const MS_PER_SECOND = 1_000;
 const HOUR_SECS = 3_600;
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 
-export class EventLogRules implements ReplayObserver {
+export class EventLogRules implements ExecutionObserver {
   /** By ids in hexadecimal digits. */
   readonly #logs = new Map<string, ModelLog>();
   /** Every payload that was ever stored, by log and sequence. */

@@ -44,22 +44,22 @@ export interface ExecutedCommand {
 }
 
 /** A rule that sees every command, in the order of the log. */
-export interface ReplayObserver {
+export interface ExecutionObserver {
   /** Called before the execution. */
   before?(command: Command, state: StateReader): void;
   /** Called after the execution, with the state after it. */
   after(executed: ExecutedCommand, state: StateReader): void;
 }
 
-export class LiveReplay {
+export class LiveExecution {
   readonly #log: CanonicalLog;
   readonly #store = new StateRows();
   readonly #machine: StateMachine;
-  readonly #observers: readonly ReplayObserver[];
+  readonly #observers: readonly ExecutionObserver[];
   /** From index 1 on. */
   readonly #digests: number[] = [];
 
-  constructor(log: CanonicalLog, limits: StateLimits, witnesses: readonly ReplayObserver[]) {
+  constructor(log: CanonicalLog, limits: StateLimits, witnesses: readonly ExecutionObserver[]) {
     this.#log = log;
     this.#machine = new StateMachine(this.#store, (previous, bytes) => crc32(bytes, previous), limits);
     this.#observers = witnesses;

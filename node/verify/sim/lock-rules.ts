@@ -18,7 +18,7 @@ import {
   type Wait,
 } from "../../src/state/index.ts";
 import { type AccessRules, isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { executedIn, operationsIn } from "./transacted.ts";
 
@@ -60,7 +60,7 @@ const MS_PER_SECOND = 1000;
 /** How often commands may name a hold or a wait as expired: several leaders may do so, and again after each renewal. */
 const NAMED_MAX = 20;
 
-export class LockRules implements ReplayObserver {
+export class LockRules implements ExecutionObserver {
   readonly #readersMax: number;
   readonly #access: Pick<AccessRules, "revokedAt">;
   readonly #locks = new Map<string, Seen>();

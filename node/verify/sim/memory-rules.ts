@@ -12,7 +12,7 @@ import {
   readMemory,
   type StateReader,
 } from "../../src/state/index.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 import { must } from "./rule-violation.ts";
 import { type Executed, executedIn, firstAnswerOf } from "./transacted.ts";
 
@@ -31,7 +31,7 @@ type MemoryOperation = Extract<
 const NAMESPACE = "default";
 const REGIONS_MAX = 1_000;
 
-export class MemoryRules implements ReplayObserver {
+export class MemoryRules implements ExecutionObserver {
   /** By ids in hexadecimal digits. */
   readonly #regions = new Map<string, Region>();
   /** Ids of all regions that ever existed. */

@@ -11,7 +11,7 @@ import {
   type StateLimits,
 } from "../../src/state/index.ts";
 import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 
 /** How a command is sent, and what the witness sees instead of its outcome. */
 export interface ExecuteOptions {
@@ -25,10 +25,10 @@ export interface ExecuteOptions {
 
 export class ObservedLog {
   readonly log: AppliedLog;
-  readonly #witness: ReplayObserver;
+  readonly #witness: ExecutionObserver;
   #requests = 1_000;
 
-  constructor(witness: ReplayObserver, limits: StateLimits = DEFAULT_STATE_LIMITS) {
+  constructor(witness: ExecutionObserver, limits: StateLimits = DEFAULT_STATE_LIMITS) {
     this.log = new AppliedLog(limits);
     this.#witness = witness;
   }

@@ -15,7 +15,7 @@ import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { EventLogRules } from "./event-log-rules.ts";
 import { LimitRules } from "./limit-rules.ts";
-import { LiveReplay } from "./live-execution.ts";
+import { LiveExecution } from "./live-execution.ts";
 import { LockRules } from "./lock-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { MemoryRules } from "./memory-rules.ts";
@@ -58,7 +58,7 @@ export class Rules {
   readonly transactions: TransactionRules;
   readonly watches: WatchRules;
   /** The committed log, executed separately from all members. */
-  readonly replay: LiveReplay;
+  readonly execution: LiveExecution;
   readonly #leaders = new Map<number, number>();
   readonly #commits = new CommitRecord();
   /** Durable votes, by member and term. */
@@ -73,7 +73,7 @@ export class Rules {
     this.watches = new WatchRules(this.locks);
     this.transactions = new TransactionRules(this.locks, this.watches);
     const witnesses = [this.access, this.locks, this.memory, this.logs, this.transactions, this.watches];
-    this.replay = new LiveReplay(this.log, limits.state, witnesses);
+    this.execution = new LiveExecution(this.log, limits.state, witnesses);
   }
 
   /** The highest term with a leader. */
@@ -177,7 +177,7 @@ export class Rules {
       this.departures.onRecord(cluster);
     }
     this.log.applied(id, appliedIndex, digest);
-    this.replay.advance();
+    this.execution.advance();
   }
 
   /** The member has had a turn. */

@@ -20,7 +20,7 @@ import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
 import { Archives } from "./archives.ts";
 import { Calls } from "./calls.ts";
-import { replay } from "./canonical-execution.ts";
+import { execute } from "./canonical-execution.ts";
 import { Clients } from "./clients.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { Coverage } from "./coverage.ts";
@@ -491,7 +491,7 @@ export class Simulation {
    */
   #checkHistory(): void {
     const { log, membership } = this.#rules;
-    const { executions, refused, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
+    const { executions, refused, endings, fingerprint } = execute(log, this.#script.plan.limits.state, membership);
     for (const { id, state } of this.#script.plan.isBeyond ? [] : this.#membersNow()) {
       must(fingerprintOf(rowsOf(state)) === fingerprint, "I9 members end with the state of the log", () => {
         return `m${id}`;
@@ -588,8 +588,8 @@ export class Simulation {
       leader !== undefined &&
       this.#calls.open === 0 &&
       this.#areTogether(leader.lastIndex) &&
-      readProgress(this.#rules.replay.state).lockTimers === 0 &&
-      !hasErasures(this.#rules.replay.state) &&
+      readProgress(this.#rules.execution.state).lockTimers === 0 &&
+      !hasErasures(this.#rules.execution.state) &&
       (this.#watchers?.areCaughtUp(leader.revision) ?? true) &&
       this.#membersNow().every(({ process }) => process?.replica.status().digest === leader.digest)
     );

@@ -21,7 +21,7 @@ import {
 } from "../../src/state/index.ts";
 import { changeWords, lockOf, type TransactedState, TransactionModel, transactionWords } from "../../test/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 import type { LockRules } from "./lock-rules.ts";
 import { must } from "./rule-violation.ts";
 import { conditionsIn, operationsIn } from "./transacted.ts";
@@ -34,7 +34,7 @@ const ALL = { entriesMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INT
 const ALL_EVENTS = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 const UNLIMITED = { keysMax: Number.POSITIVE_INFINITY };
 
-export class TransactionRules implements ReplayObserver {
+export class TransactionRules implements ExecutionObserver {
   readonly #locks: Pick<LockRules, "changed">;
   readonly #watches: Pick<WatchRules, "changedAt">;
   /** What there was before the present command; null if it is no transaction. */

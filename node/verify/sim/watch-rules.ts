@@ -8,7 +8,7 @@ import type { WatchMessage, WatchRequest } from "../../src/watch/index.ts";
 import { ExpectedChanges } from "./expected-changes.ts";
 import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
 import { NAMESPACES } from "./key-namespaces.ts";
-import type { ExecutedCommand, ReplayObserver } from "./live-execution.ts";
+import type { ExecutedCommand, ExecutionObserver } from "./live-execution.ts";
 import { checkKept, lockChangesOf, wordsOfLockChange } from "./lock-changes.ts";
 import type { LockRules } from "./lock-rules.ts";
 import { must } from "./rule-violation.ts";
@@ -29,7 +29,7 @@ export interface SentStream {
 
 const FOUNDING_REVISION = 1;
 
-export class WatchRules implements ReplayObserver {
+export class WatchRules implements ExecutionObserver {
   readonly #expected = { key: new ExpectedChanges(), lock: new ExpectedChanges() };
   readonly #keys = new KeyChanges();
   readonly #locks: Pick<LockRules, "changed">;

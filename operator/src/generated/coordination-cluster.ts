@@ -379,7 +379,7 @@ export interface ClusterSpec {
  */
 export interface SettingsSpec {
   /**
-   * How long a cluster remembers the deduplication key of an appended event, in seconds.
+   * How long a cluster remembers the idempotency key of an appended event, in seconds.
    */
   duplicateWindowSeconds?: number;
   /**

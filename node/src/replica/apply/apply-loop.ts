@@ -170,7 +170,7 @@ export class ApplyLoop {
     this.#syncIfDue(nowMs);
     this.#flush();
     if (this.#long === null && !this.#isStopped) {
-      this.#machine.readForDeduplicationFilters(FILTER_ROWS_PER_TICK);
+      this.#machine.readForAnswerFilters(FILTER_ROWS_PER_TICK);
     }
     this.arm();
   }

@@ -412,7 +412,7 @@ export class Waiters {
 const NO_WAITERS: readonly HandedOut[] = [];
 
 /**
- * The deadline ended while the outcome was open (S12). A request without an id cannot be deduplicated when it is
+ * The deadline ended while the outcome was open (S12). A request without an id cannot be recognized when it is
  * retried.
  */
 export function deadlineError(hasRequestId = true): CoordinationError {

@@ -10,7 +10,7 @@ import {
   requestOf,
 } from "../../../test/index.ts";
 import { hasExpiredAnswers } from "../replay/index.ts";
-import { DeduplicationLedger, droppedGenerations } from "./answer-ledger.ts";
+import { AnswerLedger, droppedGenerations } from "./answer-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { answerGenerationRow, answerRange } from "./rows.ts";
 import type { Change, KeyRange, Row, StateReader } from "./store.ts";
@@ -213,7 +213,7 @@ describe("the filters of stored answers", () => {
     const restarted = machineOver(counting);
     for (let goesOn = true; goesOn; ) {
       counting.visited = 0;
-      goesOn = restarted.readForDeduplicationFilters(64);
+      goesOn = restarted.readForAnswerFilters(64);
       expect(counting.visited).to.be.at.most(64);
     }
   });
@@ -233,7 +233,7 @@ describe("the filters of stored answers", () => {
       return counting.replayReads;
     };
     expect(reads(log.rows.slice(before, before + 500)), "without filters").to.be.at.least(500);
-    expect(restarted.readForDeduplicationFilters(10_000)).to.equal(false);
+    expect(restarted.readForAnswerFilters(10_000)).to.equal(false);
     expect(reads(log.rows.slice(before + 500)), "with filters").to.be.at.most(100);
   });
 });
@@ -245,12 +245,12 @@ describe("generation 0", () => {
   const stored = { payloadHash: new Uint8Array(32), tickMs: LIVE, stripped: false, answer: Uint8Array.of(1) };
   let store: CountingStore;
   let transaction: Transaction;
-  let ledger: DeduplicationLedger;
+  let ledger: AnswerLedger;
 
   beforeEach(() => {
     store = new CountingStore();
     transaction = new Transaction(store, () => 0, 0);
-    ledger = new DeduplicationLedger(transaction, store, WINDOW_MS, [1, 2], LIVE_KEYS_MAX);
+    ledger = new AnswerLedger(transaction, store, WINDOW_MS, [1, 2], LIVE_KEYS_MAX);
   });
 
   const find = (id: number) => ledger.find(SUBJECT, requestOf(id).requestId, 1_000);

@@ -80,7 +80,7 @@ function lastTickOf(generation: number, windowMs: number): number {
 }
 
 /** The answers of a state machine. */
-export class DeduplicationLedger {
+export class AnswerLedger {
   readonly #transaction: Transaction;
   readonly #store: StateReader;
   readonly #windowMs: number;

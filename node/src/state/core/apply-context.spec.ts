@@ -3,7 +3,7 @@ import { MemoryStateStore, refused } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { EntryType, encodeEntry, sealEntry } from "../../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
-import { DeduplicationLedger } from "./answer-ledger.ts";
+import { AnswerLedger } from "./answer-ledger.ts";
 import { HistoryLedger } from "./history-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { NamespaceAccounts } from "./namespace-accounts.ts";
@@ -47,7 +47,7 @@ function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BE
     usage: { count: nothing, flush: nothing },
     accounts,
     history: new HistoryLedger(transaction),
-    deduplication: new DeduplicationLedger(transaction, store, limits.replayWindowMs, [1, 2]),
+    answerLedger: new AnswerLedger(transaction, store, limits.replayWindowMs, [1, 2]),
   };
   const context = new ApplyContext(transaction, limits, ledgers, new AnswerForms([]), before);
   context.begin(rowOf({ tickMs: 600, wallMs: 8_000, ...entry }, 10));

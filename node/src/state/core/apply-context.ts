@@ -10,7 +10,7 @@ import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type Prop
 import type { KeyChange, WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError, tooLarge } from "./coordination-error.ts";
-import type { DeduplicationLedger } from "./answer-ledger.ts";
+import type { AnswerLedger } from "./answer-ledger.ts";
 import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";
@@ -48,7 +48,7 @@ interface OneRevision {
 export interface Ledgers {
   readonly accounts: NamespaceAccounts;
   readonly history: HistoryLedger;
-  readonly deduplication: DeduplicationLedger;
+  readonly answerLedger: AnswerLedger;
   readonly usage: UsageCounter;
 }
 
@@ -68,7 +68,7 @@ export class ApplyContext {
   /** Which part of the history is kept. */
   readonly history: HistoryLedger;
   /** The stored answers of requests. */
-  readonly deduplication: DeduplicationLedger;
+  readonly answerLedger: AnswerLedger;
   readonly usage: UsageCounter;
   /** The stored forms of answers. */
   readonly answers: AnswerForms;
@@ -104,7 +104,7 @@ export class ApplyContext {
     this.limits = limits;
     this.accounts = ledgers.accounts;
     this.history = ledgers.history;
-    this.deduplication = ledgers.deduplication;
+    this.answerLedger = ledgers.answerLedger;
     this.usage = ledgers.usage;
     this.answers = answers;
     this.#index = before.appliedIndex;

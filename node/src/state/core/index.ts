@@ -38,7 +38,7 @@ export {
 export type { FilterSeed } from "./answer-filters.ts";
 export {
   type AnswerSlot,
-  DeduplicationLedger,
+  AnswerLedger,
   droppedGenerations,
   type GenerationTotals,
   generationMs,

@@ -10,7 +10,7 @@ import { decodeText, RecordWriter } from "./record.ts";
 import type { KeyRange } from "./store.ts";
 
 const TABLES = {
-  duplicate: 0x44, // D
+  eventKey: 0x44, // D
   event: 0x45, // E
   logErasure: 0x46, // F
   replayGeneration: 0x47, // G
@@ -23,7 +23,7 @@ const TABLES = {
   quota: 0x51, // Q
   retention: 0x52, // R
   settings: 0x53, // S
-  duplicateTimer: 0x54, // T
+  eventKeyTimer: 0x54, // T
   usage: 0x55, // U
   verification: 0x56, // V
   progress: 0x61, // a
@@ -422,13 +422,13 @@ const EVENT_KEY_SCOPES = { single: 0, batch: 1, shared: 2 } as const;
 
 /** Rows of remembered event keys: of a single key, or of the base of the keys of a batch. */
 export function eventKeyRow(logNumber: number, scope: "single" | "batch", key: string): Uint8Array {
-  return row("duplicate").uint53(logNumber).uint8(EVENT_KEY_SCOPES[scope]).plainText(key).finish();
+  return row("eventKey").uint53(logNumber).uint8(EVENT_KEY_SCOPES[scope]).plainText(key).finish();
 }
 
 /** Rows of single keys that read like keys of a batch, by base and shelf; those of a base are adjacent. */
 export function sharedKeyRow(logNumber: number, base: string, group: number): Uint8Array {
   // Keys contain no NUL, so no base with this suffix is a prefix of another.
-  return row("duplicate")
+  return row("eventKey")
     .uint53(logNumber)
     .uint8(EVENT_KEY_SCOPES.shared)
     .plainText(base)
@@ -440,8 +440,8 @@ export function sharedKeyRow(logNumber: number, base: string, group: number): Ui
 /** First key of the rows of the keys of a log, and first key after them. */
 export function eventKeyRange(logNumber: number): KeyRange {
   return {
-    from: row("duplicate").uint53(logNumber).finish(),
-    to: row("duplicate")
+    from: row("eventKey").uint53(logNumber).finish(),
+    to: row("eventKey")
       .uint53(logNumber + 1)
       .finish(),
   };
@@ -451,12 +451,12 @@ const TIMER_THING_OFFSET = 1 + 8;
 
 /** Rows that order remembered keys by when to check them (cluster tick, ms). */
 export function eventKeyTimerRow(dueMs: number, duplicate: Uint8Array): Uint8Array {
-  return row("duplicateTimer").uint53(dueMs).plainBytes(duplicate.subarray(1)).finish();
+  return row("eventKeyTimer").uint53(dueMs).plainBytes(duplicate.subarray(1)).finish();
 }
 
 /** The row key of a timer. */
 export function eventKeyOfTimer(timer: Uint8Array): Uint8Array {
-  return row("duplicate").plainBytes(timer.subarray(TIMER_THING_OFFSET)).finish();
+  return row("eventKey").plainBytes(timer.subarray(TIMER_THING_OFFSET)).finish();
 }
 
 /** Rows that order logs by when to remove some of their events (cluster tick, ms). */

@@ -257,7 +257,7 @@ function later(one: number | undefined, other: number | undefined): number | und
 /** Rows of timers due before the tick, the earliest first. */
 function dueTimers(reader: StateReader, tickMs: number, countMax: number): Row[] {
   const timers: Row[] = [];
-  const { from } = tableRange("duplicateTimer");
+  const { from } = tableRange("eventKeyTimer");
   if (countMax > 0) {
     reader.scan(from, eventKeyTimerRow(tickMs, NO_KEY), (row) => timers.push(row) < countMax);
   }

@@ -97,7 +97,7 @@ export interface AppendEvents {
   /** At least one. The events of a batch, also of a batch of one, have the keys `{idempotencyKey}:{position}`. */
   readonly payloads: Payloads;
   readonly isBatch: boolean;
-  /** At most 1,024 bytes of UTF-8, including the position; null = no deduplication. A batch always has one. */
+  /** At most 1,024 bytes of UTF-8, including the position; null = none. A batch always has one. */
   readonly idempotencyKey: string | null;
   /**
    * The last sequence that the log must have; 0 = the log never had an event, undefined = any. 0 to 2^63 − 1, exactly.

@@ -31,7 +31,7 @@ export type StoredRequest = { readonly outcome: Outcome } | { readonly acquisiti
 
 /** The place for the answer of this request. Valid only for the current entry. */
 export function answerSlot(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerSlot {
-  return context.deduplication.find(subject, requestId, context.tickMs);
+  return context.answerLedger.find(subject, requestId, context.tickMs);
 }
 
 /** The stored outcome of this request; REQUEST_ID_REUSED if its id came with another payload; null if it is new. */
@@ -101,7 +101,7 @@ export function storeAnswer(
 ): void {
   const { tickMs, limits } = context;
   const row = encodeFreshAnswer(context.answers, request.payloadHash, tickMs, answer, limits.replayAnswerBytesMax);
-  context.deduplication.putRow(context, slot, tickMs, row);
+  context.answerLedger.putRow(context, slot, tickMs, row);
 }
 
 /** Stores the state of the acquisition that this request has begun; `isLive` = it is queued or held. */
@@ -112,7 +112,7 @@ export function storeAcquisition(
   acquisition: Acquisition,
   isLive: boolean,
 ): void {
-  context.deduplication.put(context, slot, {
+  context.answerLedger.put(context, slot, {
     payloadHash: request.payloadHash,
     tickMs: isLive ? LIVE : context.tickMs,
     stripped: false,
@@ -126,7 +126,7 @@ export function readAcquisition(
   subject: string,
   requestId: Uint8Array,
 ): Acquisition | undefined {
-  const { stored } = context.deduplication.findLive(subject, requestId);
+  const { stored } = context.answerLedger.findLive(subject, requestId);
   return stored === null ? undefined : decodeAcquisition(stored.answer);
 }
 
@@ -141,13 +141,13 @@ export function changeAcquisition(
   changes: Partial<Acquisition>,
   isLive: boolean,
 ): Acquisition {
-  const slot = context.deduplication.findLive(subject, requestId);
+  const slot = context.answerLedger.findLive(subject, requestId);
   const { stored } = slot;
   invariant(stored !== null, "what waits or is held has a stored acquisition");
   invariant(stored.tickMs === LIVE, "the window of what waits or is held has not begun");
   const before = decodeAcquisition(stored.answer);
   const answer = encodeAcquisition({ ...before, ...changes });
-  context.deduplication.put(context, slot, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
+  context.answerLedger.put(context, slot, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
   return before;
 }
 

@@ -1,6 +1,7 @@
 /**
  * The replicated state in RocksDB: the main thread writes unsynced batches, and the state thread syncs them from time
- * to time. After a power cut the log replays what was not synced, so the log keeps all entries after the last sync.
+ * to time. After a power cut the member applies again what was not synced, so the log keeps all entries after the last
+ * sync.
  *
  * The state thread writes a received snapshot to a store `state-<n+1>` beside the live `state-<n>`. Stores are opened,
  * closed and deleted in the background. Only the main thread closes a store, once the state thread has released it.

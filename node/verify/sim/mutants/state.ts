@@ -8,17 +8,17 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     pitfall: "P42",
     file: "state/machine.ts",
     find: `    changes.push({ key: PROGRESS_ROW, value: encodeProgress(progress) });
-    this.#store.write(changes, this.#deduplication.takeDropped());`,
-    replace: `    this.#store.write(changes, this.#deduplication.takeDropped());
+    this.#store.write(changes, this.#answerLedger.takeDropped());`,
+    replace: `    this.#store.write(changes, this.#answerLedger.takeDropped());
     this.#store.write([{ key: PROGRESS_ROW, value: encodeProgress(progress) }]);`,
   },
   {
     name: "record-in-a-second-batch",
     pitfall: "P24",
     file: "state/machine.ts",
-    find: "    this.#store.write(changes, this.#deduplication.takeDropped());",
+    find: "    this.#store.write(changes, this.#answerLedger.takeDropped());",
     replace: `    const isRecord = ({ key }: { readonly key: Uint8Array }) => key.length === 1 && key[0] === 0x63;
-    this.#store.write(changes.filter((change) => !isRecord(change)), this.#deduplication.takeDropped());
+    this.#store.write(changes.filter((change) => !isRecord(change)), this.#answerLedger.takeDropped());
     if (changes.some(isRecord)) {
       this.#store.write(changes.filter(isRecord));
     }`,

@@ -7,9 +7,9 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "history-in-a-second-batch",
     pitfall: "S37",
     file: "state/machine.ts",
-    find: "    this.#store.write(changes, this.#deduplication.takeDropped());",
+    find: "    this.#store.write(changes, this.#answerLedger.takeDropped());",
     replace: `    const isHistory = ({ key }: { readonly key: Uint8Array }) => key[0] === 0x77;
-    this.#store.write(changes.filter((change) => !isHistory(change)), this.#deduplication.takeDropped());
+    this.#store.write(changes.filter((change) => !isHistory(change)), this.#answerLedger.takeDropped());
     if (changes.some(isHistory)) {
       this.#store.write(changes.filter(isHistory));
     }`,

@@ -18,8 +18,10 @@ export {
   logIn,
   type NamespaceUse,
   type NewUser,
+  type PasswordResetRequest,
   type QuotaUse,
   type RevokedApiKey,
+  requestPasswordReset,
   type TokenSourceOptions,
   type Usage,
   type UsageClient,
@@ -28,6 +30,8 @@ export {
   type UserChanges,
   type UserClient,
   type UserInfo,
+  type VerifyEmailRequest,
+  verifyEmail,
   type UserRole,
 } from "./accounts/index.ts";
 export {

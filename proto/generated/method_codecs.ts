@@ -49,10 +49,14 @@ import {
   ListUsersResponse,
   LoginRequest,
   LoginResponse,
+  RequestPasswordResetRequest,
+  RequestPasswordResetResponse,
   RevokeApiKeyRequest,
   RevokeApiKeyResponse,
   UpdateUserRequest,
   UpdateUserResponse,
+  VerifyEmailRequest,
+  VerifyEmailResponse,
 } from "./coordination/v1/account.ts";
 import {
   GetClusterRequest,
@@ -236,6 +240,14 @@ export const methodCodecs = {
   "/coordination.v1.AccountService/Login": {
     requestCodec: LoginRequest as typeof LoginRequest,
     responseCodec: LoginResponse as typeof LoginResponse,
+  },
+  "/coordination.v1.AccountService/VerifyEmail": {
+    requestCodec: VerifyEmailRequest as typeof VerifyEmailRequest,
+    responseCodec: VerifyEmailResponse as typeof VerifyEmailResponse,
+  },
+  "/coordination.v1.AccountService/RequestPasswordReset": {
+    requestCodec: RequestPasswordResetRequest as typeof RequestPasswordResetRequest,
+    responseCodec: RequestPasswordResetResponse as typeof RequestPasswordResetResponse,
   },
   "/coordination.v1.AccountService/CreateUser": {
     requestCodec: CreateUserRequest as typeof CreateUserRequest,

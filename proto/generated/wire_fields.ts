@@ -261,6 +261,15 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [2, "expires_in_seconds", "int64"],
     [3, "user", "coordination.v1.User"],
   ]],
+  ["coordination.v1.VerifyEmailRequest", [
+    [1, "token", "string"],
+    [2, "password", "string"],
+  ]],
+  ["coordination.v1.VerifyEmailResponse", []],
+  ["coordination.v1.RequestPasswordResetRequest", [
+    [1, "email", "string"],
+  ]],
+  ["coordination.v1.RequestPasswordResetResponse", []],
   ["coordination.v1.CreateUserRequest", [
     [1, "email", "string"],
     [2, "password", "string"],

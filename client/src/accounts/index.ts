@@ -9,6 +9,12 @@ export {
 export { openContext } from "./client-context.ts";
 export { type Credentials, createTokenSource, type TokenSourceOptions } from "./credentials.ts";
 export {
+  type PasswordResetRequest,
+  requestPasswordReset,
+  type VerifyEmailRequest,
+  verifyEmail,
+} from "./mailed-tokens.ts";
+export {
   type AccessToken,
   type ExchangeRequest,
   exchangeApiKey,

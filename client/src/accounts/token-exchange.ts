@@ -7,35 +7,13 @@
 import { serviceDefinitions } from "@quoin/proto";
 import { execute, type OperationContext, type Persistence, unaryMethod } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
-import { listOf, optionsCheck, positiveField, text, textField, timeout, unchecked, whole } from "../options/index.ts";
-import {
-  ATTEMPTS_MAX,
-  assertEndpoints,
-  isToken,
-  NO_TOKENS,
-  openPool,
-  type Runtime,
-  systemRuntime,
-  Tls,
-  type TlsOptions,
-} from "../transport/index.ts";
+import { optionsCheck, positiveField, text, textField, whole } from "../options/index.ts";
+import { ATTEMPTS_MAX, isToken, NO_TOKENS, type Runtime, systemRuntime } from "../transport/index.ts";
+import { type ExchangeTarget, targetRules, withPool } from "./exchange-target.ts";
 import { type UserInfo, userInfo } from "./user-info.ts";
 
 const exchangeMethod = unaryMethod(serviceDefinitions.AccountService.exchangeToken);
 const loginMethod = unaryMethod(serviceDefinitions.AccountService.login);
-
-/** Where to exchange. */
-interface ExchangeTarget {
-  /** gRPC endpoints of members as `host:port`, at least one. */
-  readonly endpoints: readonly string[];
-  /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
-  readonly tls?: TlsOptions | undefined;
-  /**
-   * How long to continue while no member decides, in milliseconds. Default for an API key 5,000, and for a login 10,000.
-   * A member that does not answer in two fifths of it, for a login in half of it, is left for the next one.
-   */
-  readonly timeoutMs?: number | undefined;
-}
 
 /** An API key, and where to exchange it. */
 export interface ExchangeRequest extends ExchangeTarget {
@@ -72,7 +50,6 @@ const LOGIN_ATTEMPT_SHARE = 0.5;
 /** The time limit of an attempt that is made for operations. */
 const ATTEMPT_TIMEOUT_MS = EXCHANGE_TIMEOUT_MS * EXCHANGE_ATTEMPT_SHARE;
 
-const targetRules = { endpoints: listOf(text), tls: unchecked, timeoutMs: timeout };
 const checkExchange = optionsCheck<ExchangeRequest>({ ...targetRules, apiKey: text, expiresInSeconds: whole }, [
   "apiKey",
   "endpoints",
@@ -143,22 +120,6 @@ async function exchange(
 ): Promise<AccessToken> {
   const fields = { apiKey: textField("apiKey", apiKey), expiresInSeconds: BigInt(expiresInSeconds) };
   return tokenOf(await decided(execute(context, exchangeMethod, fields, {}, persistence)));
-}
-
-/** Runs work with its own connections, and closes them. */
-async function withPool<Result>(
-  { endpoints, tls }: ExchangeTarget,
-  timeoutMs: number,
-  runtime: Runtime,
-  work: (context: OperationContext) => Promise<Result>,
-): Promise<Result> {
-  assertEndpoints("endpoints", endpoints);
-  const pool = openPool(endpoints, Tls.of(tls), {}, runtime);
-  try {
-    return await work({ pool, tokens: NO_TOKENS, runtime, timeoutMs, followLeader: true });
-  } finally {
-    pool.close();
-  }
 }
 
 /** If the token did not arrive, no one has it, so the exchange had no relevant effect. */

@@ -107,7 +107,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   },
   {
     name: "user",
-    description: "manage users (needs the role admin, except for your own password)",
+    description: "manage users (needs the role admin, except for your own address and password)",
     load: async () => (await import("./accounts/index.ts")).USER_COMMANDS,
   },
   {

@@ -19,8 +19,11 @@ import { temporaryDirectory } from "../../../testing/index.ts";
 import { type Listening, MemberUnderTest, until } from "../harness/index.ts";
 import { callGrpc, callHttp } from "./example-calls.ts";
 
-/** The line of a mail with the token that verifies its address. */
-const VERIFICATION = / {4}([^\s\\]+)\\r\\n/;
+/** Whose address an example verifies. */
+const VERIFIED: ReadonlyMap<string, string> = new Map([
+  ["verifyEmail", "anna@example.com"],
+  ["AccountService/VerifyEmail", "ben@example.com"],
+]);
 
 describe("the examples of the API reference", function () {
   this.timeout(120_000);
@@ -61,6 +64,7 @@ describe("the examples of the API reference", function () {
   }
 
   async function runGrpc(example: GrpcExample): Promise<void> {
+    await learnToken(example.method, example.request);
     const request = values.request(example.request);
     const credentials = { access, admin: member.adminToken };
     let differences: readonly string[] = [];
@@ -76,9 +80,7 @@ describe("the examples of the API reference", function () {
   }
 
   async function runHttp(example: HttpExample): Promise<void> {
-    if (example.operation === "verifyEmail") {
-      values.learn(String(example.json?.token), await mailedToken());
-    }
+    await learnToken(example.operation, example.json);
     const { json } = example;
     const real = await callHttp(
       listening,
@@ -106,9 +108,14 @@ describe("the examples of the API reference", function () {
     }
   }
 
-  /** The token that the member has mailed, or rather logged. */
-  function mailedToken(): Promise<string> {
-    return until("the mail with the token", () => VERIFICATION.exec(member.process.stdout)?.[1]);
+  /** Learns the token that the member has mailed, or rather logged, if the example verifies an address with it. */
+  async function learnToken(example: string, request: JsonObject | undefined): Promise<void> {
+    const email = VERIFIED.get(example);
+    if (email !== undefined) {
+      const mail = new RegExp(`${email}.* {4}([^\\s\\\\]+)\\\\r\\\\n`);
+      const token = await until("the mail with the token", () => mail.exec(member.process.stdout)?.[1]);
+      values.learn(String(request?.token), token);
+    }
   }
 });
 

@@ -19,7 +19,7 @@ function user(changes: JsonObject): JsonObject {
     email: "ben@example.com",
     role: "MEMBER",
     namespaces: ["shop"],
-    status: "UNVERIFIED",
+    status: "ACTIVE",
     createdAtMs: "1795719588088",
     ...changes,
   };
@@ -106,7 +106,21 @@ export const ACCOUNT_SERVICE: readonly Example[] = [
     kind: "grpc",
     method: "AccountService/CreateUser",
     request: { email: "ben@example.com", role: "MEMBER", namespaces: ["shop"] },
-    answers: [{ user: user({}), revision: "19" }],
+    answers: [{ user: user({ status: "UNVERIFIED" }), revision: "19" }],
+  },
+  {
+    kind: "grpc",
+    method: "AccountService/VerifyEmail",
+    about: "It needs the token of a mail.",
+    request: { token: `${USER}.mS0cXg1rVbq2yTz8LwEoJhNuP4kQd7Hf3iRtA9xKcYs`, password: "another long password" },
+    answers: [{}],
+  },
+  {
+    kind: "grpc",
+    method: "AccountService/RequestPasswordReset",
+    about: "Every address gets this answer.",
+    request: { email: "ben@example.com" },
+    answers: [{}],
   },
   {
     kind: "grpc",

@@ -127,6 +127,27 @@ describe("quoinctl and accounts", () => {
     ]);
   });
 
+  it("uses mailed tokens without a login", async () => {
+    const password = path.join(temporaryDirectory(), "password");
+    await writeFile(password, "correct horse\n");
+    member.scripts.verifyEmail = () => ({});
+    member.scripts.requestPasswordReset = () => ({});
+    const place = ["--endpoints", member.endpoint];
+    const verify = ["user", "verify", "t.1", "--password-file", password, ...place];
+    expect(await runProgram(run, new FakeRuntime(), verify, {})).to.include({
+      code: 0,
+      out: "the user can log in\n",
+      err: "",
+    });
+    const reset = ["user", "reset-password", "a@b", "--output", "json", ...place];
+    const asked = await runProgram(run, new FakeRuntime(), reset, {});
+    expect([asked.code, JSON.parse(asked.out)]).to.deep.equal([0, { requested: true }]);
+    expect(member.calls.map(({ method, request, authorization }) => [method, request, authorization])).to.deep.equal([
+      ["verifyEmail", { token: "t.1", password: "correct horse" }, []],
+      ["requestPasswordReset", { email: "a@b" }, []],
+    ]);
+  });
+
   it("says whose credentials these are, and what they allow", async () => {
     const claims = { sub: ID, access: ["read"], namespaces: ["a"], exp: 1_893_456_000, key_id: "k-1" };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;

@@ -1,4 +1,4 @@
-/** `quoinctl user …`, for administrators. */
+/** `quoinctl user …`, for administrators, and for users who have no password yet or have forgotten it. */
 
 import type { Client, UserInfo, UserRole } from "../../index.ts";
 import { choice, option } from "../arguments/index.ts";
@@ -24,7 +24,9 @@ const AFTER_HELP = `
 Examples:
 
   quoinctl user create eve@example.com --namespaces default,team-a --role viewer
-  quoinctl user update eve@example.com --status disabled`;
+  quoinctl user update eve@example.com --status disabled
+  quoinctl user reset-password eve@example.com
+  quoinctl user verify TOKEN --password-file FILE`;
 
 const CREATE = command("create <EMAIL>", {
   description: "create a user, who gets a mail to verify the address, and to set a password if none is given",
@@ -111,8 +113,31 @@ const DELETE = command("delete <USER>", {
   },
 });
 
+const VERIFY = command("verify <TOKEN>", {
+  description: "verify an address, or replace a forgotten password, with the token of a mail; needs no login",
+  options: { passwordFile: PASSWORD_OPTION },
+  run: async (session, token, { passwordFile }) => {
+    const password = await readPassword(passwordFile);
+    const place = await session.findPlace({ mayLackContext: true });
+    const { verifyEmail } = await import("../../index.ts");
+    await verifyEmail({ token, password, ...place, timeoutMs: session.timeoutMs });
+    await session.print({ document: { verified: true }, shown: Buffer.from("the user can log in\n") });
+  },
+});
+
+const RESET_PASSWORD = command("reset-password <EMAIL>", {
+  description: "have a token for a new password mailed to a user who has forgotten it; needs no login",
+  run: async (session, email) => {
+    const place = await session.findPlace({ mayLackContext: true });
+    const { requestPasswordReset } = await import("../../index.ts");
+    await requestPasswordReset({ email, ...place, timeoutMs: session.timeoutMs });
+    const shown = Buffer.from("if this is the address of an active user, a mail with a token is on the way\n");
+    await session.print({ document: { requested: true }, shown });
+  },
+});
+
 /** The commands of the group. */
-export const USER_COMMANDS = commandGroup(AFTER_HELP, [CREATE, LIST, DESCRIBE, UPDATE, DELETE]);
+export const USER_COMMANDS = commandGroup(AFTER_HELP, [CREATE, LIST, DESCRIBE, UPDATE, DELETE, VERIFY, RESET_PASSWORD]);
 
 async function print(session: Session, user: UserInfo): Promise<void> {
   await session.print(accountResult(user, [user], SHOWN_FIELDS));

@@ -446,6 +446,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "AccountService/Login": [
     ["the owner's password", () => ({ email: secrets.email, password: secrets.password }), same(OK)],
   ],
+  "AccountService/VerifyEmail": [["an unknown token", () => ({ token: "t" }), same(BAD_FIELD)]],
+  "AccountService/RequestPasswordReset": [["any address, at a member that sends no mail", () => ({ email: "a@quoin.local" }), same("UNIMPLEMENTED NOT_SERVED")]],
   "AccountService/CreateUser": [
     ["of an own namespace", () => newUser([OWN]), OF_ADMINS],
     ["of another namespace", () => newUser([OTHER]), [NO_ACCESS, NO_ACCESS, NO_NAMESPACE, NO_ACCESS, OK, OK]],
@@ -545,7 +547,9 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
 };
 
 /** Methods that need no token, or are refused before the check of the token. */
-const NO_TOKEN = ["AccountService/ExchangeToken", "AccountService/Login"];
+const NO_TOKEN = ["ExchangeToken", "Login", "VerifyEmail", "RequestPasswordReset"].map(
+  (name) => `AccountService/${name}`,
+);
 const OPEN_TO_ALL = Object.entries(TABLE)
   .filter(([method, rows]) => method.startsWith("Health/") || NO_TOKEN.includes(method) || rows === ON_ADMIN_PORT)
   .map(([method]) => method);

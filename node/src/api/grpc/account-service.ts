@@ -39,7 +39,7 @@ const GRANULARITIES = { day: UsageGranularity.DAY, hour: UsageGranularity.HOUR }
 
 export function accountService(
   port: PortContext<Caller>,
-  { tokens, users, apiKeys, usage }: AccountMethods,
+  { tokens, mailedTokens, users, apiKeys, usage }: AccountMethods,
   limiters: Pick<RateLimiters, "tokenRequests" | "loginRequests">,
 ): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.AccountService, {
@@ -67,6 +67,15 @@ export function accountService(
             user: userMessage(user),
           })),
         ),
+    },
+    verifyEmail: {
+      addressLimiter: limiters.loginRequests,
+      handle: (call, { token, password = null }, reply) =>
+        mailedTokens.verifyEmail(call, { token, password }, mapReply(reply, nothing)),
+    },
+    requestPasswordReset: {
+      addressLimiter: limiters.loginRequests,
+      handle: (call, { email }, reply) => mailedTokens.requestPasswordReset(call, email, mapReply(reply, nothing)),
     },
     createUser: (call, { email, password = null, role, namespaces }, reply) =>
       users.createUser(
@@ -150,6 +159,11 @@ export function accountService(
 /** The name with this number; undefined if none has it. */
 function nameOf<Name extends string>(numbers: Readonly<Record<Name, number>>, number: number): Name | undefined {
   return Object.entries<number>(numbers).find(([, one]) => one === number)?.[0] as Name | undefined;
+}
+
+/** The answer of a method that has nothing to say. */
+function nothing() {
+  return {};
 }
 
 function described({ user, revision }: DescribedUser) {

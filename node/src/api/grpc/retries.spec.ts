@@ -28,7 +28,16 @@ const NOT_STORED = new Set([
   ...["WatchKeys", "WatchLocks", "GetCluster", "GetStatus", "ListMembers", "Snapshot"],
   ...["GetBackupStatus", "ListBackups", "ListNamespaces", "ListKeyVersions", "ListLocks", "ListLockWaits"],
   ...["ListStreams", "GetMemberCounters", "GetSettings", "GetLog", "ListLogs", "ReadEvents", "TailEvents"],
-  ...["ExchangeToken", "Login", "GetUser", "ListUsers", "ListApiKeys", "GetUsage"],
+  ...[
+    "ExchangeToken",
+    "Login",
+    "VerifyEmail",
+    "RequestPasswordReset",
+    "GetUser",
+    "ListUsers",
+    "ListApiKeys",
+    "GetUsage",
+  ],
   // A member knows its backups by the request id, and stores nothing of it in the log.
   "StartBackup",
   // Served on a port that needs no request id, and idempotent.

@@ -8,8 +8,7 @@
 import type { BootstrapRequest, BootstrapResponse } from "@quoin/proto";
 import { createFounding, type Derive } from "../../access/index.ts";
 import { badRequestField, type MemberAddress } from "../../state/index.ts";
-import { toError } from "./attempt.ts";
-import type { Call, Reply } from "./call.ts";
+import { type Call, type Reply, replyWith } from "./call.ts";
 import { incarnationField } from "./field-rules.ts";
 import type { HostMember } from "./host.ts";
 
@@ -34,13 +33,10 @@ export class BootstrapMethod {
 
   /** Takes about as long as hashing the owner's password. */
   bootstrap(_call: Call, request: BootstrapRequest, reply: Reply<BootstrapResponse>): void {
-    this.#found(request).then(
-      (memberId) => reply({ memberId: String(memberId) }, "no"),
-      (error: unknown) => reply(toError(error), "no"),
-    );
+    replyWith(reply, this.#found(request));
   }
 
-  async #found(request: BootstrapRequest): Promise<number> {
+  async #found(request: BootstrapRequest): Promise<BootstrapResponse> {
     const incarnation = incarnationField(request.incarnation);
     const { owner } = request;
     if (owner === undefined) {
@@ -54,6 +50,6 @@ export class BootstrapMethod {
       address: this.#address,
       owner,
     };
-    return this.#member.bootstrap(await createFounding(founding, this.#derive));
+    return { memberId: String(await this.#member.bootstrap(await createFounding(founding, this.#derive))) };
   }
 }

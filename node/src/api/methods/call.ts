@@ -5,7 +5,7 @@
 
 import type { CoordinationError, Principal, Replayed, RequiredAccess } from "../../state/index.ts";
 import type { RequestTrace } from "../../tracing/index.ts";
-import { attempt } from "./attempt.ts";
+import { attempt, toError } from "./attempt.ts";
 
 export interface Call {
   readonly principal: Principal;
@@ -77,6 +77,11 @@ export interface FiniteStream extends ResponseStream {
  * of the service; the caller does not see its message.
  */
 export type Reply<Response> = (answer: Response | CoordinationError | Error, replayed: Replayed) => void;
+
+/** Replies with what the promise resolves to, or with the reason of its rejection. */
+export function replyWith<Response>(reply: Reply<Response>, answer: Promise<Response>): void {
+  answer.then((response) => reply(response, "no")).catch((error: unknown) => reply(toError(error), "no"));
+}
 
 /** Replies with what `map` makes of a response; any other answer stays as it is. */
 export function mapReply<Answered, Response>(

@@ -19,6 +19,7 @@ import {
 import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { badRequestField, CoordinationError, type Outcome, type User } from "../../state/index.ts";
+import { type OpenCall, type Reply, replyWith } from "./call.ts";
 import { noReplica } from "./executor.ts";
 import type { HostReplica } from "./host.ts";
 
@@ -64,10 +65,23 @@ export class MailedTokenMethods {
 
   /**
    * Sends a token for a new password to the address if it belongs to an active user. The answer is the same for every
-   * address (S42). Throws NOT_SERVED if this member sends no mail, BAD_FIELD for what is no address, and the errors of
-   * the read barrier. `deadlineMs` is on the monotonic clock.
+   * address (S42). Replies with NOT_SERVED if this member sends no mail, with BAD_FIELD for what is no address, and with
+   * the errors of the read barrier.
    */
-  async requestPasswordReset(email: string, deadlineMs: number): Promise<{ readonly requested: true }> {
+  requestPasswordReset({ deadlineMs }: Pick<OpenCall, "deadlineMs">, email: string, reply: Reply<null>): void {
+    replyWith(reply, this.#requestPasswordReset(email, deadlineMs));
+  }
+
+  /**
+   * Verifies a new user, or replaces a forgotten password. Replies with BAD_FIELD and the same message
+   * for a token that was never sent, is used or has expired; with BAD_FIELD for a bad password; and with the errors of
+   * the read barrier and the proposal.
+   */
+  verifyEmail({ deadlineMs }: Pick<OpenCall, "deadlineMs">, request: VerifyRequest, reply: Reply<null>): void {
+    replyWith(reply, this.#verifyEmail(request, deadlineMs));
+  }
+
+  async #requestPasswordReset(email: string, deadlineMs: number): Promise<null> {
     const { mail, clock } = this.#options;
     if (!mail.canSend) {
       throw new CoordinationError("NOT_SERVED", "members of this cluster send no mail: ask an administrator");
@@ -79,15 +93,10 @@ export class MailedTokenMethods {
     if (this.#mayMail(email) && reset !== null) {
       mail.sendPasswordReset(reset.user.userId, reset.user.email, reset.token);
     }
-    return { requested: true };
+    return null;
   }
 
-  /**
-   * Verifies a new user, or replaces a forgotten password. Throws BAD_FIELD with the same message
-   * for a token that was never sent, is used or has expired; BAD_FIELD for a bad password; and the errors of the read
-   * barrier and the proposal. `deadlineMs` is on the monotonic clock.
-   */
-  async verify({ token, password }: VerifyRequest, deadlineMs: number): Promise<{ readonly verified: true }> {
+  async #verifyEmail({ token, password }: VerifyRequest, deadlineMs: number): Promise<null> {
     const replica = this.#replica();
     await readBarrier(replica, deadlineMs);
     const wallMs = this.#options.clock.wallMs();
@@ -113,7 +122,7 @@ export class MailedTokenMethods {
     if (refusal !== null) {
       throw opened === null && hasEnded(refusal) ? badToken() : refusal;
     }
-    return { verified: true };
+    return null;
   }
 
   #replica(): HostReplica {

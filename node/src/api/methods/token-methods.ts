@@ -16,8 +16,7 @@ import {
   type RateLimiter,
 } from "../../access/index.ts";
 import { CoordinationError, type User } from "../../state/index.ts";
-import { toError } from "./attempt.ts";
-import type { OpenCall, Reply } from "./call.ts";
+import { type OpenCall, type Reply, replyWith } from "./call.ts";
 
 export interface TokenMethodsOptions {
   readonly access: Pick<Access, "exchangeApiKey">;
@@ -58,7 +57,7 @@ export class TokenMethods {
       }
       return issued;
     };
-    settle(exchange(), reply);
+    replyWith(reply, exchange());
   }
 
   /** Replies with INVALID_CREDENTIALS and EMAIL_NOT_VERIFIED. */
@@ -83,12 +82,8 @@ export class TokenMethods {
           throw new CoordinationError("INVALID_CREDENTIALS", "the e-mail address or the password is wrong");
       }
     };
-    settle(login(), reply);
+    replyWith(reply, login());
   }
-}
-
-function settle<Response>(answer: Promise<Response>, reply: Reply<Response>): void {
-  answer.then((response) => reply(response, "no")).catch((error: unknown) => reply(toError(error), "no"));
 }
 
 /**

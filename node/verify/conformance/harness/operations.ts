@@ -87,6 +87,8 @@ export const tailEvents = operation("read", logs.tailEvents);
 
 export const exchangeToken = operation(null, accounts.exchangeToken);
 export const login = operation(null, accounts.login);
+export const verifyEmail = operation(null, accounts.verifyEmail);
+export const requestPasswordReset = operation(null, accounts.requestPasswordReset);
 export const createUser = operation("admin", accounts.createUser);
 export const getUser = operation(null, accounts.getUser);
 export const listUsers = operation("admin", accounts.listUsers);

@@ -33,10 +33,12 @@ import {
   login,
   putKey,
   replayed,
+  requestPasswordReset,
   revokeApiKey,
   succeeded,
   type Table,
   type TestContext,
+  verifyEmail,
 } from "../harness/index.ts";
 
 const WITHOUT_TOKEN = { metadata: { authorization: null } };
@@ -134,6 +136,44 @@ const loggingIn: Table = {
       const password = "correct horse battery";
       await context.refuses(login, { email, password: `${password}x` }, "INVALID_CREDENTIALS", WITHOUT_TOKEN);
       await context.refuses(login, { email, password }, "EMAIL_NOT_VERIFIED", WITHOUT_TOKEN);
+    },
+  },
+};
+
+const usingMailedTokens: Table = {
+  name: "VerifyEmail and RequestPasswordReset",
+  alone: true,
+  entries: {
+    "take without a token one that was mailed, once, at any member": async (context) => {
+      const { accounts } = context.testRun;
+      const { email } = await accounts.make(context.http(), { password: null });
+      const token = await accounts.mailedToken(email);
+      await context.refuses(verifyEmail, { token }, "BAD_FIELD", { ...WITHOUT_TOKEN, field: "password" });
+      const messages = new Set<string>();
+      const refuse = async (wrong: string) => {
+        const fields = { token: wrong, password: "another battery" };
+        const expected = { ...WITHOUT_TOKEN, field: "token" };
+        messages.add((await context.refuses(verifyEmail, fields, "BAD_FIELD", expected)).message);
+      };
+      await refuse(`${token}x`);
+      const password = "correct horse battery";
+      expect(await context.ask(verifyEmail, { token, password }, WITHOUT_TOKEN)).to.deep.equal({});
+      await refuse(token);
+      await context.ask(login, { email, password }, WITHOUT_TOKEN);
+
+      expect(await context.ask(requestPasswordReset, { email }, WITHOUT_TOKEN)).to.deep.equal({});
+      const next = await accounts.mailedToken(email, token);
+      await context.ask(verifyEmail, { token: next, password: "another battery" }, WITHOUT_TOKEN);
+      await refuse(next);
+      await context.refuses(login, { email, password }, "INVALID_CREDENTIALS", WITHOUT_TOKEN);
+      await context.ask(login, { email, password: "another battery" }, WITHOUT_TOKEN);
+      expect(messages.size).to.equal(1);
+    },
+    "have the same answer for an address without a user": async (context) => {
+      const { accounts } = context.testRun;
+      accounts.requireMail();
+      const email = accounts.newEmail();
+      expect(await context.ask(requestPasswordReset, { email }, WITHOUT_TOKEN)).to.deep.equal({});
     },
   },
 };
@@ -422,6 +462,7 @@ const limits: Table = {
 export const accountServiceTokens: readonly Table[] = [
   exchanging,
   loggingIn,
+  usingMailedTokens,
   creatingKeys,
   listingKeys,
   revoking,

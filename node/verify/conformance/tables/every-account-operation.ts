@@ -12,11 +12,13 @@ import {
   listApiKeys,
   listUsers,
   login,
+  requestPasswordReset,
   revokeApiKey,
   succeeded,
   type Table,
   type TestContext,
   updateUser,
+  verifyEmail,
 } from "../harness/index.ts";
 import { ABSENT_ID, tableOf } from "./every-operation.ts";
 
@@ -51,6 +53,27 @@ export const everyAccountOperation: readonly Table[] = [
   }),
   tableOf(login, {
     valid: async ({ users: { member } }) => ({ email: member.email, password: member.password }),
+    tokenless: true,
+    namespace: "absent",
+    firstText: "email",
+  }),
+  tableOf(verifyEmail, {
+    valid: async (context) => {
+      const { accounts } = context.testRun;
+      const { email } = await accounts.make(context.http());
+      return { token: await accounts.mailedToken(email) };
+    },
+    invalid: { fields: { token: "no token" }, field: "token" },
+    tokenless: true,
+    namespace: "absent",
+    firstText: "token",
+  }),
+  tableOf(requestPasswordReset, {
+    valid: async ({ testRun: { accounts } }) => {
+      accounts.requireMail();
+      return { email: accounts.newEmail() };
+    },
+    invalid: { fields: { email: "no address" }, field: "email" },
     tokenless: true,
     namespace: "absent",
     firstText: "email",

@@ -124,6 +124,28 @@ export interface LoginResponse {
   user: User | undefined;
 }
 
+/** Asks to verify an address, or to replace a forgotten password. */
+export interface VerifyEmailRequest {
+  /** The token that was mailed to the address. */
+  token: string;
+  /** A new password of 8 to 1,024 bytes; required if none is set, or if it was forgotten. */
+  password?: string | undefined;
+}
+
+/** The user is active and has the password. */
+export interface VerifyEmailResponse {
+}
+
+/** Asks for a mail to an address. */
+export interface RequestPasswordResetRequest {
+  /** The e-mail address of the user, in upper or lower case. */
+  email: string;
+}
+
+/** The same for every address. */
+export interface RequestPasswordResetResponse {
+}
+
 /** Asks for a new user. */
 export interface CreateUserRequest {
   /** The address for the verification mail; unique, regardless of upper and lower case. */
@@ -823,6 +845,228 @@ export const LoginResponse: MessageFns<LoginResponse, "coordination.v1.LoginResp
       ? BigInt(object.expiresInSeconds)
       : 0n;
     message.user = (object.user !== undefined && object.user !== null) ? User.fromPartial(object.user) : undefined;
+    return message;
+  },
+};
+
+function createBaseVerifyEmailRequest(): VerifyEmailRequest {
+  return { token: "", password: undefined };
+}
+
+export const VerifyEmailRequest: MessageFns<VerifyEmailRequest, "coordination.v1.VerifyEmailRequest"> = {
+  $type: "coordination.v1.VerifyEmailRequest" as const,
+
+  encode(message: VerifyEmailRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    if (message.password !== undefined) {
+      writer.uint32(18).string(message.password);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): VerifyEmailRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseVerifyEmailRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<VerifyEmailRequest>): VerifyEmailRequest {
+    return VerifyEmailRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<VerifyEmailRequest>): VerifyEmailRequest {
+    const message = createBaseVerifyEmailRequest();
+    message.token = object.token ?? "";
+    message.password = object.password ?? undefined;
+    return message;
+  },
+};
+
+function createBaseVerifyEmailResponse(): VerifyEmailResponse {
+  return {};
+}
+
+export const VerifyEmailResponse: MessageFns<VerifyEmailResponse, "coordination.v1.VerifyEmailResponse"> = {
+  $type: "coordination.v1.VerifyEmailResponse" as const,
+
+  encode(_: VerifyEmailResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): VerifyEmailResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseVerifyEmailResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<VerifyEmailResponse>): VerifyEmailResponse {
+    return VerifyEmailResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<VerifyEmailResponse>): VerifyEmailResponse {
+    const message = createBaseVerifyEmailResponse();
+    return message;
+  },
+};
+
+function createBaseRequestPasswordResetRequest(): RequestPasswordResetRequest {
+  return { email: "" };
+}
+
+export const RequestPasswordResetRequest: MessageFns<
+  RequestPasswordResetRequest,
+  "coordination.v1.RequestPasswordResetRequest"
+> = {
+  $type: "coordination.v1.RequestPasswordResetRequest" as const,
+
+  encode(message: RequestPasswordResetRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.email !== "") {
+      writer.uint32(10).string(message.email);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequestPasswordResetRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequestPasswordResetRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.email = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequestPasswordResetRequest>): RequestPasswordResetRequest {
+    return RequestPasswordResetRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RequestPasswordResetRequest>): RequestPasswordResetRequest {
+    const message = createBaseRequestPasswordResetRequest();
+    message.email = object.email ?? "";
+    return message;
+  },
+};
+
+function createBaseRequestPasswordResetResponse(): RequestPasswordResetResponse {
+  return {};
+}
+
+export const RequestPasswordResetResponse: MessageFns<
+  RequestPasswordResetResponse,
+  "coordination.v1.RequestPasswordResetResponse"
+> = {
+  $type: "coordination.v1.RequestPasswordResetResponse" as const,
+
+  encode(_: RequestPasswordResetResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequestPasswordResetResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequestPasswordResetResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequestPasswordResetResponse>): RequestPasswordResetResponse {
+    return RequestPasswordResetResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RequestPasswordResetResponse>): RequestPasswordResetResponse {
+    const message = createBaseRequestPasswordResetResponse();
     return message;
   },
 };
@@ -3017,12 +3261,12 @@ export const GetUsageResponse: MessageFns<GetUsageResponse, "coordination.v1.Get
 };
 
 /**
- * Accounts. ExchangeToken and Login need no token; every other call does. The HTTP routes of `/auth`, `/users`, `/keys`
- * and `/billing` have the same methods, rights and limits. Users and API keys that the caller may not see seem not to
+ * Accounts. ExchangeToken, Login, VerifyEmail and RequestPasswordReset need no token; every other call does. The HTTP
+ * routes of `/auth`, `/users`, `/keys` and `/billing` have the same methods, rights and limits. Users and API keys that the caller may not see seem not to
  * exist.
  *
  * While a cluster is being upgraded to the release that brought this service, its mutations return
- * UNIMPLEMENTED / NOT_SERVED.
+ * UNIMPLEMENTED / NOT_SERVED, but not VerifyEmail.
  */
 export type AccountServiceService = typeof AccountServiceService;
 export const AccountServiceService = {
@@ -3053,6 +3297,38 @@ export const AccountServiceService = {
     requestDeserialize: (value: Buffer): LoginRequest => LoginRequest.decode(value),
     responseSerialize: (value: LoginResponse): Buffer => Buffer.from(LoginResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): LoginResponse => LoginResponse.decode(value),
+  },
+  /**
+   * Verifies the address of a new user, or replaces a forgotten password, with the token of a mail. It needs no token
+   * of another kind. Its answer is not stored: a repetition finds the token used. Errors: INVALID_ARGUMENT / BAD_FIELD
+   * alike for every token that was never sent, is used or has expired; RESOURCE_EXHAUSTED / RATE_LIMITED per client
+   * address.
+   */
+  verifyEmail: {
+    path: "/coordination.v1.AccountService/VerifyEmail" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: VerifyEmailRequest): Buffer => Buffer.from(VerifyEmailRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): VerifyEmailRequest => VerifyEmailRequest.decode(value),
+    responseSerialize: (value: VerifyEmailResponse): Buffer => Buffer.from(VerifyEmailResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): VerifyEmailResponse => VerifyEmailResponse.decode(value),
+  },
+  /**
+   * Mails a token for VerifyEmail that replaces a forgotten password. It needs no token. The answer is the same for every
+   * address, with an active user or without. A member sends
+   * three such mails to an address in a quarter of an hour, and drops further ones. Errors:
+   * UNIMPLEMENTED / NOT_SERVED if members send no mail; RESOURCE_EXHAUSTED / RATE_LIMITED per client address.
+   */
+  requestPasswordReset: {
+    path: "/coordination.v1.AccountService/RequestPasswordReset" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RequestPasswordResetRequest): Buffer =>
+      Buffer.from(RequestPasswordResetRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RequestPasswordResetRequest => RequestPasswordResetRequest.decode(value),
+    responseSerialize: (value: RequestPasswordResetResponse): Buffer =>
+      Buffer.from(RequestPasswordResetResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RequestPasswordResetResponse => RequestPasswordResetResponse.decode(value),
   },
   /**
    * Creates a user, who gets a mail to verify the address. It needs the access `admin`, and a caller with the role and
@@ -3182,6 +3458,20 @@ export interface AccountServiceServer extends UntypedServiceImplementation {
    * client address and account.
    */
   login: handleUnaryCall<LoginRequest, LoginResponse>;
+  /**
+   * Verifies the address of a new user, or replaces a forgotten password, with the token of a mail. It needs no token
+   * of another kind. Its answer is not stored: a repetition finds the token used. Errors: INVALID_ARGUMENT / BAD_FIELD
+   * alike for every token that was never sent, is used or has expired; RESOURCE_EXHAUSTED / RATE_LIMITED per client
+   * address.
+   */
+  verifyEmail: handleUnaryCall<VerifyEmailRequest, VerifyEmailResponse>;
+  /**
+   * Mails a token for VerifyEmail that replaces a forgotten password. It needs no token. The answer is the same for every
+   * address, with an active user or without. A member sends
+   * three such mails to an address in a quarter of an hour, and drops further ones. Errors:
+   * UNIMPLEMENTED / NOT_SERVED if members send no mail; RESOURCE_EXHAUSTED / RATE_LIMITED per client address.
+   */
+  requestPasswordReset: handleUnaryCall<RequestPasswordResetRequest, RequestPasswordResetResponse>;
   /**
    * Creates a user, who gets a mail to verify the address. It needs the access `admin`, and a caller with the role and
    * the namespaces of the new user. Errors: ALREADY_EXISTS / USER_EXISTS; PERMISSION_DENIED / NAMESPACE_DENIED,

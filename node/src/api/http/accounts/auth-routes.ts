@@ -38,7 +38,7 @@ const ResetResponse = z.object({ requested: z.literal(true) });
 
 export interface AuthRoutesOptions {
   readonly tokens: Pick<TokenMethods, "login">;
-  readonly mailedTokens: Pick<MailedTokenMethods, "verify" | "requestPasswordReset">;
+  readonly mailedTokens: Pick<MailedTokenMethods, "verifyEmail" | "requestPasswordReset">;
   readonly limiters: Pick<RateLimiters, "loginRequests">;
 }
 
@@ -81,7 +81,8 @@ function verifyRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOp
     limitsFailures: true,
     handle: async (call, { body }) => {
       const request = { token: body.token, password: body.password ?? null };
-      return { json: await mailedTokens.verify(request, call.deadlineMs) };
+      await methodAnswer<null>((reply) => mailedTokens.verifyEmail(call, request, reply));
+      return { json: { verified: true } };
     },
   });
 }
@@ -101,7 +102,8 @@ function resetRoute({ mailedTokens, limiters: { loginRequests } }: AuthRoutesOpt
     addressLimiter: loginRequests,
     limitsFailures: true,
     handle: async (call, { body: { email } }) => {
-      return { json: await mailedTokens.requestPasswordReset(email, call.deadlineMs) };
+      await methodAnswer<null>((reply) => mailedTokens.requestPasswordReset(call, email, reply));
+      return { json: { requested: true } };
     },
   });
 }

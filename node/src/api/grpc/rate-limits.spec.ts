@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { type Answer, GrpcPorts, grpcFrame } from "../../../test/harness/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 
-const { exchangeToken } = serviceDefinitions.AccountService;
+const { exchangeToken, requestPasswordReset, verifyEmail } = serviceDefinitions.AccountService;
 const { getKey } = serviceDefinitions.KeyValueService;
 const { acquireLock, acquireRWLock, createLock, releaseLock, releaseRWLock } = serviceDefinitions.LockService;
 const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
@@ -55,6 +55,17 @@ describe("rate limits of gRPC", () => {
     }
     expect(await code).equal(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     session.destroy();
+  });
+
+  it("apply to the address of a client that logs in or uses a mailed token", async () => {
+    await ports.close();
+    const loginRequests = { requests: 1, windowSecs: 3600, burst: 2 };
+    ports = await GrpcPorts.founded({ limits: { ...DEFAULT_RATE_LIMITS, loginRequests } });
+    const ask = () => ports.caller("no token").ask(verifyEmail, { token: "t" });
+    expect(verdict(await ask())).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+    expect(verdict(await ask())).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+    expect(verdict(await ask())).deep.equal(LIMITED);
+    expect(verdict(await ports.owner.ask(requestPasswordReset, { email: "a@b" }))).deep.equal(LIMITED);
   });
 
   it("refuse calls above the burst, certainly not executed, and say when to retry", async () => {

@@ -131,6 +131,8 @@ const EXAMPLES: readonly Example[] = [
   refused("node/src/state/core/a.ts", `import "../index.ts";`, STATE_DIRECTION),
   refused("node/src/state/keys/a.ts", `import "../memory/index.ts";`, STATE_DIRECTION),
   allowed("node/src/state/transactions/a.ts", `import "../memory/index.ts";\nimport "../locks/index.ts";`),
+  allowed("node/src/state/namespaces/a.ts", `import "../keys/index.ts";`),
+  refused("node/src/state/namespaces/a.ts", `import "../transactions/index.ts";`, STATE_DIRECTION),
   refused("node/src/state/memory/a.ts", `import "../transactions/index.ts";`, STATE_DIRECTION),
   refused("node/src/state/keys/a.ts", `import "../accounts/index.ts";`, STATE_DIRECTION),
   refused("node/src/state/locks/a.ts", `import "../keys/index.ts";`, STATE_DIRECTION),

@@ -94,6 +94,7 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("create-lock" as const), createdAtMs: count, revision: count }),
   fc.record({ kind: fc.constant("release-lock" as const), revision: count }),
   fc.record({ kind: fc.constant("delete-lock" as const), revision: count }),
+  fc.record({ kind: fc.constant("delete-namespace" as const), revision: count }),
   fc.record({
     kind: fc.constant("force-release-lock" as const),
     previous: fc.option(
@@ -241,6 +242,7 @@ describe("answers", () => {
         "0000000000000004 0000000000000005 0000000000000006",
     ],
     ["delete-lock", { kind: "delete-lock", revision: 2 }, "51 0000000000000002"],
+    ["delete-namespace", { kind: "delete-namespace", revision: 2 }, "5a 0000000000000002"],
     ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
     [
       "compare-and-swap",

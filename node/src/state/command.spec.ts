@@ -29,6 +29,7 @@ const regionMutation = guarded(
 
 const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-namespace" as const), namespace }),
+  fc.record({ kind: fc.constant("delete-namespace" as const), namespace, recursive: fc.boolean() }),
   guarded(
     fc.record({
       kind: fc.constant("put-key" as const),
@@ -111,6 +112,10 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.constant({ kind: "tick" as const }),
   fc.constant({ kind: "drop-replays" as const }),
   fc.record({
+    kind: fc.constant("erase-namespaces" as const),
+    rowsMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  }),
+  fc.record({
     kind: fc.constant("trim-history" as const),
     countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   }),
@@ -192,12 +197,18 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(24);
+    expect(kinds.size).to.equal(26);
   });
 
   // These bytes are in the logs of every member: a change here changes the storage format.
   for (const [name, written, golden] of [
     ["create-namespace", byClient({ kind: "create-namespace", namespace: "ns" }), `0101 ${ASKED} 000000026e73`],
+    [
+      "delete-namespace",
+      byClient({ kind: "delete-namespace", namespace: "ns", recursive: true }),
+      `015a ${ASKED} 000000026e73 01`,
+    ],
+    ["erase-namespaces", byLeader({ kind: "erase-namespaces", rowsMax: 512 }), "015b 00000200"],
     [
       "put-key",
       byClient({

@@ -95,12 +95,21 @@ export const setClusterVersionOperation = clusterStep<SetClusterVersion>({
 });
 
 function applyCreateNamespace(context: ApplyContext, { namespace }: CreateNamespace): CreateNamespaceResult {
-  if (readNamespace(context.transaction, namespace) !== undefined) {
+  const former = readNamespace(context.transaction, namespace);
+  if (former !== undefined && former.deleteRevision > 0) {
+    const message = `namespace "${namespace}" is being deleted; create it again when nothing of it is left`;
+    throw new CoordinationError("NAMESPACE_DELETING", message);
+  }
+  if (former !== undefined) {
     throw new CoordinationError("NAMESPACE_EXISTS", `namespace "${namespace}" exists already`);
   }
   context.requireQuota(namespace.length);
   context.countData(namespace.length);
   const revision = context.nextRevision();
-  writeNamespace(context.transaction, namespace, { createdAtMs: context.wallMs, createRevision: revision });
+  writeNamespace(context.transaction, namespace, {
+    createdAtMs: context.wallMs,
+    createRevision: revision,
+    deleteRevision: 0,
+  });
   return { kind: "create-namespace", createdAtMs: context.wallMs, revision };
 }

@@ -277,6 +277,7 @@ export {
   resizeMemoryOperation,
   writeMemoryOperation,
 } from "./memory/index.ts";
+export { deleteNamespaceOperation, hasNamespaceErasures } from "./namespaces/index.ts";
 export {
   accessesOf,
   type ClientOperation,

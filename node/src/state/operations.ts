@@ -71,12 +71,14 @@ import {
   writeMemoryOperation,
 } from "./memory/index.ts";
 
+import { deleteNamespaceOperation, eraseNamespacesOperation } from "./namespaces/index.ts";
 import { endSessionOperation, expireSessionsOperation } from "./session-ends/index.ts";
 import { createSessionOperation, renewSessionsOperation } from "./sessions/index.ts";
 import { transactOperation } from "./transactions/index.ts";
 
 const CLIENT_OPERATIONS = [
   createNamespaceOperation,
+  deleteNamespaceOperation,
   putKeyOperation,
   deleteKeyOperation,
   compareAndSwapOperation,
@@ -120,6 +122,7 @@ const CLUSTER_OPERATIONS = [
   pruneEventKeysOperation,
   applyRetentionOperation,
   eraseLogsOperation,
+  eraseNamespacesOperation,
   verifyUserOperation,
   reportUseOperation,
   putSettingsOperation,

@@ -212,8 +212,14 @@ export class EventHub {
     }
     for (const { outcome } of entries) {
       const answer = outcome?.answer;
-      if (answer !== undefined && "kind" in answer && isAboutEvents(answer)) {
+      if (answer === undefined || !("kind" in answer)) {
+        continue;
+      }
+      if (isAboutEvents(answer)) {
         source.touched?.add(answer.logId.toHex());
+        this.#scheduler.arm();
+      } else if (answer.kind === "delete-namespace") {
+        source.touched = null;
         this.#scheduler.arm();
       }
     }

@@ -235,8 +235,8 @@ export class WatchHub {
   }
 
   /**
-   * A snapshot has brought a history that begins later, or in which changes of some namespaces are missing. A watcher
-   * that needs the missing part ends in its turn.
+   * A snapshot has brought a history that begins later, or in which changes of some namespaces are missing, or a
+   * namespace was deleted. A watcher that needs the missing part ends in its turn.
    */
   #skipMissing(source: Source, bounds: HistoryBounds): void {
     const { state } = source.replica;
@@ -247,9 +247,13 @@ export class WatchHub {
       source.publishedRevision = keptFrom - 1;
       source.recent = new RecentChanges(keptFrom, this.#limits.recentBytesMax);
     }
+    const completeIn = new Map<string, number>();
     for (const watcher of this.#scheduler.streams) {
       const from = Math.max(firstMissed, watcher.next);
-      if (watcher.isLive && from < completeFrom(state, watcher.request.namespace)) {
+      const { namespace } = watcher.request;
+      const complete = completeIn.get(namespace) ?? completeFrom(state, namespace);
+      completeIn.set(namespace, complete);
+      if (watcher.isLive && from < complete) {
         mark("watch.skipped-by-snapshot");
         watcher.fallBehind(from);
         this.#scheduler.enqueue(watcher);
@@ -279,12 +283,17 @@ export class WatchHub {
   }
 
   /** The next changes for a watcher that is behind. If they are gone, ends the watch and returns null. */
-  #read({ replica, recent, publishedRevision }: Source, watcher: Watcher): readonly SharedChange[] | null {
+  #read(source: Source, watcher: Watcher): readonly SharedChange[] | null {
+    const { replica, recent, publishedRevision } = source;
     const { next, request } = watcher;
     const { state } = replica;
     if (next < readHistoryBounds(state).completeRevision && next < completeFrom(state, request.namespace)) {
       mark("watch.compacted");
-      this.#dismiss(watcher, compacted(next, compactRevisionOf(state, request.namespace)));
+      this.#scheduler.checked(source, watcher, () => {
+        // The namespace may have been deleted.
+        watcher.subscriber.recheck();
+        throw compacted(next, compactRevisionOf(state, request.namespace));
+      });
       return null;
     }
     const { messageBytes, partBytes, readRevisionsMax, readBytesMax } = this.#limits;

@@ -22,6 +22,7 @@ import {
   type HoldReason,
   type RequiredAccess,
   requireNamespace,
+  type StateReader,
   type StoredKey,
 } from "../../state/index.ts";
 import type { SharedChange, Subscriber, WatchHub, WatchMessage, WatchRequest } from "../../watch/index.ts";
@@ -95,7 +96,7 @@ export class WatchMethods {
   }
 
   #watch(call: Call, namespace: string, query: () => WatchQuery, encode: Encode, stream: ResponseStream): void {
-    const need: RequiredAccess = { access: "read", namespace };
+    const need = { access: "read", namespace } as const;
     this.#executor.read(
       call,
       need,
@@ -104,7 +105,10 @@ export class WatchMethods {
         requireNamespace(replica.state, asked.namespace);
         if (!stream.hasEnded) {
           stream.onEnded(
-            this.#hub.open({ ...asked, principal: call.principal }, subscriber(call, need, encode, stream)),
+            this.#hub.open(
+              { ...asked, principal: call.principal },
+              subscriber(call, replica.state, need, encode, stream),
+            ),
           );
         }
         return null;
@@ -137,7 +141,13 @@ function commonFields(request: Pick<WatchKeysRequest, "startRevision" | "progres
   };
 }
 
-function subscriber(call: Call, required: RequiredAccess, encode: Encode, stream: ResponseStream): Subscriber {
+function subscriber(
+  call: Call,
+  state: StateReader,
+  required: RequiredAccess & { readonly namespace: string },
+  encode: Encode,
+  stream: ResponseStream,
+): Subscriber {
   return {
     send: (message, taken) => {
       // The hub serves other streams in the same turn, so an error here must end this stream only.
@@ -148,7 +158,10 @@ function subscriber(call: Call, required: RequiredAccess, encode: Encode, stream
         stream.send(bytes, taken);
       }
     },
-    recheck: () => call.recheck(required),
+    recheck: () => {
+      call.recheck(required);
+      requireNamespace(state, required.namespace);
+    },
     end: (error) => stream.fail(error),
   };
 }

@@ -10,6 +10,8 @@ const LIMITS: MaintenanceLimits = {
   sessionObjectsMax: 5,
   prunesMax: 5,
   erasuresMax: 4,
+  namespaceRowsMax: 8,
+  namespacePauseMs: 50,
   duplicatesMax: 6,
   retentionMax: 7,
   pruneDelayMs: 1_000,
@@ -62,6 +64,24 @@ describe("maintenance", () => {
   it("proposes nothing while nothing runs out, however long", () => {
     expect(log.progress.storedAnswers).to.equal(0);
     expect(due(log.tickMs + 1e9)).to.equal(null);
+  });
+
+  it("erases deleted namespaces step by step, with pauses, and what other steps must erase before", () => {
+    log.result({ kind: "create-namespace", namespace: "going" });
+    const { regionId } = writtenRegion();
+    log.result({ kind: "free-memory", namespace: "default", regionId, expectedVersion: undefined });
+    const maintenance = new Maintenance(log.store, LIMITS);
+    const next = (tickMs: number) => maintenance.due(log.progress, tickMs)?.kind ?? null;
+    log.result({ kind: "delete-namespace", namespace: "going", recursive: false });
+    while (next(log.tickMs) === "erase-memory") {
+      log.lead({ kind: "erase-memory", rowsMax: LIMITS.erasuresMax });
+    }
+    expect(maintenance.due(log.progress, log.tickMs + 60)).to.deep.equal({ kind: "erase-namespaces", rowsMax: 8 });
+    expect(next(log.tickMs + 60 + 49)).to.equal(null);
+    expect(next(log.tickMs + 60 + 50)).to.equal("erase-namespaces");
+    log.lead({ kind: "erase-namespaces", rowsMax: 8 });
+    log.lead({ kind: "erase-namespaces", rowsMax: 8 });
+    expect(next(log.tickMs + 1_000)).to.equal(null);
   });
 
   it("S21: names a key when its deadline has passed and not before", () => {

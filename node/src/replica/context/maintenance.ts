@@ -17,6 +17,7 @@ import {
   hasDueRetention,
   hasErasures,
   hasExpiredAnswers,
+  hasNamespaceErasures,
   isHistoryDue,
   isUsageDue,
   type Progress,
@@ -36,6 +37,9 @@ export interface MaintenanceLimits {
   readonly prunesMax: number;
   /** Rows of memory pages that one command removes; also bounds the work to apply it. */
   readonly erasuresMax: number;
+  /** Rows of deleted namespaces that one command erases, about; and the time between two of them, in cluster milliseconds. */
+  readonly namespaceRowsMax: number;
+  readonly namespacePauseMs: number;
   /** Rows of events' idempotency keys that one command examines, and rows of events that one removes. */
   readonly duplicatesMax: number;
   readonly retentionMax: number;
@@ -66,6 +70,8 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
   sessionObjectsMax: 256,
   prunesMax: 512,
   erasuresMax: 256,
+  namespaceRowsMax: 512,
+  namespacePauseMs: 25,
   duplicatesMax: 512,
   retentionMax: 256,
   pruneDelayMs: 1_000,
@@ -81,6 +87,8 @@ export class Maintenance {
   readonly #limits: MaintenanceLimits;
   /** The applied index at which a search found nothing to erase. The search waits for the next entry. */
   #erasedIndex = Number.NaN;
+  /** When it last found rows of deleted namespaces, as a cluster tick. */
+  #namespacesMs = Number.NEGATIVE_INFINITY;
 
   constructor(state: StateReader, limits: MaintenanceLimits) {
     this.#state = state;
@@ -89,12 +97,12 @@ export class Maintenance {
 
   /** The next command that is due at the cluster tick, or null. `progress` is that of the state. */
   due(progress: Progress, tickMs: number): ClusterOperation | null {
-    const due = dueByTime(this.#state, progress, tickMs, this.#limits) ?? this.#dueByEntries(progress);
+    const due = dueByTime(this.#state, progress, tickMs, this.#limits) ?? this.#dueByEntries(progress, tickMs);
     return due ?? dueForLogs(this.#state, progress, tickMs, this.#limits) ?? dueTick(progress, tickMs, this.#limits);
   }
 
   /** Commands that only an entry can make due. An idle leader calls this twenty times a second, so it must be cheap. */
-  #dueByEntries(progress: Progress): ClusterOperation | null {
+  #dueByEntries(progress: Progress, tickMs: number): ClusterOperation | null {
     if (progress.appliedIndex === this.#erasedIndex) {
       return null;
     }
@@ -103,6 +111,15 @@ export class Maintenance {
     }
     if (hasErasures(this.#state)) {
       return { kind: "erase-memory", rowsMax: this.#limits.erasuresMax };
+    }
+    if (hasNamespaceErasures(this.#state)) {
+      // There may be millions of rows, and other requests come between.
+      const { namespaceRowsMax, namespacePauseMs } = this.#limits;
+      if (tickMs < this.#namespacesMs + namespacePauseMs) {
+        return null;
+      }
+      this.#namespacesMs = tickMs;
+      return { kind: "erase-namespaces", rowsMax: namespaceRowsMax };
     }
     this.#erasedIndex = progress.appliedIndex;
     return null;

@@ -157,5 +157,5 @@ export function applyFounding(context: ApplyContext, founding: Founding, reconfi
   });
   writePageTokenKey(transaction, founding.pageTokenKey);
   const createRevision = context.nextRevision();
-  writeNamespace(transaction, DEFAULT_NAMESPACE, { createdAtMs: wallMs, createRevision });
+  writeNamespace(transaction, DEFAULT_NAMESPACE, { createdAtMs: wallMs, createRevision, deleteRevision: 0 });
 }

@@ -62,6 +62,8 @@ export const VERSION_WITH_TOUCH = 7;
 export const VERSION_WITH_TRANSACTIONS = 7;
 /** The cluster version since which there are sessions. */
 export const VERSION_WITH_SESSIONS = 7;
+/** The cluster version since which namespaces can be deleted. */
+export const VERSION_WITH_NAMESPACE_DELETION = 7;
 /** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 

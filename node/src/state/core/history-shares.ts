@@ -25,12 +25,14 @@ export interface HistoryShare {
 
 type OpenShare = { -readonly [Field in keyof HistoryShare]: HistoryShare[Field] };
 
+const NO_SHARE: HistoryShare = { rows: 0, bytes: 0, compactRevision: 0, oldestRevision: 0 };
+
 /** The shares while entries are applied. */
 export class HistoryShares {
   readonly #transaction: Transaction;
   readonly #changed = new Set<string>();
-  /** Shares that have lost their last row by the entry that is being applied. */
-  readonly #emptied = new Set<string>();
+  /** Shares without rows. */
+  readonly #empty = new Set<string>();
   /** Null until first used. */
   #shares: Map<string, OpenShare> | null = null;
 
@@ -48,11 +50,12 @@ export class HistoryShares {
     const shares = this.#all();
     let share = shares.get(namespace);
     if (share === undefined) {
-      share = { rows: 0, bytes: 0, compactRevision: 0, oldestRevision: 0 };
+      share = { ...NO_SHARE };
       shares.set(namespace, share);
     }
     if (share.rows === 0) {
       share.oldestRevision = revision;
+      this.#empty.delete(namespace);
     }
     share.rows++;
     share.bytes += bytes;
@@ -67,7 +70,7 @@ export class HistoryShares {
     share.oldestRevision = revision + 1;
     invariant(share.rows >= 0 && share.bytes >= 0, "a share of the history never falls below zero", () => namespace);
     if (share.rows === 0) {
-      this.#emptied.add(namespace);
+      this.#empty.add(namespace);
     }
   }
 
@@ -77,6 +80,17 @@ export class HistoryShares {
    */
   cut(namespace: string, compactRevision: number, oldestRevision: number): void {
     Object.assign(this.#shareOf(namespace), { compactRevision, oldestRevision });
+  }
+
+  /** The same for a namespace that is being deleted. Its share shows that until the history begins later. */
+  close(namespace: string, compactRevision: number): void {
+    const shares = this.#all();
+    const share = shares.get(namespace) ?? NO_SHARE;
+    shares.set(namespace, { ...share, compactRevision });
+    this.#changed.add(namespace);
+    if (share.rows === 0) {
+      this.#empty.add(namespace);
+    }
   }
 
   /** The namespace with the most rows or bytes; of equal ones the first by name, so that members agree. */
@@ -93,18 +107,20 @@ export class HistoryShares {
   }
 
   /**
-   * Forgets the shares that this entry has emptied, unless they show that changes are missing. The caller must call it
-   * in each entry that removes rows, so that what is forgotten does not depend on batches.
+   * Forgets the shares without rows, unless they show that changes are missing. The caller must call it in each entry
+   * that removes rows, so that what is forgotten does not depend on batches.
    *
    * @param compactRevision where the history of all namespaces begins: rows before the last one of a share are gone
    */
   forgetEmpty(compactRevision: number): void {
-    for (const namespace of this.#emptied) {
-      if (this.#shareOf(namespace).compactRevision <= compactRevision) {
-        this.#all().delete(namespace);
+    const shares = this.#all();
+    for (const namespace of this.#empty) {
+      if (this.compactRevisionOf(namespace) <= compactRevision) {
+        shares.delete(namespace);
+        this.#empty.delete(namespace);
+        this.#changed.add(namespace);
       }
     }
-    this.#emptied.clear();
   }
 
   /** Writes the rows of the shares that have changed since the last flush into the transaction. */
@@ -124,7 +140,14 @@ export class HistoryShares {
   }
 
   #all(): Map<string, OpenShare> {
-    this.#shares ??= readHistoryShares(this.#transaction);
+    if (this.#shares === null) {
+      this.#shares = readHistoryShares(this.#transaction);
+      for (const [namespace, { rows }] of this.#shares) {
+        if (rows === 0) {
+          this.#empty.add(namespace);
+        }
+      }
+    }
     return this.#shares;
   }
 }

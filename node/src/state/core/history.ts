@@ -211,22 +211,81 @@ function dropOldest(context: ApplyContext, limits: HistoryLimits, countMax: numb
 
 /** Drops the oldest rows of the namespace with the most of them, or with the most bytes, until the rest is within the limits. */
 function dropFromLargest(context: ApplyContext, limits: HistoryLimits, countMax: number): void {
-  const { transaction, history } = context;
-  const { bounds } = history;
-  let { bytes, rows } = bounds;
-  const isEnough = (): boolean => rows <= limits.revisionsMax && bytes <= limits.bytesMax;
-  if (isEnough()) {
+  const { history } = context;
+  const { bounds, shares } = history;
+  const isEnough = ({ bytes, rows }: HistorySize): boolean => rows <= limits.revisionsMax && bytes <= limits.bytesMax;
+  if (isEnough(bounds)) {
     return;
   }
-  const { namespace, share } = history.shares.largest(rows > limits.revisionsMax ? "rows" : "bytes");
+  const { namespace, share } = shares.largest(bounds.rows > limits.revisionsMax ? "rows" : "bytes");
+  const { next, last } = dropRowsOf(context, namespace, share.oldestRevision, countMax, isEnough);
+  const compactRevision = Math.max(share.compactRevision, last + 1);
+  shares.cut(namespace, compactRevision, next ?? context.revision + 1);
+  history.change({ ...history.bounds, completeRevision: Math.max(bounds.completeRevision, compactRevision) });
+  shares.forgetEmpty(bounds.compactRevision);
+}
+
+/** Nothing of what the history has of the namespace can be watched any more; later steps drop its rows. */
+export function closeHistory({ history, revision }: ApplyContext, namespace: string): void {
+  const { bounds, shares } = history;
+  const compactRevision = revision + 1;
+  shares.close(namespace, compactRevision);
+  history.change({
+    ...bounds,
+    // Without rows in shares, the row of the bounds would not have the complete revision.
+    sharedFrom: bounds.sharedFrom === 0 ? compactRevision : bounds.sharedFrom,
+    completeRevision: Math.max(bounds.completeRevision, compactRevision),
+  });
+}
+
+/**
+ * Drops rows of a closed namespace from the key on, null = from the first one: examines at most `countMax` rows, and a
+ * bounded number of bytes. Returns the key at which to continue; null if no row of the namespace is left.
+ */
+export function dropClosedHistory(
+  context: ApplyContext,
+  namespace: string,
+  from: Uint8Array | null,
+  countMax: number,
+): Uint8Array | null {
+  const { history } = context;
+  const first = Math.max(from === null ? 0 : revisionOf(from), history.bounds.oldestRevision);
+  const { next } = dropRowsOf(context, namespace, first, countMax, () => false);
+  if (next === null) {
+    // What expired since it was closed has changed something too.
+    closeHistory(context, namespace);
+  }
+  history.shares.forgetEmpty(history.bounds.compactRevision);
+  return next === null ? null : historyRow(next);
+}
+
+interface HistorySize {
+  readonly bytes: number;
+  readonly rows: number;
+}
+
+/**
+ * Drops the rows of the namespace from the revision on, where its oldest one is, until that is enough. Returns the last
+ * revision that it dropped, or 0, and the first one that it did not examine, or null.
+ */
+function dropRowsOf(
+  context: ApplyContext,
+  namespace: string,
+  from: number,
+  countMax: number,
+  isEnough: (left: HistorySize) => boolean,
+): { readonly next: number | null; readonly last: number } {
+  const { transaction, history } = context;
+  const { bounds } = history;
+  const left = { bytes: bounds.bytes, rows: bounds.rows };
   const gone: HistoryRow[] = [];
   /** The first row that stays, of those that were examined. */
   let firstLeft: HistoryRow | null = null;
-  let next = context.revision + 1;
+  let next: number | null = null;
   let examinedRows = 0;
   let examinedBytes = 0;
-  scanRows(transaction, share.oldestRevision, (row) => {
-    const isLast = isEnough() || examinedRows >= countMax || examinedBytes >= EXAMINED_BYTES_MAX;
+  scanRows(transaction, from, (row) => {
+    const isLast = isEnough(left) || examinedRows >= countMax || examinedBytes >= EXAMINED_BYTES_MAX;
     if (isLast || row.namespace !== namespace) {
       firstLeft ??= row;
     }
@@ -238,20 +297,15 @@ function dropFromLargest(context: ApplyContext, limits: HistoryLimits, countMax:
     examinedBytes += row.bytes;
     if (row.namespace === namespace) {
       gone.push(row);
-      bytes -= row.bytes;
-      rows--;
+      left.bytes -= row.bytes;
+      left.rows -= Number(isInShare(bounds, row.revision));
     }
     return true;
   });
   deleteRows(context, gone);
-  const { shares } = history;
-  const compactRevision = (gone.at(-1)?.revision ?? share.compactRevision - 1) + 1;
-  shares.cut(namespace, compactRevision, next);
-  const hasOldest = gone[0]?.revision === bounds.oldestRevision;
-  const oldest = hasOldest ? boundOf(firstLeft) : {};
-  const completeRevision = Math.max(bounds.completeRevision, compactRevision);
-  history.change({ ...bounds, ...oldest, bytes, rows, completeRevision });
-  shares.forgetEmpty(bounds.compactRevision);
+  const hasOldest = gone.length > 0 && gone[0]?.revision === bounds.oldestRevision;
+  history.change({ ...bounds, ...(hasOldest ? boundOf(firstLeft) : {}), ...left });
+  return { next, last: gone.at(-1)?.revision ?? 0 };
 }
 
 /** A row without its changes. */

@@ -18,6 +18,7 @@ export {
   readCluster,
   UnknownVersion,
   VERSION_WITH_REQUEST_IDS,
+  VERSION_WITH_NAMESPACE_DELETION,
   VERSION_WITH_SESSIONS,
   VERSION_WITH_TOUCH,
   VERSION_WITH_TRANSACTIONS,
@@ -74,10 +75,12 @@ export {
 export type { CompactHistoryResult } from "./history.ts";
 export {
   applyCompactHistory,
+  closeHistory,
   type CompactHistory,
   compactHistoryOperation,
   compactRevisionOf,
   completeFrom,
+  dropClosedHistory,
   firstCompleteOf,
   isHistoryDue,
   type RevisionChanges,
@@ -102,6 +105,7 @@ export {
   writeHoldFields,
 } from "./lock-fields.ts";
 export { rowsPut, scanMerged } from "./merged-scan.ts";
+export { type ErasureBudget, eraseRows, type NamespacedRows } from "./namespaced-rows.ts";
 export {
   COUNTED_QUOTAS,
   type CountedQuota,
@@ -116,7 +120,16 @@ export {
   type NamespacePage,
   type NamespaceSelection,
 } from "./namespace-listing.ts";
-export { NAMESPACE_PATTERN, readNamespace, requireNamespace, scanNamespaces, writeNamespace } from "./namespaces.ts";
+export {
+  eraseNamespaceRecord,
+  NAMESPACE_PATTERN,
+  type Namespace,
+  namespaceRefusalOf,
+  readNamespace,
+  requireNamespace,
+  scanNamespaces,
+  writeNamespace,
+} from "./namespaces.ts";
 export type { ApiKey, EventLog, LogSettings, Role, StoredKey, User, UserStatus } from "./objects.ts";
 export {
   answerForm,
@@ -191,6 +204,7 @@ export {
   memorySegmentRow,
   type NamedKey,
   named,
+  namespaceErasureRow,
   namespaceOfCursor,
   namespaceUsersRow,
   PAGE_TOKEN_KEY_ROW,
@@ -232,6 +246,7 @@ export {
   readSettings,
   SETTING_NAMES,
   settingOf,
+  unsetNamespaceLimits,
   userApiKeysMaxOf,
 } from "./settings.ts";
 export { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";

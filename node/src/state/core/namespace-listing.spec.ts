@@ -31,7 +31,12 @@ describe("a listing of namespaces", () => {
     expect(pagesOf(log, { entriesMax: 2 })).to.deep.equal([["a", "a.b"], ["ab", "b"], ["default"]]);
     expect(pagesOf(log, { prefix: "a", entriesMax: 2 })).to.deep.equal([["a", "a.b"], ["ab"]]);
     const [first] = listNamespaces(log.store, ALL, null).namespaces;
-    expect(first).to.deep.equal({ name: "a", createdAtMs: log.wallMs, createRevision: log.revision - 1 });
+    expect(first).to.deep.equal({
+      name: "a",
+      createdAtMs: log.wallMs,
+      createRevision: log.revision - 1,
+      deleteRevision: 0,
+    });
   });
 
   it("has only those that the caller may see and that exist", () => {

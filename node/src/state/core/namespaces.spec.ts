@@ -14,7 +14,11 @@ describe("namespaces", () => {
     const revision = log.revision + 1;
     const created = log.result({ kind: "create-namespace", namespace: "prod" });
     expect(created).to.deep.equal({ kind: "create-namespace", createdAtMs: log.wallMs, revision });
-    expect(readNamespace(log.store, "prod")).to.deep.equal({ createdAtMs: log.wallMs, createRevision: revision });
+    expect(readNamespace(log.store, "prod")).to.deep.equal({
+      createdAtMs: log.wallMs,
+      createRevision: revision,
+      deleteRevision: 0,
+    });
     const again = log.refusal({ kind: "create-namespace", namespace: "prod" });
     expect([again.code, again.reason]).to.deep.equal(["ALREADY_EXISTS", "NAMESPACE_EXISTS"]);
     expect(again.message).to.include('"prod"');
@@ -53,19 +57,24 @@ describe("namespaces", () => {
   it("come back as written, in these bytes", () => {
     const store = new MemoryStateStore();
     const transaction = new Transaction(store, (previous, bytes) => crc32(bytes, previous), 0);
-    writeNamespace(transaction, "ns", { createdAtMs: 0x1_0000_0002, createRevision: 3 });
+    const written = { createdAtMs: 0x1_0000_0002, createRevision: 3, deleteRevision: 0 };
+    const deleting = { ...written, deleteRevision: 4 };
+    writeNamespace(transaction, "ns", written);
+    writeNamespace(transaction, "going", deleting);
     store.write(transaction.take());
-    expect(readNamespace(store, "ns")).to.deep.equal({ createdAtMs: 0x1_0000_0002, createRevision: 3 });
+    expect(readNamespace(store, "ns")).to.deep.equal(written);
     expect(store.get(namespaceRow("ns"))).to.deep.equal(Uint8Array.fromHex("00000001000000020000000000000003"));
+    expect(readNamespace(store, "going")).to.deep.equal(deleting);
+    const marked = "000000010000000200000000000000030000000000000004";
+    expect(store.get(namespaceRow("going"))).to.deep.equal(Uint8Array.fromHex(marked));
   });
 
   it("contain no NUL byte, which would make two keys equal", () => {
     const transaction = new Transaction(new MemoryStateStore(), (previous) => previous, 0);
     for (const name of ["\0", "a\0b"]) {
-      expect(() => writeNamespace(transaction, name, { createdAtMs: 1, createRevision: 1 })).to.throw(
-        InvariantViolation,
-        "NUL",
-      );
+      expect(() =>
+        writeNamespace(transaction, name, { createdAtMs: 1, createRevision: 1, deleteRevision: 0 }),
+      ).to.throw(InvariantViolation, "NUL");
     }
   });
 

@@ -26,6 +26,7 @@ const TABLES = {
   eventKeyTimer: 0x54, // T
   usage: 0x55, // U
   verification: 0x56, // V
+  namespaceErasure: 0x58, // X
   progress: 0x61, // a
   historyBounds: 0x62, // b
   configuration: 0x63, // c
@@ -467,6 +468,11 @@ export function retentionRow(dueMs: number, logNumber: number): Uint8Array {
 /** Rows of deleted logs that have left rows, by their numbers; the value shows where those begin. */
 export function logErasureRow(logNumber: number): Uint8Array {
   return row("logErasure").uint53(logNumber).finish();
+}
+
+/** Rows of the namespaces that are being deleted, by name; the value shows how far the deletion is. */
+export function namespaceErasureRow(namespace: string): Uint8Array {
+  return row("namespaceErasure").plainText(namespace).finish();
 }
 
 /** Whether nearly every request reads the row's table and few write it: worth caching. */

@@ -311,16 +311,34 @@ function applyPutSettings(context: ApplyContext, command: PutSettings): PutSetti
     return { kind: "put-settings", settingsRevision: before.revision, revision: context.revision };
   }
   const settingsRevision = before.revision + 1;
-  const writer = new RecordWriter().uint53(settingsRevision).uint32(values.size);
+  change(context, settingsRevision, values, changed);
+  return { kind: "put-settings", settingsRevision, revision: context.revision };
+}
+
+/** Unsets the limits of the namespace, which is a change of the settings if it has any. */
+export function unsetNamespaceLimits(context: ApplyContext, namespace: string): void {
+  const { revision, values } = readSettings(context.transaction);
+  if (readOverrides(context.transaction, namespace).size > 0) {
+    change(context, revision + 1, values, [[namespace, new Map()]]);
+  }
+}
+
+function change(
+  context: ApplyContext,
+  revision: number,
+  values: Settings["values"],
+  ofNamespaces: readonly (readonly [string, NamespaceOverrides])[],
+): void {
+  const { transaction } = context;
+  const writer = new RecordWriter().uint53(revision).uint32(values.size);
   for (const name of [...values.keys()].sort()) {
     writer.text(name).uint53(values.get(name) as number);
   }
   transaction.put(SETTINGS_ROW, writer.finish());
-  for (const [namespace, limits] of changed) {
+  for (const [namespace, limits] of ofNamespaces) {
     writeOverrides(transaction, namespace, limits);
   }
   context.accounts.onSettingsChanged();
-  return { kind: "put-settings", settingsRevision, revision: context.revision };
 }
 
 /** The set limit of a namespace, for it or for all. */

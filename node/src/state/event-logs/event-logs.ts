@@ -31,6 +31,8 @@ import {
   operationWithOptionalId,
   type Principal,
   prefixEnd,
+  type NamespacedRows,
+  namespaceRefusalOf,
   requireNamespace,
   SequenceRuns,
   type StateReader,
@@ -189,18 +191,30 @@ function applyUpdateLogSettings(
 
 /** All readers lose its events at once; later steps erase their rows. */
 function applyDeleteLog(context: ApplyContext, { logId }: DeleteLog, principal: Principal): DeleteLogResult {
+  removeLog(context, requireManagedLog(context.transaction, principal, logId));
+  return { kind: "delete-log", logId, revision: context.revision };
+}
+
+function removeLog(context: ApplyContext, log: EventLog): void {
   const { transaction } = context;
-  const log = requireManagedLog(transaction, principal, logId);
   withoutRetentionTimer(context, log);
-  transaction.delete(logRow(logId));
+  transaction.delete(logRow(log.logId));
   transaction.delete(logNameRow(log.namespace, log.name));
   context.countLogs(-1);
   context.accounts.of(log.namespace).count("event_logs", -1);
   if (log.lastSequence > 0) {
     beginErasure(context, log);
   }
-  return { kind: "delete-log", logId, revision: context.revision };
 }
+
+/** All logs of a namespace. Later steps erase their events and keys. */
+export const namespaceLogs: NamespacedRows = {
+  rangeOf: (namespace) => rangeOf(logNamePrefix(namespace)),
+  erase: (context, _namespace, { value: logId }) => {
+    removeLog(context, readLog(context.transaction, logId) as EventLog);
+    return 2;
+  },
+};
 
 /** Appends events. It may pause, because a batch takes longer than one turn of the event loop should. */
 function* applyAppendEvents(
@@ -230,10 +244,10 @@ export function* sequencesOf(runs: SequenceRuns): Generator<number> {
   }
 }
 
-/** The log; raises LOG_NOT_FOUND. The caller checks who may see it. */
+/** The log; raises LOG_NOT_FOUND, also while its namespace is being deleted. The caller checks who may see it. */
 export function describeLog(reader: StateReader, logId: Uint8Array): EventLog {
   const log = readLog(reader, logId);
-  if (log === undefined) {
+  if (log === undefined || namespaceRefusalOf(reader, log.namespace) !== null) {
     throw logNotFound(logId);
   }
   return log;
@@ -263,7 +277,7 @@ export function listLogs(
   /** Visits the log of a row; false = the page is full, and another one follows. */
   const visit = (key: Uint8Array, logId: Uint8Array | undefined): boolean => {
     const log = logId === undefined ? undefined : readLog(reader, logId);
-    const isListed = log !== undefined && isVisible(log);
+    const isListed = log !== undefined && isVisible(log) && namespaceRefusalOf(reader, log.namespace) === null;
     isMore = looked === LISTED_MAX || (logs.length === entriesMax && isListed);
     if (isMore) {
       return false;

@@ -9,6 +9,7 @@ export {
   listLogs,
   logNotFound,
   managingAccess,
+  namespaceLogs,
   readEvents,
   sequencesOf,
   updateLogSettingsOperation,

@@ -29,6 +29,7 @@ export {
   getKey,
   type KeyPage,
   listKeys,
+  namespaceKeys,
   type PageBounds,
   putKeyOperation,
   readKey,

@@ -26,6 +26,7 @@ import {
   listOf,
   type NamedKey,
   name,
+  type NamespacedRows,
   named,
   nullable,
   optionalCount,
@@ -481,13 +482,21 @@ function clearDeadline(context: ApplyContext, namespace: string, key: Uint8Array
   }
 }
 
-/** Removes the key and returns the revision of the removal. */
-export function removeKey(
-  context: ApplyContext,
-  kind: "delete" | "expire",
-  namespace: string,
-  stored: StoredKey,
-): number {
+/** All keys of a namespace. */
+export const namespaceKeys: NamespacedRows = {
+  rangeOf: (namespace) => {
+    const from = keyRow(namespace, NO_BYTES);
+    return { from, to: prefixEnd(from) as Uint8Array };
+  },
+  erase: (context, namespace, { key, value }) => {
+    const stored = decodeStoredKey(key.subarray(keyRowPrefixLength(namespace)), value);
+    eraseKey(context, namespace, stored);
+    return stored.deadlineMs === 0 ? 1 : 2;
+  },
+};
+
+/** Removes the rows of the key. */
+function eraseKey(context: ApplyContext, namespace: string, stored: StoredKey): void {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countDataIn(namespace, -stored.key.length - stored.value.length);
   context.countTotal("keys", -1);
@@ -496,6 +505,16 @@ export function removeKey(
   if (stored.sessionId !== undefined) {
     changeBelonging(context, namespace, thingOf(stored.key), belongingOf(stored), null);
   }
+}
+
+/** Removes the key and returns the revision of the removal. */
+export function removeKey(
+  context: ApplyContext,
+  kind: "delete" | "expire",
+  namespace: string,
+  stored: StoredKey,
+): number {
+  eraseKey(context, namespace, stored);
   const revision = context.nextRevision();
   const current = endOf(stored, revision);
   recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);

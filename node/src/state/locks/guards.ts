@@ -4,7 +4,16 @@
  * late the write arrives.
  */
 
-import { CoordinationError, count, flag, optional, recordOf, type StateReader, text } from "../core/index.ts";
+import {
+  CoordinationError,
+  count,
+  flag,
+  namespaceRefusalOf,
+  optional,
+  recordOf,
+  type StateReader,
+  text,
+} from "../core/index.ts";
 import { readLock } from "./lock-rows.ts";
 
 export interface Guard {
@@ -32,8 +41,9 @@ export function checkGuard(reader: StateReader, namespace: string, guard: Guard 
 
 /** Whether the hold is live in the state of the reader. */
 export function isHoldLive(reader: StateReader, namespace: string, { lockName, fencingToken, rw }: Guard): boolean {
-  const lock = readLock(reader, { namespace, rw, name: lockName });
-  return lock !== undefined && fencingToken !== 0 && lock.exclusiveToken === fencingToken;
+  const isThere = fencingToken !== 0 && namespaceRefusalOf(reader, namespace) === null;
+  const lock = isThere ? readLock(reader, { namespace, rw, name: lockName }) : undefined;
+  return lock !== undefined && lock.exclusiveToken === fencingToken;
 }
 
 /** The fields of a guard. */

@@ -32,3 +32,4 @@ export {
   passOn,
   releaseLockOperation,
 } from "./locks.ts";
+export { namespaceLocks } from "./namespace-locks.ts";

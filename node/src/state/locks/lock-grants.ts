@@ -19,6 +19,7 @@ import {
   type LockChange,
   type LockMode,
   type LockName,
+  namespaceRefusalOf,
   recordChanges,
 } from "../core/index.ts";
 import { type Acquisition, changeAcquisition } from "../replay/index.ts";
@@ -183,7 +184,7 @@ function answerTo(context: ApplyContext, view: LockView, wait: Wait, hold: Hold 
   return acquireResult(view, hold, { waitedMs: tickMs - wait.askedMs, tickMs, revision });
 }
 
-/** The waits at the head that end now: by a grant, or by a refusal because they lost their rights. */
+/** The waits at the head that end now: by a grant, or by a refusal because they lost their rights or their namespace. */
 function waitsToEnd(
   context: ApplyContext,
   lock: Lock,
@@ -199,7 +200,9 @@ function waitsToEnd(
     if (!isGrantable(context, planned, wait.mode)) {
       return false;
     }
-    const refusal = refusalOf(context.transaction, wait.principal, required, context.wallMs);
+    const refusal =
+      namespaceRefusalOf(context.transaction, lock.namespace) ??
+      refusalOf(context.transaction, wait.principal, required, context.wallMs);
     turns.push({ wait, refusal });
     if (refusal === null && wait.mode === "read") {
       planned.readers++;

@@ -19,6 +19,7 @@ import {
   lockRow,
   lockTimerRow,
   lockWaitRow,
+  namespaceRefusalOf,
   type Principal,
   REQUEST_ID_BYTES,
   RecordReader,
@@ -73,6 +74,11 @@ export interface Wait {
 export function readLock(reader: StateReader, lockName: LockName): Lock | undefined {
   const bytes = reader.get(lockRow(lockName.namespace, lockName.rw, lockName.name));
   return bytes === undefined ? undefined : decodeLock(lockName, bytes);
+}
+
+/** The same for a request: undefined also while the namespace of the lock is being deleted. */
+export function findLock(reader: StateReader, lockName: LockName): Lock | undefined {
+  return namespaceRefusalOf(reader, lockName.namespace) === null ? readLock(reader, lockName) : undefined;
 }
 
 /** The lock from the bytes of its row. */

@@ -2,7 +2,7 @@
 
 import { type Hold, type LockName, requireNamespace, type StateReader } from "../core/index.ts";
 import type { AcquireLockResult, LockState } from "./lock-commands.ts";
-import { type Lock, readFirstHolds, readHold, readHolds, readLock, requireLock } from "./lock-rows.ts";
+import { type Lock, readFirstHolds, readHold, findLock, readHolds, requireLock } from "./lock-rows.ts";
 
 export interface LockView {
   readonly lock: Readonly<Lock>;
@@ -23,14 +23,14 @@ export function describeLock(reader: StateReader, lockName: LockName): LockView 
 
 /**
  * The lock as an answer shows it, and the live hold with the token, null = there is none. Undefined if the lock was
- * deleted.
+ * deleted, or its namespace is being deleted.
  */
 export function describeHold(
   reader: StateReader,
   lockName: LockName,
   token: number,
 ): { readonly view: LockView; readonly hold: Hold | null } | undefined {
-  const lock = readLock(reader, lockName);
+  const lock = findLock(reader, lockName);
   return lock && { view: answerViewOf(reader, lock), hold: readHold(reader, lock, token) ?? null };
 }
 

@@ -85,6 +85,7 @@ import { goneSince, lockInUse, lockLost, superseded } from "./lock-refusals.ts";
 import {
   addWait,
   eraseLock,
+  findLock,
   isInUse,
   kindOf,
   type Lock,
@@ -295,7 +296,7 @@ function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: 
 /** An earlier attempt began the request; this one takes its place. */
 function continueAcquisition(context: ApplyContext, command: AcquireCommand, acquisition: Acquisition): Outcome {
   const { principal, request } = command;
-  const lock = readLock(context.transaction, acquisition.lock);
+  const lock = findLock(context.transaction, acquisition.lock);
   if (lock === undefined) {
     return { answer: goneSince(acquisition), replayed: "yes" };
   }
@@ -482,18 +483,23 @@ function applyDeleteLock(context: ApplyContext, command: DeleteLock): DeleteLock
 
 /** Removes the lock with all that it has, answers the requests that wait for it, and returns the revision. */
 function removeLock(context: ApplyContext, lock: Lock): number {
-  const waits: Wait[] = [];
-  visitNextWaits(context, lock, (wait) => waits.push(wait) > 0);
   const holds = readHolds(context.transaction, lock);
   const revision = holds.length === 0 ? context.nextRevision() : endHolds(context, lock, holds, "forced");
+  removeUnheld(context, lock, lockNotFound(lock));
+  return revision;
+}
+
+/** Removes a lock without holds, and answers the requests that wait for it. */
+export function removeUnheld(context: ApplyContext, lock: Lock, answer: CoordinationError): void {
+  const waits: Wait[] = [];
+  visitNextWaits(context, lock, (wait) => waits.push(wait) > 0);
   for (const wait of waits) {
     removeWait(context, lock, wait);
     const attempt = endWait(context, wait, "cancelled");
-    context.endWait({ attempt, outcome: { answer: lockNotFound(lock), replayed: "no" } });
+    context.endWait({ attempt, outcome: { answer, replayed: "no" } });
   }
   setDelay(context, lock, 0);
   eraseLock(context, lock);
-  return revision;
 }
 
 // ---- What the cluster does by itself ----

@@ -4,6 +4,7 @@ export {
   freeMemoryOperation,
   listMemory,
   type MemoryRegion,
+  namespaceRegions,
   readMemory,
   readMemoryOperation,
   resizeMemoryOperation,

@@ -85,17 +85,23 @@ export function cutPages(
     cutSegment(transaction, createRevision, firstWhole - 1, sizeBytes);
   }
   const from = memorySegmentRow(createRevision, firstWhole);
-  const to = memorySegmentRow(createRevision, Math.ceil(presentSizeBytes / SEGMENT_BYTES));
+  const to = memorySegmentRow(createRevision, segmentsOf(presentSizeBytes));
   for (const { key, value } of rowsOf(transaction, from, to, Number.POSITIVE_INFINITY)) {
     transaction.delete(key);
     transaction.put(memoryErasureRow(new RecordReader(value).uint53(), secondNumber(key)), NO_BYTES);
   }
 }
 
-/** Whether there are pages to erase. */
-export function hasErasures(reader: StateReader): boolean {
+/** Segments of a region of this size, at most. */
+export function segmentsOf(sizeBytes: number): number {
+  return Math.ceil(sizeBytes / SEGMENT_BYTES);
+}
+
+/** Whether there are pages to erase, of those that were stored up to the revision if it is given. */
+export function hasErasures(reader: StateReader, storedTo?: number): boolean {
   const { from, to } = tableRange("memoryErasure");
-  return rowsOf(reader, from, to, 1).length > 0;
+  const end = storedTo === undefined ? to : memoryErasureRow(storedTo + 1, 0);
+  return rowsOf(reader, from, end, 1).length > 0;
 }
 
 export const eraseMemoryOperation = clusterStep<EraseMemory>({

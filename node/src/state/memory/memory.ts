@@ -18,6 +18,7 @@ import {
   fixedBytes,
   MEMORY_OPERATION,
   memoryRegionRow,
+  type NamespacedRows,
   name,
   optionalCount,
   prefixEnd,
@@ -44,7 +45,7 @@ import {
   type ResizeMemoryResult,
   type WriteMemoryResult,
 } from "./memory-command.ts";
-import { cutPages, readPages, writePages } from "./memory-pages.ts";
+import { cutPages, readPages, segmentsOf, writePages } from "./memory-pages.ts";
 
 /** A stored region without its bytes. */
 export interface MemoryRegion {
@@ -174,17 +175,34 @@ function applyResizeMemory(context: ApplyContext, command: ResizeMemory): Resize
 }
 
 function applyFreeMemory(context: ApplyContext, command: FreeMemory): FreeMemoryResult {
-  const { transaction } = context;
   const { namespace } = command;
-  const region = requireVersion(context, command);
+  eraseRegion(context, namespace, requireVersion(context, command));
+  return { kind: "free-memory", revision: context.nextRevision() };
+}
+
+/** Removes the rows of the region. Later steps erase its pages. */
+function eraseRegion(context: ApplyContext, namespace: string, region: MemoryRegion): void {
+  const { transaction } = context;
   cutPages(transaction, region.createRevision, region.sizeBytes, 0);
   transaction.delete(memoryRegionRow(namespace, region.regionId));
   countUsage(context, namespace, -region.sizeBytes);
   context.countDataIn(namespace, -bytesOfRow(namespace, region.label));
   context.accounts.of(namespace).count("memory_regions", -1);
   context.countTotal("memoryRegions", -1);
-  return { kind: "free-memory", revision: context.nextRevision() };
 }
+
+/** All regions of a namespace. */
+export const namespaceRegions: NamespacedRows = {
+  rangeOf: (namespace) => {
+    const from = memoryRegionRow(namespace, NO_BYTES);
+    return { from, to: prefixEnd(from) as Uint8Array };
+  },
+  erase: (context, namespace, { key, value }) => {
+    const region = decodeRegion(key.subarray(key.length - REGION_ID_BYTES), value);
+    eraseRegion(context, namespace, region);
+    return 1 + 2 * segmentsOf(region.sizeBytes);
+  },
+};
 
 /** A write of no bytes also makes a version (S34). */
 function applyWriteMemory(context: ApplyContext, command: WriteMemory): WriteMemoryResult {

@@ -42,19 +42,19 @@ const STEP_THINGS = 64;
 /** Only an administrator may end the session of another user. */
 export const endSessionOperation = operationByContent<EndSession, EndSessionResult>({
   kind: "end-session",
-  number: 92,
+  number: 102,
   accessOf: ({ force }) => (force ? "admin" : "write"),
   since: VERSION_WITH_SESSIONS,
   usageOf: () => ONE_REQUEST,
   fields: { namespace: name, sessionId: count, force: flag },
   rows: (reader, { namespace, sessionId }) => readSession(reader, namespace, sessionId)?.objects ?? 0,
-  answer: { number: 92, fields: { endedObjects: count } },
+  answer: { number: 102, fields: { endedObjects: count } },
   apply: applyEndSession,
 });
 
 export const expireSessionsOperation = clusterStep<ExpireSessions>({
   kind: "expire-sessions",
-  number: 93,
+  number: 103,
   fields: { sessions: listOf(recordOf({ namespace: text, sessionId: count })) },
   apply: applyExpireSessions,
 });

@@ -49,20 +49,20 @@ const MS_PER_SECOND = 1000;
 
 export const createSessionOperation = clientOperation<CreateSession, CreateSessionResult>({
   kind: "create-session",
-  number: 90,
+  number: 100,
   access: "write",
   since: VERSION_WITH_SESSIONS,
   grows: true,
   usage: ONE_REQUEST,
   fields: { namespace: name, ttlSeconds: count, owner: text, metadata: bytes },
-  answer: { number: 90, fields: { sessionId: count, deadlineMs: count } },
+  answer: { number: 100, fields: { sessionId: count, deadlineMs: count } },
   apply: applyCreateSession,
 });
 
 /** Renewals have no request ids: one that runs again only renews again. */
 export const renewSessionsOperation = clusterOperation<RenewSessions, RenewSessionsResult>({
   kind: "renew-sessions",
-  number: 91,
+  number: 101,
   fields: {
     renewals: listOf(
       recordOf<Renewal>({

@@ -173,6 +173,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   UPGRADE_WOULD_DEADLOCK: null,
   FENCED: "fenced",
   NOT_EMPTY: null,
+  NAMESPACE_DELETING: null,
   COMPACTED: "compacted",
   RATE_LIMITED: "rate_limited",
   QUOTA: "storage_full",

@@ -12,7 +12,7 @@ import {
 /** Every method of the contract; a star marks the methods that answer with a stream. */
 const CONTRACT: Readonly<Record<ServiceName, string>> = {
   KeyValueService:
-    "CreateNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap TouchKey ListKeyVersions CountKeys",
+    "CreateNamespace DeleteNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap TouchKey ListKeyVersions CountKeys",
   LockService:
     "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
     "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock DeleteLock DeleteRWLock ListLocks ListLockWaits",

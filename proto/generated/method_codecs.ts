@@ -17,6 +17,8 @@ import {
   CreateNamespaceResponse,
   DeleteKeyRequest,
   DeleteKeyResponse,
+  DeleteNamespaceRequest,
+  DeleteNamespaceResponse,
   GetKeyRequest,
   GetKeyResponse,
   ListKeyVersionsRequest,
@@ -196,6 +198,10 @@ export const methodCodecs = {
   "/coordination.v1.KeyValueService/CreateNamespace": {
     requestCodec: CreateNamespaceRequest as typeof CreateNamespaceRequest,
     responseCodec: CreateNamespaceResponse as typeof CreateNamespaceResponse,
+  },
+  "/coordination.v1.KeyValueService/DeleteNamespace": {
+    requestCodec: DeleteNamespaceRequest as typeof DeleteNamespaceRequest,
+    responseCodec: DeleteNamespaceResponse as typeof DeleteNamespaceResponse,
   },
   "/coordination.v1.KeyValueService/ListNamespaces": {
     requestCodec: ListNamespacesRequest as typeof ListNamespacesRequest,

@@ -96,6 +96,13 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [2, "created_at_ms", "int64"],
     [15, "revision", "int64"],
   ]],
+  ["coordination.v1.DeleteNamespaceRequest", [
+    [1, "namespace", "string"],
+    [2, "recursive", "bool"],
+  ]],
+  ["coordination.v1.DeleteNamespaceResponse", [
+    [15, "revision", "int64"],
+  ]],
   ["coordination.v1.ListNamespacesRequest", [
     [1, "prefix", "string"],
     [2, "page_size", "int32"],
@@ -113,6 +120,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [2, "created_at_ms", "int64"],
     [3, "create_revision", "int64"],
     [4, "quotas", "coordination.v1.QuotaUse"],
+    [5, "deleting", "bool"],
   ]],
   ["coordination.v1.ListNamespacesResponse", [
     [1, "namespaces", "coordination.v1.Namespace"],

@@ -22,4 +22,11 @@ export const REMOVAL: readonly Example[] = [
     request: { namespace: "shop", name: "catalog", force: true },
     answers: [{ revision: "23" }],
   },
+  {
+    kind: "grpc",
+    method: "KeyValueService/DeleteNamespace",
+    about: "An administrator deletes a namespace with everything in it.",
+    request: { namespace: "shop", recursive: true },
+    answers: [{ revision: "24" }],
+  },
 ];

@@ -267,6 +267,20 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ["of no name", () => ({ namespace: "" }), inOthers("admin", BAD_FIELD)],
     ["of all", () => ({ namespace: "*" }), inOthers("admin", BAD_FIELD)],
   ],
+  "KeyValueService/DeleteNamespace": [
+    ["that is covered", (world, { subject }) => ({ namespace: world.namespace(subject) }), inOwn("admin", OK)],
+    ["with a lock in it", (world) => ({ namespace: OWN, of: world.lock(OWN, "read", true) }), inOwn("admin", IN_USE)],
+    [
+      "of others, with a lock",
+      (world) => ({ namespace: OTHER, of: world.lock(OTHER, "read", true) }),
+      inOthers("admin", IN_USE),
+    ],
+    ["that is covered and not there", () => ({ namespace: COVERED_ONLY }), inOwn("admin", NOT_THERE)],
+    ["that is neither", () => ({ namespace: NOWHERE }), inOthers("admin", NOT_THERE)],
+    ["that every cluster has", () => ({ namespace: "default", recursive: true }), inOthers("admin", BAD_FIELD)],
+    ["of no name", () => ({ namespace: "" }), inOthers("admin", BAD_FIELD)],
+    ["of all", () => ({ namespace: "*" }), inOthers("admin", BAD_FIELD)],
+  ],
   "KeyValueService/ListNamespaces": [
     ["what the caller may read", () => ({}), same(OK)],
     ["with a prefix that is none", () => ({ prefix: "*" }), same(BAD_FIELD)],
@@ -567,6 +581,7 @@ class World {
   readonly actors: Actors;
   readonly memberId: string;
   readonly #owner: GrpcCaller;
+  readonly #namespaces = new Set<string>();
 
   constructor({ member }: GrpcPorts, actors: Actors, owner: GrpcCaller) {
     this.actors = actors;
@@ -581,6 +596,15 @@ class World {
   actor(role: Role, isOfAll: boolean): Promise<Actor> {
     const userId = randomUUID();
     return this.actors.add(role, isOfAll ? ["*"] : [OWN, COVERED_ONLY, userId], userId);
+  }
+
+  /** Creates the namespace if this world never did. */
+  namespace(namespace: string): string {
+    if (!this.#namespaces.has(namespace)) {
+      this.#namespaces.add(namespace);
+      this.actors.do({ kind: "create-namespace", namespace });
+    }
+    return namespace;
   }
 
   /** The name of a key. */

@@ -210,6 +210,7 @@ function keyValueService(
 ): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.KeyValueService, {
     createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
+    deleteNamespace: (call, request, reply) => methods.deleteNamespace(call, request, reply),
     getKey: (call, request, reply) => methods.getKey(call, request, reply),
     putKey: { carriesData: true, handle: (call, request, reply) => methods.putKey(call, request, reply) },
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),

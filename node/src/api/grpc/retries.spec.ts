@@ -78,6 +78,10 @@ const OWNERS = ["", "other"];
 /** Every mutation, each with all its fields set. */
 const MUTATIONS: Readonly<Record<string, Mutation>> = {
   CreateNamespace: { request: { namespace: "prod" }, others: { namespace: NAMESPACE } },
+  DeleteNamespace: {
+    request: { namespace: "prod", recursive: true },
+    others: { namespace: NAMESPACE, recursive: [false] },
+  },
   PutKey: {
     request: {
       namespace: "default",

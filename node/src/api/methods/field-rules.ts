@@ -12,6 +12,7 @@ import { beginningOf } from "../../primitives/index.ts";
 import {
   badRequestField,
   CoordinationError,
+  DEFAULT_NAMESPACE,
   encodeText,
   type Guard,
   isKnownSetting,
@@ -84,6 +85,14 @@ export function namespaceField(namespace: string, field = "namespace"): string {
     throw badRequestField(field, rule, NAMESPACE_CHARACTERS_MAX);
   }
   return namespace;
+}
+
+/** The name of a namespace that may be deleted: any but the one that every cluster begins with. */
+export function deletedNamespaceField(namespace: string): string {
+  if (namespace === DEFAULT_NAMESPACE) {
+    throw badRequestField("namespace", `cannot be "${DEFAULT_NAMESPACE}", which every cluster has`);
+  }
+  return namespaceField(namespace);
 }
 
 /** A prefix of names of namespaces; empty = all. */

@@ -56,7 +56,7 @@ describe("KeyValueService, listings", () => {
       expect(quotas.get("locks")).deep.equal([0n, 1_000_000n]);
       expect(quotas.get("bytes")?.[0]).equal(6n);
       const [named] = ok(await list({ namesOnly: true, prefix: "p" })).namespaces;
-      expect(named).deep.equal({ name: "prod", createdAtMs: 0n, createRevision: 0n, quotas: [] });
+      expect(named).deep.equal({ name: "prod", createdAtMs: 0n, createRevision: 0n, quotas: [], deleting: false });
     });
 
     it("lists only what both the user and the token may read", async () => {

@@ -134,7 +134,8 @@ function namespacePage(
   };
 }
 
-function namespaceMessage(state: StateReader, { name, createdAtMs, createRevision }: ListedNamespace): Namespace {
+function namespaceMessage(state: StateReader, listed: ListedNamespace): Namespace {
+  const { name, createdAtMs, createRevision, deleteRevision } = listed;
   const usage = readNamespaceUsage(state, name);
   const limits = namespaceLimitsOf(state, name, UNSET);
   return {
@@ -146,6 +147,7 @@ function namespaceMessage(state: StateReader, { name, createdAtMs, createRevisio
       used: BigInt(usage[quota]),
       limit: BigInt(limits[quota]),
     })),
+    deleting: deleteRevision > 0,
   };
 }
 

@@ -90,6 +90,39 @@ describe("KeyValueService", () => {
     });
   });
 
+  describe("DeleteNamespace", () => {
+    const listed = async () => ok(await ports.owner.ask(service.listNamespaces, { prefix: "prod" })).namespaces;
+    const deletion = (fields: FieldsOf<typeof service.deleteNamespace>) =>
+      ports.owner.ask(service.deleteNamespace, fields);
+
+    it("deletes a namespace, which is listed as one that is being deleted until nothing of it is left", async () => {
+      ok(await ports.owner.ask(service.createNamespace, { namespace: "prod" }));
+      ok(await put({ namespace: "prod", key: "k" }));
+      const refused = await deletion({ namespace: "prod" });
+      expect(verdict(refused)).deep.equal(["FAILED_PRECONDITION", "NOT_EMPTY"]);
+      expect(refused.details?.metadata.get("keys")).equal("1");
+      expect((await listed())[0]).include({ name: "prod", deleting: false });
+      expect(ok(await deletion({ namespace: "prod", recursive: true }))).deep.equal({ revision: 4n });
+      expect(ok(await deletion({ namespace: "prod" }))).deep.equal({ revision: 4n });
+      const [prod] = await listed();
+      expect(prod?.deleting).equal(true);
+      expect(prod?.quotas.find(({ name }) => name === "keys")?.used).equal(1n);
+      expect(verdict(await get({ namespace: "prod", key: "k" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+      const again = await ports.owner.ask(service.createNamespace, { namespace: "prod" });
+      expect(verdict(again)).deep.equal(["FAILED_PRECONDITION", "NAMESPACE_DELETING"]);
+      ports.replica.lead({ kind: "erase-namespaces", rowsMax: 100 });
+      ports.replica.lead({ kind: "erase-namespaces", rowsMax: 100 });
+      expect(await listed()).deep.equal([]);
+      expect(verdict(await deletion({ namespace: "prod" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+      ok(await ports.owner.ask(service.createNamespace, { namespace: "prod" }));
+    });
+
+    it("never deletes the namespace that every cluster has", async () => {
+      const refused = await deletion({ namespace: "default", recursive: true });
+      expect(verdict(refused)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "namespace"]);
+    });
+  });
+
   describe("GetKey", () => {
     it("returns the value, its history and the revision at which they are true (S48)", async () => {
       ok(await put({ key: "k", value: Buffer.from("one") }));

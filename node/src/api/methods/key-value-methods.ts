@@ -12,6 +12,8 @@ import type {
   CountKeysResponse,
   CreateNamespaceRequest,
   CreateNamespaceResponse,
+  DeleteNamespaceRequest,
+  DeleteNamespaceResponse,
   DeleteKeyRequest,
   DeleteKeyResponse,
   GetKeyRequest,
@@ -29,6 +31,7 @@ import {
   compareAndSwapOperation,
   countKeys,
   createNamespaceOperation,
+  deleteNamespaceOperation,
   decodeText,
   deleteKeyOperation,
   getKey,
@@ -46,6 +49,7 @@ import {
   guardField,
   keyField,
   LISTING_BYTES_MAX,
+  deletedNamespaceField,
   namespaceField,
   ownSessionField,
   pageSizeField,
@@ -89,6 +93,21 @@ export class KeyValueMethods {
         createdAtMs: BigInt(result.createdAtMs),
         revision: BigInt(result.revision),
       }),
+      reply,
+    );
+  }
+
+  deleteNamespace(call: Call, request: DeleteNamespaceRequest, reply: Reply<DeleteNamespaceResponse>): void {
+    this.#executor.mutate(
+      call,
+      deleteNamespaceOperation,
+      request.namespace,
+      () => ({
+        kind: "delete-namespace",
+        namespace: deletedNamespaceField(request.namespace),
+        recursive: request.recursive,
+      }),
+      ({ revision }) => ({ revision: BigInt(revision) }),
       reply,
     );
   }

@@ -102,6 +102,23 @@ describe("WatchService", () => {
     expect(opened.messages.at(-1)?.revision).to.equal(7n);
   });
 
+  it("ends when the namespace is deleted, whether or not it still waits for its start", async () => {
+    const { createNamespace, deleteNamespace } = serviceDefinitions.KeyValueService;
+    await ports.owner.ask(createNamespace, { namespace: "going" });
+    const gone = await Promise.all([
+      watching({ namespace: "going" }),
+      watching({ namespace: "going", startRevision: 1_000n }),
+    ]);
+    const stays = await watching({});
+    await ports.owner.ask(deleteNamespace, { namespace: "going" });
+    for (const opened of gone) {
+      expect(await verdict(opened)).to.deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+    }
+    expect(await verdict(watch({ namespace: "going" }))).to.deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+    await put("a", "1");
+    await events(stays, 1);
+  });
+
   it("includes the previous key, and leaves out values, if requested", async () => {
     const plain = await watching({});
     const previous = await watching({ includePrevious: true });

@@ -43,6 +43,7 @@ function operation<Request, Response>(
 }
 
 export const createNamespace = operation("admin", keys.createNamespace);
+export const deleteNamespace = operation("admin", keys.deleteNamespace);
 export const getKey = operation("read", keys.getKey);
 export const putKey = operation("write", keys.putKey);
 export const deleteKey = operation("write", keys.deleteKey);

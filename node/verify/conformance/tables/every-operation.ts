@@ -18,6 +18,7 @@ import {
   createRWLock,
   deleteKey,
   deleteLock,
+  deleteNamespace,
   deleteRWLock,
   describeLock,
   describeMemory,
@@ -334,6 +335,12 @@ async function newKey(context: TestContext): Promise<{ namespace: string; key: s
   return named;
 }
 
+async function newNamespace(context: TestContext): Promise<{ namespace: string }> {
+  const namespace = context.freeNamespaceName();
+  await context.ask(createNamespace, { namespace });
+  return { namespace };
+}
+
 async function newRegion(context: TestContext): Promise<{ namespace: string; regionId: string }> {
   const { namespace } = context;
   const { regionId } = await context.ask(allocateMemory, { namespace, sizeBytes: 100n });
@@ -364,6 +371,7 @@ export const everyOperation: readonly Table[] = [
     valid: async (context) => ({ namespace: context.freeNamespaceName() }),
     namespace: "created",
   }),
+  tableOf(deleteNamespace, { valid: newNamespace }),
   tableOf(getKey, { valid: newKey, invalid: KEY_INVALID, absent: KEY_ABSENT }),
   tableOf(putKey, {
     valid: async (context) => ({ namespace: context.namespace, key: context.name() }),

@@ -26,6 +26,7 @@ import { logsAppend } from "./logs-append.ts";
 import { logsEvents } from "./logs-events.ts";
 import { logsOrder } from "./logs-order.ts";
 import { memory } from "./memory.ts";
+import { namespaces } from "./namespaces.ts";
 import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
 import { specification } from "./specification.ts";
@@ -51,6 +52,7 @@ export const operationTables: readonly Table[] = [
   guards,
   ...listings,
   ...memory,
+  ...namespaces,
   keyWatches,
   lockWatches,
   compaction,

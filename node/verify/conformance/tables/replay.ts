@@ -14,6 +14,7 @@ import {
   createRWLock,
   deleteKey,
   deleteLock,
+  deleteNamespace,
   describeLock,
   describeMemory,
   expectReplay,
@@ -39,7 +40,9 @@ export const replay: Table = {
     "of every mutation of keys answers as the first time did, at any member": async (context) => {
       const { namespace } = context;
       const key = { namespace, key: context.name() };
-      await expectReplay(context, createNamespace, { namespace: context.freeNamespaceName() });
+      const created = { namespace: context.freeNamespaceName() };
+      await expectReplay(context, createNamespace, created);
+      await expectReplay(context, deleteNamespace, { ...created, recursive: true });
       await expectReplay(context, putKey, { ...key, value: Buffer.from("1"), returnPrevious: true });
       await expectReplay(context, putKey, { ...key, value: Buffer.from("2"), ttlSeconds: 60n, returnPrevious: true });
       expect((await context.ask(getKey, key)).version, "each executed once").to.equal(2n);

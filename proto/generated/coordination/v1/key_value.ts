@@ -25,6 +25,20 @@ export interface CreateNamespaceResponse {
   revision: bigint;
 }
 
+/** Asks to delete a namespace. */
+export interface DeleteNamespaceRequest {
+  /** Name of the namespace; not `default`. */
+  namespace: string;
+  /** Whether to delete it although it has keys, locks, memory regions or event logs. */
+  recursive: boolean;
+}
+
+/** The deletion has begun. */
+export interface DeleteNamespaceResponse {
+  /** Revision of the first request for this deletion. */
+  revision: bigint;
+}
+
 /** Asks for one page of the namespaces that the caller may read. */
 export interface ListNamespacesRequest {
   /** Prefix of the names, at most 63 characters; empty = all. */
@@ -68,6 +82,8 @@ export interface Namespace {
    * each member counts its own.
    */
   quotas: QuotaUse[];
+  /** Whether it is being deleted. The quotas then show what is not erased yet. False if the request asked for names only. */
+  deleting: boolean;
 }
 
 /** One page of namespaces. */
@@ -534,6 +550,135 @@ export const CreateNamespaceResponse: MessageFns<CreateNamespaceResponse, "coord
   },
 };
 
+function createBaseDeleteNamespaceRequest(): DeleteNamespaceRequest {
+  return { namespace: "", recursive: false };
+}
+
+export const DeleteNamespaceRequest: MessageFns<DeleteNamespaceRequest, "coordination.v1.DeleteNamespaceRequest"> = {
+  $type: "coordination.v1.DeleteNamespaceRequest" as const,
+
+  encode(message: DeleteNamespaceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.recursive !== false) {
+      writer.uint32(16).bool(message.recursive);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteNamespaceRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteNamespaceRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.recursive = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteNamespaceRequest>): DeleteNamespaceRequest {
+    return DeleteNamespaceRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteNamespaceRequest>): DeleteNamespaceRequest {
+    const message = createBaseDeleteNamespaceRequest();
+    message.namespace = object.namespace ?? "";
+    message.recursive = object.recursive ?? false;
+    return message;
+  },
+};
+
+function createBaseDeleteNamespaceResponse(): DeleteNamespaceResponse {
+  return { revision: 0n };
+}
+
+export const DeleteNamespaceResponse: MessageFns<DeleteNamespaceResponse, "coordination.v1.DeleteNamespaceResponse"> = {
+  $type: "coordination.v1.DeleteNamespaceResponse" as const,
+
+  encode(message: DeleteNamespaceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteNamespaceResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteNamespaceResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteNamespaceResponse>): DeleteNamespaceResponse {
+    return DeleteNamespaceResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteNamespaceResponse>): DeleteNamespaceResponse {
+    const message = createBaseDeleteNamespaceResponse();
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 function createBaseListNamespacesRequest(): ListNamespacesRequest {
   return { prefix: "", pageSize: 0, pageToken: "", namesOnly: false, consistency: 0 };
 }
@@ -727,7 +872,7 @@ export const QuotaUse: MessageFns<QuotaUse, "coordination.v1.QuotaUse"> = {
 };
 
 function createBaseNamespace(): Namespace {
-  return { name: "", createdAtMs: 0n, createRevision: 0n, quotas: [] };
+  return { name: "", createdAtMs: 0n, createRevision: 0n, quotas: [], deleting: false };
 }
 
 export const Namespace: MessageFns<Namespace, "coordination.v1.Namespace"> = {
@@ -751,6 +896,9 @@ export const Namespace: MessageFns<Namespace, "coordination.v1.Namespace"> = {
     }
     for (const v of message.quotas) {
       QuotaUse.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.deleting !== false) {
+      writer.uint32(40).bool(message.deleting);
     }
     return writer;
   },
@@ -800,6 +948,14 @@ export const Namespace: MessageFns<Namespace, "coordination.v1.Namespace"> = {
             message.quotas.push(QuotaUse.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.deleting = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -825,6 +981,7 @@ export const Namespace: MessageFns<Namespace, "coordination.v1.Namespace"> = {
       ? BigInt(object.createRevision)
       : 0n;
     message.quotas = object.quotas?.map((e) => QuotaUse.fromPartial(e)) || [];
+    message.deleting = object.deleting ?? false;
     return message;
   },
 };
@@ -2835,13 +2992,15 @@ export const CountKeysResponse: MessageFns<CountKeysResponse, "coordination.v1.C
 
 /**
  * Linearizable key-value storage. Every call except ListNamespaces names a namespace. Reads need the access `read`,
- * mutations need `write`, and CreateNamespace needs `admin`.
+ * mutations need `write`, and CreateNamespace and DeleteNamespace need `admin`.
  */
 export type KeyValueServiceService = typeof KeyValueServiceService;
 export const KeyValueServiceService = {
   /**
    * Creates a namespace. The token and its user must both have the name (or `*`) in their namespaces, and the access
-   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
+   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS;
+   * FAILED_PRECONDITION / NAMESPACE_DELETING while a namespace of this name is being deleted: try again later, with
+   * another request id.
    */
   createNamespace: {
     path: "/coordination.v1.KeyValueService/CreateNamespace" as const,
@@ -2853,6 +3012,28 @@ export const KeyValueServiceService = {
     responseSerialize: (value: CreateNamespaceResponse): Buffer =>
       Buffer.from(CreateNamespaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateNamespaceResponse => CreateNamespaceResponse.decode(value),
+  },
+  /**
+   * Begins to delete a namespace: an empty one, or any with `recursive`. From then on every other call in it is refused
+   * with NOT_FOUND / NAMESPACE_NOT_FOUND, and calls for its event logs with NOT_FOUND / LOG_NOT_FOUND. Its watches and
+   * tails end, and requests that wait for its locks are refused. The cluster then erases keys, locks, memory regions,
+   * event logs, change history and limits in small steps. ListNamespaces shows the namespace as `deleting` until nothing
+   * is left. Nothing undoes a deletion. The answer does not wait for the end; a further request gets the same answer.
+   * Users, tokens and API keys keep the name in their namespaces. `default` cannot be deleted. While the cluster is being
+   * upgraded from a release that lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors: NOT_FOUND /
+   * NAMESPACE_NOT_FOUND; FAILED_PRECONDITION / NOT_EMPTY without `recursive`, with the numbers of `keys`, `locks`,
+   * `memory_regions` and `event_logs` as details.
+   */
+  deleteNamespace: {
+    path: "/coordination.v1.KeyValueService/DeleteNamespace" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteNamespaceRequest): Buffer =>
+      Buffer.from(DeleteNamespaceRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteNamespaceRequest => DeleteNamespaceRequest.decode(value),
+    responseSerialize: (value: DeleteNamespaceResponse): Buffer =>
+      Buffer.from(DeleteNamespaceResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteNamespaceResponse => DeleteNamespaceResponse.decode(value),
   },
   /**
    * Lists the namespaces that the caller may read, page by page, ordered by name. Any valid token is enough. A page may
@@ -2985,9 +3166,23 @@ export const KeyValueServiceService = {
 export interface KeyValueServiceServer extends UntypedServiceImplementation {
   /**
    * Creates a namespace. The token and its user must both have the name (or `*`) in their namespaces, and the access
-   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
+   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS;
+   * FAILED_PRECONDITION / NAMESPACE_DELETING while a namespace of this name is being deleted: try again later, with
+   * another request id.
    */
   createNamespace: handleUnaryCall<CreateNamespaceRequest, CreateNamespaceResponse>;
+  /**
+   * Begins to delete a namespace: an empty one, or any with `recursive`. From then on every other call in it is refused
+   * with NOT_FOUND / NAMESPACE_NOT_FOUND, and calls for its event logs with NOT_FOUND / LOG_NOT_FOUND. Its watches and
+   * tails end, and requests that wait for its locks are refused. The cluster then erases keys, locks, memory regions,
+   * event logs, change history and limits in small steps. ListNamespaces shows the namespace as `deleting` until nothing
+   * is left. Nothing undoes a deletion. The answer does not wait for the end; a further request gets the same answer.
+   * Users, tokens and API keys keep the name in their namespaces. `default` cannot be deleted. While the cluster is being
+   * upgraded from a release that lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors: NOT_FOUND /
+   * NAMESPACE_NOT_FOUND; FAILED_PRECONDITION / NOT_EMPTY without `recursive`, with the numbers of `keys`, `locks`,
+   * `memory_regions` and `event_logs` as details.
+   */
+  deleteNamespace: handleUnaryCall<DeleteNamespaceRequest, DeleteNamespaceResponse>;
   /**
    * Lists the namespaces that the caller may read, page by page, ordered by name. Any valid token is enough. A page may
    * have fewer namespaces than its size, even none, and still have a next page. Errors:

@@ -22,13 +22,13 @@ import {
 } from "./cluster/index.ts";
 import { type ClientCommand, decodeCommand, decodeInSteps, divisionOf } from "./command.ts";
 import {
+  AnswerLedger,
   type AnswerSlot,
   ApplyContext,
   allAtOnce,
   type Checkpoint,
   Checkpoints,
   CoordinationError,
-  AnswerLedger,
   type Digest,
   type EndedWait,
   encodeProgress,

@@ -7,10 +7,10 @@
 
 import { invariant, safeCount } from "../../primitives/index.ts";
 import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type ProposalOrigin } from "../../raft/index.ts";
+import type { AnswerLedger } from "./answer-ledger.ts";
 import type { KeyChange, WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError, tooLarge } from "./coordination-error.ts";
-import type { AnswerLedger } from "./answer-ledger.ts";
 import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";

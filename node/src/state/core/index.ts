@@ -1,3 +1,14 @@
+export type { FilterSeed } from "./answer-filters.ts";
+export {
+  AnswerLedger,
+  type AnswerSlot,
+  droppedGenerations,
+  type GenerationTotals,
+  generationMs,
+  hasGenerationEnded,
+  readAnswer,
+  scanGenerations,
+} from "./answer-ledger.ts";
 export { ApplyContext, type EndedWait, REVISION_CHANGES_MAX } from "./apply-context.ts";
 export { endOf, type HoldReason, type KeyChange, type LockChange, type WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
@@ -17,8 +28,8 @@ export {
   readAddress,
   readCluster,
   UnknownVersion,
-  VERSION_WITH_REQUEST_IDS,
   VERSION_WITH_NAMESPACE_DELETION,
+  VERSION_WITH_REQUEST_IDS,
   VERSION_WITH_SESSIONS,
   VERSION_WITH_TOUCH,
   VERSION_WITH_TRANSACTIONS,
@@ -36,17 +47,6 @@ export {
   type Reason,
   tooLarge,
 } from "./coordination-error.ts";
-export type { FilterSeed } from "./answer-filters.ts";
-export {
-  type AnswerSlot,
-  AnswerLedger,
-  droppedGenerations,
-  type GenerationTotals,
-  generationMs,
-  hasGenerationEnded,
-  readAnswer,
-  scanGenerations,
-} from "./answer-ledger.ts";
 export { derivedId, derivedIdText } from "./derived-id.ts";
 export {
   bytes,
@@ -75,8 +75,8 @@ export {
 export type { CompactHistoryResult } from "./history.ts";
 export {
   applyCompactHistory,
-  closeHistory,
   type CompactHistory,
+  closeHistory,
   compactHistoryOperation,
   compactRevisionOf,
   completeFrom,
@@ -105,7 +105,6 @@ export {
   writeHoldFields,
 } from "./lock-fields.ts";
 export { rowsPut, scanMerged } from "./merged-scan.ts";
-export { type ErasureBudget, eraseRows, type NamespacedRows } from "./namespaced-rows.ts";
 export {
   COUNTED_QUOTAS,
   type CountedQuota,
@@ -120,6 +119,7 @@ export {
   type NamespacePage,
   type NamespaceSelection,
 } from "./namespace-listing.ts";
+export { type ErasureBudget, eraseRows, type NamespacedRows } from "./namespaced-rows.ts";
 export {
   eraseNamespaceRecord,
   NAMESPACE_PATTERN,

@@ -2,7 +2,7 @@
 
 import { type Hold, type LockName, requireNamespace, type StateReader } from "../core/index.ts";
 import type { AcquireLockResult, LockState } from "./lock-commands.ts";
-import { type Lock, readFirstHolds, readHold, findLock, readHolds, requireLock } from "./lock-rows.ts";
+import { findLock, type Lock, readFirstHolds, readHold, readHolds, requireLock } from "./lock-rows.ts";
 
 export interface LockView {
   readonly lock: Readonly<Lock>;

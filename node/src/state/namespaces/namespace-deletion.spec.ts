@@ -89,6 +89,11 @@ class Deletion {
     events.appendBatch("b", ["1", "2", "3"]);
     events.append("4", { idempotencyKey: "k" });
     new AppliedEventLog({}, { log, namespace, name: "empty" });
+    const session = { kind: "create-session", namespace, ttlSeconds: 60, owner: "", metadata: new Uint8Array(9) } as const;
+    const [{ sessionId }] = [log.result(session), log.result(session)];
+    for (const key of ["k0", "owned"]) {
+      log.result({ ...this.put(key, { namespace }), sessionId });
+    }
     return events;
   }
 
@@ -219,9 +224,9 @@ describe("the deletion of a namespace", () => {
     const { answer } = log.execute(deletion.delete(false), { request: requestOf(1) });
     const refusal = answer as CoordinationError;
     expect([refusal.code, refusal.reason]).to.deep.equal(["FAILED_PRECONDITION", "NOT_EMPTY"]);
-    const counts = { keys: "10", locks: "6", memory_regions: "1", event_logs: "2" };
+    const counts = { keys: "11", locks: "6", memory_regions: "1", event_logs: "2", sessions: "2" };
     expect(Object.fromEntries(refusal.details)).to.deep.equal(counts);
-    expect(refusal.message).to.include('"going" has 10 keys, 6 locks, 1 memory regions, 2 event logs');
+    expect(refusal.message).to.include('"going" has 11 keys, 6 locks, 1 memory regions, 2 event logs, 2 sessions');
     requireNamespace(log.store, SPACE);
     expect(log.execute(deletion.delete(false), { request: requestOf(1) }).replayed).to.equal("yes");
     const revision = log.revision + 1;

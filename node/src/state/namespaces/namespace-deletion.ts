@@ -49,6 +49,7 @@ import { namespaceLogs } from "../event-logs/index.ts";
 import { namespaceKeys } from "../keys/index.ts";
 import { namespaceLocks } from "../locks/index.ts";
 import { hasErasures, namespaceRegions } from "../memory/index.ts";
+import { namespaceSessions } from "../sessions/index.ts";
 
 declare module "../core/results.ts" {
   interface StoredResults {
@@ -84,7 +85,13 @@ interface Erasure {
 }
 
 /** Locks come first, because requests wait for them. */
-const OBJECTS: readonly NamespacedRows[] = [namespaceLocks, namespaceKeys, namespaceRegions, namespaceLogs];
+const OBJECTS: readonly NamespacedRows[] = [
+  namespaceLocks,
+  namespaceKeys,
+  namespaceSessions,
+  namespaceRegions,
+  namespaceLogs,
+];
 /** After all objects: until then, expiries may still add changes to the history. */
 const HISTORY_STAGE = OBJECTS.length;
 const LAST_STAGE = HISTORY_STAGE + 1;
@@ -94,7 +101,7 @@ const READ_BYTES_MAX = 2 * 1024 * 1024;
 /** Deletions that one look considers. Others wait until one of these is done. */
 const LOOKED_MAX = 64;
 /** Details of a refusal: what the namespace has, by the name of its quota. */
-const COUNTED_OBJECTS = ["keys", "locks", "memory_regions", "event_logs"] as const;
+const COUNTED_OBJECTS = ["keys", "locks", "memory_regions", "event_logs", "sessions"] as const;
 
 export const deleteNamespaceOperation = clientOperation<DeleteNamespace, DeleteNamespaceResult>({
   kind: "delete-namespace",

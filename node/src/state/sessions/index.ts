@@ -10,6 +10,7 @@ export {
   type Belonging,
   changeBelonging,
   dueSessions,
+  namespaceSessions,
   readSession,
   removeSession,
   requireOwnSession,

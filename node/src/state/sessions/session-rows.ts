@@ -16,6 +16,7 @@ import {
   decodeText,
   encodeRow,
   type Field,
+  type NamespacedRows,
   prefixEnd,
   RecordWriter,
   recordOf,
@@ -197,6 +198,18 @@ export function visitSessions(
 function idAtEnd(key: Uint8Array): number {
   return readUint53(key, key.length - NUMBER_BYTES);
 }
+
+/** All sessions of a namespace that is being deleted; its keys go by themselves. */
+export const namespaceSessions: NamespacedRows = {
+  rangeOf: (namespace) => {
+    const from = sessionPrefix(namespace);
+    return { from, to: prefixEnd(from) as Uint8Array };
+  },
+  erase: (context, namespace, { key }) => {
+    removeSession(context, requireSession(context.transaction, namespace, idAtEnd(key)));
+    return 3;
+  },
+};
 
 // ---- What belongs to a session ----
 

@@ -15,6 +15,7 @@ import {
   count,
   listOf,
   name,
+  namespaceRefusalOf,
   ONE_REQUEST,
   type Principal,
   readPrincipal,
@@ -96,7 +97,10 @@ function applyRenewSessions(context: ApplyContext, { renewals }: RenewSessions):
       return null;
     }
     context.usage.count(context.transaction, principal, ONE_REQUEST, context);
-    return sessionIds.map((id) => renew(context, principal, namespace, id));
+    const isGone = namespaceRefusalOf(context.transaction, namespace) !== null;
+    return sessionIds.map((id) =>
+      isGone ? { sessionId: id, deadlineMs: 0 } : renew(context, principal, namespace, id),
+    );
   });
   return { kind: "renew-sessions", renewed, tickMs: context.tickMs, revision: context.revision };
 }

@@ -135,6 +135,8 @@ describe("decodeRequest: round trips", () => {
             acquiredAtMs: int64(),
             expiresInMs: int64(),
             mode: rwMode(),
+            permits: fc.integer(),
+            value: bytes(),
           }),
           { maxLength: 4 },
         ),

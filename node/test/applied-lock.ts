@@ -1,5 +1,5 @@
 /**
- * A lock of either kind in an AppliedLog. Specs acquire, hold and release it as clients and the leader do, and get the
+ * A lock of any kind in an AppliedLog. Specs acquire, hold and release it as clients and the leader do, and get the
  * outcome of each step in a word. Attempts have numbers. Two more users have the owner's permissions.
  */
 
@@ -11,6 +11,7 @@ import {
   type CancelAcquisition,
   CoordinationError,
   type CreateLock,
+  type CreateSemaphore,
   checkGuard,
   DEFAULT_STATE_LIMITS,
   describeLock,
@@ -33,6 +34,10 @@ export const BEN: Principal = { subject: "user-ben", apiKeyId: "" };
 
 export function createLock(changes: Partial<CreateLock> = {}): CreateLock {
   return { kind: "create-lock", ...NAMED, rw: false, ttlSeconds: 30, lockDelaySeconds: 0, ...changes };
+}
+
+export function createSemaphore(changes: Partial<CreateSemaphore> = {}): CreateSemaphore {
+  return { kind: "create-semaphore", ...NAMED, permits: 3, ttlSeconds: 30, ...changes };
 }
 
 export function acquireLock(changes: Partial<AcquireLock> = {}): AcquireLock {
@@ -76,22 +81,26 @@ export class AppliedLock {
   readonly log: AppliedLog;
   /** The rw lock and the exclusive lock have the same name. */
   readonly rw: boolean;
+  /** Mode of a hold that does not request its own. */
+  readonly #mode: LockMode;
   #seq = 0;
 
-  constructor(lock: Partial<CreateLock> = {}, limits = DEFAULT_STATE_LIMITS) {
+  /** @param lock a semaphore if it has permits. */
+  constructor(lock: Partial<CreateLock> & { readonly permits?: number } = {}, limits = DEFAULT_STATE_LIMITS) {
     this.log = new AppliedLog(limits);
     this.rw = lock.rw ?? false;
     addUser(this.log, ANNA);
     addUser(this.log, BEN);
-    this.log.result(createLock(lock));
+    const { permits, ...rest } = lock;
+    this.#mode = permits !== undefined ? "permits" : this.rw ? "write" : "exclusive";
+    this.log.result(permits === undefined ? createLock(rest) : createSemaphore({ permits }));
   }
 
   /** Requests the lock, by an attempt of its own. */
   ask(changes: Partial<AcquireLock> = {}, attempt: Partial<Attempt> = {}): string {
     this.#seq++;
     this.log.origin = this.originOf(attempt.seq ?? this.#seq);
-    const mode: LockMode = this.rw ? "write" : "exclusive";
-    return answerText(this.log.execute(acquireLock({ mode, ...changes }), attempt));
+    return answerText(this.log.execute(acquireLock({ mode: this.#mode, ...changes }), attempt));
   }
 
   get seq(): number {
@@ -103,8 +112,7 @@ export class AppliedLock {
   }
 
   result(changes: Partial<AcquireLock> = {}, asking: ExecuteOptions = {}): AcquireLockResult {
-    const mode: LockMode = this.rw ? "write" : "exclusive";
-    return this.log.result<"acquire-lock">(acquireLock({ mode, ...changes }), asking);
+    return this.log.result<"acquire-lock">(acquireLock({ mode: this.#mode, ...changes }), asking);
   }
 
   releaseHold(changes: Partial<ReleaseLock> = {}, asking: ExecuteOptions = {}): string {

@@ -8,6 +8,7 @@ export {
   answerText,
   BEN,
   createLock,
+  createSemaphore,
   NAMED,
   releaseLock,
 } from "./applied-lock.ts";

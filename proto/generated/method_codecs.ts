@@ -125,18 +125,26 @@ import {
   AcquireLockResponse,
   AcquireRWLockRequest,
   AcquireRWLockResponse,
+  AcquireSemaphoreRequest,
+  AcquireSemaphoreResponse,
   CreateLockRequest,
   CreateLockResponse,
   CreateRWLockRequest,
   CreateRWLockResponse,
+  CreateSemaphoreRequest,
+  CreateSemaphoreResponse,
   DeleteLockRequest,
   DeleteLockResponse,
   DeleteRWLockRequest,
   DeleteRWLockResponse,
+  DeleteSemaphoreRequest,
+  DeleteSemaphoreResponse,
   DescribeLockRequest,
   DescribeLockResponse,
   DescribeRWLockRequest,
   DescribeRWLockResponse,
+  DescribeSemaphoreRequest,
+  DescribeSemaphoreResponse,
   ForceReleaseLockRequest,
   ForceReleaseLockResponse,
   ListLockWaitsRequest,
@@ -147,6 +155,12 @@ import {
   ReleaseLockResponse,
   ReleaseRWLockRequest,
   ReleaseRWLockResponse,
+  ReleaseSemaphoreRequest,
+  ReleaseSemaphoreResponse,
+  SetLockValueRequest,
+  SetLockValueResponse,
+  UpdateSemaphoreRequest,
+  UpdateSemaphoreResponse,
 } from "./coordination/v1/lock.ts";
 import {
   AllocateMemoryRequest,
@@ -415,6 +429,10 @@ export const methodCodecs = {
     requestCodec: ReleaseLockRequest as typeof ReleaseLockRequest,
     responseCodec: ReleaseLockResponse as typeof ReleaseLockResponse,
   },
+  "/coordination.v1.LockService/SetLockValue": {
+    requestCodec: SetLockValueRequest as typeof SetLockValueRequest,
+    responseCodec: SetLockValueResponse as typeof SetLockValueResponse,
+  },
   "/coordination.v1.LockService/ForceReleaseLock": {
     requestCodec: ForceReleaseLockRequest as typeof ForceReleaseLockRequest,
     responseCodec: ForceReleaseLockResponse as typeof ForceReleaseLockResponse,
@@ -442,6 +460,30 @@ export const methodCodecs = {
   "/coordination.v1.LockService/DeleteRWLock": {
     requestCodec: DeleteRWLockRequest as typeof DeleteRWLockRequest,
     responseCodec: DeleteRWLockResponse as typeof DeleteRWLockResponse,
+  },
+  "/coordination.v1.LockService/CreateSemaphore": {
+    requestCodec: CreateSemaphoreRequest as typeof CreateSemaphoreRequest,
+    responseCodec: CreateSemaphoreResponse as typeof CreateSemaphoreResponse,
+  },
+  "/coordination.v1.LockService/DescribeSemaphore": {
+    requestCodec: DescribeSemaphoreRequest as typeof DescribeSemaphoreRequest,
+    responseCodec: DescribeSemaphoreResponse as typeof DescribeSemaphoreResponse,
+  },
+  "/coordination.v1.LockService/AcquireSemaphore": {
+    requestCodec: AcquireSemaphoreRequest as typeof AcquireSemaphoreRequest,
+    responseCodec: AcquireSemaphoreResponse as typeof AcquireSemaphoreResponse,
+  },
+  "/coordination.v1.LockService/ReleaseSemaphore": {
+    requestCodec: ReleaseSemaphoreRequest as typeof ReleaseSemaphoreRequest,
+    responseCodec: ReleaseSemaphoreResponse as typeof ReleaseSemaphoreResponse,
+  },
+  "/coordination.v1.LockService/UpdateSemaphore": {
+    requestCodec: UpdateSemaphoreRequest as typeof UpdateSemaphoreRequest,
+    responseCodec: UpdateSemaphoreResponse as typeof UpdateSemaphoreResponse,
+  },
+  "/coordination.v1.LockService/DeleteSemaphore": {
+    requestCodec: DeleteSemaphoreRequest as typeof DeleteSemaphoreRequest,
+    responseCodec: DeleteSemaphoreResponse as typeof DeleteSemaphoreResponse,
   },
   "/coordination.v1.LockService/ListLocks": {
     requestCodec: ListLocksRequest as typeof ListLocksRequest,

@@ -60,6 +60,7 @@ import {
   stateName,
 } from "./lock-messages.ts";
 
+const NO_VALUE = new Uint8Array(0);
 const service = serviceDefinitions.LockService;
 const createLockMethod = unaryMethod(service.createLock);
 const describeLockMethod = unaryMethod(service.describeLock);
@@ -173,7 +174,7 @@ export class LockClient {
     options: RenewOptions = {},
   ): Promise<AcquireLockResult> {
     checkRenew(options, "locks.renew");
-    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken) };
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken), value: NO_VALUE };
     return acquireResult(await execute(this.#context, acquireLockMethod, request, options));
   }
 
@@ -259,7 +260,7 @@ export class LockClient {
   }
 
   #acquire(namespace: string, name: string, options: AcquireOptions): Promise<Execution<AcquireLockResponse>> {
-    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, 0) };
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, 0), value: NO_VALUE };
     return executeAcquisition(this.#context, acquireLockMethod, request, options);
   }
 
@@ -269,7 +270,7 @@ export class LockClient {
     options: RenewOptions,
     persistence: Persistence,
   ): Promise<Execution<AcquireLockResponse>> {
-    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken) };
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken), value: NO_VALUE };
     return execute(this.#context, acquireLockMethod, request, options, persistence);
   }
 }

@@ -95,6 +95,9 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("release-lock" as const), revision: count }),
   fc.record({ kind: fc.constant("delete-lock" as const), revision: count }),
   fc.record({ kind: fc.constant("delete-namespace" as const), revision: count }),
+  fc.record({ kind: fc.constant("create-semaphore" as const), createdAtMs: count, revision: count }),
+  fc.record({ kind: fc.constant("update-semaphore" as const), revision: count }),
+  fc.record({ kind: fc.constant("set-lock-value" as const), revision: count }),
   fc.record({
     kind: fc.constant("force-release-lock" as const),
     previous: fc.option(
@@ -241,8 +244,35 @@ describe("answers", () => {
       `16 0000000000000002 01 0000000000000003 000000016f 0000000175 ${"ee".repeat(16)} 01 ` +
         "0000000000000004 0000000000000005 0000000000000006",
     ],
+    [
+      "force-release-lock of a semaphore",
+      {
+        kind: "force-release-lock",
+        previous: {
+          token: 3,
+          owner: "o",
+          subject: "u",
+          requestId: new Uint8Array(16).fill(0xee),
+          mode: "permits",
+          permits: 7,
+          ttlSeconds: 4,
+          acquiredAtMs: 5,
+          deadlineMs: 6,
+        },
+        revision: 2,
+      },
+      `16 0000000000000002 01 0000000000000003 000000016f 0000000175 ${"ee".repeat(16)} 13 0000000000000007 ` +
+        "0000000000000004 0000000000000005 0000000000000006",
+    ],
     ["delete-lock", { kind: "delete-lock", revision: 2 }, "51 0000000000000002"],
     ["delete-namespace", { kind: "delete-namespace", revision: 2 }, "5a 0000000000000002"],
+    [
+      "create-semaphore",
+      { kind: "create-semaphore", createdAtMs: 1, revision: 2 },
+      "52 0000000000000002 0000000000000001",
+    ],
+    ["update-semaphore", { kind: "update-semaphore", revision: 2 }, "53 0000000000000002"],
+    ["set-lock-value", { kind: "set-lock-value", revision: 2 }, "54 0000000000000002"],
     ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
     [
       "compare-and-swap",

@@ -16,6 +16,10 @@ const revision = fc.option(fc.oneof(fc.constant(0), count), { nil: undefined });
 
 const guard = fc.option(fc.record({ lockName: text, fencingToken: count, rw: fc.boolean() }), { nil: undefined });
 const lockName = { namespace, rw: fc.boolean(), name: text };
+const claim = fc.oneof(
+  fc.record({ mode: fc.constant("permits" as const), permits: count }),
+  fc.record({ mode: fc.constant("exclusive" as const), value: bytes }),
+);
 const origin = fc.record({ memberId: count, boot: count, seq: count });
 
 /** The operations, with a guard or without. */
@@ -86,6 +90,28 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
     waitMs: count,
     fencingToken: count,
   }),
+  fc
+    .tuple(
+      claim,
+      fc.record({ namespace, name: text, ttlSeconds: count, owner: text, waitMs: count, fencingToken: count }),
+    )
+    .map(([claimed, rest]) => ({ kind: "acquire-lock" as const, ...rest, ...claimed })),
+  fc.record({
+    kind: fc.constant("create-semaphore" as const),
+    namespace,
+    name: text,
+    permits: count,
+    ttlSeconds: count,
+  }),
+  fc.record({ kind: fc.constant("update-semaphore" as const), namespace, name: text, permits: count }),
+  fc.record({
+    kind: fc.constant("set-lock-value" as const),
+    namespace,
+    name: text,
+    fencingToken: count,
+    owner: text,
+    value: bytes,
+  }),
   fc.record({ kind: fc.constant("allocate-memory" as const), namespace, sizeBytes: count, label: text }),
   fc
     .tuple(regionMutation, count)
@@ -97,12 +123,18 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({
     kind: fc.constant("release-lock" as const),
     ...lockName,
-    mode: fc.constantFrom(null, "exclusive" as const, "read" as const, "write" as const),
+    mode: fc.constantFrom(null, "exclusive" as const, "read" as const, "write" as const, "permits" as const),
     owner: text,
     fencingToken: count,
   }),
   fc.record({ kind: fc.constant("force-release-lock" as const), ...lockName, fencingToken: count, reason: text }),
   fc.record({ kind: fc.constant("delete-lock" as const), ...lockName, force: fc.boolean() }),
+  fc.record({
+    kind: fc.constant("delete-lock" as const),
+    ...lockName,
+    force: fc.boolean(),
+    semaphore: fc.constant(true),
+  }),
 );
 const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({
@@ -197,7 +229,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(26);
+    expect(kinds.size).to.equal(29);
   });
 
   // These bytes are in the logs of every member: a change here changes the storage format.
@@ -283,6 +315,59 @@ describe("commands", () => {
       `0115 ${ASKED} 000000026e73 000000016c 02 000000000000001e 000000016f 0000000000000007 0000000000000008`,
     ],
     [
+      "acquire-lock of a semaphore",
+      byClient({
+        kind: "acquire-lock",
+        namespace: "ns",
+        name: "l",
+        mode: "permits",
+        permits: 6,
+        ttlSeconds: 30,
+        owner: "o",
+        waitMs: 7,
+        fencingToken: 0,
+      }),
+      `0115 ${ASKED} 000000026e73 000000016c 13 0000000000000006 000000000000001e 000000016f 0000000000000007 ` +
+        "0000000000000000",
+    ],
+    [
+      "acquire-lock with a value",
+      byClient({
+        kind: "acquire-lock",
+        namespace: "ns",
+        name: "l",
+        mode: "exclusive",
+        value: Uint8Array.of(5),
+        ttlSeconds: 30,
+        owner: "o",
+        waitMs: 7,
+        fencingToken: 0,
+      }),
+      `0115 ${ASKED} 000000026e73 000000016c 20 0000000105 000000000000001e 000000016f 0000000000000007 0000000000000000`,
+    ],
+    [
+      "create-semaphore",
+      byClient({ kind: "create-semaphore", namespace: "ns", name: "l", permits: 6, ttlSeconds: 30 }),
+      `015a ${ASKED} 000000026e73 000000016c 0000000000000006 000000000000001e`,
+    ],
+    [
+      "update-semaphore",
+      byClient({ kind: "update-semaphore", namespace: "ns", name: "l", permits: 6 }),
+      `015b ${ASKED} 000000026e73 000000016c 0000000000000006`,
+    ],
+    [
+      "set-lock-value",
+      byClient({
+        kind: "set-lock-value",
+        namespace: "ns",
+        name: "l",
+        fencingToken: 8,
+        owner: "o",
+        value: Uint8Array.of(5),
+      }),
+      `015c ${ASKED} 000000026e73 000000016c 0000000000000008 000000016f 0000000105`,
+    ],
+    [
       "release-lock",
       byClient({ kind: "release-lock", ...LOCK, mode: "read", owner: "o", fencingToken: 8 }),
       `0116 ${ASKED} 000000026e73 01 000000016c 01 01 000000016f 0000000000000008`,
@@ -295,7 +380,12 @@ describe("commands", () => {
     [
       "delete-lock",
       byClient({ kind: "delete-lock", ...LOCK, force: true }),
-      `0151 ${ASKED} 000000026e73 01 000000016c 01`,
+      `0151 ${ASKED} 000000026e73 01 000000016c 01 00`,
+    ],
+    [
+      "delete-lock of a semaphore",
+      byClient({ kind: "delete-lock", ...LOCK, rw: false, force: true, semaphore: true }),
+      `0151 ${ASKED} 000000026e73 00 000000016c 01 01 01`,
     ],
     [
       "expire-locks",

@@ -58,10 +58,13 @@ import {
   acquireLockOperation,
   cancelAcquisitionOperation,
   createLockOperation,
+  createSemaphoreOperation,
   deleteLockOperation,
   expireLocksOperation,
   forceReleaseLockOperation,
   releaseLockOperation,
+  setLockValueOperation,
+  updateSemaphoreOperation,
 } from "./locks/index.ts";
 import {
   allocateMemoryOperation,
@@ -88,6 +91,9 @@ const CLIENT_OPERATIONS = [
   releaseLockOperation,
   forceReleaseLockOperation,
   deleteLockOperation,
+  createSemaphoreOperation,
+  updateSemaphoreOperation,
+  setLockValueOperation,
   allocateMemoryOperation,
   resizeMemoryOperation,
   freeMemoryOperation,

@@ -149,7 +149,54 @@ function writeLocks(log: GoldenLog): number {
     throw new Error("a reader held the lock");
   }
   deleteLock(log);
+  writeSemaphore(log);
+  writeValues(log);
   return fencingToken;
+}
+
+/** A semaphore with two holds, and requests that wait, are refused by fewer permits, and get what they wait for. */
+function writeSemaphore(log: GoldenLog): void {
+  const semaphore = { namespace: "default", name: "permits" } as const;
+  const acquire = { kind: "acquire-lock", ...semaphore, mode: "permits", ttlSeconds: 0, owner: "", waitMs: 0 } as const;
+  const ask = (changes: object, by = OWNER) =>
+    log.client<"acquire-lock">({ ...acquire, fencingToken: 0, ...changes }, by);
+  done(log.client({ kind: "create-semaphore", ...semaphore, permits: 5, ttlSeconds: HOUR_SECS }));
+  refusedWith("LOCK_EXISTS", log.client({ kind: "create-semaphore", ...semaphore, permits: 5, ttlSeconds: HOUR_SECS }));
+  refusedWith("BAD_FIELD", ask({ permits: 6 }));
+  const { hold } = done(ask({ permits: 2, owner: "the holder" }));
+  const fencingToken = hold?.token ?? 0;
+  done(ask({ permits: 2 }, ANNA));
+  done(ask({ fencingToken, ttlSeconds: 2 * HOUR_SECS }));
+  done(ask({ permits: 2 }));
+  ask({ permits: 5, waitMs: 900_000 });
+  ask({ permits: 2, waitMs: 900_000 });
+  ask({ permits: 1, waitMs: 900_000 });
+  done(log.client({ kind: "update-semaphore", ...semaphore, permits: 4 }));
+  const release = { kind: "release-lock", ...semaphore, rw: false, mode: "permits", owner: "" } as const;
+  done(log.client({ ...release, fencingToken: 0 }, ANNA));
+  refusedWith("NOT_LOCK_HOLDER", log.client({ ...release, fencingToken: 1 }));
+  done(log.client({ kind: "force-release-lock", ...semaphore, rw: false, fencingToken, reason: "golden" }));
+  const gone = { kind: "delete-lock", ...semaphore, rw: false, force: true } as const;
+  refusedWith("LOCK_NOT_FOUND", log.client(gone));
+  const other = { ...semaphore, name: "deleted permits" };
+  done(log.client({ kind: "create-semaphore", ...other, permits: 1, ttlSeconds: HOUR_SECS }));
+  done(log.client({ ...gone, ...other, semaphore: true }));
+}
+
+/** A hold that shows a value, changes it, and has it still when the log ends. */
+function writeValues(log: GoldenLog): void {
+  const lock = { namespace: "default", name: "election" } as const;
+  done(log.client({ kind: "create-lock", ...lock, rw: false, ttlSeconds: HOUR_SECS, lockDelaySeconds: 0 }));
+  const acquire = { kind: "acquire-lock", ...lock, mode: "exclusive", ttlSeconds: 0, owner: "" } as const;
+  const { hold } = done(
+    log.client<"acquire-lock">({ ...acquire, waitMs: 0, fencingToken: 0, value: Buffer.from("http://one") }),
+  );
+  log.client({ ...acquire, waitMs: 900_000, fencingToken: 0, value: Buffer.from("http://two") }, ANNA);
+  const set = { kind: "set-lock-value", ...lock, fencingToken: hold?.token ?? 0, owner: "" } as const;
+  done(log.client({ ...set, value: Buffer.alloc(0) }));
+  done(log.client({ ...set, value: Buffer.from("http://one.example") }));
+  refusedWith("NOT_LOCK_HOLDER", log.client({ ...set, value: Buffer.from("http://anna") }, ANNA));
+  refusedWith("LOCK_LOST", log.client({ ...set, fencingToken: 1, value: Buffer.from("http://one") }));
 }
 
 /** A lock with a hold, a wait and a stored answer for each, which goes with all of them. */

@@ -87,7 +87,7 @@ function isStateOf({ state, holds }: LockView): boolean {
   if (first === undefined) {
     return state === "free" || state === "cooldown";
   }
-  const expected = { exclusive: "held", read: "read-held", write: "write-held" } as const;
+  const expected = { exclusive: "held", read: "read-held", write: "write-held", permits: "held" } as const;
   return state === expected[first.mode];
 }
 

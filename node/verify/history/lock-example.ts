@@ -36,7 +36,7 @@ export type HoldLine = readonly [owner: string, token: number, mode?: LockMode];
 
 export function viewAt(revision: number, holds: readonly HoldLine[], more: Partial<LockView> = {}): LockView {
   const seen = holds.map(([owner, token, mode = "exclusive"]): SeenHold => ({ owner, token, mode }));
-  const states = { exclusive: "held", read: "read-held", write: "write-held" } as const;
+  const states = { exclusive: "held", read: "read-held", write: "write-held", permits: "held" } as const;
   const [first] = seen;
   const state = first === undefined ? "free" : states[first.mode];
   return { state, holds: seen, waiters: 0, revision, ...more };

@@ -6,7 +6,7 @@
 import type { RecordedOperation } from "./history.ts";
 
 /** `exclusive` on exclusive locks only, the others on read-write locks only. */
-export type LockMode = "exclusive" | "read" | "write";
+export type LockMode = "exclusive" | "read" | "write" | "permits";
 
 /** A client's request. All requests of a history come from one subject, and name a hold by its token. */
 export type LockOperation = { readonly lock: string } & (

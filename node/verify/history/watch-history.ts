@@ -21,7 +21,7 @@ export interface WatchedLockChange {
   readonly owner: string;
   readonly mode: LockMode;
   readonly token: number;
-  readonly reason: "normal" | "expired" | "forced" | "downgraded" | "upgraded";
+  readonly reason: "normal" | "expired" | "forced" | "downgraded" | "upgraded" | "updated";
   readonly revision: number;
 }
 

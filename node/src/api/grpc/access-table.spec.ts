@@ -380,6 +380,34 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   "LockService/DeleteLock": ofDeletions("exclusive"),
   "LockService/DeleteRWLock": ofDeletions("read"),
+  "LockService/SetLockValue": aboutHolds(
+    "exclusive",
+    (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token), value: Buffer.from("v") }),
+    inOwn("write", OK),
+    inOwn("write", NOT_HOLDER),
+  ),
+  "LockService/CreateSemaphore": inNamespaces("write", (...at) => ({ ...newIn(...at), permits: 2 }), null),
+  "LockService/DescribeSemaphore": inNamespaces("read", lockIn("permits"), NO_LOCK),
+  "LockService/AcquireSemaphore": [
+    ...inNamespaces("write", lockIn("permits", { permits: 1 }), NO_LOCK),
+    ...aboutHolds(
+      "permits",
+      (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token) }),
+      inOwn("write", OK),
+      inOwn("write", NOT_HOLDER),
+    ),
+  ],
+  "LockService/ReleaseSemaphore": [
+    ...inNamespaces("write", lockIn("permits"), NO_LOCK).filter(([what]) => !what.endsWith("namespace")),
+    ...aboutHolds(
+      "permits",
+      (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token) }),
+      inOwn("write", OK),
+      inOwn("write", NOT_HOLDER),
+    ),
+  ],
+  "LockService/UpdateSemaphore": inNamespaces("write", lockIn("permits", { permits: 3 }), NO_LOCK),
+  "LockService/DeleteSemaphore": ofDeletions("permits"),
   "LockService/ListLocks": inNamespaces("read", namedIn({ waitsMax: 100 }), null),
   "LockService/ListLockWaits": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
   "MemoryService/AllocateMemory": inNamespaces("write", namedIn({ sizeBytes: 1n }), null),
@@ -620,7 +648,9 @@ class World {
   /** The name of a free lock. */
   lock(namespace: string, mode: LockMode, isThere: boolean): string {
     const name = randomUUID();
-    if (isThere) {
+    if (isThere && mode === "permits") {
+      this.actors.do({ kind: "create-semaphore", namespace, name, permits: 2, ttlSeconds: 30 });
+    } else if (isThere) {
       const rw = mode !== "exclusive";
       this.actors.do({ kind: "create-lock", namespace, name, rw, ttlSeconds: 30, lockDelaySeconds: 0 });
     }
@@ -639,6 +669,7 @@ class World {
       owner: "",
       waitMs: 0,
       fencingToken: 0,
+      ...(mode === "permits" && { permits: 1 }),
     };
     const { hold } = this.actors.do(acquisition, holder);
     return { name, token: hold?.token ?? expect.fail("expected a free lock") };

@@ -36,6 +36,20 @@ export function lockService(
     },
     deleteLock: (call, request, reply) => methods.deleteLock(call, request, reply),
     deleteRWLock: (call, request, reply) => methods.deleteRWLock(call, request, reply),
+    setLockValue: (call, request, reply) => methods.setLockValue(call, request, reply),
+    createSemaphore: (call, request, reply) => methods.createSemaphore(call, request, reply),
+    describeSemaphore: (call, request, reply) => methods.describeSemaphore(call, request, reply),
+    acquireSemaphore: {
+      isUnlimited: isRenewal,
+      waitMs: waitMsOf,
+      handle: (call, request, reply) => methods.acquireSemaphore(call, request, reply),
+    },
+    releaseSemaphore: {
+      isUnlimited: always,
+      handle: (call, request, reply) => methods.releaseSemaphore(call, request, reply),
+    },
+    updateSemaphore: (call, request, reply) => methods.updateSemaphore(call, request, reply),
+    deleteSemaphore: (call, request, reply) => methods.deleteSemaphore(call, request, reply),
     listLocks: (call, request, reply) => listings.listLocks(call, request, reply),
     listLockWaits: (call, request, reply) => listings.listLockWaits(call, request, reply),
   });

@@ -21,6 +21,7 @@ const NOT_STORED = new Set([
     "CountKeys",
     "DescribeLock",
     "DescribeRWLock",
+    "DescribeSemaphore",
     "DescribeMemory",
     "ReadMemory",
     "ListMemoryRegions",
@@ -171,12 +172,21 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     others: { namespace: NAMESPACE, name: KEY, ttlSeconds: SECONDS, lockDelaySeconds: SECONDS },
   },
   AcquireLock: {
-    request: { namespace: "default", name: "l", ttlSeconds: 9n, owner: "o", waitMs: 9n, fencingToken: 5n },
+    request: {
+      namespace: "default",
+      name: "l",
+      ttlSeconds: 9n,
+      owner: "o",
+      waitMs: 9n,
+      fencingToken: 5n,
+      value: bytes("v"),
+    },
     others: {
       namespace: NAMESPACE,
       name: KEY,
       ttlSeconds: SECONDS,
       owner: OWNERS,
+      value: [bytes(""), bytes("x")],
       waitMs: SECONDS,
       fencingToken: TOKENS,
     },
@@ -224,6 +234,52 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     others: { namespace: NAMESPACE, name: KEY, force: [false] },
   },
   DeleteRWLock: {
+    request: { namespace: "default", name: "l", force: true },
+    others: { namespace: NAMESPACE, name: KEY, force: [false] },
+  },
+  SetLockValue: {
+    request: { namespace: "default", name: "l", fencingToken: 5n, owner: "o", value: bytes("v") },
+    others: {
+      namespace: NAMESPACE,
+      name: KEY,
+      fencingToken: [4n, 6n],
+      owner: OWNERS,
+      value: [bytes(""), bytes("x")],
+    },
+  },
+  CreateSemaphore: {
+    request: { namespace: "default", name: "l", permits: 9, ttlSeconds: 9n },
+    others: { namespace: NAMESPACE, name: KEY, permits: [8, 10], ttlSeconds: SECONDS },
+  },
+  AcquireSemaphore: {
+    request: {
+      namespace: "default",
+      name: "l",
+      permits: 9,
+      ttlSeconds: 9n,
+      owner: "o",
+      waitMs: 9n,
+      fencingToken: 5n,
+    },
+    others: {
+      namespace: NAMESPACE,
+      name: KEY,
+      permits: [8, 10],
+      ttlSeconds: SECONDS,
+      owner: OWNERS,
+      waitMs: [0n, 8n],
+      fencingToken: TOKENS,
+    },
+  },
+  ReleaseSemaphore: {
+    request: { namespace: "default", name: "l", owner: "o", fencingToken: 5n },
+    others: { namespace: NAMESPACE, name: KEY, owner: OWNERS, fencingToken: TOKENS },
+  },
+  UpdateSemaphore: {
+    request: { namespace: "default", name: "l", permits: 9 },
+    others: { namespace: NAMESPACE, name: KEY, permits: [8, 10] },
+  },
+  DeleteSemaphore: {
     request: { namespace: "default", name: "l", force: true },
     others: { namespace: NAMESPACE, name: KEY, force: [false] },
   },

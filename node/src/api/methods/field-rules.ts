@@ -32,6 +32,10 @@ const LABEL_BYTES_MAX = 256;
 /** Maximum time to live of a hold in seconds: a day. */
 const HOLD_SECONDS_MAX = 86_400;
 const LOCK_DELAY_SECONDS_MAX = 60;
+/** Permits of a semaphore. */
+const PERMITS_MAX = 10_000;
+/** Bytes of the value of a hold: every answer and every event of the lock has it. */
+const HOLD_VALUE_BYTES_MAX = 1024;
 /**
  * Two hours. No call lasts longer than one hour, so with this limit the call's deadline always ends before the wait.
  */
@@ -261,6 +265,29 @@ export function lockDelayField(lockDelaySeconds: bigint): number {
     throw badRequestField("lock_delay_seconds", `must be 0 to ${LOCK_DELAY_SECONDS_MAX}`, LOCK_DELAY_SECONDS_MAX);
   }
   return Number(lockDelaySeconds);
+}
+
+/** The number of permits of a semaphore, or of a new hold: 1 to PERMITS_MAX. */
+export function permitsField(permits: number): number {
+  if (permits < 1 || permits > PERMITS_MAX) {
+    throw badRequestField("permits", `must be 1 to ${PERMITS_MAX}`, PERMITS_MAX);
+  }
+  return permits;
+}
+
+/** The permits that a request claims, as the field of an operation; no field for a renewal that names none. */
+export function claimedPermitsField(permits: number, fencingToken: bigint): { readonly permits?: number } {
+  return permits === 0 && fencingToken !== 0n ? {} : { permits: permitsField(permits) };
+}
+
+/** The value of a hold, up to HOLD_VALUE_BYTES_MAX bytes; empty = none. */
+export function holdValueField(value: Uint8Array): Uint8Array {
+  return requireSize("value", value, HOLD_VALUE_BYTES_MAX);
+}
+
+/** The value that a request claims, as the field of an operation; no field without one. */
+export function claimedValueField(value: Uint8Array): { readonly value?: Uint8Array } {
+  return value.length === 0 ? {} : { value: holdValueField(value) };
 }
 
 /** Milliseconds that a request may wait for a lock, at most WAIT_MS_MAX; no call lasts longer. */

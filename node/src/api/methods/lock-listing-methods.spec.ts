@@ -56,6 +56,7 @@ describe("LockService, listings", () => {
       ttlSeconds: 30n,
       waitedMs: 1_500n,
       endsInMs: 48_500n,
+      permits: 0,
     };
     expect(locks[0]).deep.equal({
       name: "a",
@@ -72,6 +73,8 @@ describe("LockService, listings", () => {
           acquiredAtMs: at,
           expiresInMs: 18_500n,
           mode: RWMode.RW_MODE_UNSPECIFIED,
+          permits: 0,
+          value: Buffer.alloc(0),
         },
       ],
       waits: [next],
@@ -81,6 +84,8 @@ describe("LockService, listings", () => {
       lastFencingToken: fencingToken,
       createdAtMs: at,
       refusedGuards: 1n,
+      permits: 0,
+      heldPermits: 0,
     });
     expect(locks[1]).deep.include({ state: LockState.READ_HELD, holderCount: 1, waits: [], refusedGuards: 0n });
     expect(ok(await waitsOf())).deep.equal({

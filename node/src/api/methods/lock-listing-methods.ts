@@ -113,7 +113,7 @@ function lockPage(
     locks: page.locks.map((listed): Lock => {
       const { lock } = listed;
       return selection.namesOnly
-        ? Lock.fromPartial({ name: lock.name, rw: lock.rw })
+        ? Lock.fromPartial({ name: lock.name, rw: lock.rw, permits: lock.permits })
         : listedLock(listed, refusedGuards.of(lock), tickMs);
     }),
     nextPageToken: page.next === null ? "" : signPageToken(state, listing, page.next),

@@ -10,12 +10,14 @@ export const STATES: Record<LockView["state"], LockState> = {
   "write-held": LockState.WRITE_HELD,
   cooldown: LockState.COOLDOWN,
 };
-/** Exclusive locks have no mode. */
+/** Only read-write locks have modes that clients know. */
 export const MODES: Record<LockMode, RWMode> = {
   exclusive: RWMode.RW_MODE_UNSPECIFIED,
   read: RWMode.READ,
   write: RWMode.WRITE,
+  permits: RWMode.RW_MODE_UNSPECIFIED,
 };
+const NO_BYTES = new Uint8Array(0);
 
 /** The holds, with their remaining times at the cluster tick. */
 export function lockHolds(holds: readonly Hold[], tickMs: number): LockHold[] {
@@ -31,6 +33,8 @@ export function lockHold(hold: Hold, tickMs: number): LockHold {
     acquiredAtMs: BigInt(hold.acquiredAtMs),
     expiresInMs: remainingMs(hold.deadlineMs, tickMs),
     mode: MODES[hold.mode],
+    permits: hold.permits ?? 0,
+    value: hold.value ?? NO_BYTES,
   };
 }
 
@@ -57,12 +61,14 @@ export function listedLock(listed: ListedLock, refusedGuards: number, tickMs: nu
     lastFencingToken: BigInt(lock.lastToken),
     createdAtMs: BigInt(lock.createdAtMs),
     refusedGuards: BigInt(refusedGuards),
+    permits: lock.permits,
+    heldPermits: lock.heldPermits,
   };
 }
 
 /** The first waits of a lock, with their times at the cluster tick. */
 export function lockWaits(waits: readonly Wait[], tickMs: number): LockWait[] {
-  return waits.map(({ owner, principal, mode, ttlSeconds, askedMs, deadlineMs }, at) => ({
+  return waits.map(({ owner, principal, mode, permits = 0, ttlSeconds, askedMs, deadlineMs }, at) => ({
     place: at + 1,
     owner,
     subject: principal.subject,
@@ -70,5 +76,6 @@ export function lockWaits(waits: readonly Wait[], tickMs: number): LockWait[] {
     ttlSeconds: BigInt(ttlSeconds),
     waitedMs: BigInt(Math.max(0, tickMs - askedMs)),
     endsInMs: remainingMs(deadlineMs, tickMs),
+    permits,
   }));
 }

@@ -99,6 +99,8 @@ describe("LockService", () => {
       acquiredAtMs: BigInt(ports.member.cluster.clock.wall),
       expiresInMs: 10_000n,
       mode: RWMode.RW_MODE_UNSPECIFIED,
+      permits: 0,
+      value: Buffer.alloc(0),
     };
     expect(acquired).deep.equal({
       acquired: true,

@@ -1,5 +1,5 @@
 /**
- * LockService: exclusive locks and read-write locks.
+ * LockService: exclusive locks, read-write locks and semaphores.
  *
  * Each method turns a request into an operation or a query, and a result into a response. The state machine decides who
  * holds a lock, who waits, and whether a token is still valid. In answers to Acquire, remaining times count from the
@@ -11,16 +11,20 @@ import {
   type AcquireLockResponse,
   type AcquireRWLockRequest,
   type AcquireRWLockResponse,
+  type AcquireSemaphoreRequest,
+  type AcquireSemaphoreResponse,
   type CreateLockRequest,
   type CreateLockResponse,
   type CreateRWLockRequest,
   type CreateRWLockResponse,
+  type CreateSemaphoreRequest,
   type DeleteLockRequest,
   type DeleteLockResponse,
   type DescribeLockRequest,
   type DescribeLockResponse,
   type DescribeRWLockRequest,
   type DescribeRWLockResponse,
+  type DescribeSemaphoreResponse,
   type ForceReleaseLockRequest,
   type ForceReleaseLockResponse,
   type ReadConsistency,
@@ -29,12 +33,19 @@ import {
   type ReleaseRWLockRequest,
   type ReleaseRWLockResponse,
   RWMode,
+  type SetLockValueRequest,
+  type SetLockValueResponse,
+  type UpdateSemaphoreRequest,
+  type UpdateSemaphoreResponse,
 } from "@quoin/proto";
 import {
   type AcquireLock,
   type AcquireLockResult,
+  acquireClaimOperation,
   acquireLockOperation,
+  type Claim,
   createLockOperation,
+  createSemaphoreOperation,
   deleteLockOperation,
   describeLock,
   forceReleaseLockOperation,
@@ -42,19 +53,27 @@ import {
   type LockName,
   type LockView,
   releaseLockOperation,
+  releasePermitsOperation,
+  setLockValueOperation,
+  updateSemaphoreOperation,
 } from "../../state/index.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import {
+  claimedPermitsField,
+  claimedValueField,
   consistencyField,
   fencingTokenField,
+  heldTokenField,
   holdTtlField,
+  holdValueField,
   labelField,
   lockDelayField,
   lockNameField,
   modeField,
   namespaceField,
   optionalModeField,
+  permitsField,
   waitField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
@@ -64,6 +83,16 @@ import { lockHold, lockHolds, MODES, remainingMs, STATES } from "./lock-messages
 const TTL_SECONDS_DEFAULT = 30;
 
 interface LockQuery extends Query, LockName {}
+
+/** The kind of lock that a method is about. */
+interface Kind {
+  readonly rw: boolean;
+  readonly isSemaphore: boolean;
+}
+
+const EXCLUSIVE: Kind = { rw: false, isSemaphore: false };
+const READ_WRITE: Kind = { rw: true, isSemaphore: false };
+const SEMAPHORE: Kind = { rw: false, isSemaphore: true };
 
 /** Fields that all requests about locks have. */
 interface Named {
@@ -95,7 +124,7 @@ export class LockMethods {
     this.#describe(
       call,
       request,
-      false,
+      EXCLUSIVE,
       ({ lock, state, holds }, replica) => ({
         ...describedLock(lock, state, replica),
         holder: lockHolds(holds, replica.tickMs)[0],
@@ -109,7 +138,7 @@ export class LockMethods {
     this.#describe(
       call,
       request,
-      true,
+      READ_WRITE,
       ({ lock, state, holds }, replica) => ({
         ...describedLock(lock, state, replica),
         holders: lockHolds(holds, replica.tickMs),
@@ -120,12 +149,28 @@ export class LockMethods {
     );
   }
 
+  describeSemaphore(call: Call, request: DescribeLockRequest, reply: Reply<DescribeSemaphoreResponse>): void {
+    this.#describe(
+      call,
+      request,
+      SEMAPHORE,
+      ({ lock, state, holds }, replica) => ({
+        ...describedLock(lock, state, replica),
+        permits: lock.permits,
+        heldPermits: lock.heldPermits,
+        holders: lockHolds(holds, replica.tickMs),
+        waiters: lock.waitingReaders + lock.waitingWriters,
+      }),
+      reply,
+    );
+  }
+
   acquireLock(call: CancellableCall, request: AcquireLockRequest, reply: Reply<AcquireLockResponse>): void {
     this.#executor.acquire(
       call,
-      acquireLockOperation,
+      request.value.length > 0 ? acquireClaimOperation : acquireLockOperation,
       request.namespace,
-      () => acquireOperation(request, "exclusive"),
+      () => acquireOperation(request, { mode: "exclusive", ...claimedValueField(request.value) }),
       (result) => ({
         ...acquired(result),
         holder: lockHolds(result.holds, result.tickMs)[0],
@@ -139,7 +184,7 @@ export class LockMethods {
       call,
       acquireLockOperation,
       request.namespace,
-      () => acquireOperation(request, modeField(request.mode)),
+      () => acquireOperation(request, { mode: modeField(request.mode) }),
       (result) => ({
         ...acquired(result),
         mode: result.hold === null ? RWMode.RW_MODE_UNSPECIFIED : MODES[result.hold.mode],
@@ -149,12 +194,54 @@ export class LockMethods {
     );
   }
 
+  acquireSemaphore(
+    call: CancellableCall,
+    request: AcquireSemaphoreRequest,
+    reply: Reply<AcquireSemaphoreResponse>,
+  ): void {
+    const claim = () => claimedPermitsField(request.permits, request.fencingToken);
+    this.#executor.acquire(
+      call,
+      acquireClaimOperation,
+      request.namespace,
+      () => acquireOperation(request, { mode: "permits", ...claim() }),
+      (result) => ({
+        ...acquired(result),
+        permits: result.permits ?? 0,
+        heldPermits: result.heldPermits ?? 0,
+        holders: lockHolds(result.holds, result.tickMs),
+      }),
+      reply,
+    );
+  }
+
   releaseLock(call: Call, request: ReleaseLockRequest, reply: Reply<ReleaseLockResponse>): void {
-    this.#release(call, request, false, () => null, reply);
+    this.#release(call, request, EXCLUSIVE, () => null, reply);
   }
 
   releaseRWLock(call: Call, request: ReleaseRWLockRequest, reply: Reply<ReleaseRWLockResponse>): void {
-    this.#release(call, request, true, () => optionalModeField(request.mode), reply);
+    this.#release(call, request, READ_WRITE, () => optionalModeField(request.mode), reply);
+  }
+
+  releaseSemaphore(call: Call, request: ReleaseLockRequest, reply: Reply<ReleaseLockResponse>): void {
+    this.#release(call, request, SEMAPHORE, () => "permits", reply);
+  }
+
+  setLockValue(call: Call, request: SetLockValueRequest, reply: Reply<SetLockValueResponse>): void {
+    this.#executor.mutate(
+      call,
+      setLockValueOperation,
+      request.namespace,
+      () => ({
+        kind: "set-lock-value",
+        ...named(request),
+        fencingToken: heldTokenField("", request.fencingToken),
+        owner: labelField("owner", request.owner),
+        value: holdValueField(request.value),
+      }),
+      ({ revision }) => ({ revision: BigInt(revision) }),
+      reply,
+    );
   }
 
   forceReleaseLock(call: Call, request: ForceReleaseLockRequest, reply: Reply<ForceReleaseLockResponse>): void {
@@ -178,20 +265,56 @@ export class LockMethods {
   }
 
   deleteLock(call: Call, request: DeleteLockRequest, reply: Reply<DeleteLockResponse>): void {
-    this.#delete(call, request, false, reply);
+    this.#delete(call, request, EXCLUSIVE, reply);
   }
 
   deleteRWLock(call: Call, request: DeleteLockRequest, reply: Reply<DeleteLockResponse>): void {
-    this.#delete(call, request, true, reply);
+    this.#delete(call, request, READ_WRITE, reply);
   }
 
-  #delete(call: Call, request: DeleteLockRequest, rw: boolean, reply: Reply<DeleteLockResponse>): void {
+  deleteSemaphore(call: Call, request: DeleteLockRequest, reply: Reply<DeleteLockResponse>): void {
+    this.#delete(call, request, SEMAPHORE, reply);
+  }
+
+  createSemaphore(call: Call, request: CreateSemaphoreRequest, reply: Reply<CreateLockResponse>): void {
+    this.#executor.mutate(
+      call,
+      createSemaphoreOperation,
+      request.namespace,
+      () => ({
+        kind: "create-semaphore",
+        ...named(request),
+        permits: permitsField(request.permits),
+        ttlSeconds: holdTtlField(request.ttlSeconds, TTL_SECONDS_DEFAULT),
+      }),
+      (created) => createdLock(request, created),
+      reply,
+    );
+  }
+
+  updateSemaphore(call: Call, request: UpdateSemaphoreRequest, reply: Reply<UpdateSemaphoreResponse>): void {
+    this.#executor.mutate(
+      call,
+      updateSemaphoreOperation,
+      request.namespace,
+      () => ({ kind: "update-semaphore", ...named(request), permits: permitsField(request.permits) }),
+      ({ revision }) => ({ revision: BigInt(revision) }),
+      reply,
+    );
+  }
+
+  #delete(call: Call, request: DeleteLockRequest, kind: Kind, reply: Reply<DeleteLockResponse>): void {
     const { namespace, force } = request;
     this.#executor.submit(
       call,
       deleteLockOperation,
       { access: force ? "admin" : "write", namespace },
-      () => ({ kind: "delete-lock", ...lockName(request, rw), force }),
+      () => ({
+        kind: "delete-lock",
+        ...lockName(request, kind.rw),
+        force,
+        ...(kind.isSemaphore && { semaphore: true }),
+      }),
       ({ revision }) => ({ revision: BigInt(revision) }),
       reply,
     );
@@ -213,11 +336,7 @@ export class LockMethods {
         ttlSeconds: holdTtlField(request.ttlSeconds, TTL_SECONDS_DEFAULT),
         lockDelaySeconds: lockDelayField(request.lockDelaySeconds),
       }),
-      ({ createdAtMs, revision }) => ({
-        name: request.name,
-        createdAtMs: BigInt(createdAtMs),
-        revision: BigInt(revision),
-      }),
+      (created) => createdLock(request, created),
       reply,
     );
   }
@@ -225,7 +344,7 @@ export class LockMethods {
   #describe<Response>(
     call: Call,
     request: DescribeLockRequest,
-    rw: boolean,
+    { rw, isSemaphore }: Kind,
     response: (view: LockView, replica: HostReplica) => Response,
     reply: Reply<Response>,
   ): void {
@@ -233,7 +352,7 @@ export class LockMethods {
       call,
       { access: "read", namespace: request.namespace },
       (): LockQuery => ({ ...lockName(request, rw), consistency: consistency(request) }),
-      (replica, query) => response(describeLock(replica.state, query), replica),
+      (replica, query) => response(describeLock(replica.state, query, isSemaphore), replica),
       reply,
       "locks",
     );
@@ -242,13 +361,13 @@ export class LockMethods {
   #release(
     call: Call,
     request: ReleaseLockRequest,
-    rw: boolean,
+    { rw, isSemaphore }: Kind,
     mode: () => LockMode | null,
     reply: Reply<ReleaseLockResponse>,
   ): void {
     this.#executor.mutate(
       call,
-      releaseLockOperation,
+      isSemaphore ? releasePermitsOperation : releaseLockOperation,
       request.namespace,
       () => ({
         kind: "release-lock",
@@ -264,19 +383,33 @@ export class LockMethods {
 }
 
 function lockName({ namespace, name }: Named, rw: boolean): LockName {
-  return { namespace: namespaceField(namespace), rw, name: lockNameField("name", name) };
+  return { rw, ...named({ namespace, name }) };
+}
+
+function named({ namespace, name }: Named): Named {
+  return { namespace: namespaceField(namespace), name: lockNameField("name", name) };
+}
+
+function createdLock(
+  { name }: Named,
+  { createdAtMs, revision }: { readonly createdAtMs: number; readonly revision: number },
+): CreateLockResponse {
+  return { name, createdAtMs: BigInt(createdAtMs), revision: BigInt(revision) };
 }
 
 function consistency(request: { readonly consistency: ReadConsistency }): ReadConsistency {
   return consistencyField(request.consistency);
 }
 
-function acquireOperation(request: AcquireLockRequest | AcquireRWLockRequest, mode: LockMode): AcquireLock {
+function acquireOperation(
+  request: AcquireLockRequest | AcquireRWLockRequest | AcquireSemaphoreRequest,
+  claim: Claim,
+): AcquireLock {
   return {
     kind: "acquire-lock",
     namespace: namespaceField(request.namespace),
     name: lockNameField("name", request.name),
-    mode,
+    ...claim,
     // 0 stays 0: the state machine then uses the lock's default.
     ttlSeconds: holdTtlField(request.ttlSeconds, 0),
     owner: labelField("owner", request.owner),
@@ -285,7 +418,7 @@ function acquireOperation(request: AcquireLockRequest | AcquireRWLockRequest, mo
   };
 }
 
-/** The fields that the answers to both kinds of acquisitions share. */
+/** The fields that the answers to all kinds of acquisitions share. */
 function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: AcquireLockResult) {
   return {
     acquired: hold !== null,
@@ -299,7 +432,7 @@ function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: Acqu
   };
 }
 
-/** The fields that the descriptions of both kinds of locks share. */
+/** The fields that the descriptions of all kinds of locks share. */
 function describedLock(lock: LockView["lock"], state: LockView["state"], { revision }: HostReplica) {
   return {
     name: lock.name,

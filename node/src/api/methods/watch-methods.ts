@@ -59,6 +59,7 @@ const REASONS: Record<HoldReason, LockEvent_Reason> = {
   forced: LockEvent_Reason.FORCED,
   downgraded: LockEvent_Reason.DOWNGRADED,
   upgraded: LockEvent_Reason.UPGRADED,
+  updated: LockEvent_Reason.UPDATED,
 };
 /** Changes of locks have one form only. */
 const ONLY_VARIANT = 0;
@@ -214,7 +215,7 @@ function keyEvent({ change, tickMs }: SharedChange, { includePrevious, keysOnly 
 
 function lockEvent({ change, revision }: SharedChange): Uint8Array {
   invariant(change.about === "lock", "a watch of locks gets changes of locks");
-  const { kind, rw, name, owner, mode, token, reason } = change;
+  const { kind, rw, name, owner, mode, token, reason, permits = 0, value = NO_BYTES } = change;
   const event = {
     lockKey: name,
     action: ACTIONS[kind],
@@ -224,6 +225,8 @@ function lockEvent({ change, revision }: SharedChange): Uint8Array {
     rw,
     fencingToken: BigInt(token),
     revision: BigInt(revision),
+    permits,
+    value,
   };
   return WatchLocksResponse.encode({ events: [event], ...NO_FRAME }).finish();
 }

@@ -7,7 +7,7 @@
 
 import { invariant } from "../../primitives/index.ts";
 import { readOwned, writeOwned } from "./fields.ts";
-import { type LockMode, type LockName, lockMode } from "./lock-fields.ts";
+import { type Claim, isReadWrite, type LockName, readClaim, writeClaim } from "./lock-fields.ts";
 import type { StoredKey } from "./objects.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
@@ -23,14 +23,13 @@ export interface KeyChange {
 }
 
 /** Why a hold began or ended; `normal` = its holder requested it. */
-export type HoldReason = "normal" | "expired" | "forced" | "downgraded" | "upgraded";
+export type HoldReason = "normal" | "expired" | "forced" | "downgraded" | "upgraded" | "updated";
 
-/** A hold that began (also in a new mode) or ended. */
-export interface LockChange extends LockName {
+/** A hold that began (also in a new mode, or with a new value) or ended. */
+export interface LockChange extends LockName, Claim {
   readonly about: "lock";
   readonly kind: "acquired" | "released";
   readonly owner: string;
-  readonly mode: LockMode;
   readonly token: number;
   readonly reason: HoldReason;
 }
@@ -40,7 +39,7 @@ export type WatchedChange = KeyChange | LockChange;
 
 /** The position of each is its number in rows. */
 const KINDS = ["put", "delete", "expire", "acquired", "released"] as const satisfies readonly WatchedChange["kind"][];
-const REASONS: readonly HoldReason[] = ["normal", "expired", "forced", "downgraded", "upgraded"];
+const REASONS: readonly HoldReason[] = ["normal", "expired", "forced", "downgraded", "upgraded", "updated"];
 
 /** What watchers get of a key that was removed at the revision. */
 export function endOf({ sessionId: _, ...stored }: StoredKey, revision: number): StoredKey {
@@ -121,19 +120,20 @@ function readLife(reader: RecordReader): Pick<StoredKey, "deadlineMs" | "session
 }
 
 /** The mode also shows the kind of lock. */
-function writeLockChange(writer: RecordWriter, { name, owner, mode, token, reason }: LockChange): void {
+function writeLockChange(writer: RecordWriter, change: LockChange): void {
+  const { name, owner, token, reason } = change;
   writer.text(name).text(owner);
-  lockMode.write(writer, mode);
+  writeClaim(writer, change);
   writer.uint53(token).uint8(REASONS.indexOf(reason));
 }
 
 function readLockChange(reader: RecordReader, kind: LockChange["kind"], namespace: string): LockChange {
   const name = reader.text();
   const owner = reader.text();
-  const mode = lockMode.read(reader);
+  const claim = readClaim(reader);
   const token = reader.uint53();
   const reasonNumber = reader.uint8();
   const reason = REASONS[reasonNumber];
   invariant(reason !== undefined, "holds begin and end for a known reason", () => String(reasonNumber));
-  return { about: "lock", kind, namespace, rw: mode !== "exclusive", name, owner, mode, token, reason };
+  return { about: "lock", kind, namespace, rw: isReadWrite(claim), name, owner, ...claim, token, reason };
 }

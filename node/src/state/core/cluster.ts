@@ -51,7 +51,7 @@ export interface Cluster {
  * and hashed the raw bytes of requests. Version 3 could not be raised by an entry. In version 4 an address had one user, of
  * any namespace, unverified users could not be disabled, and neither users nor signing keys had a share. In
  * version 5 namespaces had no shares of the history. In version 6 operations on logs and accounts had no request ids,
- * keys could not be touched, and there were no transactions.
+ * keys could not be touched, and there were no transactions, semaphores or values of holds.
  */
 export const CLUSTER_VERSION = 7;
 /** The cluster version since which operations on logs and accounts may have request ids. */
@@ -64,6 +64,8 @@ export const VERSION_WITH_TRANSACTIONS = 7;
 export const VERSION_WITH_SESSIONS = 7;
 /** The cluster version since which namespaces can be deleted. */
 export const VERSION_WITH_NAMESPACE_DELETION = 7;
+/** The cluster version since which there are semaphores, and values of holds. */
+export const VERSION_WITH_SEMAPHORES = 7;
 /** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 

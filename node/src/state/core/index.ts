@@ -30,6 +30,7 @@ export {
   UnknownVersion,
   VERSION_WITH_NAMESPACE_DELETION,
   VERSION_WITH_REQUEST_IDS,
+  VERSION_WITH_SEMAPHORES,
   VERSION_WITH_SESSIONS,
   VERSION_WITH_TOUCH,
   VERSION_WITH_TRANSACTIONS,
@@ -94,14 +95,19 @@ export { type HistoryBounds, HistoryLedger, readHistoryBounds } from "./history-
 export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
 export {
   attempt,
+  type Claim,
+  claimOf,
   type Hold,
   holdField,
+  isReadWrite,
   LOCK_NAME,
   type LockMode,
   type LockName,
   lockMode,
   lockName,
+  readClaim,
   readHoldFields,
+  writeClaim,
   writeHoldFields,
 } from "./lock-fields.ts";
 export { rowsPut, scanMerged } from "./merged-scan.ts";

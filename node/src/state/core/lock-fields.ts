@@ -1,29 +1,38 @@
-/** Names, modes and holds of locks, and attempts to get one: their fields in commands, rows and answers. */
+/** Names, claims and holds of locks, and attempts to get one: their fields in commands, rows and answers. */
 
 import type { ProposalOrigin } from "../../raft/index.ts";
 import { count, type Field, flag, name, oneOf, recordOf, text } from "./fields.ts";
+import { invariant } from "../../primitives/index.ts";
 import { REQUEST_ID_BYTES } from "./principal.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
-/** The mode of a hold. `exclusive` is for exclusive locks only, the others for read-write locks only. */
-export type LockMode = "exclusive" | "read" | "write";
+/** The mode of a hold: each kind of lock has its own. `read` and `write` are for read-write locks, `permits` for semaphores. */
+export type LockMode = "exclusive" | "read" | "write" | "permits";
+
+/** What a request claims of a lock, and what its hold then has of it. */
+export interface Claim {
+  readonly mode: LockMode;
+  /** Permits of a semaphore, at least 1; only with the mode `permits`. A request that renews a hold may lack the field. */
+  readonly permits?: number;
+  /** What the holder of an exclusive lock shows to others, at least 1 byte; no such field if it shows nothing. */
+  readonly value?: Uint8Array;
+}
 
 /** Which lock. */
 export interface LockName {
   readonly namespace: string;
-  /** Whether it is a read-write lock. */
+  /** Whether it is a read-write lock. Exclusive locks and semaphores share their names. */
   readonly rw: boolean;
   readonly name: string;
 }
 
 /** A live hold. */
-export interface Hold {
+export interface Hold extends Claim {
   readonly token: number;
   readonly owner: string;
   readonly subject: string;
   /** Id of the request that got the hold; its stored answer lives as long as the hold. */
   readonly requestId: Uint8Array;
-  readonly mode: LockMode;
   readonly ttlSeconds: number;
   /** Wall clock of the grant in milliseconds. */
   readonly acquiredAtMs: number;
@@ -33,7 +42,11 @@ export interface Hold {
   readonly sessionId?: number;
 }
 
-const MODES: readonly LockMode[] = ["exclusive", "read", "write"];
+const MODES: readonly LockMode[] = ["exclusive", "read", "write", "permits"];
+/** The byte of a claim: the number of its mode, and a bit for each further field that it has. */
+const MODE_BITS = 0x0f;
+const HAS_PERMITS = 0x10;
+const HAS_VALUE = 0x20;
 
 export const lockMode = oneOf(MODES, "locks have a known mode");
 /** The fields of a lock's name, for records that have them as their own. */
@@ -48,7 +61,7 @@ export const holdField: Field<Hold> = {
 /** All fields of a hold except its token. */
 export function writeHoldFields(writer: RecordWriter, hold: Hold): void {
   writer.text(hold.owner).text(hold.subject).fixed(hold.requestId, REQUEST_ID_BYTES);
-  lockMode.write(writer, hold.mode);
+  writeClaim(writer, hold);
   writer.uint53(hold.ttlSeconds).uint53(hold.acquiredAtMs).uint53(hold.deadlineMs);
 }
 
@@ -57,9 +70,43 @@ export function readHoldFields(reader: RecordReader): Omit<Hold, "token"> {
     owner: reader.text(),
     subject: reader.text(),
     requestId: reader.fixed(REQUEST_ID_BYTES),
-    mode: lockMode.read(reader),
+    ...readClaim(reader),
     ttlSeconds: reader.uint53(),
     acquiredAtMs: reader.uint53(),
     deadlineMs: reader.uint53(),
+  };
+}
+
+/** Whether the mode is one of read-write locks. */
+export function isReadWrite({ mode }: Pick<Claim, "mode">): boolean {
+  return mode === "read" || mode === "write";
+}
+
+/** The claim in something that has one. */
+export function claimOf({ mode, permits, value }: Claim): Claim {
+  return { mode, ...(permits !== undefined && { permits }), ...(value !== undefined && { value }) };
+}
+
+/** A claim without further fields is one byte, its mode. */
+export function writeClaim(writer: RecordWriter, { mode, permits, value }: Claim): void {
+  const has = (permits === undefined ? 0 : HAS_PERMITS) | (value === undefined ? 0 : HAS_VALUE);
+  writer.uint8(MODES.indexOf(mode) | has);
+  if (permits !== undefined) {
+    writer.uint53(permits);
+  }
+  if (value !== undefined) {
+    writer.bytes(value);
+  }
+}
+
+export function readClaim(reader: RecordReader): Claim {
+  const byte = reader.uint8();
+  const mode = MODES[byte & MODE_BITS];
+  const isKnown = mode !== undefined && (byte & ~(MODE_BITS | HAS_PERMITS | HAS_VALUE)) === 0;
+  invariant(isKnown, "claims have a known mode and known fields", () => String(byte));
+  return {
+    mode,
+    ...((byte & HAS_PERMITS) !== 0 && { permits: reader.uint53() }),
+    ...((byte & HAS_VALUE) !== 0 && { value: reader.bytes() }),
   };
 }

@@ -232,6 +232,11 @@ export class RecordReader {
     }
   }
 
+  /** Whether there are bytes behind what was read. */
+  get hasMore(): boolean {
+    return this.#offset < this.#bytes.length;
+  }
+
   /** Asserts that all bytes were read. */
   end(): void {
     if (this.#offset !== this.#bytes.length) {

@@ -14,12 +14,12 @@ import {
   type StateReader,
   text,
 } from "../core/index.ts";
-import { readLock } from "./lock-rows.ts";
+import { readHold, readLock } from "./lock-rows.ts";
 
 export interface Guard {
   /** Name of a lock in the namespace of the write. */
   readonly lockName: string;
-  /** Token of a live hold, of any holder; for a read-write lock, of a writing hold. */
+  /** Token of a live hold, of any holder; for a read-write lock, of a writing hold; for a semaphore, of any hold. */
   readonly fencingToken: number;
   readonly rw: boolean;
 }
@@ -43,7 +43,10 @@ export function checkGuard(reader: StateReader, namespace: string, guard: Guard 
 export function isHoldLive(reader: StateReader, namespace: string, { lockName, fencingToken, rw }: Guard): boolean {
   const isThere = fencingToken !== 0 && namespaceRefusalOf(reader, namespace) === null;
   const lock = isThere ? readLock(reader, { namespace, rw, name: lockName }) : undefined;
-  return lock !== undefined && lock.exclusiveToken === fencingToken;
+  if (lock === undefined) {
+    return false;
+  }
+  return lock.permits > 0 ? readHold(reader, lock, fencingToken) !== undefined : lock.exclusiveToken === fencingToken;
 }
 
 /** The fields of a guard. */

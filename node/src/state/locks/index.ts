@@ -4,10 +4,13 @@ export type {
   AcquireLockResult,
   CancelAcquisition,
   CreateLock,
+  CreateSemaphore,
   DeleteLock,
   LockState,
   ReleaseLock,
   ReleaseLockResult,
+  SetLockValue,
+  UpdateSemaphore,
 } from "./lock-commands.ts";
 export {
   type ListedLock,
@@ -21,6 +24,7 @@ export { resetLocks } from "./lock-reset.ts";
 export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { acquireResult, describeHold, describeLock, type LockView } from "./lock-view.ts";
 export {
+  acquireClaimOperation,
   acquireLockOperation,
   cancelAcquisitionOperation,
   createLockOperation,
@@ -31,5 +35,7 @@ export {
   holdToRelease,
   passOn,
   releaseLockOperation,
+  releasePermitsOperation,
 } from "./locks.ts";
 export { namespaceLocks } from "./namespace-locks.ts";
+export { createSemaphoreOperation, setLockValueOperation, updateSemaphoreOperation } from "./semaphores.ts";

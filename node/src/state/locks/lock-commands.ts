@@ -1,10 +1,10 @@
 /**
- * Commands about locks. Both kinds use the same commands: an exclusive lock has the only mode
- * `exclusive`, a read-write lock has the modes `read` and `write`. The names of the two kinds are separate.
+ * Commands about locks. All kinds use the same commands: an exclusive lock has the only mode `exclusive`, a read-write lock
+ * has the modes `read` and `write`, a semaphore has the only mode `permits`. Read-write locks have names of their own.
  */
 
 import type { ProposalOrigin } from "../../raft/index.ts";
-import type { Hold } from "../core/index.ts";
+import type { Claim, Hold } from "../core/index.ts";
 import { type LockMode, type LockName, oneOf } from "../core/index.ts";
 
 declare module "../core/results.ts" {
@@ -13,6 +13,9 @@ declare module "../core/results.ts" {
     readonly "release-lock": ReleaseLockResult;
     readonly "force-release-lock": ForceReleaseLockResult;
     readonly "delete-lock": DeleteLockResult;
+    readonly "create-semaphore": CreateSemaphoreResult;
+    readonly "update-semaphore": UpdateSemaphoreResult;
+    readonly "set-lock-value": SetLockValueResult;
   }
   interface UnstoredResults {
     readonly "acquire-lock": AcquireLockResult;
@@ -43,6 +46,22 @@ export interface DeleteLockResult {
   readonly revision: number;
 }
 
+export interface CreateSemaphoreResult {
+  readonly kind: "create-semaphore";
+  readonly createdAtMs: number;
+  readonly revision: number;
+}
+
+export interface UpdateSemaphoreResult {
+  readonly kind: "update-semaphore";
+  readonly revision: number;
+}
+
+export interface SetLockValueResult {
+  readonly kind: "set-lock-value";
+  readonly revision: number;
+}
+
 /** `cooldown`: no caller holds it, and its delay after an expired or forced hold has not ended. */
 export type LockState = "free" | "held" | "read-held" | "write-held" | "cooldown";
 
@@ -55,6 +74,9 @@ export interface AcquireLockResult {
   readonly holds: readonly Hold[];
   readonly state: LockState;
   readonly queueLength: number;
+  /** Permits of a semaphore, and those that its holds have; only of a semaphore. */
+  readonly permits?: number;
+  readonly heldPermits?: number;
   /** Cluster ticks from the entry of the newest attempt to the grant, in milliseconds. */
   readonly waitedMs: number;
   /** The cluster tick from which the remaining times of holds count. */
@@ -76,12 +98,11 @@ export interface CreateLock extends LockName {
   readonly lockDelaySeconds: number;
 }
 
-export interface AcquireLock {
+/** The mode also shows the kind of lock. */
+export interface AcquireLock extends Claim {
   readonly kind: "acquire-lock";
   readonly namespace: string;
   readonly name: string;
-  /** Also shows the kind of lock. */
-  readonly mode: LockMode;
   /** Life of the hold in seconds from its grant; 0 = the default of the lock. */
   readonly ttlSeconds: number;
   /** Label of the holder; "" = the subject, or with a token: the label of the hold. */
@@ -113,6 +134,39 @@ export interface DeleteLock extends LockName {
   readonly kind: "delete-lock";
   /** Whether it ends holds, waits and a delay. Else it is refused if there are any. */
   readonly force: boolean;
+  /** Whether it is a semaphore; absent = no. */
+  readonly semaphore?: boolean;
+}
+
+export interface CreateSemaphore {
+  readonly kind: "create-semaphore";
+  readonly namespace: string;
+  readonly name: string;
+  /** 1 to PERMITS_MAX. */
+  readonly permits: number;
+  /** Life of a hold that does not request its own, in seconds. */
+  readonly ttlSeconds: number;
+}
+
+/** Changes the number of permits. Holds keep theirs; nothing is granted until the held ones leave room for it. */
+export interface UpdateSemaphore {
+  readonly kind: "update-semaphore";
+  readonly namespace: string;
+  readonly name: string;
+  /** 1 to PERMITS_MAX. */
+  readonly permits: number;
+}
+
+/** Changes the value of a live hold of an exclusive lock. */
+export interface SetLockValue {
+  readonly kind: "set-lock-value";
+  readonly namespace: string;
+  readonly name: string;
+  readonly fencingToken: number;
+  /** Label of the hold; "" = any. */
+  readonly owner: string;
+  /** Empty = none. */
+  readonly value: Uint8Array;
 }
 
 /** What can run out: a hold, by its token; a wait, by its position; the delay of a lock, which has no number. */

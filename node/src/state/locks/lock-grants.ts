@@ -1,8 +1,9 @@
 /**
  * Grants of locks and the ends of holds: the rules by which a lock passes from one holder to the next.
  *
- * Waiting is first come, first served: no waiter overtakes another, and no reader overtakes a waiting writer (S29).
- * Consecutive readers at the head are granted together. After an expired or forced hold, the lock's delay starts,
+ * Waiting is first come, first served: no waiter overtakes another, so no reader overtakes a waiting writer, and no small
+ * request for permits a large one (S29). Consecutive readers at the head are granted together, as are requests whose permits
+ * are free. After an expired or forced hold, the lock's delay starts,
  * because the old holder may not have noticed the end. During the delay no caller gets the lock exclusively, and a
  * reader gets it only beside live readers. When the turn of a waiter comes, its rights are checked again; a waiter
  * without rights gets nothing.
@@ -13,11 +14,12 @@
 import { refusalOf } from "../accounts/index.ts";
 import {
   type ApplyContext,
+  type Claim,
   type CoordinationError,
+  claimOf,
   type Hold,
   type HoldReason,
   type LockChange,
-  type LockMode,
   type LockName,
   namespaceRefusalOf,
   recordChanges,
@@ -29,13 +31,16 @@ import { acquireResult, answerViewOf, type LockView } from "./lock-view.ts";
 const MS_PER_SECOND = 1000;
 
 /** The part of a request that a grant needs. */
-export type LockRequest = Pick<Hold, "owner" | "subject" | "requestId" | "mode" | "ttlSeconds">;
+export type LockRequest = Pick<Hold, "owner" | "subject" | "requestId" | "ttlSeconds"> & Claim;
 
-/** Whether the first caller in line can get a hold in this mode now. */
-export function isGrantable(context: ApplyContext, lock: Lock, mode: LockMode): boolean {
+/** Whether the first caller in line can get a hold with this claim now. */
+export function isGrantable(context: ApplyContext, lock: Lock, { mode, permits = 0 }: Claim): boolean {
   const isDelayed = lock.delayUntilMs !== 0;
   if (lock.exclusiveToken !== 0) {
     return false;
+  }
+  if (mode === "permits") {
+    return lock.heldPermits + permits <= lock.permits && lock.readers < context.limits.lockReadersMax;
   }
   if (mode === "read") {
     return (!isDelayed || lock.readers > 0) && lock.readers < context.limits.lockReadersMax;
@@ -71,6 +76,13 @@ export function onDowngraded(context: ApplyContext, lock: Lock, hold: Hold): voi
   recordChanges(context, context.nextRevision(), [changeOf(lock, hold, "acquired", "downgraded")]);
 }
 
+/** Records that a hold, already with its new value, has that value from the next revision on, and returns the revision. */
+export function onValueReplaced(context: ApplyContext, lock: Lock, hold: Hold): number {
+  const revision = context.nextRevision();
+  recordChanges(context, revision, [changeOf(lock, hold, "acquired", "updated")]);
+  return revision;
+}
+
 /**
  * Ends at least one hold for this reason at the next revision, and returns the revision. The stored state of their
  * requests becomes `status`, for one replay window.
@@ -93,24 +105,32 @@ export function endHolds(
 
 function beginHold(context: ApplyContext, lock: Lock, request: LockRequest): Hold {
   const token = context.nextRevision();
-  const { owner, subject, requestId, mode, ttlSeconds } = request;
+  const { owner, subject, requestId, ttlSeconds } = request;
   const deadlineMs = deadlineAfter(context, ttlSeconds);
-  const hold = { token, owner, subject, requestId, mode, ttlSeconds, acquiredAtMs: context.wallMs, deadlineMs };
+  const times = { ttlSeconds, acquiredAtMs: context.wallMs, deadlineMs };
+  const hold = { token, owner, subject, requestId, ...claimOf(request), ...times };
   addHold(context, lock, hold);
   lock.lastToken = token;
-  if (mode === "read") {
+  take(lock, hold, token);
+  return hold;
+}
+
+/** Counts the claim of a new hold. */
+function take(lock: Lock, { mode, permits = 0 }: Claim, token: number): void {
+  if (mode === "read" || mode === "permits") {
     lock.readers++;
+    lock.heldPermits += permits;
   } else {
     lock.exclusiveToken = token;
   }
-  return hold;
 }
 
 /** Removes a hold. The stored state of its request becomes `status`, for one replay window. Watchers get no change. */
 export function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, status: Acquisition["status"]): void {
   removeHold(context, lock, hold);
-  if (hold.mode === "read") {
+  if (hold.mode === "read" || hold.mode === "permits") {
     lock.readers--;
+    lock.heldPermits -= hold.permits ?? 0;
   } else {
     lock.exclusiveToken = 0;
   }
@@ -119,11 +139,11 @@ export function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, statu
 
 function changeOf(
   { namespace, rw, name }: LockName,
-  { owner, mode, token }: Hold,
+  hold: Hold,
   kind: LockChange["kind"],
   reason: HoldReason,
 ): LockChange {
-  return { about: "lock", kind, namespace, rw, name, owner, mode, token, reason };
+  return { about: "lock", kind, namespace, rw, name, owner: hold.owner, ...claimOf(hold), token: hold.token, reason };
 }
 
 /** Starts the lock's delay, if it has one: the holder may not know that the hold has ended. */
@@ -143,8 +163,8 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
       refused.push({ wait, refusal });
       continue;
     }
-    const { requestId, owner, mode, ttlSeconds } = wait;
-    const request = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };
+    const { requestId, owner, ttlSeconds } = wait;
+    const request = { owner, subject: wait.principal.subject, requestId, ttlSeconds, ...claimOf(wait) };
     granted.push({ wait, hold: grant(context, lock, request) });
   }
   for (const { wait, refusal } of refused) {
@@ -197,17 +217,15 @@ function waitsToEnd(
   // The lock as it will be. The scan must not see changes, so the lock itself changes later.
   const planned = { ...lock };
   visitNextWaits(context, lock, (wait) => {
-    if (!isGrantable(context, planned, wait.mode)) {
+    if (!isGrantable(context, planned, wait)) {
       return false;
     }
     const refusal =
       namespaceRefusalOf(context.transaction, lock.namespace) ??
       refusalOf(context.transaction, wait.principal, required, context.wallMs);
     turns.push({ wait, refusal });
-    if (refusal === null && wait.mode === "read") {
-      planned.readers++;
-    } else if (refusal === null) {
-      planned.exclusiveToken = Number.MAX_SAFE_INTEGER;
+    if (refusal === null) {
+      take(planned, wait, Number.MAX_SAFE_INTEGER);
     }
     return true;
   });

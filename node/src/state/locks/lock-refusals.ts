@@ -1,6 +1,6 @@
 /** Refusals of lock requests that several places raise. */
 
-import { CoordinationError, type LockName } from "../core/index.ts";
+import { badField, type Claim, CoordinationError, type LockName } from "../core/index.ts";
 import type { Acquisition } from "../replay/index.ts";
 import { kindOf, type Lock, lockNotFound, quote, waitsOf } from "./lock-rows.ts";
 
@@ -18,6 +18,21 @@ export function superseded(): CoordinationError {
 /** The answer to a retry of a request for a hold, if the lock was deleted since then. */
 export function goneSince({ lock, status, number }: Acquisition): CoordinationError {
   return status === "granted" ? lockLost(lock, number) : lockNotFound(lock);
+}
+
+/** The request asks for more permits than the semaphore has. */
+export function tooManyPermits(lock: Lock, permits: number): CoordinationError {
+  return badField("permits", `must be 1 to ${lock.permits}, which ${kindOf(lock)} ${quote(lock)} has, not ${permits}`);
+}
+
+/** The request would change the permits or the value of a hold by a renewal. */
+export function claimOfRenewal({ permits, value }: Claim, hold: Claim): CoordinationError | null {
+  if (permits !== undefined && permits !== hold.permits) {
+    return badField("permits", `must be 0 or ${hold.permits} in a renewal: a hold keeps its permits`);
+  }
+  return value === undefined
+    ? null
+    : badField("value", "must be empty in a renewal: SetLockValue changes the value of a hold");
 }
 
 /** The lock has a hold, a wait or a delay. */

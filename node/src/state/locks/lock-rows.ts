@@ -10,12 +10,12 @@
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
+  type Claim,
   CoordinationError,
   type Hold,
   type LockMode,
   type LockName,
   lockHoldRow,
-  lockMode,
   lockRow,
   lockTimerRow,
   lockWaitRow,
@@ -24,11 +24,13 @@ import {
   REQUEST_ID_BYTES,
   RecordReader,
   RecordWriter,
+  readClaim,
   readHoldFields,
   readPrincipal,
   type StateReader,
   splitLockRow,
   tableRange,
+  writeClaim,
   writeHoldFields,
   writePrincipal,
 } from "../core/index.ts";
@@ -45,23 +47,26 @@ export interface Lock extends LockName {
   lastToken: number;
   /** Token of the live exclusive or writing hold; 0 = none. */
   exclusiveToken: number;
-  /** Live reading holds. */
+  /** Live reading holds; of a semaphore, all live holds. */
   readers: number;
   waitingReaders: number;
-  /** Waits for an exclusive or a writing hold. */
+  /** Waits for an exclusive or a writing hold, or for permits. */
   waitingWriters: number;
   /** Cluster tick in milliseconds until which no caller gets it exclusively; 0 = no delay runs. An entry ends it. */
   delayUntilMs: number;
+  /** Permits of a semaphore; 0 = it is no semaphore. */
+  permits: number;
+  /** Permits that the live holds have together. After `permits` was lowered, they may be more than it. */
+  heldPermits: number;
 }
 
 /** A request that waits for a lock. */
-export interface Wait {
+export interface Wait extends Claim {
   /** Log index of the entry that added it. */
   readonly position: number;
   readonly principal: Principal;
   readonly requestId: Uint8Array;
   readonly owner: string;
-  readonly mode: LockMode;
   readonly ttlSeconds: number;
   /** Cluster tick of the newest attempt, in milliseconds. */
   readonly askedMs: number;
@@ -99,8 +104,9 @@ export function decodeLock({ namespace, rw, name }: LockName, bytes: Uint8Array)
     waitingWriters: fields.uint53(),
     delayUntilMs: fields.uint53(),
   };
+  const [permits, heldPermits] = fields.hasMore ? [fields.uint53(), fields.uint53()] : [0, 0];
   fields.end();
-  return lock;
+  return { ...lock, permits, heldPermits };
 }
 
 /** The lock; raises LOCK_NOT_FOUND. The caller has checked the namespace. */
@@ -112,7 +118,19 @@ export function requireLock(reader: StateReader, lockName: LockName): Lock {
   return lock;
 }
 
-export function lockNotFound(lock: LockName): CoordinationError {
+/** The same for a lock of one kind: exclusive locks and semaphores share their names. */
+export function requireLockOf(reader: StateReader, lockName: LockName, isSemaphore: boolean): Lock {
+  const lock = requireLock(reader, lockName);
+  if (lock.permits > 0 === isSemaphore) {
+    return lock;
+  }
+  throw new CoordinationError(
+    "LOCK_NOT_FOUND",
+    `${quote(lock)} is ${isSemaphore ? "a lock, not a semaphore" : "a semaphore, not a lock"}`,
+  );
+}
+
+export function lockNotFound(lock: NamedLock): CoordinationError {
   return new CoordinationError("LOCK_NOT_FOUND", `${kindOf(lock)} ${quote(lock)} does not exist`);
 }
 
@@ -145,7 +163,7 @@ export function isInUse({ exclusiveToken, readers, waitingReaders, waitingWriter
 }
 
 function encodeLock(lock: Lock): Uint8Array {
-  return new RecordWriter()
+  const writer = new RecordWriter()
     .uint53(lock.id)
     .uint53(lock.createdAtMs)
     .uint53(lock.ttlSeconds)
@@ -155,13 +173,16 @@ function encodeLock(lock: Lock): Uint8Array {
     .uint53(lock.readers)
     .uint53(lock.waitingReaders)
     .uint53(lock.waitingWriters)
-    .uint53(lock.delayUntilMs)
-    .finish();
+    .uint53(lock.delayUntilMs);
+  return (lock.permits === 0 ? writer : writer.uint53(lock.permits).uint53(lock.heldPermits)).finish();
 }
 
+/** A lock that may be known by its name alone. */
+export type NamedLock = LockName & Partial<Pick<Lock, "permits">>;
+
 /** The name of this kind of lock in messages. */
-export function kindOf({ rw }: LockName): string {
-  return rw ? "read-write lock" : "lock";
+export function kindOf({ rw, permits = 0 }: NamedLock): string {
+  return permits > 0 ? "semaphore" : rw ? "read-write lock" : "lock";
 }
 
 export function quote({ namespace, name }: LockName): string {
@@ -208,18 +229,22 @@ export function addHold(context: ApplyContext, lock: Lock, hold: Hold): void {
   addTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 
-/** Changes the mode of a hold and its times. */
+/** Changes the mode of a hold and its times; both have the same length. */
 export function replaceHold(context: ApplyContext, lock: Lock, before: Hold, after: Hold): void {
   putHold(context, lock, after);
   removeTimer(context, lock, { about: "hold", number: before.token, deadlineMs: before.deadlineMs });
   addTimer(context, lock, { about: "hold", number: after.token, deadlineMs: after.deadlineMs });
 }
 
+/** Changes the value of a hold. */
+export function replaceValue(context: ApplyContext, lock: Lock, before: Hold, after: Hold): void {
+  context.countDataIn(lock.namespace, putHold(context, lock, after) - lockHoldBytes(lock, before));
+}
+
 export function removeHold(context: ApplyContext, lock: Lock, hold: Hold): void {
-  const key = lockHoldRow(lock.id, hold.token);
-  context.transaction.delete(key);
+  context.transaction.delete(lockHoldRow(lock.id, hold.token));
   context.countTotal("lockHolds", -1);
-  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);
+  context.countDataIn(lock.namespace, -lockHoldBytes(lock, hold));
   removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 
@@ -228,6 +253,10 @@ function putHold(context: ApplyContext, lock: Lock, hold: Hold): number {
   const value = encodeHold(hold);
   context.transaction.put(key, value);
   return key.length + value.length;
+}
+
+function lockHoldBytes(lock: Lock, hold: Hold): number {
+  return lockHoldRow(lock.id, hold.token).length + encodeHold(hold).length;
 }
 
 function encodeHold(hold: Hold): Uint8Array {
@@ -340,7 +369,7 @@ function encodeWait(wait: Wait): Uint8Array {
   const writer = new RecordWriter();
   writePrincipal(writer, wait.principal);
   writer.fixed(wait.requestId, REQUEST_ID_BYTES).text(wait.owner);
-  lockMode.write(writer, wait.mode);
+  writeClaim(writer, wait);
   return writer.uint53(wait.ttlSeconds).uint53(wait.askedMs).uint53(wait.deadlineMs).finish();
 }
 
@@ -351,7 +380,7 @@ function decodeWait(position: number, bytes: Uint8Array): Wait {
     principal: readPrincipal(reader),
     requestId: reader.fixed(REQUEST_ID_BYTES),
     owner: reader.text(),
-    mode: lockMode.read(reader),
+    ...readClaim(reader),
     ttlSeconds: reader.uint53(),
     askedMs: reader.uint53(),
     deadlineMs: reader.uint53(),

@@ -2,7 +2,7 @@
 
 import { type Hold, type LockName, requireNamespace, type StateReader } from "../core/index.ts";
 import type { AcquireLockResult, LockState } from "./lock-commands.ts";
-import { findLock, type Lock, readFirstHolds, readHold, readHolds, requireLock } from "./lock-rows.ts";
+import { findLock, type Lock, readFirstHolds, readHold, readHolds, requireLock, requireLockOf } from "./lock-rows.ts";
 
 export interface LockView {
   readonly lock: Readonly<Lock>;
@@ -14,10 +14,14 @@ export interface LockView {
 /** Holds of a lock in a listing, and in the answer to a request for a hold. */
 export const SHOWN_HOLDS_MAX = 10;
 
-/** The lock with its holds; raises NAMESPACE_NOT_FOUND or LOCK_NOT_FOUND. */
-export function describeLock(reader: StateReader, lockName: LockName): LockView {
+/**
+ * The lock with its holds; raises NAMESPACE_NOT_FOUND or LOCK_NOT_FOUND.
+ *
+ * @param isSemaphore whether it must be a semaphore; undefined = any lock.
+ */
+export function describeLock(reader: StateReader, lockName: LockName, isSemaphore?: boolean): LockView {
   requireNamespace(reader, lockName.namespace);
-  const lock = requireLock(reader, lockName);
+  const lock = isSemaphore === undefined ? requireLock(reader, lockName) : requireLockOf(reader, lockName, isSemaphore);
   return { lock, state: stateOf(lock), holds: readHolds(reader, lock) };
 }
 
@@ -57,6 +61,7 @@ export function acquireResult(
     waitedMs,
     tickMs,
     revision,
+    ...(lock.permits > 0 && { permits: lock.permits, heldPermits: lock.heldPermits }),
   };
 }
 
@@ -66,7 +71,7 @@ export function stateOf(lock: Lock): LockState {
     return lock.rw ? "write-held" : "held";
   }
   if (lock.readers > 0) {
-    return "read-held";
+    return lock.rw ? "read-held" : "held";
   }
   return lock.delayUntilMs === 0 ? "free" : "cooldown";
 }

@@ -12,14 +12,17 @@ import {
   type ApplyContext,
   attempt,
   CoordinationError,
+  claimOf,
   clientOperation,
   clusterStep,
   continuedOperation,
   count,
+  type Field,
   fixedBytes,
   flag,
   type Hold,
   holdField,
+  isReadWrite,
   LOCK_NAME,
   LOCK_OPERATION,
   type LockMode,
@@ -27,20 +30,23 @@ import {
   listOf,
   lockMode,
   lockName,
-  name,
   nullable,
   nullInstead,
+  optional,
   type Outcome,
   operationByContent,
   orEmpty,
   type Principal,
   REQUEST_ID_BYTES,
   type RequestIdentity,
+  readClaim,
   recordOf,
   requireNamespace,
   type StateReader,
   text,
+  VERSION_WITH_SEMAPHORES,
   VERSION_WITH_TRANSACTIONS,
+  writeClaim,
 } from "../core/index.ts";
 import {
   type Acquisition,
@@ -81,7 +87,7 @@ import {
   startDelay,
   upgradeHold,
 } from "./lock-grants.ts";
-import { goneSince, lockInUse, lockLost, superseded } from "./lock-refusals.ts";
+import { claimOfRenewal, goneSince, lockInUse, lockLost, superseded, tooManyPermits } from "./lock-refusals.ts";
 import {
   addWait,
   eraseLock,
@@ -90,6 +96,7 @@ import {
   kindOf,
   type Lock,
   lockNotFound,
+  type NamedLock,
   quote,
   readHold,
   readHolds,
@@ -99,6 +106,7 @@ import {
   replaceHold,
   replaceWait,
   requireLock,
+  requireLockOf,
   setDelay,
   visitNextWaits,
   type Wait,
@@ -132,15 +140,7 @@ export const acquireLockOperation = continuedOperation<AcquireLock>({
   rows: (reader, operation) =>
     operation.mode === "read" && operation.fencingToken !== 0 ? readersOf(reader, { ...operation, rw: true }) : 0,
   usage: LOCK_OPERATION,
-  fields: {
-    namespace: name,
-    name: text,
-    mode: lockMode,
-    ttlSeconds: count,
-    owner: text,
-    waitMs: count,
-    fencingToken: count,
-  },
+  fields: acquireLockField(),
   applyRequest: applyAcquireLock,
 });
 
@@ -177,10 +177,16 @@ export const deleteLockOperation = operationByContent<DeleteLock, DeleteLockResu
     return lock === undefined ? 0 : lock.readers + waitsOf(lock);
   },
   usageOf: () => LOCK_OPERATION,
-  fields: { ...LOCK_NAME, force: flag },
+  fields: { ...LOCK_NAME, force: flag, semaphore: optional(flag) },
   answer: { number: 81, fields: {} },
   apply: applyDeleteLock,
 });
+
+/** Acquires permits of a semaphore, or renews a hold of one; or acquires an exclusive lock with a value. */
+export const acquireClaimOperation = { ...acquireLockOperation, since: VERSION_WITH_SEMAPHORES };
+
+/** Releases a hold of a semaphore. */
+export const releasePermitsOperation = { ...releaseLockOperation, since: VERSION_WITH_SEMAPHORES };
 
 export const expireLocksOperation = clusterStep<ExpireLocks>({
   kind: "expire-locks",
@@ -197,19 +203,52 @@ export const cancelAcquisitionOperation = clusterStep<CancelAcquisition>({
 });
 
 /**
- * The readers of a read-write lock, and those that wait, whom the end of a hold lets in: the bytes of an operation do not
- * show that it may concern all of them.
+ * The readers of a read-write lock, or the holds of a semaphore, and those that wait, whom the end of a hold lets in: the
+ * bytes of an operation do not show that it may concern all of them.
  */
 function readersOf(reader: StateReader, lockName: LockName): number {
-  const lock = lockName.rw ? readLock(reader, lockName) : undefined;
-  return lock === undefined ? 0 : lock.readers + lock.waitingReaders;
+  const lock = readLock(reader, lockName);
+  if (lock === undefined) {
+    return 0;
+  }
+  return lock.readers + (lock.permits > 0 ? waitsOf(lock) : lock.waitingReaders);
+}
+
+/** The claim makes the one byte of a mode longer, if it has more. */
+function acquireLockField(): Field<AcquireLock> {
+  return {
+    write: (writer, operation) => {
+      writer.text(operation.namespace).text(operation.name);
+      writeClaim(writer, operation);
+      writer.uint53(operation.ttlSeconds).text(operation.owner).uint53(operation.waitMs).uint53(operation.fencingToken);
+    },
+    read: (reader) => ({
+      kind: "acquire-lock",
+      namespace: reader.name(),
+      name: reader.text(),
+      ...readClaim(reader),
+      ttlSeconds: reader.uint53(),
+      owner: reader.text(),
+      waitMs: reader.uint53(),
+      fencingToken: reader.uint53(),
+    }),
+  };
 }
 
 function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLockResult {
-  const { namespace, rw, name, ttlSeconds, lockDelaySeconds } = command;
+  return { kind: "create-lock", ...addLock(context, { ...command, permits: 0 }) };
+}
+
+/** Adds a free lock; raises LOCK_EXISTS or QUOTA. */
+export function addLock(
+  context: ApplyContext,
+  asked: LockName & Pick<Lock, "ttlSeconds" | "lockDelaySeconds" | "permits">,
+): { readonly createdAtMs: number; readonly revision: number } {
+  const { namespace, rw, name, ttlSeconds, lockDelaySeconds, permits } = asked;
   requireNamespace(context.transaction, namespace);
-  if (readLock(context.transaction, command) !== undefined) {
-    throw new CoordinationError("LOCK_EXISTS", `${kindOf(command)} ${quote(command)} exists already`);
+  const existing = readLock(context.transaction, asked);
+  if (existing !== undefined) {
+    throw new CoordinationError("LOCK_EXISTS", `${kindOf(existing)} ${quote(existing)} exists already`);
   }
   context.requireNamespaceQuota(namespace, LOCK_BYTES_ABOUT);
   context.accounts.of(namespace).requireQuota("locks", 1);
@@ -228,10 +267,12 @@ function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLock
     waitingReaders: 0,
     waitingWriters: 0,
     delayUntilMs: 0,
+    permits,
+    heldPermits: 0,
   };
   context.countDataIn(namespace, writeLock(context, lock));
   context.accounts.of(namespace).count("locks", 1);
-  return { kind: "create-lock", createdAtMs: context.wallMs, revision };
+  return { createdAtMs: context.wallMs, revision };
 }
 
 // ---- Acquiring ----
@@ -268,14 +309,18 @@ function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: 
   const { principal, request, operation } = command;
   const lockName = nameOf(operation);
   requireNamespace(context.transaction, lockName.namespace);
-  const lock = requireLock(context.transaction, lockName);
+  const lock = requireLockOf(context.transaction, lockName, operation.mode === "permits");
   if (operation.fencingToken !== 0) {
     return changeHold(context, lock, command, slot);
   }
+  const { permits = 0, value } = operation;
+  if (permits > lock.permits) {
+    throw tooManyPermits(lock, permits);
+  }
   const isFirst = waitsOf(lock) === 0;
   const stored = { lock: lockName, attempt: context.origin };
-  if (isFirst && isGrantable(context, lock, operation.mode)) {
-    context.requireNamespaceQuota(lock.namespace, LOCK_BYTES_ABOUT);
+  if (isFirst && isGrantable(context, lock, operation)) {
+    context.requireNamespaceQuota(lock.namespace, LOCK_BYTES_ABOUT + (value?.length ?? 0));
     const hold = grant(context, lock, lockRequestOf(lock, principal, request, operation));
     writeLock(context, lock);
     storeAcquisition(context, slot, request, { ...stored, status: "granted", number: hold.token }, true);
@@ -339,6 +384,10 @@ function changeHold(
     throw lockLost(lock, fencingToken);
   }
   requireHolder(lock, before, principal, owner);
+  const refusal = claimOfRenewal(operation, before);
+  if (refusal !== null) {
+    throw refusal;
+  }
   const isUpgrade = before.mode === "read" && mode === "write";
   const ttlSeconds = operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds;
   const hold = isUpgrade
@@ -474,7 +523,7 @@ function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock)
 /** Removes the lock; raises NOT_EMPTY for a lock in use, unless with force. */
 function applyDeleteLock(context: ApplyContext, command: DeleteLock): DeleteLockResult {
   requireNamespace(context.transaction, command.namespace);
-  const lock = requireLock(context.transaction, command);
+  const lock = requireLockOf(context.transaction, command, command.semaphore ?? false);
   if (isInUse(lock) && !command.force) {
     throw lockInUse(lock);
   }
@@ -594,7 +643,7 @@ function queued(context: ApplyContext): Outcome {
 }
 
 function nameOf({ namespace, name, mode }: AcquireLock): LockName {
-  return { namespace, name, rw: mode !== "exclusive" };
+  return { namespace, name, rw: isReadWrite({ mode }) };
 }
 
 function lockRequestOf(lock: Lock, principal: Principal, { requestId }: RequestIdentity, operation: AcquireLock) {
@@ -602,16 +651,16 @@ function lockRequestOf(lock: Lock, principal: Principal, { requestId }: RequestI
     requestId,
     subject: principal.subject,
     owner: operation.owner === "" ? principal.subject : operation.owner,
-    mode: operation.mode,
+    ...claimOf(operation),
     ttlSeconds: operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds,
   };
 }
 
 function waitOf(context: ApplyContext, lock: Lock, { principal, request, operation }: AcquireCommand): Wait {
-  const { owner, mode, ttlSeconds, requestId } = lockRequestOf(lock, principal, request, operation);
+  const { subject: _, ...asked } = lockRequestOf(lock, principal, request, operation);
   const { tickMs, index } = context;
   const deadlineMs = tickMs + operation.waitMs;
-  return { position: index, principal, requestId, owner, mode, ttlSeconds, askedMs: tickMs, deadlineMs };
+  return { position: index, principal, ...asked, askedMs: tickMs, deadlineMs };
 }
 
 function requireWaitCapacity(context: ApplyContext, lock: Lock): void {
@@ -622,7 +671,7 @@ function requireWaitCapacity(context: ApplyContext, lock: Lock): void {
 }
 
 /** A token counts only for the subject that got it, and for its owner if the request names one (S26). */
-function requireHolder(lock: Lock, hold: Hold, { subject }: Principal, owner: string): void {
+export function requireHolder(lock: Lock, hold: Hold, { subject }: Principal, owner: string): void {
   if (hold.subject !== subject || (owner !== "" && hold.owner !== owner)) {
     throw notHolder(lock);
   }
@@ -632,6 +681,6 @@ function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "request
   return equalBytes(hold.requestId, requestId);
 }
 
-function notHolder(lock: LockName): CoordinationError {
+function notHolder(lock: NamedLock): CoordinationError {
   return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${kindOf(lock)} ${quote(lock)} like that`);
 }

@@ -125,6 +125,8 @@ const describing: Table = {
         subject: context.testRun.claims.sub,
         fencingToken,
         acquiredAtMs: isUnixMs,
+        permits: 0,
+        value: Buffer.alloc(0),
         expiresInMs: isWithinSeconds(60n),
         mode: RWMode.RW_MODE_UNSPECIFIED,
       });
@@ -165,6 +167,8 @@ const acquiring: Table = {
         fencingToken,
         mode: RWMode.RW_MODE_UNSPECIFIED,
         acquiredAtMs: isUnixMs,
+        permits: 0,
+        value: Buffer.alloc(0),
         expiresInMs: got.expiresInMs,
       });
       const refused = await context.askElsewhere(acquireLock, { ...lock, owner: "another" });
@@ -325,6 +329,8 @@ const forcing: Table = {
         fencingToken,
         mode: RWMode.RW_MODE_UNSPECIFIED,
         acquiredAtMs: isUnixMs,
+        permits: 0,
+        value: Buffer.alloc(0),
         expiresInMs: isWithinSeconds(TTL_SECONDS_DEFAULT),
       });
       await context.refuses(releaseLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER");

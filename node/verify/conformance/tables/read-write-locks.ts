@@ -99,6 +99,8 @@ const describing: Table = {
           fencingToken,
           mode: READ,
           acquiredAtMs: isUnixMs,
+          permits: 0,
+          value: Buffer.alloc(0),
           expiresInMs: isWithinSeconds(60n),
         });
       }

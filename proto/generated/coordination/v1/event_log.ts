@@ -154,9 +154,9 @@ export interface AppendGuard {
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   lockName: string;
-  /** Token of the hold, as returned by AcquireLock or AcquireRWLock. */
+  /** Token of the hold, as returned by AcquireLock, AcquireSemaphore or AcquireRWLock. */
   fencingToken: bigint;
-  /** False: an exclusive lock. True: a read-write lock; the hold must have mode WRITE. */
+  /** False: an exclusive lock or a semaphore. True: a read-write lock; the hold must have mode WRITE. */
   rw: boolean;
 }
 

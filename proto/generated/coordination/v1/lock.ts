@@ -6,7 +6,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { ReadConsistency, RWMode } from "./types.ts";
 
-/** Exclusive locks and read-write locks with fencing tokens. */
+/** Exclusive locks, read-write locks and semaphores with fencing tokens. */
 
 /** State of a lock. */
 export const LockState = {
@@ -14,7 +14,7 @@ export const LockState = {
   LOCK_STATE_UNSPECIFIED: 0,
   /** FREE - The lock has no holder. */
   FREE: 1,
-  /** HELD - A client holds the exclusive lock. */
+  /** HELD - A client holds the exclusive lock, or one or more clients hold permits of the semaphore. */
   HELD: 2,
   /** READ_HELD - One or more readers hold the read-write lock. */
   READ_HELD: 3,
@@ -49,8 +49,12 @@ export interface LockHold {
   acquiredAtMs: bigint;
   /** Remaining time to live in milliseconds, at least 1. The hold never ends earlier, but may end later. */
   expiresInMs: bigint;
-  /** Mode of a read-write lock's hold; RW_MODE_UNSPECIFIED on an exclusive lock. */
+  /** Mode of a read-write lock's hold; RW_MODE_UNSPECIFIED on other locks. */
   mode: RWMode;
+  /** Permits of a semaphore's hold; 0 on other locks. */
+  permits: number;
+  /** Value that the holder of an exclusive lock shows; empty = none. */
+  value: Uint8Array;
 }
 
 /** Asks for a new exclusive lock. */
@@ -126,6 +130,11 @@ export interface AcquireLockRequest {
   waitMs: bigint;
   /** Token of a hold to renew; 0 = a new hold. */
   fencingToken: bigint;
+  /**
+   * Value that the new hold shows to others, at most 1,024 bytes; empty = none. It must be empty in a renewal, after which
+   * the hold has its value still: SetLockValue changes it. A member of a release that lacks this field ignores it.
+   */
+  value: Uint8Array;
 }
 
 /**
@@ -178,6 +187,26 @@ export interface ReleaseLockResponse {
   revision: bigint;
 }
 
+/** Asks to replace the value of a hold of an exclusive lock. */
+export interface SetLockValueRequest {
+  /** Namespace of the lock. */
+  namespace: string;
+  /** Name of the lock, 1 to 256 bytes. */
+  name: string;
+  /** Token of the hold; required. */
+  fencingToken: bigint;
+  /** Label of the holder, as given to AcquireLock; empty = any of the caller's subject. */
+  owner: string;
+  /** The new value, at most 1,024 bytes; empty = none. */
+  value: Uint8Array;
+}
+
+/** The hold has the value. */
+export interface SetLockValueResponse {
+  /** Revision of the change. */
+  revision: bigint;
+}
+
 /** Asks to end the holds of a lock. */
 export interface ForceReleaseLockRequest {
   /** Namespace of the lock. */
@@ -188,7 +217,7 @@ export interface ForceReleaseLockRequest {
   fencingToken: bigint;
   /** Why, for the record; at most 256 bytes. */
   reason: string;
-  /** False: the exclusive lock of that name. True: the read-write lock of that name. */
+  /** False: the exclusive lock or semaphore of that name. True: the read-write lock of that name. */
   rw: boolean;
 }
 
@@ -196,7 +225,7 @@ export interface ForceReleaseLockRequest {
 export interface ForceReleaseLockResponse {
   /** Whether a hold ended. False: there was no hold, or none with the given token. */
   released: boolean;
-  /** The hold that ended; absent = none. If several readers lost their holds, this is the hold that was granted first. */
+  /** The hold that ended; absent = none. If several holds ended, this is the hold that was granted first. */
   previous:
     | LockHold
     | undefined;
@@ -341,7 +370,7 @@ export interface LockWait {
   owner: string;
   /** Subject of the access token of the request. */
   subject: string;
-  /** Mode that it waits for; RW_MODE_UNSPECIFIED on an exclusive lock. */
+  /** Mode that it waits for; RW_MODE_UNSPECIFIED on other locks than read-write locks. */
   mode: RWMode;
   /** Time to live of the hold that it would get, in seconds. */
   ttlSeconds: bigint;
@@ -349,23 +378,25 @@ export interface LockWait {
   waitedMs: bigint;
   /** Cluster time until it ends without a hold, in milliseconds, at least 1. */
   endsInMs: bigint;
+  /** Permits that it waits for; 0 on other locks than semaphores. */
+  permits: number;
 }
 
 /** A lock, and who holds and awaits it. */
 export interface Lock {
   /** Its name. */
   name: string;
-  /** False: an exclusive lock. True: a read-write lock. */
+  /** False: an exclusive lock or a semaphore. True: a read-write lock. */
   rw: boolean;
   /** Its state. */
   state: LockState;
-  /** Its live holds in the order of their grants, at most the first 10; DescribeRWLock returns all. */
+  /** Its live holds in the order of their grants, at most the first 10; Describe returns all. */
   holders: LockHold[];
   /** Number of live holds. */
   holderCount: number;
   /** Number of requests waiting to read. */
   waitingReaders: number;
-  /** Number of requests waiting for an exclusive lock, or to write. */
+  /** Number of requests waiting for an exclusive lock, for permits, or to write. */
   waitingWriters: number;
   /** The first waits in the order in which they are served, at most `waits_max` of the request. */
   waits: LockWait[];
@@ -384,6 +415,10 @@ export interface Lock {
    * hold. The answering member counts them in memory while it applies entries; see `refused_guards_for_ms`.
    */
   refusedGuards: bigint;
+  /** Permits of a semaphore; 0 = it is no semaphore. */
+  permits: number;
+  /** Permits that the live holds have together. They may be more than `permits`, after that was lowered. */
+  heldPermits: number;
 }
 
 /** Asks for one page of the locks of a namespace. */
@@ -403,7 +438,7 @@ export interface ListLocksRequest {
   inUseOnly: boolean;
   /** Maximum number of waits that the answer contains for each lock, 0 to 100. */
   waitsMax: number;
-  /** Whether to leave out everything but `name` and `rw`. */
+  /** Whether to leave out everything but `name`, `rw` and `permits`. */
   namesOnly: boolean;
   /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
@@ -411,7 +446,7 @@ export interface ListLocksRequest {
 
 /** One page of locks. */
 export interface ListLocksResponse {
-  /** The locks: exclusive ones, then read-write locks, each ordered by the UTF-8 bytes of their names. */
+  /** The locks: exclusive ones and semaphores, then read-write locks, each ordered by the UTF-8 bytes of their names. */
   locks: Lock[];
   /** Opaque token of the next page; empty = this is the last page. */
   nextPageToken: string;
@@ -427,7 +462,7 @@ export interface ListLockWaitsRequest {
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** False: the exclusive lock of that name. True: the read-write lock of that name. */
+  /** False: the exclusive lock or semaphore of that name. True: the read-write lock of that name. */
   rw: boolean;
   /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
@@ -473,8 +508,175 @@ export interface DeleteRWLockResponse {
   revision: bigint;
 }
 
+/** Asks for a new semaphore. */
+export interface CreateSemaphoreRequest {
+  /** Namespace of the semaphore. */
+  namespace: string;
+  /** Name of the semaphore, 1 to 256 bytes. */
+  name: string;
+  /** Number of its permits, 1 to 10,000. */
+  permits: number;
+  /** Default time to live of a hold in seconds, 1 to 86,400; 0 = 30. */
+  ttlSeconds: bigint;
+}
+
+/** The semaphore was created. */
+export interface CreateSemaphoreResponse {
+  /** Its name, as in the request. */
+  name: string;
+  /** When it was created, Unix time in milliseconds. */
+  createdAtMs: bigint;
+  /** Revision of its creation. */
+  revision: bigint;
+}
+
+/** Asks for the state of a semaphore. */
+export interface DescribeSemaphoreRequest {
+  /** Namespace of the semaphore. */
+  namespace: string;
+  /** Name of the semaphore, 1 to 256 bytes. */
+  name: string;
+  /** Freshness of the answer. Default: LINEARIZABLE. */
+  consistency: ReadConsistency;
+}
+
+/** State of a semaphore. */
+export interface DescribeSemaphoreResponse {
+  /** Its name. */
+  name: string;
+  /** FREE when nothing is held, or HELD. */
+  state: LockState;
+  /** Number of its permits. */
+  permits: number;
+  /** Permits that the live holds have together. They may be more than `permits`, after that was lowered. */
+  heldPermits: number;
+  /** The live holds in the order of their grants. */
+  holders: LockHold[];
+  /** Number of requests waiting for permits. */
+  waiters: number;
+  /** Default time to live of a hold in seconds. */
+  ttlSeconds: bigint;
+  /** Token of the latest hold, live or ended; 0 = there was never one. */
+  lastFencingToken: bigint;
+  /** When it was created, Unix time in milliseconds. */
+  createdAtMs: bigint;
+  /** Cluster revision at which the answer is true. */
+  revision: bigint;
+}
+
+/** Asks to acquire permits of a semaphore, or to renew a hold of it. */
+export interface AcquireSemaphoreRequest {
+  /** Namespace of the semaphore. */
+  namespace: string;
+  /** Name of the semaphore, 1 to 256 bytes. */
+  name: string;
+  /** Permits of the new hold, 1 to those of the semaphore. In a renewal it may be 0: a hold keeps its permits. */
+  permits: number;
+  /** Time to live of the hold in seconds, from its grant or renewal, 1 to 86,400; 0 = the semaphore's default. */
+  ttlSeconds: bigint;
+  /** Label of the holder, at most 256 bytes; empty = the token's subject. */
+  owner: string;
+  /**
+   * How long to wait for the permits, in milliseconds; 0 = try once. If this time ends first, the answer is OK with
+   * acquired = false. If the call's deadline (at most one hour) ends first, the answer is DEADLINE_EXCEEDED.
+   */
+  waitMs: bigint;
+  /** Token of a hold to renew; 0 = a new hold. */
+  fencingToken: bigint;
+}
+
+/**
+ * Whether the permits were acquired. The client computes its own deadline as the time when it sent this attempt +
+ * waited_ms + expires_in_ms. This deadline may be early, never late.
+ */
+export interface AcquireSemaphoreResponse {
+  /** Whether the caller has its permits now. */
+  acquired: boolean;
+  /** Token of the caller's hold; 0 = not acquired. */
+  fencingToken: bigint;
+  /** Time to live of the hold, in seconds. */
+  ttlSeconds: bigint;
+  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
+  expiresInMs: bigint;
+  /** Number of permits of the semaphore. */
+  permits: number;
+  /** Permits that the live holds have together. */
+  heldPermits: number;
+  /** Live holds in the order of their grants: the first 10, and the caller's. DescribeSemaphore returns all. */
+  holders: LockHold[];
+  /** Number of requests waiting for permits. */
+  queueLength: number;
+  /** State of the semaphore. */
+  state: LockState;
+  /** Cluster time in milliseconds from the log entry of this attempt to the grant. */
+  waitedMs: bigint;
+  /** Cluster revision at which the answer is true. */
+  revision: bigint;
+}
+
+/** Asks to release one hold of a semaphore. */
+export interface ReleaseSemaphoreRequest {
+  /** Namespace of the semaphore. */
+  namespace: string;
+  /** Name of the semaphore, 1 to 256 bytes. */
+  name: string;
+  /** Label of the holder, as given to AcquireSemaphore; empty = the token's subject. */
+  owner: string;
+  /** Token of the hold; 0 = the only hold with the caller's subject and this owner. */
+  fencingToken: bigint;
+}
+
+/** The hold was released. */
+export interface ReleaseSemaphoreResponse {
+  /** Always true: any other outcome is an error. */
+  released: boolean;
+  /** Cluster revision at which the answer is true: the revision of the release. */
+  revision: bigint;
+}
+
+/** Asks to change the number of permits of a semaphore. */
+export interface UpdateSemaphoreRequest {
+  /** Namespace of the semaphore. */
+  namespace: string;
+  /** Name of the semaphore, 1 to 256 bytes. */
+  name: string;
+  /** New number of its permits, 1 to 10,000. */
+  permits: number;
+}
+
+/** The semaphore has the number of permits. */
+export interface UpdateSemaphoreResponse {
+  /** Revision of the change. Requests that it lets in get their holds at later ones. */
+  revision: bigint;
+}
+
+/** Asks for the deletion of a semaphore. */
+export interface DeleteSemaphoreRequest {
+  /** Namespace of the semaphore. */
+  namespace: string;
+  /** Name of the semaphore, 1 to 256 bytes. */
+  name: string;
+  /** Delete the semaphore although it is in use. Needs the access `admin`. */
+  force: boolean;
+}
+
+/** The semaphore does not exist any more. */
+export interface DeleteSemaphoreResponse {
+  /** Revision of the deletion, at which holds ended too. */
+  revision: bigint;
+}
+
 function createBaseLockHold(): LockHold {
-  return { owner: "", subject: "", fencingToken: 0n, acquiredAtMs: 0n, expiresInMs: 0n, mode: 0 };
+  return {
+    owner: "",
+    subject: "",
+    fencingToken: 0n,
+    acquiredAtMs: 0n,
+    expiresInMs: 0n,
+    mode: 0,
+    permits: 0,
+    value: new Uint8Array(0),
+  };
 }
 
 export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
@@ -507,6 +709,12 @@ export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
     }
     if (message.mode !== 0) {
       writer.uint32(48).int32(message.mode);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(56).int32(message.permits);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(66).bytes(message.value);
     }
     return writer;
   },
@@ -572,6 +780,22 @@ export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
             message.mode = reader.int32() as any;
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.value = reader.bytes();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -601,6 +825,8 @@ export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
       ? BigInt(object.expiresInMs)
       : 0n;
     message.mode = object.mode ?? 0;
+    message.permits = object.permits ?? 0;
+    message.value = object.value ?? new Uint8Array(0);
     return message;
   },
 };
@@ -1067,7 +1293,7 @@ export const DescribeLockResponse: MessageFns<DescribeLockResponse, "coordinatio
 };
 
 function createBaseAcquireLockRequest(): AcquireLockRequest {
-  return { namespace: "", name: "", ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n };
+  return { namespace: "", name: "", ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n, value: new Uint8Array(0) };
 }
 
 export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1.AcquireLockRequest"> = {
@@ -1100,6 +1326,9 @@ export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1
         throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
       }
       writer.uint32(48).int64(message.fencingToken);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(58).bytes(message.value);
     }
     return writer;
   },
@@ -1165,6 +1394,14 @@ export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1
             message.fencingToken = reader.int64() as bigint;
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.value = reader.bytes();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1192,6 +1429,7 @@ export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1
     message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
       ? BigInt(object.fencingToken)
       : 0n;
+    message.value = object.value ?? new Uint8Array(0);
     return message;
   },
 };
@@ -1547,6 +1785,176 @@ export const ReleaseLockResponse: MessageFns<ReleaseLockResponse, "coordination.
   fromPartial(object: DeepPartial<ReleaseLockResponse>): ReleaseLockResponse {
     const message = createBaseReleaseLockResponse();
     message.released = object.released ?? false;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseSetLockValueRequest(): SetLockValueRequest {
+  return { namespace: "", name: "", fencingToken: 0n, owner: "", value: new Uint8Array(0) };
+}
+
+export const SetLockValueRequest: MessageFns<SetLockValueRequest, "coordination.v1.SetLockValueRequest"> = {
+  $type: "coordination.v1.SetLockValueRequest" as const,
+
+  encode(message: SetLockValueRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.fencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.fencingToken) !== message.fencingToken) {
+        throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
+      }
+      writer.uint32(24).int64(message.fencingToken);
+    }
+    if (message.owner !== "") {
+      writer.uint32(34).string(message.owner);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(42).bytes(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetLockValueRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetLockValueRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.fencingToken = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.owner = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.value = reader.bytes();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetLockValueRequest>): SetLockValueRequest {
+    return SetLockValueRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetLockValueRequest>): SetLockValueRequest {
+    const message = createBaseSetLockValueRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
+      ? BigInt(object.fencingToken)
+      : 0n;
+    message.owner = object.owner ?? "";
+    message.value = object.value ?? new Uint8Array(0);
+    return message;
+  },
+};
+
+function createBaseSetLockValueResponse(): SetLockValueResponse {
+  return { revision: 0n };
+}
+
+export const SetLockValueResponse: MessageFns<SetLockValueResponse, "coordination.v1.SetLockValueResponse"> = {
+  $type: "coordination.v1.SetLockValueResponse" as const,
+
+  encode(message: SetLockValueResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetLockValueResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetLockValueResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetLockValueResponse>): SetLockValueResponse {
+    return SetLockValueResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetLockValueResponse>): SetLockValueResponse {
+    const message = createBaseSetLockValueResponse();
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
@@ -2745,7 +3153,7 @@ export const ReleaseRWLockResponse: MessageFns<ReleaseRWLockResponse, "coordinat
 };
 
 function createBaseLockWait(): LockWait {
-  return { place: 0, owner: "", subject: "", mode: 0, ttlSeconds: 0n, waitedMs: 0n, endsInMs: 0n };
+  return { place: 0, owner: "", subject: "", mode: 0, ttlSeconds: 0n, waitedMs: 0n, endsInMs: 0n, permits: 0 };
 }
 
 export const LockWait: MessageFns<LockWait, "coordination.v1.LockWait"> = {
@@ -2781,6 +3189,9 @@ export const LockWait: MessageFns<LockWait, "coordination.v1.LockWait"> = {
         throw new globalThis.Error("value provided for field message.endsInMs of type int64 too large");
       }
       writer.uint32(56).int64(message.endsInMs);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(64).int32(message.permits);
     }
     return writer;
   },
@@ -2854,6 +3265,14 @@ export const LockWait: MessageFns<LockWait, "coordination.v1.LockWait"> = {
             message.endsInMs = reader.int64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2880,6 +3299,7 @@ export const LockWait: MessageFns<LockWait, "coordination.v1.LockWait"> = {
       : 0n;
     message.waitedMs = (object.waitedMs !== undefined && object.waitedMs !== null) ? BigInt(object.waitedMs) : 0n;
     message.endsInMs = (object.endsInMs !== undefined && object.endsInMs !== null) ? BigInt(object.endsInMs) : 0n;
+    message.permits = object.permits ?? 0;
     return message;
   },
 };
@@ -2900,6 +3320,8 @@ function createBaseLock(): Lock {
     lastFencingToken: 0n,
     createdAtMs: 0n,
     refusedGuards: 0n,
+    permits: 0,
+    heldPermits: 0,
   };
 }
 
@@ -2966,6 +3388,12 @@ export const Lock: MessageFns<Lock, "coordination.v1.Lock"> = {
         throw new globalThis.Error("value provided for field message.refusedGuards of type int64 too large");
       }
       writer.uint32(112).int64(message.refusedGuards);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(128).int32(message.permits);
+    }
+    if (message.heldPermits !== 0) {
+      writer.uint32(136).int32(message.heldPermits);
     }
     return writer;
   },
@@ -3095,6 +3523,22 @@ export const Lock: MessageFns<Lock, "coordination.v1.Lock"> = {
             message.refusedGuards = reader.int64() as bigint;
             continue;
           }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.heldPermits = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3138,6 +3582,8 @@ export const Lock: MessageFns<Lock, "coordination.v1.Lock"> = {
     message.refusedGuards = (object.refusedGuards !== undefined && object.refusedGuards !== null)
       ? BigInt(object.refusedGuards)
       : 0n;
+    message.permits = object.permits ?? 0;
+    message.heldPermits = object.heldPermits ?? 0;
     return message;
   },
 };
@@ -3840,14 +4286,1294 @@ export const DeleteRWLockResponse: MessageFns<DeleteRWLockResponse, "coordinatio
   },
 };
 
+function createBaseCreateSemaphoreRequest(): CreateSemaphoreRequest {
+  return { namespace: "", name: "", permits: 0, ttlSeconds: 0n };
+}
+
+export const CreateSemaphoreRequest: MessageFns<CreateSemaphoreRequest, "coordination.v1.CreateSemaphoreRequest"> = {
+  $type: "coordination.v1.CreateSemaphoreRequest" as const,
+
+  encode(message: CreateSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(24).int32(message.permits);
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(32).int64(message.ttlSeconds);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CreateSemaphoreRequest>): CreateSemaphoreRequest {
+    return CreateSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateSemaphoreRequest>): CreateSemaphoreRequest {
+    const message = createBaseCreateSemaphoreRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.permits = object.permits ?? 0;
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseCreateSemaphoreResponse(): CreateSemaphoreResponse {
+  return { name: "", createdAtMs: 0n, revision: 0n };
+}
+
+export const CreateSemaphoreResponse: MessageFns<CreateSemaphoreResponse, "coordination.v1.CreateSemaphoreResponse"> = {
+  $type: "coordination.v1.CreateSemaphoreResponse" as const,
+
+  encode(message: CreateSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.createdAtMs);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CreateSemaphoreResponse>): CreateSemaphoreResponse {
+    return CreateSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateSemaphoreResponse>): CreateSemaphoreResponse {
+    const message = createBaseCreateSemaphoreResponse();
+    message.name = object.name ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseDescribeSemaphoreRequest(): DescribeSemaphoreRequest {
+  return { namespace: "", name: "", consistency: 0 };
+}
+
+export const DescribeSemaphoreRequest: MessageFns<
+  DescribeSemaphoreRequest,
+  "coordination.v1.DescribeSemaphoreRequest"
+> = {
+  $type: "coordination.v1.DescribeSemaphoreRequest" as const,
+
+  encode(message: DescribeSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.consistency !== 0) {
+      writer.uint32(24).int32(message.consistency);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.consistency = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DescribeSemaphoreRequest>): DescribeSemaphoreRequest {
+    return DescribeSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DescribeSemaphoreRequest>): DescribeSemaphoreRequest {
+    const message = createBaseDescribeSemaphoreRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.consistency = object.consistency ?? 0;
+    return message;
+  },
+};
+
+function createBaseDescribeSemaphoreResponse(): DescribeSemaphoreResponse {
+  return {
+    name: "",
+    state: 0,
+    permits: 0,
+    heldPermits: 0,
+    holders: [],
+    waiters: 0,
+    ttlSeconds: 0n,
+    lastFencingToken: 0n,
+    createdAtMs: 0n,
+    revision: 0n,
+  };
+}
+
+export const DescribeSemaphoreResponse: MessageFns<
+  DescribeSemaphoreResponse,
+  "coordination.v1.DescribeSemaphoreResponse"
+> = {
+  $type: "coordination.v1.DescribeSemaphoreResponse" as const,
+
+  encode(message: DescribeSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(24).int32(message.permits);
+    }
+    if (message.heldPermits !== 0) {
+      writer.uint32(32).int32(message.heldPermits);
+    }
+    for (const v of message.holders) {
+      LockHold.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.waiters !== 0) {
+      writer.uint32(48).int32(message.waiters);
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(56).int64(message.ttlSeconds);
+    }
+    if (message.lastFencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.lastFencingToken) !== message.lastFencingToken) {
+        throw new globalThis.Error("value provided for field message.lastFencingToken of type int64 too large");
+      }
+      writer.uint32(64).int64(message.lastFencingToken);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(72).int64(message.createdAtMs);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.heldPermits = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.holders.push(LockHold.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.waiters = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.lastFencingToken = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DescribeSemaphoreResponse>): DescribeSemaphoreResponse {
+    return DescribeSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DescribeSemaphoreResponse>): DescribeSemaphoreResponse {
+    const message = createBaseDescribeSemaphoreResponse();
+    message.name = object.name ?? "";
+    message.state = object.state ?? 0;
+    message.permits = object.permits ?? 0;
+    message.heldPermits = object.heldPermits ?? 0;
+    message.holders = object.holders?.map((e) => LockHold.fromPartial(e)) || [];
+    message.waiters = object.waiters ?? 0;
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    message.lastFencingToken = (object.lastFencingToken !== undefined && object.lastFencingToken !== null)
+      ? BigInt(object.lastFencingToken)
+      : 0n;
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseAcquireSemaphoreRequest(): AcquireSemaphoreRequest {
+  return { namespace: "", name: "", permits: 0, ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n };
+}
+
+export const AcquireSemaphoreRequest: MessageFns<AcquireSemaphoreRequest, "coordination.v1.AcquireSemaphoreRequest"> = {
+  $type: "coordination.v1.AcquireSemaphoreRequest" as const,
+
+  encode(message: AcquireSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(24).int32(message.permits);
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(32).int64(message.ttlSeconds);
+    }
+    if (message.owner !== "") {
+      writer.uint32(42).string(message.owner);
+    }
+    if (message.waitMs !== 0n) {
+      if (BigInt.asIntN(64, message.waitMs) !== message.waitMs) {
+        throw new globalThis.Error("value provided for field message.waitMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.waitMs);
+    }
+    if (message.fencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.fencingToken) !== message.fencingToken) {
+        throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
+      }
+      writer.uint32(56).int64(message.fencingToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AcquireSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAcquireSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.owner = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.waitMs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.fencingToken = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AcquireSemaphoreRequest>): AcquireSemaphoreRequest {
+    return AcquireSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AcquireSemaphoreRequest>): AcquireSemaphoreRequest {
+    const message = createBaseAcquireSemaphoreRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.permits = object.permits ?? 0;
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    message.owner = object.owner ?? "";
+    message.waitMs = (object.waitMs !== undefined && object.waitMs !== null) ? BigInt(object.waitMs) : 0n;
+    message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
+      ? BigInt(object.fencingToken)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseAcquireSemaphoreResponse(): AcquireSemaphoreResponse {
+  return {
+    acquired: false,
+    fencingToken: 0n,
+    ttlSeconds: 0n,
+    expiresInMs: 0n,
+    permits: 0,
+    heldPermits: 0,
+    holders: [],
+    queueLength: 0,
+    state: 0,
+    waitedMs: 0n,
+    revision: 0n,
+  };
+}
+
+export const AcquireSemaphoreResponse: MessageFns<
+  AcquireSemaphoreResponse,
+  "coordination.v1.AcquireSemaphoreResponse"
+> = {
+  $type: "coordination.v1.AcquireSemaphoreResponse" as const,
+
+  encode(message: AcquireSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.acquired !== false) {
+      writer.uint32(8).bool(message.acquired);
+    }
+    if (message.fencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.fencingToken) !== message.fencingToken) {
+        throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
+      }
+      writer.uint32(16).int64(message.fencingToken);
+    }
+    if (message.ttlSeconds !== 0n) {
+      if (BigInt.asIntN(64, message.ttlSeconds) !== message.ttlSeconds) {
+        throw new globalThis.Error("value provided for field message.ttlSeconds of type int64 too large");
+      }
+      writer.uint32(24).int64(message.ttlSeconds);
+    }
+    if (message.expiresInMs !== 0n) {
+      if (BigInt.asIntN(64, message.expiresInMs) !== message.expiresInMs) {
+        throw new globalThis.Error("value provided for field message.expiresInMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.expiresInMs);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(40).int32(message.permits);
+    }
+    if (message.heldPermits !== 0) {
+      writer.uint32(48).int32(message.heldPermits);
+    }
+    for (const v of message.holders) {
+      LockHold.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.queueLength !== 0) {
+      writer.uint32(64).int32(message.queueLength);
+    }
+    if (message.state !== 0) {
+      writer.uint32(72).int32(message.state);
+    }
+    if (message.waitedMs !== 0n) {
+      if (BigInt.asIntN(64, message.waitedMs) !== message.waitedMs) {
+        throw new globalThis.Error("value provided for field message.waitedMs of type int64 too large");
+      }
+      writer.uint32(80).int64(message.waitedMs);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AcquireSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAcquireSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.acquired = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.fencingToken = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.ttlSeconds = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.expiresInMs = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.heldPermits = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.holders.push(LockHold.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.queueLength = reader.int32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.waitedMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AcquireSemaphoreResponse>): AcquireSemaphoreResponse {
+    return AcquireSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AcquireSemaphoreResponse>): AcquireSemaphoreResponse {
+    const message = createBaseAcquireSemaphoreResponse();
+    message.acquired = object.acquired ?? false;
+    message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
+      ? BigInt(object.fencingToken)
+      : 0n;
+    message.ttlSeconds = (object.ttlSeconds !== undefined && object.ttlSeconds !== null)
+      ? BigInt(object.ttlSeconds)
+      : 0n;
+    message.expiresInMs = (object.expiresInMs !== undefined && object.expiresInMs !== null)
+      ? BigInt(object.expiresInMs)
+      : 0n;
+    message.permits = object.permits ?? 0;
+    message.heldPermits = object.heldPermits ?? 0;
+    message.holders = object.holders?.map((e) => LockHold.fromPartial(e)) || [];
+    message.queueLength = object.queueLength ?? 0;
+    message.state = object.state ?? 0;
+    message.waitedMs = (object.waitedMs !== undefined && object.waitedMs !== null) ? BigInt(object.waitedMs) : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseReleaseSemaphoreRequest(): ReleaseSemaphoreRequest {
+  return { namespace: "", name: "", owner: "", fencingToken: 0n };
+}
+
+export const ReleaseSemaphoreRequest: MessageFns<ReleaseSemaphoreRequest, "coordination.v1.ReleaseSemaphoreRequest"> = {
+  $type: "coordination.v1.ReleaseSemaphoreRequest" as const,
+
+  encode(message: ReleaseSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.owner !== "") {
+      writer.uint32(26).string(message.owner);
+    }
+    if (message.fencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.fencingToken) !== message.fencingToken) {
+        throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
+      }
+      writer.uint32(32).int64(message.fencingToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.owner = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.fencingToken = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReleaseSemaphoreRequest>): ReleaseSemaphoreRequest {
+    return ReleaseSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReleaseSemaphoreRequest>): ReleaseSemaphoreRequest {
+    const message = createBaseReleaseSemaphoreRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.owner = object.owner ?? "";
+    message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
+      ? BigInt(object.fencingToken)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseReleaseSemaphoreResponse(): ReleaseSemaphoreResponse {
+  return { released: false, revision: 0n };
+}
+
+export const ReleaseSemaphoreResponse: MessageFns<
+  ReleaseSemaphoreResponse,
+  "coordination.v1.ReleaseSemaphoreResponse"
+> = {
+  $type: "coordination.v1.ReleaseSemaphoreResponse" as const,
+
+  encode(message: ReleaseSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.released !== false) {
+      writer.uint32(8).bool(message.released);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.released = reader.bool();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReleaseSemaphoreResponse>): ReleaseSemaphoreResponse {
+    return ReleaseSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReleaseSemaphoreResponse>): ReleaseSemaphoreResponse {
+    const message = createBaseReleaseSemaphoreResponse();
+    message.released = object.released ?? false;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseUpdateSemaphoreRequest(): UpdateSemaphoreRequest {
+  return { namespace: "", name: "", permits: 0 };
+}
+
+export const UpdateSemaphoreRequest: MessageFns<UpdateSemaphoreRequest, "coordination.v1.UpdateSemaphoreRequest"> = {
+  $type: "coordination.v1.UpdateSemaphoreRequest" as const,
+
+  encode(message: UpdateSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(24).int32(message.permits);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdateSemaphoreRequest>): UpdateSemaphoreRequest {
+    return UpdateSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateSemaphoreRequest>): UpdateSemaphoreRequest {
+    const message = createBaseUpdateSemaphoreRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.permits = object.permits ?? 0;
+    return message;
+  },
+};
+
+function createBaseUpdateSemaphoreResponse(): UpdateSemaphoreResponse {
+  return { revision: 0n };
+}
+
+export const UpdateSemaphoreResponse: MessageFns<UpdateSemaphoreResponse, "coordination.v1.UpdateSemaphoreResponse"> = {
+  $type: "coordination.v1.UpdateSemaphoreResponse" as const,
+
+  encode(message: UpdateSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdateSemaphoreResponse>): UpdateSemaphoreResponse {
+    return UpdateSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateSemaphoreResponse>): UpdateSemaphoreResponse {
+    const message = createBaseUpdateSemaphoreResponse();
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseDeleteSemaphoreRequest(): DeleteSemaphoreRequest {
+  return { namespace: "", name: "", force: false };
+}
+
+export const DeleteSemaphoreRequest: MessageFns<DeleteSemaphoreRequest, "coordination.v1.DeleteSemaphoreRequest"> = {
+  $type: "coordination.v1.DeleteSemaphoreRequest" as const,
+
+  encode(message: DeleteSemaphoreRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.force !== false) {
+      writer.uint32(24).bool(message.force);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteSemaphoreRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteSemaphoreRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteSemaphoreRequest>): DeleteSemaphoreRequest {
+    return DeleteSemaphoreRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteSemaphoreRequest>): DeleteSemaphoreRequest {
+    const message = createBaseDeleteSemaphoreRequest();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.force = object.force ?? false;
+    return message;
+  },
+};
+
+function createBaseDeleteSemaphoreResponse(): DeleteSemaphoreResponse {
+  return { revision: 0n };
+}
+
+export const DeleteSemaphoreResponse: MessageFns<DeleteSemaphoreResponse, "coordination.v1.DeleteSemaphoreResponse"> = {
+  $type: "coordination.v1.DeleteSemaphoreResponse" as const,
+
+  encode(message: DeleteSemaphoreResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteSemaphoreResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteSemaphoreResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteSemaphoreResponse>): DeleteSemaphoreResponse {
+    return DeleteSemaphoreResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteSemaphoreResponse>): DeleteSemaphoreResponse {
+    const message = createBaseDeleteSemaphoreResponse();
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
 /**
  * Locks that a client holds for a limited time and must renew. Each grant has a fencing token, which is greater than
  * all earlier tokens of the cluster. Other systems, or a Guard of this one, compare tokens to refuse a client that no
- * longer holds the lock. Exclusive and read-write locks have separate sets of names. Waiting is first come, first
- * served. Describe and List need the access `read`. ForceReleaseLock, and a deletion with `force`, need `admin`. All
+ * longer holds the lock. Exclusive locks and semaphores share one set of names, read-write locks have another. Waiting is
+ * first come, first served. Describe and List need the access `read`. ForceReleaseLock, and a deletion with `force`, need `admin`. All
  * other calls need `write`.
  *
- * Errors of all calls except CreateLock, CreateRWLock and ListLocks: NOT_FOUND / NAMESPACE_NOT_FOUND, LOCK_NOT_FOUND.
+ * Errors of all calls except CreateLock, CreateRWLock, CreateSemaphore and ListLocks: NOT_FOUND / NAMESPACE_NOT_FOUND,
+ * LOCK_NOT_FOUND. The latter is also the answer to a call about an exclusive lock that names a semaphore, or the other way
+ * round.
  */
 export type LockServiceService = typeof LockServiceService;
 export const LockServiceService = {
@@ -3878,7 +5604,8 @@ export const LockServiceService = {
   /**
    * Acquires an exclusive lock, waits for it, or renews a hold. If the caller does not get the lock in time, the answer
    * is OK with acquired = false. A second request of the same subject and owner without a token waits like any other;
-   * it is not treated as the holder's. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
+   * it is not treated as the holder's. While the cluster is being upgraded from a release that lacks values, a request
+   * with a value is UNIMPLEMENTED / NOT_SERVED. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
    * NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to another owner);
    * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
@@ -3892,8 +5619,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): AcquireLockResponse => AcquireLockResponse.decode(value),
   },
   /**
-   * Releases an exclusive lock; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when the
-   * lock is free or has another holder. Then nothing changes.
+   * Releases an exclusive lock; the next waiter gets it at once. It releases a hold of a semaphore too. Errors:
+   * FAILED_PRECONDITION / NOT_LOCK_HOLDER when the lock is free or has another holder. Then nothing changes.
    */
   releaseLock: {
     path: "/coordination.v1.LockService/ReleaseLock" as const,
@@ -3905,7 +5632,24 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ReleaseLockResponse => ReleaseLockResponse.decode(value),
   },
   /**
-   * Ends the holds of an exclusive or read-write lock. The lock's delay must pass before the next exclusive grant. If
+   * Replaces the value of a hold of an exclusive lock, which DescribeLock and WatchLocks show. The time to live of the hold
+   * goes on. The value also makes the lock an election, whose leader is the holder. While the cluster is being upgraded
+   * from a release that lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors: FAILED_PRECONDITION / LOCK_LOST when
+   * the hold no longer exists, NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to
+   * another owner); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   */
+  setLockValue: {
+    path: "/coordination.v1.LockService/SetLockValue" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetLockValueRequest): Buffer => Buffer.from(SetLockValueRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetLockValueRequest => SetLockValueRequest.decode(value),
+    responseSerialize: (value: SetLockValueResponse): Buffer =>
+      Buffer.from(SetLockValueResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetLockValueResponse => SetLockValueResponse.decode(value),
+  },
+  /**
+   * Ends the holds of an exclusive lock, a semaphore or a read-write lock. The lock's delay must pass before the next exclusive grant. If
    * the lock is free already, the answer is OK with released = false.
    */
   forceReleaseLock: {
@@ -4000,8 +5744,95 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): DeleteRWLockResponse => DeleteRWLockResponse.decode(value),
   },
   /**
-   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
-   * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
+   * Creates a semaphore. All of its permits are free at first. While the cluster is being upgraded from a release that lacks
+   * semaphores, all calls that change them are UNIMPLEMENTED / NOT_SERVED. Errors: as for CreateLock; the names are those of
+   * exclusive locks too.
+   */
+  createSemaphore: {
+    path: "/coordination.v1.LockService/CreateSemaphore" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CreateSemaphoreRequest): Buffer =>
+      Buffer.from(CreateSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CreateSemaphoreRequest => CreateSemaphoreRequest.decode(value),
+    responseSerialize: (value: CreateSemaphoreResponse): Buffer =>
+      Buffer.from(CreateSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CreateSemaphoreResponse => CreateSemaphoreResponse.decode(value),
+  },
+  /** Reads the state of a semaphore. */
+  describeSemaphore: {
+    path: "/coordination.v1.LockService/DescribeSemaphore" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DescribeSemaphoreRequest): Buffer =>
+      Buffer.from(DescribeSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DescribeSemaphoreRequest => DescribeSemaphoreRequest.decode(value),
+    responseSerialize: (value: DescribeSemaphoreResponse): Buffer =>
+      Buffer.from(DescribeSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DescribeSemaphoreResponse => DescribeSemaphoreResponse.decode(value),
+  },
+  /**
+   * Acquires permits of a semaphore as one hold, waits for them, or renews a hold. A request for many permits is not
+   * overtaken by later ones for few. A semaphore has at most 1,000 holds; further requests wait. If the caller does not get
+   * the permits in time, the answer is OK with acquired = false. Errors: as for AcquireLock; INVALID_ARGUMENT / BAD_FIELD
+   * for more permits than the semaphore has, also while the request waits and UpdateSemaphore lowers their number.
+   */
+  acquireSemaphore: {
+    path: "/coordination.v1.LockService/AcquireSemaphore" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: AcquireSemaphoreRequest): Buffer =>
+      Buffer.from(AcquireSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): AcquireSemaphoreRequest => AcquireSemaphoreRequest.decode(value),
+    responseSerialize: (value: AcquireSemaphoreResponse): Buffer =>
+      Buffer.from(AcquireSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): AcquireSemaphoreResponse => AcquireSemaphoreResponse.decode(value),
+  },
+  /**
+   * Releases one hold of a semaphore with all of its permits; the next waiters get them at once. Errors: as for
+   * ReleaseRWLock.
+   */
+  releaseSemaphore: {
+    path: "/coordination.v1.LockService/ReleaseSemaphore" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReleaseSemaphoreRequest): Buffer =>
+      Buffer.from(ReleaseSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReleaseSemaphoreRequest => ReleaseSemaphoreRequest.decode(value),
+    responseSerialize: (value: ReleaseSemaphoreResponse): Buffer =>
+      Buffer.from(ReleaseSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReleaseSemaphoreResponse => ReleaseSemaphoreResponse.decode(value),
+  },
+  /**
+   * Changes the number of permits. Holds keep theirs. If the holds have more than the new number, nothing is granted until
+   * enough of them have ended. Requests that wait for more than the new number are answered INVALID_ARGUMENT / BAD_FIELD.
+   */
+  updateSemaphore: {
+    path: "/coordination.v1.LockService/UpdateSemaphore" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UpdateSemaphoreRequest): Buffer =>
+      Buffer.from(UpdateSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UpdateSemaphoreRequest => UpdateSemaphoreRequest.decode(value),
+    responseSerialize: (value: UpdateSemaphoreResponse): Buffer =>
+      Buffer.from(UpdateSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UpdateSemaphoreResponse => UpdateSemaphoreResponse.decode(value),
+  },
+  /** Deletes a semaphore. Rules and errors: as for DeleteLock. */
+  deleteSemaphore: {
+    path: "/coordination.v1.LockService/DeleteSemaphore" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteSemaphoreRequest): Buffer =>
+      Buffer.from(DeleteSemaphoreRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteSemaphoreRequest => DeleteSemaphoreRequest.decode(value),
+    responseSerialize: (value: DeleteSemaphoreResponse): Buffer =>
+      Buffer.from(DeleteSemaphoreResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteSemaphoreResponse => DeleteSemaphoreResponse.decode(value),
+  },
+  /**
+   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks and
+   * semaphores, then read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
    * none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page
    * token of another listing.
    */
@@ -4041,18 +5872,27 @@ export interface LockServiceServer extends UntypedServiceImplementation {
   /**
    * Acquires an exclusive lock, waits for it, or renews a hold. If the caller does not get the lock in time, the answer
    * is OK with acquired = false. A second request of the same subject and owner without a token waits like any other;
-   * it is not treated as the holder's. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
+   * it is not treated as the holder's. While the cluster is being upgraded from a release that lacks values, a request
+   * with a value is UNIMPLEMENTED / NOT_SERVED. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
    * NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to another owner);
    * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
-   * Releases an exclusive lock; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when the
-   * lock is free or has another holder. Then nothing changes.
+   * Releases an exclusive lock; the next waiter gets it at once. It releases a hold of a semaphore too. Errors:
+   * FAILED_PRECONDITION / NOT_LOCK_HOLDER when the lock is free or has another holder. Then nothing changes.
    */
   releaseLock: handleUnaryCall<ReleaseLockRequest, ReleaseLockResponse>;
   /**
-   * Ends the holds of an exclusive or read-write lock. The lock's delay must pass before the next exclusive grant. If
+   * Replaces the value of a hold of an exclusive lock, which DescribeLock and WatchLocks show. The time to live of the hold
+   * goes on. The value also makes the lock an election, whose leader is the holder. While the cluster is being upgraded
+   * from a release that lacks this method, it is UNIMPLEMENTED / NOT_SERVED. Errors: FAILED_PRECONDITION / LOCK_LOST when
+   * the hold no longer exists, NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to
+   * another owner); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   */
+  setLockValue: handleUnaryCall<SetLockValueRequest, SetLockValueResponse>;
+  /**
+   * Ends the holds of an exclusive lock, a semaphore or a read-write lock. The lock's delay must pass before the next exclusive grant. If
    * the lock is free already, the answer is OK with released = false.
    */
   forceReleaseLock: handleUnaryCall<ForceReleaseLockRequest, ForceReleaseLockResponse>;
@@ -4083,8 +5923,35 @@ export interface LockServiceServer extends UntypedServiceImplementation {
   /** Deletes a read-write lock. Rules and errors: as for DeleteLock. */
   deleteRWLock: handleUnaryCall<DeleteRWLockRequest, DeleteRWLockResponse>;
   /**
-   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks, then
-   * read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
+   * Creates a semaphore. All of its permits are free at first. While the cluster is being upgraded from a release that lacks
+   * semaphores, all calls that change them are UNIMPLEMENTED / NOT_SERVED. Errors: as for CreateLock; the names are those of
+   * exclusive locks too.
+   */
+  createSemaphore: handleUnaryCall<CreateSemaphoreRequest, CreateSemaphoreResponse>;
+  /** Reads the state of a semaphore. */
+  describeSemaphore: handleUnaryCall<DescribeSemaphoreRequest, DescribeSemaphoreResponse>;
+  /**
+   * Acquires permits of a semaphore as one hold, waits for them, or renews a hold. A request for many permits is not
+   * overtaken by later ones for few. A semaphore has at most 1,000 holds; further requests wait. If the caller does not get
+   * the permits in time, the answer is OK with acquired = false. Errors: as for AcquireLock; INVALID_ARGUMENT / BAD_FIELD
+   * for more permits than the semaphore has, also while the request waits and UpdateSemaphore lowers their number.
+   */
+  acquireSemaphore: handleUnaryCall<AcquireSemaphoreRequest, AcquireSemaphoreResponse>;
+  /**
+   * Releases one hold of a semaphore with all of its permits; the next waiters get them at once. Errors: as for
+   * ReleaseRWLock.
+   */
+  releaseSemaphore: handleUnaryCall<ReleaseSemaphoreRequest, ReleaseSemaphoreResponse>;
+  /**
+   * Changes the number of permits. Holds keep theirs. If the holds have more than the new number, nothing is granted until
+   * enough of them have ended. Requests that wait for more than the new number are answered INVALID_ARGUMENT / BAD_FIELD.
+   */
+  updateSemaphore: handleUnaryCall<UpdateSemaphoreRequest, UpdateSemaphoreResponse>;
+  /** Deletes a semaphore. Rules and errors: as for DeleteLock. */
+  deleteSemaphore: handleUnaryCall<DeleteSemaphoreRequest, DeleteSemaphoreResponse>;
+  /**
+   * Lists the locks of a namespace with their holders and the first of their waits, page by page: exclusive locks and
+   * semaphores, then read-write locks, each ordered by the UTF-8 bytes of their names. A page may have fewer locks than its size, even
    * none, and still have a next page. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page
    * token of another listing.
    */

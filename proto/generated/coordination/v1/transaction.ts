@@ -318,7 +318,7 @@ export interface ReleaseOperation {
   lockName: string;
   /** Token of the hold, above 0. If the caller does not have it, the error is FAILED_PRECONDITION / NOT_LOCK_HOLDER. */
   fencingToken: bigint;
-  /** False: an exclusive lock. True: a read-write lock. */
+  /** False: an exclusive lock or a semaphore. True: a read-write lock. */
   rw: boolean;
 }
 

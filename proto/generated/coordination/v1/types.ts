@@ -48,7 +48,7 @@ export namespace ReadConsistency {
 
 /** Mode of a hold on a read-write lock. */
 export const RWMode = {
-  /** RW_MODE_UNSPECIFIED - Not given. Refused where a mode is required. It has no meaning in a hold or an event of an exclusive lock. */
+  /** RW_MODE_UNSPECIFIED - Not given. Refused where a mode is required. It has no meaning in a hold or an event of other locks. */
   RW_MODE_UNSPECIFIED: 0,
   /** READ - Shared: any number of READ holds may be live at once. */
   READ: 1,
@@ -74,9 +74,9 @@ export namespace RWMode {
 export interface Guard {
   /** Name of the lock, in the namespace of the request. 1 to 256 bytes. */
   lockName: string;
-  /** Token of the hold, as returned by AcquireLock or AcquireRWLock. */
+  /** Token of the hold, as returned by AcquireLock, AcquireSemaphore or AcquireRWLock. */
   fencingToken: bigint;
-  /** False: an exclusive lock. True: a read-write lock; the hold must have mode WRITE. */
+  /** False: an exclusive lock or a semaphore. True: a read-write lock; the hold must have mode WRITE. */
   rw: boolean;
 }
 

@@ -104,7 +104,7 @@ export interface WatchLocksRequest {
 }
 
 /**
- * One change of the holds of a lock. A downgrade is one ACQUIRED event with mode READ and the same token. An upgrade is
+ * One change of the holds of a lock. A new value is one ACQUIRED event with the same token. A downgrade is one ACQUIRED event with mode READ and the same token. An upgrade is
  * two events at one revision: RELEASED with the old token, then ACQUIRED with the new token.
  */
 export interface LockEvent {
@@ -116,14 +116,18 @@ export interface LockEvent {
   owner: string;
   /** Why it happened. */
   reason: LockEvent_Reason;
-  /** Mode of the hold; RW_MODE_UNSPECIFIED on an exclusive lock. */
+  /** Mode of the hold; RW_MODE_UNSPECIFIED on other locks than read-write locks. */
   mode: RWMode;
   /** Token of the hold. */
   fencingToken: bigint;
   /** Revision of the change. */
   revision: bigint;
-  /** False: an exclusive lock. True: a read-write lock. */
+  /** False: an exclusive lock or a semaphore. True: a read-write lock. */
   rw: boolean;
+  /** Permits of a semaphore's hold; 0 on other locks. */
+  permits: number;
+  /** Value that the holder of an exclusive lock shows, or showed until the end of the hold; empty = none. */
+  value: Uint8Array;
 }
 
 /** What happened to a hold. */
@@ -158,6 +162,8 @@ export const LockEvent_Reason = {
   DOWNGRADED: 3,
   /** UPGRADED - The holder changed its mode from READ to WRITE. */
   UPGRADED: 4,
+  /** UPDATED - The holder changed its value. */
+  UPDATED: 5,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -169,6 +175,7 @@ export namespace LockEvent_Reason {
   export type FORCED = typeof LockEvent_Reason.FORCED;
   export type DOWNGRADED = typeof LockEvent_Reason.DOWNGRADED;
   export type UPGRADED = typeof LockEvent_Reason.UPGRADED;
+  export type UPDATED = typeof LockEvent_Reason.UPDATED;
   export type UNRECOGNIZED = typeof LockEvent_Reason.UNRECOGNIZED;
 }
 
@@ -717,7 +724,18 @@ export const WatchLocksRequest: MessageFns<WatchLocksRequest, "coordination.v1.W
 };
 
 function createBaseLockEvent(): LockEvent {
-  return { lockKey: "", action: 0, owner: "", reason: 0, mode: 0, fencingToken: 0n, revision: 0n, rw: false };
+  return {
+    lockKey: "",
+    action: 0,
+    owner: "",
+    reason: 0,
+    mode: 0,
+    fencingToken: 0n,
+    revision: 0n,
+    rw: false,
+    permits: 0,
+    value: new Uint8Array(0),
+  };
 }
 
 export const LockEvent: MessageFns<LockEvent, "coordination.v1.LockEvent"> = {
@@ -753,6 +771,12 @@ export const LockEvent: MessageFns<LockEvent, "coordination.v1.LockEvent"> = {
     }
     if (message.rw !== false) {
       writer.uint32(64).bool(message.rw);
+    }
+    if (message.permits !== 0) {
+      writer.uint32(72).int32(message.permits);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(82).bytes(message.value);
     }
     return writer;
   },
@@ -834,6 +858,22 @@ export const LockEvent: MessageFns<LockEvent, "coordination.v1.LockEvent"> = {
             message.rw = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.permits = reader.int32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.value = reader.bytes();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -861,6 +901,8 @@ export const LockEvent: MessageFns<LockEvent, "coordination.v1.LockEvent"> = {
       : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.rw = object.rw ?? false;
+    message.permits = object.permits ?? 0;
+    message.value = object.value ?? new Uint8Array(0);
     return message;
   },
 };

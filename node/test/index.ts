@@ -26,7 +26,15 @@ export { AppliedReplica } from "./applied-replica.ts";
 export { cheapHashing, deriveCheaply } from "./cheap-hashing.ts";
 export { itNoticesDamage } from "./damaged-commands.ts";
 export { FoundedCluster, secrets } from "./founded-cluster.ts";
-export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
+export {
+  claimText,
+  LockModel,
+  lockKey,
+  type ModelEvent,
+  type ModelHold,
+  type ModelRequest,
+  Refused,
+} from "./lock-model.ts";
 export { MemoryStateReplacement } from "./memory-state-replacement.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { answerOrRefusal, expectSameFromRestart, stepOf } from "./model-steps.ts";

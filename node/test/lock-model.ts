@@ -3,20 +3,22 @@
  * state machine with it. Answers are words, so that they can be compared.
  */
 
-import type { AcquireLock, HoldReason, LockChange, LockMode, LockName } from "../src/state/index.ts";
+import type { AcquireLock, Claim, HoldReason, LockChange, LockMode, LockName } from "../src/state/index.ts";
 
 /** The inputs of the model's decisions, in the units of the state's limits and of a lock. */
 export interface LockModelLimits {
   readonly replayWindowMs: number;
   readonly lockWaitsMax: number;
   readonly lockReadersMax: number;
-  /** The delay of every lock. */
+  /** The delay of every lock but semaphores, which have none. */
   readonly lockDelaySeconds: number;
   readonly ttlSeconds: number;
 }
 
 export interface ModelHold {
   readonly token: number;
+  readonly permits?: number;
+  value?: Uint8Array;
   readonly owner: string;
   readonly subject: string;
   mode: LockMode;
@@ -52,6 +54,8 @@ export interface ModelEvent extends LockChange {
 
 export interface ModelLock {
   readonly name: LockName;
+  /** 0 = it is no semaphore. */
+  permits: number;
   holds: ModelHold[];
   queue: ModelWait[];
   delayUntilMs: number;
@@ -75,9 +79,10 @@ export class LockModel {
     this.#limits = limits;
   }
 
-  lockOf(name: LockName): ModelLock {
+  /** @param isSemaphore undefined = any */
+  lockOf(name: LockName, isSemaphore?: boolean): ModelLock {
     const found = this.locks.get(lockKey(name));
-    if (found === undefined) {
+    if (found === undefined || (isSemaphore !== undefined && found.permits > 0 !== isSemaphore)) {
       throw new Refused("LOCK_NOT_FOUND");
     }
     return found;
@@ -92,7 +97,7 @@ export class LockModel {
   }
 
   describe(found: ModelLock, hold: ModelHold | undefined, waitedMs: number): string {
-    const holds = found.holds.map((one) => `${one.token} ${one.mode} ${one.owner} ${one.deadlineMs}`).join(", ");
+    const holds = found.holds.map((one) => `${one.token} ${claimText(one)} ${one.owner} ${one.deadlineMs}`).join(", ");
     const what = hold === undefined ? "not acquired" : `acquired ${hold.token} for ${hold.ttlSeconds}`;
     return `${what} [${holds}] ${this.stateOf(found)} ${found.queue.length} ${waitedMs} ${this.tickMs} ${this.revision}`;
   }
@@ -148,11 +153,14 @@ export class LockModel {
 
   #execute(request: ModelRequest): string {
     const { operation: asked } = request;
-    const found = this.lockOf(nameOf(asked));
+    const found = this.lockOf(nameOf(asked), asked.mode === "permits");
     if (asked.fencingToken !== 0) {
       return this.#change(found, request);
     }
-    if (found.queue.length === 0 && this.#mayHave(found, asked.mode)) {
+    if ((asked.permits ?? 0) > found.permits) {
+      throw new Refused("BAD_FIELD");
+    }
+    if (found.queue.length === 0 && this.#mayHave(found, asked)) {
       return this.describe(found, this.#grant(found, request), 0);
     }
     if (asked.waitMs === 0) {
@@ -177,6 +185,9 @@ export class LockModel {
     if (hold.subject !== request.subject || (asked.owner !== "" && asked.owner !== hold.owner)) {
       throw new Refused("NOT_LOCK_HOLDER");
     }
+    if ((asked.permits ?? hold.permits) !== hold.permits || asked.value !== undefined) {
+      throw new Refused("BAD_FIELD");
+    }
     const seconds = asked.ttlSeconds || this.#limits.ttlSeconds;
     if (hold.mode === "read" && asked.mode === "write") {
       if (found.holds.length > 1 || found.queue.length > 0 || found.delayUntilMs !== 0) {
@@ -200,7 +211,11 @@ export class LockModel {
     return answer;
   }
 
-  #mayHave({ holds, delayUntilMs }: ModelLock, mode: LockMode): boolean {
+  #mayHave({ holds, delayUntilMs, permits }: ModelLock, { mode, permits: asked = 0 }: Claim): boolean {
+    if (mode === "permits") {
+      const held = holds.reduce((sum, hold) => sum + (hold.permits ?? 0), 0);
+      return held + asked <= permits && holds.length < this.#limits.lockReadersMax;
+    }
     if (mode !== "read") {
       return holds.length === 0 && delayUntilMs === 0;
     }
@@ -221,6 +236,8 @@ export class LockModel {
       owner: owner ?? (asked.owner || request.subject),
       subject: request.subject,
       mode: asked.mode,
+      ...(asked.permits !== undefined && { permits: asked.permits }),
+      ...(asked.value !== undefined && { value: asked.value }),
       ttlSeconds: seconds,
       request,
       deadlineMs: this.tickMs + seconds * 1_000,
@@ -239,8 +256,9 @@ export class LockModel {
   }
 
   #addEvent(found: ModelLock, hold: ModelHold, kind: ModelEvent["kind"], reason: HoldReason, revision: number): void {
-    const { owner, mode, token } = hold;
-    this.events.push({ about: "lock", kind, ...found.name, owner, mode, token, reason, revision });
+    const { owner, mode, permits, value, token } = hold;
+    const claim = { mode, ...(permits !== undefined && { permits }), ...(value !== undefined && { value }) };
+    this.events.push({ about: "lock", kind, ...found.name, owner, ...claim, token, reason, revision });
   }
 
   /** Gives the lock to the next waiters. */
@@ -249,7 +267,7 @@ export class LockModel {
     const refused: string[] = [];
     for (let next = found.queue[0]; next !== undefined; next = found.queue[0]) {
       const { request } = next;
-      if (!this.#mayHave(found, request.operation.mode)) {
+      if (!this.#mayHave(found, request.operation)) {
         break;
       }
       found.queue.shift();
@@ -298,13 +316,42 @@ export class LockModel {
     }
     this.revision++;
     const { revision } = this;
-    found.delayUntilMs = this.tickMs + this.#limits.lockDelaySeconds * 1_000;
+    this.#startDelay(found);
     this.wake(found);
     return `force-release-lock ${taken[0]?.token} ${revision}`;
   }
 
-  delete(name: LockName, force: boolean): string {
-    const found = this.lockOf(name);
+  update(name: LockName, permits: number): string {
+    const found = this.lockOf(name, true);
+    found.permits = permits;
+    this.revision++;
+    const { revision } = this;
+    const isLarge = ({ request }: ModelWait) => (request.operation.permits ?? 0) > permits;
+    for (const { request } of found.queue.filter(isLarge)) {
+      Object.assign(request, { status: "cancelled", sinceMs: this.tickMs });
+      this.settled.push(`${request.attempt}: BAD_FIELD`);
+    }
+    found.queue = found.queue.filter((wait) => !isLarge(wait));
+    this.wake(found);
+    return `update-semaphore ${revision}`;
+  }
+
+  setValue(name: LockName, { subject, owner, token }: Omit<ModelRelease, "mode">, value: Uint8Array): string {
+    const hold = this.lockOf(name, false).holds.find((one) => one.token === token);
+    if (hold === undefined) {
+      throw new Refused("LOCK_LOST");
+    }
+    if (hold.subject !== subject || (owner !== "" && owner !== hold.owner)) {
+      throw new Refused("NOT_LOCK_HOLDER");
+    }
+    hold.value = value;
+    this.revision++;
+    this.#addEvent(this.lockOf(name), hold, "acquired", "updated", this.revision);
+    return `set-lock-value ${this.revision}`;
+  }
+
+  delete(name: LockName, force: boolean, isSemaphore: boolean): string {
+    const found = this.lockOf(name, isSemaphore);
     const { holds, queue, delayUntilMs } = found;
     if (!force && (holds.length > 0 || queue.length > 0 || delayUntilMs !== 0)) {
       throw new Refused("NOT_EMPTY");
@@ -363,8 +410,12 @@ export class LockModel {
   #expire(found: ModelLock, hold: ModelHold): void {
     this.end(found, hold, "expired");
     this.revision++;
-    found.delayUntilMs = this.tickMs + this.#limits.lockDelaySeconds * 1_000;
+    this.#startDelay(found);
     this.wake(found);
+  }
+
+  #startDelay(found: ModelLock): void {
+    found.delayUntilMs = found.permits > 0 ? 0 : this.tickMs + this.#limits.lockDelaySeconds * 1_000;
   }
 
   #endWait(found: ModelLock, wait: ModelWait): void {
@@ -390,8 +441,13 @@ export class LockModel {
 export interface ModelRelease {
   readonly subject: string;
   readonly owner: string;
-  readonly mode: "read" | "write" | null;
+  readonly mode: LockMode | null;
   readonly token: number;
+}
+
+/** What a hold has of its lock. */
+export function claimText({ mode, permits, value = new Uint8Array() }: Claim): string {
+  return `${mode} ${permits} ${value.toHex()}`;
 }
 
 export function lockKey({ rw, name }: LockName): string {
@@ -399,5 +455,5 @@ export function lockKey({ rw, name }: LockName): string {
 }
 
 function nameOf({ namespace, name, mode }: AcquireLock): LockName {
-  return { namespace, name, rw: mode !== "exclusive" };
+  return { namespace, name, rw: mode === "read" || mode === "write" };
 }

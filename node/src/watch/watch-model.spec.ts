@@ -199,7 +199,7 @@ class Comparison {
     log.result({ kind: "create-namespace", namespace: "constructor" });
     for (const name of [...LOCKS, LAST_LOCK]) {
       log.result({ kind: "create-lock", ...name, ttlSeconds: 30, lockDelaySeconds: DELAY_SECONDS });
-      this.#model.locks.locks.set(lockKey(name), { name, holds: [], queue: [], delayUntilMs: 0 });
+      this.#model.locks.locks.set(lockKey(name), { name, permits: 0, holds: [], queue: [], delayUntilMs: 0 });
     }
   }
 

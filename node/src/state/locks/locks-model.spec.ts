@@ -3,6 +3,7 @@ import fc from "fast-check";
 import {
   AppliedLog,
   applyRows,
+  claimText,
   dumpOf,
   expectExactReplays,
   expectExactUsage,
@@ -21,9 +22,9 @@ import {
 } from "../../../test/index.ts";
 import { readUser, writeUser } from "../accounts/index.ts";
 import {
+  type Claim,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
-  type LockMode,
   type LockName,
   type Outcome,
   scanHistory,
@@ -39,6 +40,7 @@ const LOCKS: readonly LockName[] = [
   { namespace: "default", rw: false, name: "l" },
   { namespace: "default", rw: true, name: "l" },
   { namespace: "default", rw: true, name: "__proto__" },
+  { namespace: "default", rw: false, name: "s" },
 ];
 const SUBJECTS = [OWNER.subject, "user-anna", "user-ben"];
 const OWNERS = ["", "o", "p"];
@@ -49,18 +51,28 @@ const DELAY_SECONDS = 2;
 /** Ten runs of this seed have every kind of answer. Some kinds are so rare that twenty runs of another seed may not. */
 const COVERING_SEED = 1;
 
+const PERMITS = 3;
+/** The name that is first that of a semaphore. */
+const SEMAPHORE = "s";
+
 const pick = fc.nat({ max: 1_000 });
 const subject = fc.constantFrom(...SUBJECTS);
 const lock = fc.constantFrom(...LOCKS);
 const owner = fc.constantFrom(...OWNERS);
 const isRead = fc.boolean();
 const ttlSeconds = fc.constantFrom(0, 1, 2, 5, 400);
+const permits = fc.integer({ min: 1, max: 4 });
+const value = fc.constantFrom(undefined, Uint8Array.of(1), Uint8Array.of(2, 3));
+/** Whether it is a request for the other of the two kinds of lock that share names. */
+const isOther = fc.nat({ max: 12 }).map((at) => at === 0);
 const waitMs = fc.constantFrom(0, 300, 2_500, 60_000);
 
 const operation = fc.oneof(
-  stepOf(3, "create", { lock }),
-  stepOf(12, "acquire", { lock, subject, owner, isRead, ttlSeconds, waitMs }),
-  stepOf(5, "change", { lock, subject, owner, isRead, ttlSeconds, pick }),
+  stepOf(3, "create", { lock, isSemaphore: fc.boolean() }),
+  stepOf(14, "acquire", { lock, subject, owner, isRead, ttlSeconds, waitMs, permits, value, isOther }),
+  stepOf(5, "change", { lock, subject, owner, isRead, ttlSeconds, pick, permits, value }),
+  stepOf(2, "update", { lock, permits }),
+  stepOf(2, "set-value", { lock, subject, owner, pick }),
   stepOf(4, "retry", { pick }),
   stepOf(7, "release", {
     lock,
@@ -68,10 +80,10 @@ const operation = fc.oneof(
     owner,
     pick,
     byToken: fc.boolean(),
-    mode: fc.constantFrom(null, "read" as const, "write" as const),
+    mode: fc.constantFrom(null, "read" as const, "write" as const, "permits" as const),
   }),
   stepOf(1, "force", { lock, pick, byToken: fc.boolean() }),
-  stepOf(1, "delete", { lock, force: fc.boolean() }),
+  stepOf(1, "delete", { lock, force: fc.boolean(), isOther }),
   stepOf(3, "cancel", { pick, isNewest: fc.boolean() }),
   stepOf(5, "pass", { ms: fc.integer({ min: 1, max: 1_500 }) }),
   stepOf(1, "long-pass", {}),
@@ -84,7 +96,16 @@ type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : ne
 type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;
 
 const ALIKE = { lock: LOCKS[1] as LockName, subject: OWNER.subject, owner: "o" };
-const READ: Operation = { kind: "acquire", ...ALIKE, isRead: true, ttlSeconds: 1, waitMs: 0 };
+const READ: Operation = {
+  kind: "acquire",
+  ...ALIKE,
+  isRead: true,
+  ttlSeconds: 1,
+  waitMs: 0,
+  permits: 1,
+  value: undefined,
+  isOther: false,
+};
 /** A case that random operations seldom reach: a release that matches two holds. */
 const AMBIGUOUS: readonly Operation[] = [
   ...[READ, READ],
@@ -99,11 +120,13 @@ function wordsOf({ answer }: Outcome): string {
   switch (answer.kind) {
     case "acquire-lock": {
       const { hold, holds, state, queueLength, waitedMs, tickMs, revision } = answer;
-      const all = holds.map((one) => `${one.token} ${one.mode} ${one.owner} ${one.deadlineMs}`).join(", ");
+      const all = holds.map((one) => `${one.token} ${claimText(one)} ${one.owner} ${one.deadlineMs}`).join(", ");
       const what = hold === null ? "not acquired" : `acquired ${hold.token} for ${hold.ttlSeconds}`;
       return `${what} [${all}] ${state} ${queueLength} ${waitedMs} ${tickMs} ${revision}`;
     }
     case "release-lock":
+    case "update-semaphore":
+    case "set-lock-value":
     case "delete-lock":
       return `${answer.kind} ${answer.revision}`;
     case "force-release-lock":
@@ -147,22 +170,25 @@ class Comparison {
   /** The rows are those of the model, and the counters count them. */
   #compareContent(): void {
     let timers = 0;
-    let held = 0;
+    let holds = 0;
     let waiting = 0;
     for (const found of this.model.locks.values()) {
       const view = describeLock(this.log.store, found.name);
-      const holds = view.holds.map(({ token, mode, deadlineMs }) => `${token} ${mode} ${deadlineMs}`);
-      expect(holds).to.deep.equal(found.holds.map(({ token, mode, deadlineMs }) => `${token} ${mode} ${deadlineMs}`));
+      const textOf = (hold: Pick<ModelHold, "token" | "mode" | "deadlineMs">) =>
+        `${hold.token} ${claimText(hold)} ${hold.deadlineMs}`;
+      expect(view.holds.map(textOf)).to.deep.equal(found.holds.map(textOf));
+      const held = found.holds.reduce((sum, hold) => sum + (hold.permits ?? 0), 0);
+      expect([view.lock.permits, view.lock.heldPermits]).to.deep.equal([found.permits, held]);
       const waits: number[] = [];
       visitWaits(this.log.store, view.lock, ({ deadlineMs }) => waits.push(deadlineMs) > 0);
       expect(waits).to.deep.equal(found.queue.map(({ deadlineMs }) => deadlineMs));
       expect([view.state, view.lock.delayUntilMs]).to.deep.equal([this.model.stateOf(found), found.delayUntilMs]);
-      held += holds.length;
+      holds += view.holds.length;
       waiting += waits.length;
-      timers += holds.length + waits.length + (found.delayUntilMs === 0 ? 0 : 1);
+      timers += view.holds.length + waits.length + (found.delayUntilMs === 0 ? 0 : 1);
     }
     const { lockTimers, totals } = this.log.progress;
-    expect([lockTimers, totals.lockHolds, totals.lockWaits]).to.deep.equal([timers, held, waiting]);
+    expect([lockTimers, totals.lockHolds, totals.lockWaits]).to.deep.equal([timers, holds, waiting]);
   }
 
   /** Watchers get exactly the beginnings and ends of holds, in order and at their revisions. */
@@ -226,6 +252,12 @@ class Comparison {
       case "delete":
         this.#delete(each);
         return;
+      case "update":
+        this.#update(each);
+        return;
+      case "set-value":
+        this.#setValue(each);
+        return;
       case "cancel":
         this.#cancel(each);
         return;
@@ -255,29 +287,35 @@ class Comparison {
     this.#seen.add(`${what}: ${/^(not acquired|[a-zA-Z_-]+)/.exec(words)?.[0]}`);
   }
 
-  #create({ lock: name }: OperationOf<"create">): void {
+  #create({ lock: name, isSemaphore }: OperationOf<"create">): void {
+    const permitsOf = isSemaphore && !name.rw ? PERMITS : 0;
     const kept = { ttlSeconds: 30, lockDelaySeconds: DELAY_SECONDS };
     if (this.model.disabled.has(OWNER.subject)) {
       return;
     }
-    const { answer } = this.log.execute({ kind: "create-lock", ...name, ...kept });
+    const { namespace, name: lockName } = name;
+    const { answer } = this.log.execute(
+      permitsOf > 0
+        ? { kind: "create-semaphore", namespace, name: lockName, permits: PERMITS, ttlSeconds: 30 }
+        : { kind: "create-lock", ...name, ...kept },
+    );
     if (this.model.locks.has(lockKey(name))) {
       expect(answer).to.include({ reason: "LOCK_EXISTS" });
       return;
     }
     this.model.revision++;
-    expect(answer).to.include({ kind: "create-lock", revision: this.model.revision });
-    this.model.locks.set(lockKey(name), { name, holds: [], queue: [], delayUntilMs: 0 });
+    const kind = permitsOf > 0 ? "create-semaphore" : "create-lock";
+    expect(answer).to.include({ kind, revision: this.model.revision });
+    this.model.locks.set(lockKey(name), { name, permits: permitsOf, holds: [], queue: [], delayUntilMs: 0 });
   }
 
   #acquire({ lock: name, subject: who, isRead: reads, ...rest }: OperationOf<"acquire">): void {
     const { owner: whose, ttlSeconds: seconds, waitMs: wait } = rest;
-    const mode = modeOf(name, reads);
     const asked: AcquireLock = {
       kind: "acquire-lock",
       namespace: name.namespace,
       name: name.name,
-      mode,
+      ...this.#claimOf(name, reads, rest, rest.isOther),
       ttlSeconds: seconds,
       owner: whose,
       waitMs: wait,
@@ -292,7 +330,7 @@ class Comparison {
       kind: "acquire-lock",
       namespace: name.namespace,
       name: name.name,
-      mode: modeOf(name, reads),
+      ...this.#changeOf(name, reads, rest),
       ttlSeconds: rest.ttlSeconds,
       owner: whose,
       waitMs: 0,
@@ -300,6 +338,63 @@ class Comparison {
     };
     // Mostly by the holder, sometimes by any user.
     this.#send("change", this.#newRequest(rest.pick % 4 === 0 ? who : (hold?.subject ?? who), asked));
+  }
+
+  #isSemaphore(name: LockName): boolean {
+    return (this.model.locks.get(lockKey(name))?.permits ?? 0) > 0;
+  }
+
+  #claimOf(
+    name: LockName,
+    reads: boolean,
+    { permits: asked, value: shown }: Pick<OperationOf<"acquire">, "permits" | "value">,
+    other: boolean,
+  ): Claim {
+    if (name.rw) {
+      return { mode: reads ? "read" : "write" };
+    }
+    if (this.#isSemaphore(name) !== other) {
+      return { mode: "permits", permits: asked };
+    }
+    return { mode: "exclusive", ...(shown !== undefined && { value: shown }) };
+  }
+
+  /** A renewal mostly has a mode alone. */
+  #changeOf(name: LockName, reads: boolean, rest: Pick<OperationOf<"change">, "pick" | "permits" | "value">): Claim {
+    const claim = this.#claimOf(name, reads, rest, false);
+    return rest.pick % 5 === 0 ? claim : { mode: claim.mode };
+  }
+
+  #update({ lock: name, permits: asked }: OperationOf<"update">): void {
+    const { namespace, name: lockName } = name;
+    if (name.rw) {
+      return;
+    }
+    const outcome = this.log.execute({ kind: "update-semaphore", namespace, name: lockName, permits: asked });
+    const words = this.#byModel(OWNER.subject, () => this.model.update(name, asked));
+    expect(wordsOf(outcome)).to.equal(words);
+    this.#note("update", words);
+  }
+
+  #setValue({ lock: name, subject: who, owner: anyOwner, pick: at }: OperationOf<"set-value">): void {
+    if (name.rw) {
+      return;
+    }
+    const { namespace, name: lockName } = name;
+    const hold = this.#someHold(name, at);
+    const asked = {
+      subject: at % 4 === 0 ? who : (hold?.subject ?? who),
+      owner: at % 3 === 0 ? anyOwner : "",
+      token: hold?.token ?? 1,
+    };
+    const shown = Uint8Array.of(at % 256);
+    const { owner: label, token: fencingToken } = asked;
+    const principal = { subject: asked.subject, apiKeyId: "" };
+    const command = { kind: "set-lock-value", namespace, name: lockName, fencingToken, owner: label } as const;
+    const outcome = this.log.execute({ ...command, value: shown }, { principal });
+    const words = this.#byModel(asked.subject, () => this.model.setValue(name, asked, shown));
+    expect(wordsOf(outcome)).to.equal(words);
+    this.#note("set value", words);
   }
 
   #retry({ pick: at }: OperationOf<"retry">): void {
@@ -368,9 +463,10 @@ class Comparison {
     this.#note("force", words);
   }
 
-  #delete({ lock: name, force }: OperationOf<"delete">): void {
-    const outcome = this.log.execute({ kind: "delete-lock", ...name, force });
-    const words = this.#byModel(OWNER.subject, () => this.model.delete(name, force));
+  #delete({ lock: name, force, isOther: other }: OperationOf<"delete">): void {
+    const isSemaphore = this.#isSemaphore(name) !== other;
+    const outcome = this.log.execute({ kind: "delete-lock", ...name, force, ...(isSemaphore && { semaphore: true }) });
+    const words = this.#byModel(OWNER.subject, () => this.model.delete(name, force, isSemaphore));
     expect(wordsOf(outcome)).to.equal(words);
     this.#note(force ? "delete with force" : "delete", words);
   }
@@ -455,13 +551,6 @@ class Comparison {
   }
 }
 
-function modeOf({ rw }: LockName, reads: boolean): LockMode {
-  if (!rw) {
-    return "exclusive";
-  }
-  return reads ? "read" : "write";
-}
-
 /** Users are written outside the log. */
 function copyUsers(from: MemoryStateStore, to: MemoryStateStore): void {
   for (const who of SUBJECTS) {
@@ -482,7 +571,11 @@ describe("locks beside a model in arrays", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(operations, fc.boolean(), (script, mayDisable) => {
-        const created = LOCKS.slice(1).map((name) => ({ kind: "create" as const, lock: name }));
+        const created = LOCKS.slice(1).map((name) => ({
+          kind: "create" as const,
+          lock: name,
+          isSemaphore: name.name === SEMAPHORE,
+        }));
         const chosen = script.filter(({ kind }) => mayDisable || kind !== "disable");
         new Comparison(seen).run([...created, ...AMBIGUOUS, ...chosen]);
       }),
@@ -504,9 +597,11 @@ describe("locks beside a model in arrays", () => {
       ...["acquired", "not acquired", "queued-lock", "LOCK_LOST"].map((words) => `retry: ${words}`),
       ...["acquired", "not acquired", "TOKEN_REVOKED", "LEADER_CHANGED"].map((words) => `settled: ${words}`),
       ...["release-lock", "NOT_LOCK_HOLDER", "AMBIGUOUS_HOLD"].map((words) => `release: ${words}`),
-      ...["normal", "downgraded", "upgraded"].map((reason) => `event: acquired ${reason}`),
+      ...["normal", "downgraded", "upgraded", "updated"].map((reason) => `event: acquired ${reason}`),
       ...["normal", "expired", "forced", "upgraded"].map((reason) => `event: released ${reason}`),
       ...["delete-lock", "NOT_EMPTY", "LOCK_NOT_FOUND"].map((words) => `delete: ${words}`),
+      ...["acquire: BAD_FIELD", "change: BAD_FIELD", "settled: BAD_FIELD", "update: update-semaphore"],
+      ...["set-lock-value", "LOCK_LOST", "NOT_LOCK_HOLDER", "LOCK_NOT_FOUND"].map((words) => `set value: ${words}`),
       ...["delete with force: delete-lock", "settled: LOCK_NOT_FOUND", "retry: LOCK_NOT_FOUND"],
       ...["force: force-release-lock", "acquire: LOCK_NOT_FOUND", "guard: true", "guard: false"],
     ]);

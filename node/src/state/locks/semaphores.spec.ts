@@ -11,7 +11,7 @@ import {
   NAMED,
   requestOf,
 } from "../../../test/index.ts";
-import { CoordinationError, DEFAULT_STATE_LIMITS, scanHistory } from "../core/index.ts";
+import { type CoordinationError, DEFAULT_STATE_LIMITS, scanHistory } from "../core/index.ts";
 import type { AcquireLockResult } from "./lock-commands.ts";
 import { describeLock } from "./lock-view.ts";
 

@@ -65,6 +65,13 @@ export const createRWLock = operation("write", locks.createRWLock);
 export const describeRWLock = operation("read", locks.describeRWLock);
 export const acquireRWLock = operation("write", locks.acquireRWLock);
 export const releaseRWLock = operation("write", locks.releaseRWLock);
+export const setLockValue = operation("write", locks.setLockValue);
+export const createSemaphore = operation("write", locks.createSemaphore);
+export const describeSemaphore = operation("read", locks.describeSemaphore);
+export const acquireSemaphore = operation("write", locks.acquireSemaphore);
+export const releaseSemaphore = operation("write", locks.releaseSemaphore);
+export const updateSemaphore = operation("write", locks.updateSemaphore);
+export const deleteSemaphore = operation("write", locks.deleteSemaphore);
 export const listLocks = operation("read", locks.listLocks);
 export const listLockWaits = operation("read", locks.listLockWaits);
 

@@ -7,6 +7,8 @@ import type {
   AcquireLockResponse,
   AcquireRWLockRequest,
   AcquireRWLockResponse,
+  AcquireSemaphoreRequest,
+  AcquireSemaphoreResponse,
 } from "@quoin/proto";
 import { expect } from "chai";
 import type { Role, TestUser } from "./accounts.ts";
@@ -16,10 +18,13 @@ import type { HttpConnection } from "./http-connection.ts";
 import {
   acquireLock,
   acquireRWLock,
+  acquireSemaphore,
   createLock,
   createRWLock,
+  createSemaphore,
   describeLock,
   describeRWLock,
+  describeSemaphore,
   forceReleaseLock,
   type Operation,
 } from "./operations.ts";
@@ -220,6 +225,14 @@ export class TestContext {
     return lock;
   }
 
+  /** The name of a new semaphore. */
+  async semaphore(permits: number, ttlSeconds = 0n): Promise<{ readonly namespace: string; readonly name: string }> {
+    const semaphore = { namespace: this.namespace, name: this.name() };
+    this.#locks.push({ name: semaphore.name, rw: false });
+    await this.ask(createSemaphore, { ...semaphore, permits, ttlSeconds });
+    return semaphore;
+  }
+
   /** Requests the exclusive lock, with a wait, and returns when the request is queued behind `ahead` others. */
   async queue(
     connection: Connection,
@@ -252,6 +265,24 @@ export class TestContext {
       until("the request waits", async () => {
         const { waitingReaders, waitingWriters } = await this.askElsewhere(describeRWLock, { namespace, name });
         return waitingReaders + waitingWriters === ahead + 1;
+      }),
+    );
+  }
+
+  /** The same for a semaphore. */
+  async queueSemaphore(
+    connection: Connection,
+    fields: Partial<AcquireSemaphoreRequest>,
+    ahead: number,
+    options: CallOptions = {},
+  ): Promise<Queued<AcquireSemaphoreResponse>> {
+    const pending = connection.begin(acquireSemaphore, { waitMs: WAIT_MS, ...fields }, options);
+    this.#queued.push(pending);
+    const { namespace = "", name = "" } = fields;
+    return queued(pending, () =>
+      until("the request waits", async () => {
+        const { waiters } = await this.askElsewhere(describeSemaphore, { namespace, name });
+        return waiters === ahead + 1;
       }),
     );
   }

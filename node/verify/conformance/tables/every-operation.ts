@@ -7,6 +7,7 @@ import { ReadConsistency, RWMode, TransactionOperation } from "@quoin/proto";
 import {
   acquireLock,
   acquireRWLock,
+  acquireSemaphore,
   allocateMemory,
   bytesOf,
   type Connection,
@@ -16,13 +17,16 @@ import {
   createLock,
   createNamespace,
   createRWLock,
+  createSemaphore,
   deleteKey,
   deleteLock,
   deleteNamespace,
   deleteRWLock,
+  deleteSemaphore,
   describeLock,
   describeMemory,
   describeRWLock,
+  describeSemaphore,
   type Entries,
   forceReleaseLock,
   freeMemory,
@@ -40,6 +44,9 @@ import {
   readMemory,
   releaseLock,
   releaseRWLock,
+  releaseSemaphore,
+  setLockValue,
+  updateSemaphore,
   resizeMemory,
   succeeded,
   type Table,
@@ -360,6 +367,12 @@ async function heldLock(context: TestContext, connection = context.here) {
   return { ...lock, fencingToken };
 }
 
+async function heldSemaphore(context: TestContext, connection = context.here) {
+  const semaphore = await context.semaphore(1);
+  const { fencingToken } = succeeded(await connection.call(acquireSemaphore, { ...semaphore, permits: 1 }));
+  return { ...semaphore, fencingToken };
+}
+
 async function heldReadWriteLock(context: TestContext, connection = context.here) {
   const lock = await context.readWriteLock();
   const { fencingToken } = succeeded(await connection.call(acquireRWLock, { ...lock, mode: RWMode.WRITE }));
@@ -458,6 +471,36 @@ export const everyOperation: readonly Table[] = [
     absent: LOCK_ABSENT,
     integers: ["fencingToken"],
   }),
+  tableOf(setLockValue, {
+    valid: async (context, connection) => ({ ...(await heldLock(context, connection)), value: Buffer.from("v") }),
+    invalid: LOCK_INVALID,
+    absent: LOCK_ABSENT,
+    integers: ["fencingToken"],
+  }),
+  tableOf(createSemaphore, {
+    valid: async (context) => ({ namespace: context.namespace, name: context.name(), permits: 1 }),
+    invalid: LOCK_INVALID,
+    integers: ["ttlSeconds"],
+  }),
+  tableOf(describeSemaphore, { valid: (context) => context.semaphore(1), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
+  tableOf(acquireSemaphore, {
+    valid: async (context) => ({ ...(await context.semaphore(1)), permits: 1 }),
+    invalid: { fields: { permits: 0 }, field: "permits" },
+    absent: LOCK_ABSENT,
+    integers: ["ttlSeconds", "waitMs", "fencingToken"],
+  }),
+  tableOf(releaseSemaphore, {
+    valid: heldSemaphore,
+    invalid: LOCK_INVALID,
+    absent: LOCK_ABSENT,
+    integers: ["fencingToken"],
+  }),
+  tableOf(updateSemaphore, {
+    valid: async (context) => ({ ...(await context.semaphore(1)), permits: 2 }),
+    invalid: { fields: { permits: 0 }, field: "permits" },
+    absent: LOCK_ABSENT,
+  }),
+  tableOf(deleteSemaphore, { valid: (context) => context.semaphore(1), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
   tableOf(listLocks, {
     valid: async ({ namespace, prefix }) => ({ namespace, namePrefix: prefix }),
     invalid: { fields: { waitsMax: 101 }, field: "waits_max" },

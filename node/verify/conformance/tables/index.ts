@@ -29,6 +29,7 @@ import { memory } from "./memory.ts";
 import { namespaces } from "./namespaces.ts";
 import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
+import { semaphores } from "./semaphores.ts";
 import { specification } from "./specification.ts";
 import { transactions } from "./transactions.ts";
 import { transactionBounds } from "./transactions-bounds.ts";
@@ -49,6 +50,7 @@ export const operationTables: readonly Table[] = [
   ...locks,
   waiting,
   ...readWriteLocks,
+  ...semaphores,
   guards,
   ...listings,
   ...memory,

@@ -17,6 +17,7 @@ import {
   isWithinSeconds,
   putKey,
   releaseLock,
+  setLockValue,
   succeeded,
   type Table,
   type TestContext,
@@ -430,4 +431,53 @@ const deleting: Table = {
   },
 };
 
-export const locks: readonly Table[] = [creating, describing, acquiring, releasing, forcing, deleting];
+const VALUE_BYTES_MAX = 1_024;
+
+const values: Table = {
+  name: "SetLockValue",
+  entries: {
+    "changes the value that AcquireLock gave the hold, and everybody sees it": async (context) => {
+      const lock = await context.lock();
+      const shown = async () => Buffer.from((await context.askElsewhere(describeLock, lock)).holder?.value ?? []);
+      const first = Buffer.alloc(VALUE_BYTES_MAX, "1");
+      const { fencingToken, holder } = await context.ask(acquireLock, { ...lock, value: first });
+      expect([holder?.value, await shown()]).to.deep.equal([first, first]);
+      const refused = await context.askElsewhere(acquireLock, { ...lock, owner: "other", value: Buffer.from("x") });
+      expect([refused.acquired, refused.holder?.value]).to.deep.equal([false, first]);
+      const changed = await context.askElsewhere(setLockValue, { ...lock, fencingToken, value: Buffer.from("2") });
+      expectFields(changed, { revision: isAbove(fencingToken) });
+      expect(await shown()).to.deep.equal(Buffer.from("2"));
+      await context.ask(acquireLock, { ...lock, fencingToken, ttlSeconds: 100n });
+      expect(await shown(), "after a renewal").to.deep.equal(Buffer.from("2"));
+      await context.ask(setLockValue, { ...lock, fencingToken });
+      expect(await shown()).to.deep.equal(Buffer.alloc(0));
+    },
+    "a request that waits gets its own value": async (context) => {
+      const lock = await context.lock();
+      await context.ask(acquireLock, { ...lock, owner: "a", value: Buffer.from("a") });
+      const next = await context.queue(context.elsewhere, { ...lock, owner: "b", value: Buffer.from("b") }, 0);
+      await context.ask(releaseLock, { ...lock, owner: "a" });
+      expect((await next.granted()).holder?.value).to.deep.equal(Buffer.from("b"));
+    },
+    "is for the holder alone, with its token, and for values of 1,024 bytes": async (context) => {
+      const lock = await context.lock();
+      const value = Buffer.from("v");
+      const { fencingToken } = await context.ask(acquireLock, { ...lock, owner: "o" });
+      await context.refuses(setLockValue, { ...lock, fencingToken, owner: "p", value }, "NOT_LOCK_HOLDER");
+      await context.refuses(setLockValue, { ...lock, fencingToken: fencingToken + 1n, value }, "LOCK_LOST");
+      for (const token of [0n, -1n]) {
+        const fields = { ...lock, fencingToken: token, value };
+        await context.refuses(setLockValue, fields, "BAD_FIELD", { field: "fencing_token" });
+      }
+      const longer = Buffer.alloc(VALUE_BYTES_MAX + 1);
+      const details = { field: "value", limit: VALUE_BYTES_MAX };
+      await context.refuses(setLockValue, { ...lock, fencingToken, value: longer }, "TOO_LARGE", details);
+      await context.refuses(acquireLock, { ...lock, value: longer }, "TOO_LARGE", details);
+      await context.refuses(acquireLock, { ...lock, owner: "o", fencingToken, value }, "BAD_FIELD", { field: "value" });
+      await context.ask(releaseLock, { ...lock, owner: "o" });
+      await context.refuses(setLockValue, { ...lock, fencingToken, value }, "LOCK_LOST");
+    },
+  },
+};
+
+export const locks: readonly Table[] = [creating, describing, acquiring, releasing, forcing, deleting, values];

@@ -6,15 +6,18 @@ import { expect } from "chai";
 import {
   acquireLock,
   acquireRWLock,
+  acquireSemaphore,
   allocateMemory,
   bytesOf,
   compareAndSwap,
   createLock,
   createNamespace,
   createRWLock,
+  createSemaphore,
   deleteKey,
   deleteLock,
   deleteNamespace,
+  deleteSemaphore,
   describeLock,
   describeMemory,
   expectReplay,
@@ -24,6 +27,9 @@ import {
   putKey,
   releaseLock,
   releaseRWLock,
+  releaseSemaphore,
+  setLockValue,
+  updateSemaphore,
   replayed,
   resizeMemory,
   type Table,
@@ -61,6 +67,7 @@ export const replay: Table = {
       const { holder, lastFencingToken } = await context.ask(describeLock, lock);
       expect(holder?.fencingToken).to.equal(lastFencingToken);
       await expectReplay(context, acquireLock, { ...lock, owner: "another" });
+      await expectReplay(context, setLockValue, { ...lock, fencingToken: lastFencingToken, value: Buffer.from("v") });
       await expectReplay(context, releaseLock, lock);
       await context.ask(acquireLock, lock);
       await expectReplay(context, forceReleaseLock, lock);
@@ -68,6 +75,12 @@ export const replay: Table = {
       const readWrite = await context.readWriteLock();
       await expectReplay(context, acquireRWLock, { ...readWrite, mode: RWMode.READ });
       await expectReplay(context, releaseRWLock, readWrite);
+      await expectReplay(context, createSemaphore, { namespace, name: context.name(), permits: 1 });
+      const semaphore = await context.semaphore(2);
+      await expectReplay(context, acquireSemaphore, { ...semaphore, permits: 1 });
+      await expectReplay(context, updateSemaphore, { ...semaphore, permits: 3 });
+      await expectReplay(context, releaseSemaphore, semaphore);
+      await expectReplay(context, deleteSemaphore, semaphore);
     },
     "of every mutation of memory answers as the first time did, at any member": async (context) => {
       const { namespace } = context;

@@ -1,4 +1,4 @@
-/** WatchLocks: each beginning and end of a hold once and in order, of both kinds of locks. */
+/** WatchLocks: each beginning and end of a hold once and in order, of all kinds of locks. */
 
 import {
   type LockEvent,
@@ -12,6 +12,7 @@ import { expect } from "chai";
 import {
   acquireLock,
   acquireRWLock,
+  acquireSemaphore,
   type Connection,
   expectFields,
   follow,
@@ -20,6 +21,8 @@ import {
   putKey,
   releaseLock,
   releaseRWLock,
+  releaseSemaphore,
+  setLockValue,
   type Stream,
   type Table,
   type TestContext,
@@ -27,11 +30,14 @@ import {
 } from "../harness/index.ts";
 
 const { ACQUIRED, RELEASED } = LockEvent_Action;
-const { NORMAL, EXPIRED, FORCED, DOWNGRADED, UPGRADED } = LockEvent_Reason;
+const { NORMAL, EXPIRED, FORCED, DOWNGRADED, UPGRADED, UPDATED } = LockEvent_Reason;
 const { READ, WRITE, RW_MODE_UNSPECIFIED } = RWMode;
 const PREFIX_BYTES_MAX = 256;
 const INTERVAL_MS_MIN = 100n;
 const INTERVAL_MS_MAX = 60_000n;
+
+/** What the events of most holds have. */
+const PLAIN = { permits: 0, value: Buffer.alloc(0) };
 
 type Watch = Stream<WatchLocksResponse>;
 
@@ -97,7 +103,14 @@ export const lockWatches: Table = {
         await context.ask(acquireLock, { ...lock, owner: "o", fencingToken });
         await context.ask(acquireLock, { ...lock, owner: "in vain" });
         const { revision } = await context.askElsewhere(releaseLock, { ...lock, owner: "o", fencingToken });
-        const common = { lockKey: lock.name, owner: "o", reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
+        const common = {
+          ...PLAIN,
+          lockKey: lock.name,
+          owner: "o",
+          reason: NORMAL,
+          mode: RW_MODE_UNSPECIFIED,
+          rw: false,
+        };
         expect(await eventsUntil(watch, await nowRevision(context))).to.deep.equal([
           { ...common, action: ACQUIRED, fencingToken, revision: fencingToken },
           { ...common, action: RELEASED, fencingToken, revision },
@@ -111,7 +124,7 @@ export const lockWatches: Table = {
         const waiter = await context.queue(context.elsewhere, { ...lock, owner: "2" }, 0);
         const { revision } = await context.ask(releaseLock, { ...lock, owner: "1" });
         const { fencingToken } = await waiter.granted();
-        const common = { lockKey: lock.name, reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
+        const common = { ...PLAIN, lockKey: lock.name, reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
         expect(await events(watch, 2)).to.deep.equal([
           { ...common, action: RELEASED, owner: "1", fencingToken: first.fencingToken, revision },
           { ...common, action: ACQUIRED, owner: "2", fencingToken, revision: fencingToken },
@@ -136,6 +149,33 @@ export const lockWatches: Table = {
         ]);
       });
     },
+    "sends the permits of a semaphore's holds": async (context) => {
+      const semaphore = await context.semaphore(3);
+      await watching(context.here, ownLocks(context), async (watch) => {
+        const { fencingToken } = await context.ask(acquireSemaphore, { ...semaphore, permits: 2, owner: "o" });
+        const { revision } = await context.askElsewhere(releaseSemaphore, { ...semaphore, owner: "o" });
+        const common = { ...PLAIN, lockKey: semaphore.name, owner: "o", reason: NORMAL, rw: false, permits: 2 };
+        expect(await events(watch, 2)).to.deep.equal([
+          { ...common, action: ACQUIRED, mode: RW_MODE_UNSPECIFIED, fencingToken, revision: fencingToken },
+          { ...common, action: RELEASED, mode: RW_MODE_UNSPECIFIED, fencingToken, revision },
+        ]);
+      });
+    },
+    "sends the value of a hold when it begins, changes and ends": async (context) => {
+      const lock = await context.lock();
+      const [one, two] = [Buffer.from("one"), Buffer.from("two")];
+      await watching(context.here, ownLocks(context), async (watch) => {
+        const { fencingToken } = await context.ask(acquireLock, { ...lock, owner: "o", value: one });
+        const changed = await context.askElsewhere(setLockValue, { ...lock, fencingToken, value: two });
+        const { revision } = await context.ask(releaseLock, { ...lock, owner: "o" });
+        const common = { ...PLAIN, lockKey: lock.name, owner: "o", mode: RW_MODE_UNSPECIFIED, rw: false, fencingToken };
+        expect(await events(watch, 3)).to.deep.equal([
+          { ...common, action: ACQUIRED, reason: NORMAL, value: one, revision: fencingToken },
+          { ...common, action: ACQUIRED, reason: UPDATED, value: two, revision: changed.revision },
+          { ...common, action: RELEASED, reason: NORMAL, value: two, revision },
+        ]);
+      });
+    },
     "sends a downgrade as one grant with the same token, and then the readers that it lets in": async (context) => {
       const lock = await context.readWriteLock();
       const { fencingToken } = await context.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
@@ -143,7 +183,7 @@ export const lockWatches: Table = {
       await watching(context.here, ownLocks(context), async (watch) => {
         const { revision } = await context.ask(acquireRWLock, { ...lock, mode: READ, owner: "w", fencingToken });
         const granted = await reader.granted();
-        const common = { lockKey: lock.name, action: ACQUIRED, mode: READ, rw: true };
+        const common = { ...PLAIN, lockKey: lock.name, action: ACQUIRED, mode: READ, rw: true };
         expect(await eventsUntil(watch, await nowRevision(context))).to.deep.equal([
           { ...common, owner: "w", reason: DOWNGRADED, fencingToken, revision },
           { ...common, owner: "r", reason: NORMAL, fencingToken: granted.fencingToken, revision: granted.fencingToken },
@@ -155,7 +195,14 @@ export const lockWatches: Table = {
       const { fencingToken } = await context.ask(acquireRWLock, { ...lock, mode: READ, owner: "r" });
       await watching(context.here, ownLocks(context), async (watch) => {
         const up = await context.askElsewhere(acquireRWLock, { ...lock, mode: WRITE, owner: "r", fencingToken });
-        const common = { lockKey: lock.name, owner: "r", reason: UPGRADED, rw: true, revision: up.fencingToken };
+        const common = {
+          ...PLAIN,
+          lockKey: lock.name,
+          owner: "r",
+          reason: UPGRADED,
+          rw: true,
+          revision: up.fencingToken,
+        };
         expect(await events(watch, 2)).to.deep.equal([
           { ...common, action: RELEASED, mode: READ, fencingToken },
           { ...common, action: ACQUIRED, mode: WRITE, fencingToken: up.fencingToken },

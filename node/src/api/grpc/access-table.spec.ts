@@ -489,7 +489,13 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ["the owner's password", () => ({ email: secrets.email, password: secrets.password }), same(OK)],
   ],
   "AccountService/VerifyEmail": [["an unknown token", () => ({ token: "t" }), same(BAD_FIELD)]],
-  "AccountService/RequestPasswordReset": [["any address, at a member that sends no mail", () => ({ email: "a@quoin.local" }), same("UNIMPLEMENTED NOT_SERVED")]],
+  "AccountService/RequestPasswordReset": [
+    [
+      "any address, at a member that sends no mail",
+      () => ({ email: "a@quoin.local" }),
+      same("UNIMPLEMENTED NOT_SERVED"),
+    ],
+  ],
   "AccountService/CreateUser": [
     ["of an own namespace", () => newUser([OWN]), OF_ADMINS],
     ["of another namespace", () => newUser([OTHER]), [NO_ACCESS, NO_ACCESS, NO_NAMESPACE, NO_ACCESS, OK, OK]],

@@ -88,7 +88,11 @@ describe("the founding entry", () => {
   it("creates the namespace that every cluster starts with, at the first revision", () => {
     const log = new AppliedLog();
     expect(DEFAULT_NAMESPACE).to.equal("default");
-    expect(readNamespace(log.store, "default")).to.deep.equal({ createdAtMs: log.wallMs, createRevision: 1, deleteRevision: 0 });
+    expect(readNamespace(log.store, "default")).to.deep.equal({
+      createdAtMs: log.wallMs,
+      createRevision: 1,
+      deleteRevision: 0,
+    });
     expect(log.revision).to.equal(1);
   });
 

@@ -1,8 +1,8 @@
 /** Names, claims and holds of locks, and attempts to get one: their fields in commands, rows and answers. */
 
+import { invariant } from "../../primitives/index.ts";
 import type { ProposalOrigin } from "../../raft/index.ts";
 import { count, type Field, flag, name, oneOf, recordOf, text } from "./fields.ts";
-import { invariant } from "../../primitives/index.ts";
 import { REQUEST_ID_BYTES } from "./principal.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 

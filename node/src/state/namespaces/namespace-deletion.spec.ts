@@ -89,7 +89,13 @@ class Deletion {
     events.appendBatch("b", ["1", "2", "3"]);
     events.append("4", { idempotencyKey: "k" });
     new AppliedEventLog({}, { log, namespace, name: "empty" });
-    const session = { kind: "create-session", namespace, ttlSeconds: 60, owner: "", metadata: new Uint8Array(9) } as const;
+    const session = {
+      kind: "create-session",
+      namespace,
+      ttlSeconds: 60,
+      owner: "",
+      metadata: new Uint8Array(9),
+    } as const;
     const [{ sessionId }] = [log.result(session), log.result(session)];
     for (const key of ["k0", "owned"]) {
       log.result({ ...this.put(key, { namespace }), sessionId });

@@ -28,12 +28,12 @@ import {
   releaseLock,
   releaseRWLock,
   releaseSemaphore,
-  setLockValue,
-  updateSemaphore,
   replayed,
   resizeMemory,
+  setLockValue,
   type Table,
   touchKey,
+  updateSemaphore,
   writeMemory,
 } from "../harness/index.ts";
 

@@ -24,8 +24,8 @@ import {
   putKey,
   releaseSemaphore,
   type Table,
-  updateSemaphore,
   until,
+  updateSemaphore,
 } from "../harness/index.ts";
 
 const NAME_BYTES_MAX = 256;

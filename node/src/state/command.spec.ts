@@ -238,7 +238,7 @@ describe("commands", () => {
     [
       "delete-namespace",
       byClient({ kind: "delete-namespace", namespace: "ns", recursive: true }),
-      `015a ${ASKED} 000000026e73 01`,
+      `0152 ${ASKED} 000000026e73 01`,
     ],
     ["erase-namespaces", byLeader({ kind: "erase-namespaces", rowsMax: 512 }), "015b 00000200"],
     [
@@ -348,12 +348,12 @@ describe("commands", () => {
     [
       "create-semaphore",
       byClient({ kind: "create-semaphore", namespace: "ns", name: "l", permits: 6, ttlSeconds: 30 }),
-      `015a ${ASKED} 000000026e73 000000016c 0000000000000006 000000000000001e`,
+      `0152 ${ASKED} 000000026e73 000000016c 0000000000000006 000000000000001e`,
     ],
     [
       "update-semaphore",
       byClient({ kind: "update-semaphore", namespace: "ns", name: "l", permits: 6 }),
-      `015b ${ASKED} 000000026e73 000000016c 0000000000000006`,
+      `0153 ${ASKED} 000000026e73 000000016c 0000000000000006`,
     ],
     [
       "set-lock-value",
@@ -365,7 +365,7 @@ describe("commands", () => {
         owner: "o",
         value: Uint8Array.of(5),
       }),
-      `015c ${ASKED} 000000026e73 000000016c 0000000000000008 000000016f 0000000105`,
+      `0154 ${ASKED} 000000026e73 000000016c 0000000000000008 000000016f 0000000105`,
     ],
     [
       "release-lock",

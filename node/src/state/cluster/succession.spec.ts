@@ -18,6 +18,7 @@ import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../../raf
 import { readPageTokenKey, readSigningKeys, readUserByEmail } from "../accounts/index.ts";
 import { CLUSTER_VERSION, completeFrom, readCluster, readHistoryBounds } from "../core/index.ts";
 import { describeLock } from "../locks/index.ts";
+import { readSession } from "../sessions/index.ts";
 import { readFormerCluster, readFormerClusters } from "./former-clusters.ts";
 import { decodeSuccession, encodeSuccession, revisionJumpObjection, type Succession } from "./succession.ts";
 
@@ -203,6 +204,35 @@ describe("a succession", () => {
     // A delay would prevent an immediate grant.
     expect(tokenOf(acquire(8, "delayed"))).to.be.above(tokenBefore);
     expect(tokenOf(acquire(9, "shared", "write"))).to.be.above(tokenBefore);
+  });
+
+  it("ends holds that belong to a session, which goes on with its keys and the time that it had left", () => {
+    createLock("a");
+    createLock("b", true);
+    const asked = {
+      kind: "create-session",
+      namespace: NAMESPACE,
+      ttlSeconds: 60,
+      owner: "",
+      metadata: new Uint8Array(0),
+    };
+    const { sessionId, deadlineMs } = log.result(asked as never) as { sessionId: number; deadlineMs: number };
+    for (const [name, mode] of [
+      ["a", "exclusive"],
+      ["b", "read"],
+    ] as const) {
+      log.execute({ ...acquireOf(name, mode), sessionId });
+    }
+    log.result(putOf("k", "v", { sessionId }));
+    succeed();
+    const { totals } = log.progress;
+    expect([totals.lockHolds, totals.sessions]).to.deep.equal([0, 1]);
+    expect(readSession(log.store, NAMESPACE, sessionId)).to.include({ objects: 1, deadlineMs });
+    expectExactUsage(log.store);
+    log.tickMs = deadlineMs + 1;
+    log.lead({ kind: "expire-sessions", sessions: [{ namespace: NAMESPACE, sessionId }] });
+    expect(log.progress.totals).to.include({ keys: 0, sessions: 0 });
+    expectExactUsage(log.store);
   });
 
   it("answers a retry of a granted acquisition with LOCK_LOST, and starts a waiting one again", () => {

@@ -16,6 +16,8 @@ export interface Claim {
   readonly permits?: number;
   /** What the holder of an exclusive lock shows to others, at least 1 byte; no such field if it shows nothing. */
   readonly value?: Uint8Array;
+  /** The session that the hold ends with, instead of after a time of its own; absent = none. */
+  readonly sessionId?: number;
 }
 
 /** Which lock. */
@@ -38,8 +40,6 @@ export interface Hold extends Claim {
   readonly acquiredAtMs: number;
   /** Cluster tick in milliseconds after which it may expire; 0 = it ends with its session. */
   readonly deadlineMs: number;
-  /** The session that it ends with; absent = none. */
-  readonly sessionId?: number;
 }
 
 const MODES: readonly LockMode[] = ["exclusive", "read", "write", "permits"];
@@ -47,6 +47,7 @@ const MODES: readonly LockMode[] = ["exclusive", "read", "write", "permits"];
 const MODE_BITS = 0x0f;
 const HAS_PERMITS = 0x10;
 const HAS_VALUE = 0x20;
+const HAS_SESSION = 0x40;
 
 export const lockMode = oneOf(MODES, "locks have a known mode");
 /** The fields of a lock's name, for records that have them as their own. */
@@ -83,13 +84,21 @@ export function isReadWrite({ mode }: Pick<Claim, "mode">): boolean {
 }
 
 /** The claim in something that has one. */
-export function claimOf({ mode, permits, value }: Claim): Claim {
-  return { mode, ...(permits !== undefined && { permits }), ...(value !== undefined && { value }) };
+export function claimOf({ mode, permits, value, sessionId }: Claim): Claim {
+  return {
+    mode,
+    ...(permits !== undefined && { permits }),
+    ...(value !== undefined && { value }),
+    ...(sessionId !== undefined && { sessionId }),
+  };
 }
 
 /** A claim without further fields is one byte, its mode. */
-export function writeClaim(writer: RecordWriter, { mode, permits, value }: Claim): void {
-  const has = (permits === undefined ? 0 : HAS_PERMITS) | (value === undefined ? 0 : HAS_VALUE);
+export function writeClaim(writer: RecordWriter, { mode, permits, value, sessionId }: Claim): void {
+  const has =
+    (permits === undefined ? 0 : HAS_PERMITS) |
+    (value === undefined ? 0 : HAS_VALUE) |
+    (sessionId === undefined ? 0 : HAS_SESSION);
   writer.uint8(MODES.indexOf(mode) | has);
   if (permits !== undefined) {
     writer.uint53(permits);
@@ -97,16 +106,20 @@ export function writeClaim(writer: RecordWriter, { mode, permits, value }: Claim
   if (value !== undefined) {
     writer.bytes(value);
   }
+  if (sessionId !== undefined) {
+    writer.uint53(sessionId);
+  }
 }
 
 export function readClaim(reader: RecordReader): Claim {
   const byte = reader.uint8();
   const mode = MODES[byte & MODE_BITS];
-  const isKnown = mode !== undefined && (byte & ~(MODE_BITS | HAS_PERMITS | HAS_VALUE)) === 0;
+  const isKnown = mode !== undefined && (byte & ~(MODE_BITS | HAS_PERMITS | HAS_VALUE | HAS_SESSION)) === 0;
   invariant(isKnown, "claims have a known mode and known fields", () => String(byte));
   return {
     mode,
     ...((byte & HAS_PERMITS) !== 0 && { permits: reader.uint53() }),
     ...((byte & HAS_VALUE) !== 0 && { value: reader.bytes() }),
+    ...((byte & HAS_SESSION) !== 0 && { sessionId: reader.uint53() }),
   };
 }

@@ -14,10 +14,11 @@ import {
   type StateReader,
   text,
 } from "../core/index.ts";
+import { readSession } from "../sessions/index.ts";
 import { readHold, readLock } from "./lock-rows.ts";
 
 export interface Guard {
-  /** Name of a lock in the namespace of the write. */
+  /** Name of a lock in the namespace of the write; "" = a session guards it, whose id is the token. */
   readonly lockName: string;
   /** Token of a live hold, of any holder; for a read-write lock, of a writing hold; for a semaphore, of any hold. */
   readonly fencingToken: number;
@@ -31,17 +32,22 @@ export interface Guard {
 export function checkGuard(reader: StateReader, namespace: string, guard: Guard | undefined): void {
   if (guard !== undefined && !isHoldLive(reader, namespace, guard)) {
     const { lockName, fencingToken } = guard;
-    throw new CoordinationError(
-      "FENCED",
-      `the hold ${fencingToken} of lock ${JSON.stringify(`${namespace}/${lockName}`)} that guards the request is not live`,
-      { details: new Map([["fencing_token", String(fencingToken)]]) },
-    );
+    const isSession = lockName === "";
+    const what = isSession
+      ? `session ${fencingToken}`
+      : `hold ${fencingToken} of lock ${JSON.stringify(`${namespace}/${lockName}`)}`;
+    throw new CoordinationError("FENCED", `the ${what} that guards the request is not live`, {
+      details: new Map([[isSession ? "session_id" : "fencing_token", String(fencingToken)]]),
+    });
   }
 }
 
 /** Whether the hold is live in the state of the reader. */
 export function isHoldLive(reader: StateReader, namespace: string, { lockName, fencingToken, rw }: Guard): boolean {
   const isThere = fencingToken !== 0 && namespaceRefusalOf(reader, namespace) === null;
+  if (isThere && lockName === "") {
+    return readSession(reader, namespace, fencingToken) !== undefined;
+  }
   const lock = isThere ? readLock(reader, { namespace, rw, name: lockName }) : undefined;
   if (lock === undefined) {
     return false;

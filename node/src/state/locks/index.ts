@@ -29,6 +29,7 @@ export {
   cancelAcquisitionOperation,
   createLockOperation,
   deleteLockOperation,
+  endOwnedHold,
   endReleased,
   expireLocksOperation,
   forceReleaseLockOperation,

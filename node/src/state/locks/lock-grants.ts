@@ -15,7 +15,7 @@ import { refusalOf } from "../accounts/index.ts";
 import {
   type ApplyContext,
   type Claim,
-  type CoordinationError,
+  CoordinationError,
   claimOf,
   type Hold,
   type HoldReason,
@@ -25,6 +25,7 @@ import {
   recordChanges,
 } from "../core/index.ts";
 import { type Acquisition, changeAcquisition } from "../replay/index.ts";
+import { requireOwnSession, requireRoom } from "../sessions/index.ts";
 import { addHold, type Lock, removeHold, removeWait, setDelay, visitNextWaits, type Wait } from "./lock-rows.ts";
 import { acquireResult, answerViewOf, type LockView } from "./lock-view.ts";
 
@@ -51,6 +52,14 @@ export function isGrantable(context: ApplyContext, lock: Lock, { mode, permits =
 /** The cluster tick in milliseconds at which a life of this many seconds ends if it begins now. */
 export function deadlineAfter(context: ApplyContext, seconds: number): number {
   return context.tickMs + seconds * MS_PER_SECOND;
+}
+
+/** The deadline of a hold that gets its time to live now; 0 = it ends with its session. */
+export function holdDeadlineMs(
+  context: ApplyContext,
+  { sessionId, ttlSeconds }: Pick<Hold, "sessionId" | "ttlSeconds">,
+) {
+  return sessionId === undefined ? deadlineAfter(context, ttlSeconds) : 0;
 }
 
 /** Grants a hold at the next revision, which is its token. */
@@ -106,7 +115,7 @@ export function endHolds(
 function beginHold(context: ApplyContext, lock: Lock, request: LockRequest): Hold {
   const token = context.nextRevision();
   const { owner, subject, requestId, ttlSeconds } = request;
-  const deadlineMs = deadlineAfter(context, ttlSeconds);
+  const deadlineMs = holdDeadlineMs(context, request);
   const times = { ttlSeconds, acquiredAtMs: context.wallMs, deadlineMs };
   const hold = { token, owner, subject, requestId, ...claimOf(request), ...times };
   addHold(context, lock, hold);
@@ -214,6 +223,8 @@ function waitsToEnd(
     return turns;
   }
   const required = { access: "write", namespace: lock.namespace } as const;
+  /** Holds that sessions get here. */
+  const owned = new Map<number, number>();
   // The lock as it will be. The scan must not see changes, so the lock itself changes later.
   const planned = { ...lock };
   visitNextWaits(context, lock, (wait) => {
@@ -222,7 +233,8 @@ function waitsToEnd(
     }
     const refusal =
       namespaceRefusalOf(context.transaction, lock.namespace) ??
-      refusalOf(context.transaction, wait.principal, required, context.wallMs);
+      refusalOf(context.transaction, wait.principal, required, context.wallMs) ??
+      sessionRefusalOf(context, lock.namespace, wait, owned);
     turns.push({ wait, refusal });
     if (refusal === null) {
       take(planned, wait, Number.MAX_SAFE_INTEGER);
@@ -230,4 +242,28 @@ function waitsToEnd(
     return true;
   });
   return turns;
+}
+
+/** Why the wait cannot get a hold in its session now; null if it can, or needs none. Counts the hold in `owned`. */
+function sessionRefusalOf(
+  context: ApplyContext,
+  namespace: string,
+  { principal, sessionId }: Wait,
+  owned: Map<number, number>,
+): CoordinationError | null {
+  if (sessionId === undefined) {
+    return null;
+  }
+  const planned = owned.get(sessionId) ?? 0;
+  try {
+    requireOwnSession(context.transaction, namespace, sessionId, principal.subject);
+    requireRoom(context, namespace, null, { sessionId, bytes: 0 }, planned);
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return error;
+    }
+    throw error;
+  }
+  owned.set(sessionId, planned + 1);
+  return null;
 }

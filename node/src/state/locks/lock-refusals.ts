@@ -26,9 +26,12 @@ export function tooManyPermits(lock: Lock, permits: number): CoordinationError {
 }
 
 /** The request would change the permits or the value of a hold by a renewal. */
-export function claimOfRenewal({ permits, value }: Claim, hold: Claim): CoordinationError | null {
+export function claimOfRenewal({ permits, value, sessionId }: Claim, hold: Claim): CoordinationError | null {
   if (permits !== undefined && permits !== hold.permits) {
     return badField("permits", `must be 0 or ${hold.permits} in a renewal: a hold keeps its permits`);
+  }
+  if (sessionId !== undefined) {
+    return badField("session_id", "must be 0 in a renewal: a hold keeps its session, or has none");
   }
   return value === undefined
     ? null

@@ -3,13 +3,14 @@
  *
  * Watchers get no changes: a new cluster begins with a compacted history, so every watcher lists the locks again.
  *
- * Every hold, wait and delay has a timer, and one scan finds all timers before anything changes. Everything else is
- * single reads, because a scan takes time for each change that is not yet written.
+ * Every wait, every delay and every hold has a timer, or belongs to a session. One scan finds all timers, and one all such
+ * holds, before anything changes. Everything else is single reads, because a scan takes time for each change that is not yet written.
  */
 
 import { latin1Of } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import { type ApplyContext, type LockName, lockRow } from "../core/index.ts";
+import { ownedHolds } from "../sessions/index.ts";
 import type { LockTimer } from "./lock-commands.ts";
 import { endWait, removeEnded } from "./lock-grants.ts";
 import {
@@ -21,18 +22,26 @@ import {
   removeWait,
   requireIdle,
   setDelay,
+  splitHoldThing,
   writeLock,
 } from "./lock-rows.ts";
 
 /** A retry of a request whose hold has ended gets LOCK_LOST; a retry of a request that waited starts again. */
 export function resetLocks(context: ApplyContext): void {
   const timers = dueLockTimers(context.transaction, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  const owned = ownedHolds(context.transaction);
   const locks = new Map<string, Lock>();
   for (const timer of timers) {
     const name = rowNameOf(timer.lock);
     const lock = locks.get(name) ?? requireTimed(context, timer);
     locks.set(name, lock);
     end(context, lock, timer);
+  }
+  for (const thing of owned) {
+    const { name, token } = splitHoldThing(thing);
+    const lock = locks.get(rowNameOf(name)) ?? requireTimed(context, { lock: name });
+    locks.set(rowNameOf(name), lock);
+    end(context, lock, { about: "hold", lock: name, number: token });
   }
   for (const lock of locks.values()) {
     requireIdle(lock);
@@ -61,7 +70,7 @@ function end(context: ApplyContext, lock: Lock, { about, number }: LockTimer): v
   }
 }
 
-function requireTimed(context: ApplyContext, { lock: name }: LockTimer): Lock {
+function requireTimed(context: ApplyContext, { lock: name }: Pick<LockTimer, "lock">): Lock {
   const lock = readLock(context.transaction, name);
   invariant(lock !== undefined, "the lock that a timer names is there");
   return lock;

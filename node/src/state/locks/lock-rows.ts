@@ -34,6 +34,7 @@ import {
   writeHoldFields,
   writePrincipal,
 } from "../core/index.ts";
+import { changeBelonging, type Thing } from "../sessions/index.ts";
 import { codeOfTimer, type LockTimer, timerKind } from "./lock-commands.ts";
 
 /** A lock as one entry reads and changes it; `writeLock` stores the changes. */
@@ -226,14 +227,17 @@ export function readFirstHolds(reader: StateReader, lock: Lock, countMax: number
 export function addHold(context: ApplyContext, lock: Lock, hold: Hold): void {
   context.countDataIn(lock.namespace, putHold(context, lock, hold));
   context.countTotal("lockHolds", 1);
-  addTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
+  if (hold.sessionId !== undefined) {
+    changeBelonging(context, lock.namespace, thingOf(lock, hold), null, { sessionId: hold.sessionId, bytes: 0 });
+  }
+  addHoldTimer(context, lock, hold);
 }
 
 /** Changes the mode of a hold and its times; both have the same length. */
 export function replaceHold(context: ApplyContext, lock: Lock, before: Hold, after: Hold): void {
   putHold(context, lock, after);
-  removeTimer(context, lock, { about: "hold", number: before.token, deadlineMs: before.deadlineMs });
-  addTimer(context, lock, { about: "hold", number: after.token, deadlineMs: after.deadlineMs });
+  removeHoldTimer(context, lock, before);
+  addHoldTimer(context, lock, after);
 }
 
 /** Changes the value of a hold. */
@@ -245,7 +249,37 @@ export function removeHold(context: ApplyContext, lock: Lock, hold: Hold): void 
   context.transaction.delete(lockHoldRow(lock.id, hold.token));
   context.countTotal("lockHolds", -1);
   context.countDataIn(lock.namespace, -lockHoldBytes(lock, hold));
-  removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
+  if (hold.sessionId !== undefined) {
+    changeBelonging(context, lock.namespace, thingOf(lock, hold), { sessionId: hold.sessionId, bytes: 0 }, null);
+  }
+  removeHoldTimer(context, lock, hold);
+}
+
+/** A hold that ends with its session has no timer of its own. */
+function addHoldTimer(context: ApplyContext, lock: Lock, { token, deadlineMs }: Hold): void {
+  if (deadlineMs !== 0) {
+    addTimer(context, lock, { about: "hold", number: token, deadlineMs });
+  }
+}
+
+function removeHoldTimer(context: ApplyContext, lock: Lock, { token, deadlineMs }: Hold): void {
+  if (deadlineMs !== 0) {
+    removeTimer(context, lock, { about: "hold", number: token, deadlineMs });
+  }
+}
+
+/** The hold as its session knows it. */
+function thingOf({ namespace, rw, name }: LockName, { token }: Hold): Thing {
+  const row = new RecordWriter()
+    .plainBytes(lockRow(namespace, rw, name))
+    .uint53(token)
+    .finish();
+  return { about: "hold", row };
+}
+
+/** The lock and the token of a hold that a session knows. */
+export function splitHoldThing(row: Uint8Array): { readonly name: LockName; readonly token: number } {
+  return { name: splitLockRow(row.subarray(0, -NUMBER_BYTES)), token: numberAtEnd(row) };
 }
 
 function putHold(context: ApplyContext, lock: Lock, hold: Hold): number {

@@ -11,6 +11,7 @@ import {
   type AnswerSlot,
   type ApplyContext,
   attempt,
+  type Claim,
   CoordinationError,
   claimOf,
   clientOperation,
@@ -58,6 +59,7 @@ import {
   storeAnswer,
   storedRequestAt,
 } from "../replay/index.ts";
+import { requireOwnSession, requireRoom } from "../sessions/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,
@@ -77,11 +79,11 @@ import {
 } from "./lock-commands.ts";
 import {
   answerTimeout,
-  deadlineAfter,
   endHolds,
   endWait,
   grant,
   grantWaiting,
+  holdDeadlineMs,
   isGrantable,
   onDowngraded,
   startDelay,
@@ -108,6 +110,7 @@ import {
   requireLock,
   requireLockOf,
   setDelay,
+  splitHoldThing,
   visitNextWaits,
   type Wait,
   waitsOf,
@@ -313,9 +316,13 @@ function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: 
   if (operation.fencingToken !== 0) {
     return changeHold(context, lock, command, slot);
   }
-  const { permits = 0, value } = operation;
+  const { permits = 0, value, sessionId } = operation;
   if (permits > lock.permits) {
     throw tooManyPermits(lock, permits);
+  }
+  if (sessionId !== undefined) {
+    requireOwnSession(context.transaction, lock.namespace, sessionId, principal.subject);
+    requireRoom(context, lock.namespace, null, { sessionId, bytes: 0 });
   }
   const isFirst = waitsOf(lock) === 0;
   const stored = { lock: lockName, attempt: context.origin };
@@ -389,7 +396,7 @@ function changeHold(
     throw refusal;
   }
   const isUpgrade = before.mode === "read" && mode === "write";
-  const ttlSeconds = operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds;
+  const ttlSeconds = ttlSecondsOf(lock, before, operation);
   const hold = isUpgrade
     ? upgrade(context, lock, before, request, ttlSeconds)
     : renew(context, lock, before, mode, ttlSeconds);
@@ -413,7 +420,7 @@ function changeHold(
 }
 
 function renew(context: ApplyContext, lock: Lock, before: Hold, mode: LockMode, ttlSeconds: number): Hold {
-  const hold = { ...before, mode, ttlSeconds, deadlineMs: deadlineAfter(context, ttlSeconds) };
+  const hold = { ...before, mode, ttlSeconds, deadlineMs: holdDeadlineMs(context, { ...before, ttlSeconds }) };
   replaceHold(context, lock, before, hold);
   return hold;
 }
@@ -435,7 +442,8 @@ function upgrade(
     );
   }
   const { owner, subject } = before;
-  return upgradeHold(context, lock, before, { owner, subject, requestId, mode: "write", ttlSeconds });
+  const claim: Claim = { ...claimOf(before), mode: "write" };
+  return upgradeHold(context, lock, before, { owner, subject, requestId, ttlSeconds, ...claim });
 }
 
 // ---- Releasing ----
@@ -467,6 +475,25 @@ export function endReleased(context: ApplyContext, lockName: LockName, { token }
   invariant(hold !== undefined, "a hold that was checked is there until it ends");
   endHolds(context, lock, [hold], "normal");
   writeLock(context, lock);
+}
+
+/**
+ * Ends a hold that belongs to a session, because the session ends. Returns its lock; the caller must call `passOn` for it
+ * later in the entry.
+ *
+ * @param thing of the hold.
+ */
+export function endOwnedHold(context: ApplyContext, thing: Uint8Array, reason: "normal" | "expired"): LockName {
+  const { name, token } = splitHoldThing(thing);
+  const lock = requireLock(context.transaction, name);
+  const hold = readHold(context.transaction, lock, token);
+  invariant(hold !== undefined, "a hold that belongs to a session is there");
+  endHolds(context, lock, [hold], reason);
+  if (reason === "expired") {
+    startDelay(context, lock);
+  }
+  writeLock(context, lock);
+  return name;
 }
 
 /** Grants the lock to the requests that are next. */
@@ -652,8 +679,16 @@ function lockRequestOf(lock: Lock, principal: Principal, { requestId }: RequestI
     subject: principal.subject,
     owner: operation.owner === "" ? principal.subject : operation.owner,
     ...claimOf(operation),
-    ttlSeconds: operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds,
+    ttlSeconds: ttlSecondsOf(lock, operation, operation),
   };
+}
+
+/** The life of a hold with this claim; 0 = it ends with its session. */
+function ttlSecondsOf(lock: Lock, { sessionId }: Claim, { ttlSeconds }: AcquireLock): number {
+  if (sessionId !== undefined) {
+    return 0;
+  }
+  return ttlSeconds === 0 ? lock.ttlSeconds : ttlSeconds;
 }
 
 function waitOf(context: ApplyContext, lock: Lock, { principal, request, operation }: AcquireCommand): Wait {

@@ -12,6 +12,7 @@ import {
   clusterStep,
   count,
   flag,
+  type LockName,
   listOf,
   name,
   ONE_REQUEST,
@@ -25,6 +26,7 @@ import {
   VERSION_WITH_SESSIONS,
 } from "../core/index.ts";
 import { readKey, removeKey } from "../keys/index.ts";
+import { endOwnedHold, passOn } from "../locks/index.ts";
 import {
   readSession,
   removeSession,
@@ -89,24 +91,35 @@ function* end(context: ApplyContext, session: Session, kind: "delete" | "expire"
   invariant(things.length === objects, "a session counts what belongs to it", () => `${things.length} of ${objects}`);
   const record = (revision: number, changes: Parameters<typeof recordChanges>[2]) =>
     recordChanges(context, revision, changes);
-  yield* context.atOneRevision(namespace, endThings(context, session, things, kind), record);
+  const locks = yield* context.atOneRevision(namespace, endThings(context, session, things, kind), record);
+  for (const lock of locks) {
+    passOn(context, lock);
+    yield;
+  }
 }
 
-/** Its end is a change that clients can see, also if nothing belongs to it. */
+/** Its end is a change that clients can see, also if nothing belongs to it. Returns the locks that others may get now. */
 function* endThings(
   context: ApplyContext,
   session: Session,
   things: readonly Thing[],
   kind: "delete" | "expire",
-): Steps<void> {
+): Steps<readonly LockName[]> {
+  const locks = new Map<string, LockName>();
   removeSession(context, session);
   context.nextRevision();
-  for (const [at, { row }] of things.entries()) {
-    const stored = readKey(context.transaction, session.namespace, row);
-    invariant(stored?.sessionId === session.sessionId, "what belongs to a session is there");
-    removeKey(context, kind, session.namespace, stored);
+  for (const [at, { about, row }] of things.entries()) {
+    if (about === "key") {
+      const stored = readKey(context.transaction, session.namespace, row);
+      invariant(stored?.sessionId === session.sessionId, "what belongs to a session is there");
+      removeKey(context, kind, session.namespace, stored);
+    } else {
+      const lock = endOwnedHold(context, row, kind === "expire" ? "expired" : "normal");
+      locks.set(`${lock.rw} ${lock.name}`, lock);
+    }
     if ((at + 1) % STEP_THINGS === 0) {
       yield;
     }
   }
+  return [...locks.values()];
 }

@@ -2,21 +2,25 @@ import { expect } from "chai";
 import {
   ANNA,
   AppliedLog,
+  acquireLock,
   addUser,
   applyRows,
   BEN,
+  createLock,
   dumpOf,
   expectExactUsage,
   MemoryStateStore,
   machineOver,
   OWNER,
   putOf,
+  releaseLock,
   requestOf,
 } from "../../../test/index.ts";
 import {
   CoordinationError,
   DEFAULT_STATE_LIMITS,
   decodeText,
+  type Hold,
   type Principal,
   readHistory,
   readNamespaceUsage,
@@ -24,6 +28,7 @@ import {
   type StoredKey,
 } from "../core/index.ts";
 import { listKeys, readKey } from "../keys/index.ts";
+import { type AcquireLock, type AcquireLockResult, describeLock } from "../locks/index.ts";
 import type { RenewSessionsResult } from "../sessions/index.ts";
 import { dueSessions, listSessions, readSession } from "../sessions/index.ts";
 
@@ -325,5 +330,135 @@ describe("sessions", () => {
     const store = new MemoryStateStore();
     applyRows(machineOver(store), log.rows);
     expect(dumpOf(store)).to.deep.equal(log.dump());
+  });
+
+  describe("with holds of locks", () => {
+    const LOCK = { namespace: NAMESPACE, name: "l" };
+    let sessions: Sessions;
+    beforeEach(() => {
+      sessions = new Sessions();
+      sessions.log.result(createLock({ lockDelaySeconds: 0 }));
+    });
+
+    /** The outcome of an acquisition, which is not answered yet if it waits. */
+    function acquire(sessionId: number, changes: Partial<AcquireLock> = {}, principal: Principal = ANNA) {
+      const { answer } = sessions.log.execute({ ...acquireLock(changes), sessionId }, { principal });
+      if (answer instanceof CoordinationError) {
+        throw answer;
+      }
+      return answer as AcquireLockResult;
+    }
+
+    function holdsOf(name = "l", rw = false): readonly Hold[] {
+      return describeLock(sessions.log.store, { namespace: NAMESPACE, rw, name }).holds;
+    }
+
+    it("last as long as the session, and end with it and its keys at one revision; the next one gets the lock then", () => {
+      const sessionId = sessions.create();
+      const { hold } = acquire(sessionId);
+      expect(hold).to.include({ sessionId, ttlSeconds: 0, deadlineMs: 0 });
+      expect(sessions.log.progress.lockTimers).to.equal(0);
+      sessions.put("leader", sessionId);
+      const waiting = sessions.log.execute(acquireLock({ waitMs: 60_000 }), { principal: BEN });
+      expect(waiting.answer).to.include({ kind: "queued-lock" });
+      expectExactUsage(sessions.log.store);
+      for (let at = 0; at < 5; at++) {
+        sessions.log.tickMs += 9_000;
+        sessions.renew(ANNA, sessionId);
+      }
+      expect(holdsOf()).to.deep.equal([hold]);
+      sessions.log.tickMs += 10_001;
+      const before = sessions.log.revision;
+      sessions.expire();
+      expect(sessions.changesAt(before + 1)).to.deep.equal(["expire leader", "released"]);
+      expect(sessions.changesAt(before + 2)).to.deep.equal(["acquired"]);
+      expect(holdsOf().map(({ subject }) => subject)).to.deep.equal([BEN.subject]);
+      expect(sessions.log.settled).to.have.length(1);
+      expectExactUsage(sessions.log.store);
+    });
+
+    it("start the delay of the lock if the session expires, and not if its user ends it", () => {
+      sessions.log.result(createLock({ name: "slow", lockDelaySeconds: 5 }));
+      const stateOf = () => describeLock(sessions.log.store, { ...LOCK, rw: false, name: "slow" }).state;
+      const one = sessions.create();
+      acquire(one, { name: "slow" });
+      sessions.end(one);
+      expect(stateOf()).to.equal("free");
+      acquire(sessions.create(), { name: "slow" });
+      sessions.log.tickMs += 10_001;
+      sessions.expire();
+      expect(stateOf()).to.equal("cooldown");
+    });
+
+    it("leave the session when they are released, and keep it through an upgrade and a downgrade", () => {
+      const sessionId = sessions.create();
+      sessions.log.result(createLock({ rw: true, name: "rw" }));
+      const objects = () => readSession(sessions.log.store, NAMESPACE, sessionId)?.objects;
+      const read = acquire(sessionId, { name: "rw", mode: "read" }).hold as Hold;
+      const change = (mode: "read" | "write", fencingToken: number) => {
+        const { answer } = sessions.log.execute(acquireLock({ name: "rw", mode, fencingToken }), { principal: ANNA });
+        return (answer as AcquireLockResult).hold as Hold;
+      };
+      const write = change("write", read.token);
+      expect(write).to.include({ sessionId, deadlineMs: 0, mode: "write" });
+      expect(write.token).to.be.above(read.token);
+      expect(objects()).to.equal(1);
+      const again = change("read", write.token);
+      expect(again).to.include({ sessionId, deadlineMs: 0, token: write.token });
+      expect(objects()).to.equal(1);
+      sessions.log.result(releaseLock({ name: "rw", rw: true, fencingToken: again.token }), { principal: ANNA });
+      expect(objects()).to.equal(0);
+      expect(sessions.log.progress.lockTimers).to.equal(0);
+    });
+
+    it("are refused without a session of the caller, and without room in it", () => {
+      const sessionId = sessions.create();
+      const asked = (id: number) => ({ ...acquireLock(), sessionId: id });
+      expect(sessions.refusal(asked(sessionId), BEN)).to.equal("ACCESS_DENIED");
+      expect(sessions.refusal(asked(sessionId + 1))).to.equal("SESSION_NOT_FOUND");
+      const { hold } = acquire(sessionId);
+      const renewal = { ...acquireLock({ fencingToken: hold?.token as number }), sessionId };
+      const refused = sessions.log.refusal(renewal, { principal: ANNA });
+      expect([refused.reason, refused.details.get("field")]).to.deep.equal(["BAD_FIELD", "session_id"]);
+      const small = new Sessions({ sessionObjectsMax: 1 });
+      small.log.result(createLock());
+      const full = small.create();
+      small.put("a", full);
+      expect(small.refusal(asked(full))).to.equal("QUOTA");
+    });
+
+    it("are not granted to a request that waits once its session has ended", () => {
+      const { answer } = sessions.log.execute(acquireLock(), { principal: BEN });
+      const { token } = (answer as AcquireLockResult).hold as Hold;
+      const [lost, live] = [sessions.create(), sessions.create()];
+      for (const sessionId of [lost, live]) {
+        sessions.log.execute({ ...acquireLock({ waitMs: 60_000 }), sessionId }, { principal: ANNA });
+      }
+      sessions.end(lost);
+      sessions.log.result(releaseLock({ fencingToken: token }), { principal: BEN });
+      const outcomes = sessions.log.settled.map(({ outcome }) => outcome.answer);
+      expect((outcomes[0] as CoordinationError).reason).to.equal("SESSION_NOT_FOUND");
+      expect((outcomes[1] as AcquireLockResult).hold).to.include({ sessionId: live });
+      expect(readSession(sessions.log.store, NAMESPACE, live)?.objects).to.equal(1);
+    });
+
+    it("guard writes by the session itself", () => {
+      const sessionId = sessions.create();
+      const guard = { lockName: "", fencingToken: sessionId, rw: false };
+      sessions.log.result(putOf("a", "v", { guard }), { principal: BEN });
+      sessions.end(sessionId);
+      const refused = sessions.log.refusal(putOf("a", "w", { guard }), { principal: BEN });
+      expect([refused.reason, refused.details.get("session_id")]).to.deep.equal(["FENCED", String(sessionId)]);
+      expect(refused.message).to.include(`session ${sessionId}`);
+    });
+
+    it("end with deletion of the lock, and with the namespace", () => {
+      const sessionId = sessions.create();
+      acquire(sessionId);
+      const remove = { kind: "delete-lock", ...LOCK, rw: false, force: true } as const;
+      sessions.log.result(remove);
+      expect(readSession(sessions.log.store, NAMESPACE, sessionId)?.objects).to.equal(0);
+      expectExactUsage(sessions.log.store);
+    });
   });
 });

@@ -11,6 +11,7 @@ export {
   changeBelonging,
   dueSessions,
   namespaceSessions,
+  ownedHolds,
   readSession,
   removeSession,
   requireOwnSession,

@@ -225,8 +225,18 @@ export type Belonging = { readonly sessionId: number | undefined; readonly bytes
 
 const NO_VALUE = new Uint8Array(0);
 
-/** Raises SESSION_NOT_FOUND or QUOTA if the change cannot be made. Changes nothing. */
-export function requireRoom(context: ApplyContext, namespace: string, before: Belonging, after: Belonging): void {
+/**
+ * Raises SESSION_NOT_FOUND or QUOTA if the change cannot be made. Changes nothing.
+ *
+ * @param planned things that the session gets before this one.
+ */
+export function requireRoom(
+  context: ApplyContext,
+  namespace: string,
+  before: Belonging,
+  after: Belonging,
+  planned = 0,
+): void {
   if (after?.sessionId === undefined) {
     return;
   }
@@ -234,8 +244,8 @@ export function requireRoom(context: ApplyContext, namespace: string, before: Be
   const { sessionId, objects, bytes: held } = requireSession(context.transaction, namespace, after.sessionId);
   const isIn = before?.sessionId === after.sessionId;
   const added = after.bytes - (isIn ? before.bytes : 0);
-  if (!isIn && objects >= sessionObjectsMax) {
-    throw sessionFull(sessionId, "objects", `${objects} of at most ${sessionObjectsMax} keys and holds`);
+  if (!isIn && objects + planned >= sessionObjectsMax) {
+    throw sessionFull(sessionId, "objects", `${objects + planned} of at most ${sessionObjectsMax} keys and holds`);
   }
   if (added > 0 && held + added > sessionBytesMax) {
     throw sessionFull(sessionId, "bytes", `${held} of at most ${sessionBytesMax} bytes of keys and values`);
@@ -295,6 +305,19 @@ function countOwned(
 
 function objectRow(sessionId: number, { about, row }: Thing): Uint8Array {
   return sessionObjectRow(sessionId, ABOUTS.indexOf(about), row);
+}
+
+/** All holds that belong to sessions, as `Thing.row`. */
+export function ownedHolds(reader: StateReader): readonly Uint8Array[] {
+  const rows: Uint8Array[] = [];
+  const { from, to } = tableRange("sessionObject");
+  reader.scan(from, to, ({ key }) => {
+    if (ABOUTS[key[SESSION_OBJECT_HEAD_BYTES - 1] as number] === "hold") {
+      rows.push(key.subarray(SESSION_OBJECT_HEAD_BYTES));
+    }
+    return true;
+  });
+  return rows;
 }
 
 /** Everything that belongs to the session: keys first, in the order of their bytes. At most this many. */

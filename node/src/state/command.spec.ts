@@ -238,7 +238,7 @@ describe("commands", () => {
     [
       "delete-namespace",
       byClient({ kind: "delete-namespace", namespace: "ns", recursive: true }),
-      `0152 ${ASKED} 000000026e73 01`,
+      `015a ${ASKED} 000000026e73 01`,
     ],
     ["erase-namespaces", byLeader({ kind: "erase-namespaces", rowsMax: 512 }), "015b 00000200"],
     [

@@ -18,10 +18,9 @@ function nameOf(example: Example): string {
 }
 
 function grpcText(example: GrpcExample): string {
-  const { about, answers, isPart, refusal, isRepeated } = example;
-  const repeated = isRepeated === true ? "Repeat the call until it returns this answer." : undefined;
+  const { answers, isPart, refusal } = example;
   return [
-    heading(about ?? repeated),
+    headingOf(example),
     block("sh", grpcurlCommand(example)),
     refusal === undefined
       ? `${introduction(answers.length, isPart)}\n\n${block("json", answers.map((answer) => jsonText(answer)).join("\n"))}`
@@ -33,7 +32,7 @@ function httpText(example: HttpExample): string {
   const { status, json, text = "", isPart } = example.answer;
   const body = json === undefined ? block("text", text.trimEnd()) : block("json", jsonText(json));
   return [
-    heading(example.about),
+    headingOf(example),
     block("sh", curlCommand(example)),
     `The answer has the status ${status}${isPart === true ? ", and contains among others" : ""}:\n\n${body}`,
   ].join("\n");
@@ -46,6 +45,7 @@ function introduction(answers: number, isPart: boolean | undefined): string {
   return isPart === true ? "The answer contains among others:" : "The answer:";
 }
 
-function heading(about: string | undefined): string {
+function headingOf({ about: sentence, isRepeated }: Example): string {
+  const about = sentence ?? (isRepeated === true ? "Repeat the call until it returns this answer." : undefined);
   return `**Example.**${about === undefined ? "" : ` ${about}`}\n`;
 }

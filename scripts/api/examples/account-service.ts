@@ -95,6 +95,7 @@ export const ACCOUNT_SERVICE: readonly Example[] = [
       },
     ],
     isPart: true,
+    isRepeated: true,
   },
   {
     kind: "grpc",

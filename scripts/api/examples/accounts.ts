@@ -64,6 +64,8 @@ export const ACCOUNTS: readonly Example[] = [
     operation: "listKeys",
     target: "/keys?limit=10",
     isAuthorized: true,
+    about: "A key that was used for the first time a moment ago may still have no last_used_at.",
+    isRepeated: true,
     answer: {
       status: 200,
       json: {

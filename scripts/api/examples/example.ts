@@ -50,6 +50,8 @@ export interface HttpExample {
   readonly json?: JsonObject;
   /** A body of text. */
   readonly text?: string;
+  /** Whether the client repeats the call until it gets this answer, because something is still in progress. */
+  readonly isRepeated?: true;
   readonly answer: HttpExampleAnswer;
 }
 

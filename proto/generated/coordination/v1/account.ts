@@ -268,7 +268,10 @@ export interface ApiKey {
   createdAtMs: bigint;
   /** When it expires, Unix time in milliseconds; 0 = never. */
   expiresAtMs: bigint;
-  /** When it was last used, Unix time in milliseconds, accurate to the minute; 0 = never. */
+  /**
+   * When it was last used, Unix time in milliseconds, accurate to the minute; 0 = never. A member reports uses once a
+   * second, so a first use shows a moment later.
+   */
   lastUsedAtMs: bigint;
   /** When it was revoked, Unix time in milliseconds; 0 = it is not revoked. */
   revokedAtMs: bigint;

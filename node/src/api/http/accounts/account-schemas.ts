@@ -25,6 +25,8 @@ export const ListedApiKeySchema = z.object({
   key_prefix: z.string().describe("The part of the key that is not secret"),
   created_at: TimestampSchema,
   expires_at: TimestampSchema.nullable(),
-  last_used_at: TimestampSchema.nullable().describe("Accurate to the minute"),
+  last_used_at: TimestampSchema.nullable().describe(
+    "Accurate to the minute. A member reports uses once a second, so a first use shows a moment later",
+  ),
   revoked_at: TimestampSchema.nullable(),
 }) satisfies z.ZodType<ApiKeyBody>;

@@ -45,7 +45,7 @@ export function fromJsonObject(typeName: string, json: unknown): unknown {
 
 function parse(bytes: Uint8Array, fieldsMax: number | undefined): unknown {
   const refusal = (problem: string, field?: string): Error =>
-    field === undefined ? new CoordinationError("BAD_FIELD", `the request ${problem}`) : badField(field, problem);
+    field === undefined ? new CoordinationError("BAD_FIELD", `the request ${problem}`) : badPath(field, problem);
   return parseBounded(bytes, refusal, fieldsMax);
 }
 
@@ -53,7 +53,7 @@ function decodeMessage(plan: MessagePlan, json: unknown, path: string): unknown 
   if (!isObject(json)) {
     throw path === ""
       ? new CoordinationError("BAD_FIELD", "the request must be a JSON object")
-      : badField(path, "must be a JSON object");
+      : badPath(path, "must be a JSON object");
   }
   const message = emptyMessage(plan);
   const given = new Set<FieldPlan>();
@@ -67,7 +67,7 @@ function decodeMessage(plan: MessagePlan, json: unknown, path: string): unknown 
     }
     const fieldPath = joined(path, known.name);
     if (given.has(known)) {
-      throw badField(fieldPath, givenTwice(known));
+      throw badPath(fieldPath, givenTwice(known));
     }
     given.add(known);
     if (value !== null) {
@@ -116,7 +116,7 @@ function defaultOf({ kind, isRepeated, isMap, hasPresence }: FieldPlan): unknown
 function decodeField(field: FieldPlan, value: unknown, path: string): unknown {
   if (field.isRepeated) {
     if (!Array.isArray(value)) {
-      throw badField(path, "must be a JSON array");
+      throw badPath(path, "must be a JSON array");
     }
     return value.map((element) => decodeValue(field, element, path));
   }
@@ -124,7 +124,7 @@ function decodeField(field: FieldPlan, value: unknown, path: string): unknown {
     return decodeValue(field, value, path);
   }
   if (!isObject(value)) {
-    throw badField(path, "must be a JSON object");
+    throw badPath(path, "must be a JSON object");
   }
   const entries = Object.keys(value).map((name) => [text(name, path), decodeValue(field, value[name], path)] as const);
   return new Map(entries);
@@ -138,7 +138,7 @@ function decodeValue(field: FieldPlan, value: unknown, path: string): unknown {
       return base64(value, path);
     case "bool":
       if (typeof value !== "boolean") {
-        throw badField(path, "must be true or false");
+        throw badPath(path, "must be true or false");
       }
       return value;
     case "int64":
@@ -158,10 +158,10 @@ function decodeValue(field: FieldPlan, value: unknown, path: string): unknown {
 
 function text(value: unknown, path: string): string {
   if (typeof value !== "string") {
-    throw badField(path, "must be a string");
+    throw badPath(path, "must be a string");
   }
   if (!value.isWellFormed()) {
-    throw badField(path, "has a surrogate without its other half, which is not Unicode text");
+    throw badPath(path, "has a surrogate without its other half, which is not Unicode text");
   }
   return value;
 }
@@ -179,7 +179,7 @@ function base64(value: unknown, path: string): Uint8Array {
       // Refused below like other text that is no base64.
     }
   }
-  throw badField(path, `must be base64; send UTF-8 text as ${path}_text`);
+  throw badPath(path, `must be base64; send UTF-8 text as ${path}_text`);
 }
 
 /** @param rule the end of the message for a whole number outside the bounds. */
@@ -187,10 +187,10 @@ function wholeNumber(value: unknown, path: string, min: number, max: number, rul
   const isDigits = typeof value === "string" && INTEGER.test(value);
   const number = typeof value === "number" ? value : isDigits ? Number(value) : Number.NaN;
   if (Number.isNaN(number) || (Number.isFinite(number) && !Number.isInteger(number))) {
-    throw badField(path, "must be a whole number");
+    throw badPath(path, "must be a whole number");
   }
   if (!(number >= min && number <= max)) {
-    throw badField(path, rule);
+    throw badPath(path, rule);
   }
   // Without a sign before zero.
   return number + 0;
@@ -202,7 +202,7 @@ function enumNumber({ numbers }: FieldPlan, value: unknown, path: string): numbe
   }
   const number = typeof value === "string" ? numbers.get(value) : undefined;
   if (number === undefined) {
-    throw badField(path, `must be one of ${[...numbers.keys()].join(", ")}`);
+    throw badPath(path, `must be one of ${[...numbers.keys()].join(", ")}`);
   }
   return number;
 }
@@ -218,10 +218,10 @@ function unknownField({ typeName, byTextName, fields }: MessagePlan, name: strin
   const names = fields.flatMap((field) =>
     [field.jsonName, textName(field)].filter((known) => known === field.jsonName || byTextName.has(known)),
   );
-  return badField(path, unknownName(name, message, names));
+  return badPath(path, unknownName(name, message, names));
 }
 
-function badField(path: string, rule: string): CoordinationError {
+function badPath(path: string, rule: string): CoordinationError {
   return badRequestField(beginningOf(path), rule);
 }
 

@@ -2,11 +2,11 @@
 
 import { badField, type Claim, CoordinationError, type LockName } from "../core/index.ts";
 import type { Acquisition } from "../replay/index.ts";
-import { kindOf, type Lock, lockNotFound, quote, waitsOf } from "./lock-rows.ts";
+import { type Lock, lockKind, lockNotFound, quote, waitsOf } from "./lock-rows.ts";
 
 /** The hold with this token has ended. */
 export function lockLost(lock: LockName, token: number): CoordinationError {
-  return new CoordinationError("LOCK_LOST", `hold ${token} of ${kindOf(lock)} ${quote(lock)} is not live any more`);
+  return new CoordinationError("LOCK_LOST", `hold ${token} of ${lockKind(lock)} ${quote(lock)} is not live any more`);
 }
 
 /** The answer to an attempt to acquire a lock when a newer attempt of the same request arrives. */
@@ -22,7 +22,7 @@ export function goneSince({ lock, status, number }: Acquisition): CoordinationEr
 
 /** The request asks for more permits than the semaphore has. */
 export function tooManyPermits(lock: Lock, permits: number): CoordinationError {
-  return badField("permits", `must be 1 to ${lock.permits}, which ${kindOf(lock)} ${quote(lock)} has, not ${permits}`);
+  return badField("permits", `must be 1 to ${lock.permits}, which ${lockKind(lock)} ${quote(lock)} has, not ${permits}`);
 }
 
 /** The request would change the permits or the value of a hold by a renewal. */
@@ -43,7 +43,7 @@ export function lockInUse(lock: Lock): CoordinationError {
   const holds = lock.exclusiveToken === 0 ? lock.readers : 1;
   const waits = waitsOf(lock);
   const why = holds + waits === 0 ? "its delay has not ended" : `it has ${holds} holds and ${waits} waits`;
-  return new CoordinationError("NOT_EMPTY", `${kindOf(lock)} ${quote(lock)} cannot be deleted, because ${why}`, {
+  return new CoordinationError("NOT_EMPTY", `${lockKind(lock)} ${quote(lock)} cannot be deleted, because ${why}`, {
     details: new Map([
       ["holds", String(holds)],
       ["waits", String(waits)],

@@ -132,7 +132,7 @@ export function requireLockOf(reader: StateReader, lockName: LockName, isSemapho
 }
 
 export function lockNotFound(lock: NamedLock): CoordinationError {
-  return new CoordinationError("LOCK_NOT_FOUND", `${kindOf(lock)} ${quote(lock)} does not exist`);
+  return new CoordinationError("LOCK_NOT_FOUND", `${lockKind(lock)} ${quote(lock)} does not exist`);
 }
 
 /** Writes the lock and returns the bytes of its row, which never change. */
@@ -182,7 +182,7 @@ function encodeLock(lock: Lock): Uint8Array {
 export type NamedLock = LockName & Partial<Pick<Lock, "permits">>;
 
 /** The name of this kind of lock in messages. */
-export function kindOf({ rw, permits = 0 }: NamedLock): string {
+export function lockKind({ rw, permits = 0 }: NamedLock): string {
   return permits > 0 ? "semaphore" : rw ? "read-write lock" : "lock";
 }
 

@@ -95,8 +95,8 @@ import {
   eraseLock,
   findLock,
   isInUse,
-  kindOf,
   type Lock,
+  lockKind,
   lockNotFound,
   type NamedLock,
   quote,
@@ -251,7 +251,7 @@ export function addLock(
   requireNamespace(context.transaction, namespace);
   const existing = readLock(context.transaction, asked);
   if (existing !== undefined) {
-    throw new CoordinationError("LOCK_EXISTS", `${kindOf(existing)} ${quote(existing)} exists already`);
+    throw new CoordinationError("LOCK_EXISTS", `${lockKind(existing)} ${quote(existing)} exists already`);
   }
   context.requireNamespaceQuota(namespace, LOCK_BYTES_ABOUT);
   context.accounts.of(namespace).requireQuota("locks", 1);
@@ -438,7 +438,7 @@ function upgrade(
     const why = isAlone ? "its delay after an expired hold has not ended" : "others read or wait";
     throw new CoordinationError(
       "UPGRADE_WOULD_DEADLOCK",
-      `hold ${before.token} of ${kindOf(lock)} ${quote(lock)} cannot be upgraded, because ${why}; it stays as it is`,
+      `hold ${before.token} of ${lockKind(lock)} ${quote(lock)} cannot be upgraded, because ${why}; it stays as it is`,
     );
   }
   const { owner, subject } = before;
@@ -523,7 +523,7 @@ function holdOf(context: ApplyContext, lock: Lock, principal: Principal, command
   if (others.length > 0) {
     throw new CoordinationError(
       "AMBIGUOUS_HOLD",
-      `${others.length + 1} holds of ${kindOf(lock)} ${quote(lock)} match; name one by its fencing_token`,
+      `${others.length + 1} holds of ${lockKind(lock)} ${quote(lock)} match; name one by its fencing_token`,
     );
   }
   return hold;
@@ -701,7 +701,7 @@ function waitOf(context: ApplyContext, lock: Lock, { principal, request, operati
 function requireWaitCapacity(context: ApplyContext, lock: Lock): void {
   const { lockWaitsMax } = context.limits;
   if (waitsOf(lock) >= lockWaitsMax) {
-    throw new CoordinationError("QUOTA", `${lockWaitsMax} requests wait for ${kindOf(lock)} ${quote(lock)} already`);
+    throw new CoordinationError("QUOTA", `${lockWaitsMax} requests wait for ${lockKind(lock)} ${quote(lock)} already`);
   }
 }
 
@@ -717,5 +717,5 @@ function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "request
 }
 
 function notHolder(lock: NamedLock): CoordinationError {
-  return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${kindOf(lock)} ${quote(lock)} like that`);
+  return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${lockKind(lock)} ${quote(lock)} like that`);
 }

@@ -64,7 +64,7 @@ type TransactedKind = ClientOperationKind<TransactedOperation>;
 const conditions = listOf(condition);
 const operations = listOf<TransactedOperation>({
   write: (writer, operation) => {
-    const { number, field } = kindOf(operation);
+    const { number, field } = transactedKindOf(operation);
     writer.uint8(number);
     field.write(writer, operation);
   },
@@ -156,12 +156,12 @@ const ANSWERS = new AnswerForms(KINDS.flatMap(({ answer }) => (answer === null ?
 const USAGE_COUNTS = Object.keys(NO_USAGE) as readonly (keyof UsageCounts)[];
 const READS: ReadonlySet<TransactedOperation["kind"]> = new Set(["read-key", "list-keys", "read-memory"]);
 
-function kindOf({ kind }: TransactedOperation): TransactedKind {
+function transactedKindOf({ kind }: TransactedOperation): TransactedKind {
   return BY_KIND.get(kind) as TransactedKind;
 }
 
 function isGrowing(operation: TransactedOperation): boolean {
-  return kindOf(operation).grows(operation);
+  return transactedKindOf(operation).grows(operation);
 }
 
 /** Whether nothing in it changes anything. */
@@ -175,7 +175,7 @@ function isReadOnly({ success, failure }: Transact): boolean {
 
 function rowsOf(reader: StateReader, operations: readonly TransactedOperation[]): number {
   const rowsOfOne = (operation: TransactedOperation): number =>
-    operation.kind === "touch-key" ? TOUCH_ROWS : kindOf(operation).rows(reader, operation);
+    operation.kind === "touch-key" ? TOUCH_ROWS : transactedKindOf(operation).rows(reader, operation);
   return operations.reduce((sum, operation) => sum + 1 + rowsOfOne(operation), 0);
 }
 
@@ -293,7 +293,7 @@ class Run {
           throw logNotFound(operation.logId);
         }
     }
-    const applied = kindOf(operation).apply(context, operation, this.#principal);
+    const applied = transactedKindOf(operation).apply(context, operation, this.#principal);
     return ("kind" in applied ? applied : yield* applied) as TransactedResult;
   }
 

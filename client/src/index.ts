@@ -30,9 +30,9 @@ export {
   type UserChanges,
   type UserClient,
   type UserInfo,
+  type UserRole,
   type VerifyEmailRequest,
   verifyEmail,
-  type UserRole,
 } from "./accounts/index.ts";
 export {
   type CallOptions,

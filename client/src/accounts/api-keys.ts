@@ -1,7 +1,7 @@
 /** API keys, with which programs authenticate. Each acts for the user who created it. */
 
 import { type ApiKey, serviceDefinitions } from "@quoin/proto";
-import { allPages, type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
+import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import {
   callRules,
@@ -14,6 +14,7 @@ import {
   whole,
   whole32,
 } from "../options/index.ts";
+import { allPages } from "../pages/index.ts";
 
 const service = serviceDefinitions.AccountService;
 const createApiKeyMethod = unaryMethod(service.createApiKey);

@@ -4,7 +4,7 @@
  */
 
 import { serviceDefinitions, UserRole as UserRoleNumber, UserStatus } from "@quoin/proto";
-import { allPages, type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
+import { type CallOptions, execute, type OperationContext, unaryMethod } from "../calls/index.ts";
 import {
   callRules,
   callRulesWithoutRequestId,
@@ -18,6 +18,7 @@ import {
   textField,
   whole32,
 } from "../options/index.ts";
+import { allPages } from "../pages/index.ts";
 import { type UserInfo, type UserRole, userInfo } from "./user-info.ts";
 
 const service = serviceDefinitions.AccountService;

@@ -5,7 +5,6 @@ export { EndableIterator } from "./endable-iterator.ts";
 export { type Guard, type GuardedOptions, guardedRules, guardedRulesWithoutRequestId, guardField } from "./guard.ts";
 export { MessageStream, openMessageStream, type StreamMethod, streamMethod } from "./message-stream.ts";
 export { type CallOptions, type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
-export { allPages } from "./pages.ts";
 export { type Plain, toPlain } from "./plain-message.ts";
 export {
   type AttemptTrace,

@@ -20,7 +20,6 @@ import {
   type TouchKeyResponse,
 } from "@quoin/proto";
 import {
-  allPages,
   type CallOptions,
   consistencyField,
   execute,
@@ -47,6 +46,7 @@ import {
   whole,
   whole32,
 } from "../options/index.ts";
+import { allPages } from "../pages/index.ts";
 import { fetchKeyVersions, type KeyVersionPage, type KeyVersionsOptions } from "./key-versions.ts";
 
 const service = serviceDefinitions.KeyValueService;

@@ -17,7 +17,6 @@ import {
   type TailEventsResponse,
 } from "@quoin/proto";
 import {
-  allPages,
   type CallOptions,
   ContinuedStream,
   EndableIterator,
@@ -46,6 +45,7 @@ import {
   whole,
   whole32,
 } from "../options/index.ts";
+import { allPages } from "../pages/index.ts";
 import {
   type EventPage,
   eventOf,

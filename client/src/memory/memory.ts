@@ -17,7 +17,6 @@ import {
   type WriteMemoryResponse,
 } from "@quoin/proto";
 import {
-  allPages,
   type CallOptions,
   consistencyField,
   execute,
@@ -43,6 +42,7 @@ import {
   whole,
   whole32,
 } from "../options/index.ts";
+import { allPages } from "../pages/index.ts";
 import { MemoryRegion } from "./memory-region.ts";
 
 const service = serviceDefinitions.MemoryService;

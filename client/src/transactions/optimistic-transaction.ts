@@ -7,10 +7,11 @@
  * committed.
  */
 
-import { allPages, type GuardedOptions, guardedRulesWithoutRequestId, type OperationContext } from "../calls/index.ts";
+import { type GuardedOptions, guardedRulesWithoutRequestId, type OperationContext } from "../calls/index.ts";
 import { isQuoinError, QuoinError } from "../errors/index.ts";
 import type { KeyValueClient } from "../kv/index.ts";
 import { badField, bytesField, callback, optionsCheck, textField, whole32 } from "../options/index.ts";
+import { allPages } from "../pages/index.ts";
 import { backoffMs } from "../transport/index.ts";
 import type { TransactionCondition, TransactionOperation } from "./operations.ts";
 import { Transaction } from "./transaction.ts";

@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { Client, KeyVersion } from "../../index.ts";
+import { allPages } from "../../pages/index.ts";
 import { flag, option, parseKeyArgument, parseNamespaceArgument, parsePrefixArgument } from "../arguments/index.ts";
 import { hasOutcome, hasReason, UsageError } from "../errors/index.ts";
 import { isOfFileSystem, unusable } from "../files/index.ts";
 import { type Cell, entryDocument, historyDocument, withProgressLine } from "../output/index.ts";
-import { type CompleteCommand, command, itemsOf, PAGE_SIZE_MAX, pagesFrom } from "../session/index.ts";
+import { type CompleteCommand, command, itemsOf, PAGE_SIZE_MAX } from "../session/index.ts";
 import { interruptible } from "../terminal/index.ts";
 import { amountOf, amountThatIs, bytesDocument, decodeText, displayValue, parsePositiveCount } from "../text/index.ts";
 import { forEachOf } from "./many.ts";
@@ -43,7 +44,7 @@ const HISTORY = command("history <NAMESPACE/KEY>", {
     const { namespace, key } = parseKeyArgument(target);
     const kept = await session.withClient(({ keyValue }) =>
       itemsOf(
-        pagesFrom((pageToken) => keyValue.versions(namespace, key, { keysOnly, pageToken })),
+        allPages((pageToken) => keyValue.versions(namespace, key, { keysOnly, pageToken })),
         (page) => page.versions,
         limit,
       ),

@@ -1,8 +1,9 @@
 /** `quoinctl namespace …` */
 
 import type { NamespacePage } from "../../index.ts";
+import { allPages } from "../../pages/index.ts";
 import type { Cell } from "../output/index.ts";
-import { command, commandGroup, itemsOf, PAGE_SIZE_MAX, pagesFrom } from "../session/index.ts";
+import { command, commandGroup, itemsOf, PAGE_SIZE_MAX } from "../session/index.ts";
 
 type ListedNamespace = NamespacePage["namespaces"][number];
 
@@ -28,7 +29,7 @@ const LIST = command("list [PREFIX]", {
   run: async (session, prefix) => {
     const namespaces = await session.withClient(({ keyValue }) =>
       itemsOf(
-        pagesFrom((pageToken) => keyValue.listNamespaces({ prefix, pageSize: PAGE_SIZE_MAX, pageToken })),
+        allPages((pageToken) => keyValue.listNamespaces({ prefix, pageSize: PAGE_SIZE_MAX, pageToken })),
         (page) => page.namespaces,
       ),
     );

@@ -1,9 +1,10 @@
 /** `quoinctl lock list` and `quoinctl rwlock list` */
 
 import type { Client, ListedLock, ListLocksOptions } from "../../index.ts";
+import { allPages } from "../../pages/index.ts";
 import { flag, option, parsePrefixArgument } from "../arguments/index.ts";
 import type { TableContent } from "../output/index.ts";
-import { type CompleteCommand, command, itemsOf, PAGE_SIZE_MAX, pagesFrom } from "../session/index.ts";
+import { type CompleteCommand, command, itemsOf, PAGE_SIZE_MAX } from "../session/index.ts";
 import { parsePositiveCount } from "../text/index.ts";
 import type { LockKind } from "./lock-kinds.ts";
 import { holdCells, holdDocument, lockCell } from "./lock-result.ts";
@@ -36,7 +37,7 @@ async function readList(
   rw: boolean,
   limit: number | undefined,
 ): Promise<readonly ListedLock[]> {
-  const pages = pagesFrom(async (pageToken) => {
+  const pages = allPages(async (pageToken) => {
     const page = await locks.list(namespace, { ...options, pageSize: PAGE_SIZE_MAX, pageToken });
     return !rw && page.locks.some((lock) => lock.rw) ? { ...page, nextPageToken: "" } : page;
   });

@@ -23,15 +23,3 @@ export async function itemsOf<Page, Item>(
   }
   return items.slice(0, limit);
 }
-
-/** All pages of a listing, in order. The last one has no token of a next page. */
-export async function* pagesFrom<Page extends { readonly nextPageToken: string }>(
-  read: (pageToken: string | undefined) => Promise<Page>,
-): AsyncGenerator<Page> {
-  let pageToken: string | undefined;
-  do {
-    const page = await read(pageToken);
-    yield page;
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "");
-}

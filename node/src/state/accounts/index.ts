@@ -36,6 +36,7 @@ export {
 export {
   dropSigningKeysOperation,
   endedSigningKeys,
+  keyPair,
   readPageTokenKey,
   readSigningKey,
   readSigningKeys,

@@ -12,12 +12,15 @@ import {
   CoordinationError,
   clusterOperation,
   clusterStep,
+  count,
+  decodeRow,
+  encodeRow,
   fixedBytes,
   hasRulesOf,
   optionalRequest,
   PAGE_TOKEN_KEY_ROW,
-  RecordReader,
   RecordWriter,
+  recordOf,
   type StateReader,
   signingKeyRow,
   type Transaction,
@@ -41,6 +44,15 @@ export interface SigningKey {
   readonly createdAtMs: number;
 }
 
+const KEY_PAIR = {
+  kid: text,
+  publicKey: fixedBytes(SIGNING_KEY_BYTES),
+  privateKey: fixedBytes(SIGNING_KEY_BYTES),
+} as const;
+const signingKeyFields = recordOf<SigningKey>({ ...KEY_PAIR, createdAtMs: count });
+/** A key whose time is that of an entry. */
+export const keyPair = recordOf<Omit<SigningKey, "createdAtMs">>(KEY_PAIR);
+
 /** The longest lifetime of a token, in milliseconds. */
 export const TOKEN_LIFETIME_MS_MAX = 86_400_000;
 /** A lagging member may sign with a replaced key for this long, in milliseconds. */
@@ -59,7 +71,7 @@ export function readSigningKeys(reader: StateReader): SigningKey[] {
   const keys: SigningKey[] = [];
   const { from, to } = tableRange("signingKey");
   reader.scan(from, to, (row) => {
-    keys.push(decodeSigningKey(row.value));
+    keys.push(decodeRow(signingKeyFields, row.value));
     return true;
   });
   return keys.sort((a, b) => b.createdAtMs - a.createdAtMs || (a.kid < b.kid ? -1 : 1));
@@ -68,15 +80,11 @@ export function readSigningKeys(reader: StateReader): SigningKey[] {
 /** The key with this id; it may no longer be the signing key. */
 export function readSigningKey(reader: StateReader, kid: string): SigningKey | undefined {
   const bytes = reader.get(signingKeyRow(kid));
-  return bytes === undefined ? undefined : decodeSigningKey(bytes);
+  return bytes === undefined ? undefined : decodeRow(signingKeyFields, bytes);
 }
 
 export function writeSigningKey(transaction: Transaction, key: SigningKey): void {
-  const writer = new RecordWriter()
-    .text(key.kid)
-    .fixed(key.publicKey, SIGNING_KEY_BYTES)
-    .fixed(key.privateKey, SIGNING_KEY_BYTES);
-  transaction.put(signingKeyRow(key.kid), writer.uint53(key.createdAtMs).finish());
+  transaction.put(signingKeyRow(key.kid), encodeRow(signingKeyFields, key));
 }
 
 /** The keys that can have signed no token that is valid at `wallMs`. */
@@ -160,16 +168,4 @@ export function readPageTokenKey(reader: StateReader): Uint8Array | undefined {
 
 export function writePageTokenKey(transaction: Transaction, key: Uint8Array): void {
   transaction.put(PAGE_TOKEN_KEY_ROW, new RecordWriter().fixed(key, SIGNING_KEY_BYTES).finish());
-}
-
-function decodeSigningKey(bytes: Uint8Array): SigningKey {
-  const reader = new RecordReader(bytes);
-  const key = {
-    kid: reader.text(),
-    publicKey: reader.fixed(SIGNING_KEY_BYTES),
-    privateKey: reader.fixed(SIGNING_KEY_BYTES),
-    createdAtMs: reader.uint53(),
-  };
-  reader.end();
-  return key;
 }

@@ -9,11 +9,15 @@ import { invariant } from "../../primitives/index.ts";
 import { writeApiKey, writePageTokenKey, writeSigningKey, writeUser } from "../accounts/index.ts";
 import {
   type ApplyContext,
+  fixedBytes,
   INCARNATION_BYTES,
   type MemberAddress,
+  memberAddress,
   type Reconfigure,
   RecordReader,
   RecordWriter,
+  recordOf,
+  text,
   writeCluster,
   writeNamespace,
 } from "../core/index.ts";
@@ -56,33 +60,37 @@ const FORMAT_WITH_VERSION = 3;
 const VERSION_OF_FIRST_FORMAT = 3;
 const KEY_BYTES = 32;
 
+const key = fixedBytes(KEY_BYTES);
+const foundingFields = recordOf<Omit<Founding, "clusterVersion">>({
+  clusterId: text,
+  clusterName: text,
+  memberName: text,
+  incarnation: fixedBytes(INCARNATION_BYTES),
+  address: memberAddress,
+  owner: recordOf<FoundingOwner>({
+    userId: text,
+    email: text,
+    passwordHash: text,
+    apiKeyId: text,
+    apiKeyPrefix: text,
+    apiKeySha256: key,
+  }),
+  signingKeyId: text,
+  signingPublicKey: key,
+  signingPrivateKey: key,
+  pageTokenKey: key,
+});
+
 export function encodeFounding(founding: Founding): Uint8Array {
-  const { address, owner, clusterVersion } = founding;
+  const { clusterVersion } = founding;
   const writer = new RecordWriter();
   if (clusterVersion === VERSION_OF_FIRST_FORMAT) {
     writer.uint8(FORMAT_WITHOUT_VERSION);
   } else {
     writer.uint8(FORMAT_WITH_VERSION).uint32(clusterVersion);
   }
-  return writer
-    .text(founding.clusterId)
-    .text(founding.clusterName)
-    .text(founding.memberName)
-    .fixed(founding.incarnation, INCARNATION_BYTES)
-    .text(address.peerEndpoint)
-    .text(address.grpcEndpoint)
-    .text(address.httpEndpoint)
-    .text(owner.userId)
-    .text(owner.email)
-    .text(owner.passwordHash)
-    .text(owner.apiKeyId)
-    .text(owner.apiKeyPrefix)
-    .fixed(owner.apiKeySha256, KEY_BYTES)
-    .text(founding.signingKeyId)
-    .fixed(founding.signingPublicKey, KEY_BYTES)
-    .fixed(founding.signingPrivateKey, KEY_BYTES)
-    .fixed(founding.pageTokenKey, KEY_BYTES)
-    .finish();
+  foundingFields.write(writer, founding);
+  return writer.finish();
 }
 
 export function decodeFounding(bytes: Uint8Array): Founding {
@@ -90,26 +98,8 @@ export function decodeFounding(bytes: Uint8Array): Founding {
   const format = reader.uint8();
   const isKnown = format === FORMAT_WITHOUT_VERSION || format === FORMAT_WITH_VERSION;
   invariant(isKnown, "founding entries have a known format", () => String(format));
-  const founding = {
-    clusterVersion: format === FORMAT_WITHOUT_VERSION ? VERSION_OF_FIRST_FORMAT : reader.uint32(),
-    clusterId: reader.text(),
-    clusterName: reader.text(),
-    memberName: reader.text(),
-    incarnation: reader.fixed(INCARNATION_BYTES),
-    address: { peerEndpoint: reader.text(), grpcEndpoint: reader.text(), httpEndpoint: reader.text() },
-    owner: {
-      userId: reader.text(),
-      email: reader.text(),
-      passwordHash: reader.text(),
-      apiKeyId: reader.text(),
-      apiKeyPrefix: reader.text(),
-      apiKeySha256: reader.fixed(KEY_BYTES),
-    },
-    signingKeyId: reader.text(),
-    signingPublicKey: reader.fixed(KEY_BYTES),
-    signingPrivateKey: reader.fixed(KEY_BYTES),
-    pageTokenKey: reader.fixed(KEY_BYTES),
-  };
+  const clusterVersion = format === FORMAT_WITHOUT_VERSION ? VERSION_OF_FIRST_FORMAT : reader.uint32();
+  const founding = { clusterVersion, ...foundingFields.read(reader) };
   reader.end();
   return founding;
 }

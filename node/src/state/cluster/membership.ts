@@ -20,20 +20,18 @@ import {
   clusterOperation,
   clusterStep,
   count,
-  type Field,
   fixedBytes,
   INCARNATION_BYTES,
   type MemberAddress,
+  memberAddress,
   oneOf,
   optionalRequest,
   type Reconfigure,
   RecordReader,
   RecordWriter,
   type RequestIdentity,
-  readAddress,
   readCluster,
   text,
-  writeAddress,
   writeCluster,
 } from "../core/index.ts";
 
@@ -189,8 +187,6 @@ function present(members: readonly ClusterMember[], configuration: Configuration
   const ids = membersOf(configuration);
   return members.filter(({ id }) => ids.includes(id));
 }
-
-const memberAddress: Field<MemberAddress> = { write: writeAddress, read: readAddress };
 
 export const claimSlotOperation = clusterOperation<ClaimSlot, ClaimSlotResult>({
   kind: "claim-slot",

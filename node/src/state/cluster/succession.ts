@@ -22,22 +22,27 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import { replaceSigningKeys, SIGNING_KEY_BYTES, type SigningKey, writePageTokenKey } from "../accounts/index.ts";
+import { keyPair, replaceSigningKeys, SIGNING_KEY_BYTES, type SigningKey, writePageTokenKey } from "../accounts/index.ts";
 import {
   type ApplyContext,
   applyCompactHistory,
+  count,
+  decodeRow,
+  encodeRow,
+  fixedBytes,
+  formatted,
   INCARNATION_BYTES,
   type MemberAddress,
+  memberAddress,
+  nullable,
   type Reconfigure,
-  RecordReader,
-  RecordWriter,
-  readAddress,
   readCluster,
-  writeAddress,
+  recordOf,
+  text,
   writeCluster,
 } from "../core/index.ts";
 import { resetLocks } from "../locks/index.ts";
-import { readCause, type SuccessionCause, writeCause, writeFormerCluster } from "./former-clusters.ts";
+import { type SuccessionCause, successionCause, writeFormerCluster } from "./former-clusters.ts";
 
 export interface Succession {
   readonly cause: SuccessionCause;
@@ -83,42 +88,29 @@ export function isSuccession(payload: Uint8Array): boolean {
   return payload[0] === FORMAT;
 }
 
+const successionFields = formatted(
+  FORMAT,
+  "successions have a known format",
+  recordOf<Succession>({
+    cause: successionCause,
+    clusterId: text,
+    clusterName: text,
+    memberName: text,
+    incarnation: fixedBytes(INCARNATION_BYTES),
+    address: memberAddress,
+    lastTerm: count,
+    revisionJump: count,
+    signingKey: nullable(keyPair),
+    pageTokenKey: fixedBytes(SIGNING_KEY_BYTES),
+  }),
+);
+
 export function encodeSuccession(succession: Succession): Uint8Array {
-  const { signingKey } = succession;
-  const writer = new RecordWriter().uint8(FORMAT);
-  writeCause(writer, succession.cause);
-  writer.text(succession.clusterId).text(succession.clusterName).text(succession.memberName);
-  writer.fixed(succession.incarnation, INCARNATION_BYTES);
-  writeAddress(writer, succession.address);
-  writer
-    .uint53(succession.lastTerm)
-    .uint53(succession.revisionJump)
-    .boolean(signingKey !== null);
-  if (signingKey !== null) {
-    writer.text(signingKey.kid).fixed(signingKey.publicKey, SIGNING_KEY_BYTES);
-    writer.fixed(signingKey.privateKey, SIGNING_KEY_BYTES);
-  }
-  return writer.fixed(succession.pageTokenKey, SIGNING_KEY_BYTES).finish();
+  return encodeRow(successionFields, succession);
 }
 
 export function decodeSuccession(bytes: Uint8Array): Succession {
-  const reader = new RecordReader(bytes);
-  const format = reader.uint8();
-  invariant(format === FORMAT, "successions have a known format", () => String(format));
-  const succession = {
-    cause: readCause(reader),
-    clusterId: reader.text(),
-    clusterName: reader.text(),
-    memberName: reader.text(),
-    incarnation: reader.fixed(INCARNATION_BYTES),
-    address: readAddress(reader),
-    lastTerm: reader.uint53(),
-    revisionJump: reader.uint53(),
-    signingKey: reader.boolean() ? readSigningKeyOf(reader) : null,
-    pageTokenKey: reader.fixed(SIGNING_KEY_BYTES),
-  };
-  reader.end();
-  return succession;
+  return decodeRow(successionFields, bytes);
 }
 
 /** The first member's id is the index of this entry. */
@@ -158,12 +150,4 @@ function takeOver(context: ApplyContext, succession: Succession, reconfigure: Re
     successorId: clusterId,
     endedAtMs: context.wallMs,
   });
-}
-
-function readSigningKeyOf(reader: RecordReader): Omit<SigningKey, "createdAtMs"> {
-  return {
-    kid: reader.text(),
-    publicKey: reader.fixed(SIGNING_KEY_BYTES),
-    privateKey: reader.fixed(SIGNING_KEY_BYTES),
-  };
 }

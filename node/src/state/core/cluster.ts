@@ -6,7 +6,8 @@
 
 import { invariant } from "../../primitives/index.ts";
 import type { ChangeRefusal, Configuration, ConfigurationChange } from "../../raft/index.ts";
-import { RecordReader, RecordWriter } from "./record.ts";
+import { bytes, count, decodeRow, encodeRow, flag, formatted, listOf, recordOf, smallCount, text } from "./fields.ts";
+import { RecordReader } from "./record.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
@@ -83,6 +84,26 @@ export function describeKnownVersions(): string {
 
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
+const ids = listOf(count);
+export const memberAddress = recordOf<MemberAddress>({ peerEndpoint: text, grpcEndpoint: text, httpEndpoint: text });
+const clusterFields = formatted(
+  FORMAT,
+  "the cluster record has a known format",
+  recordOf<Cluster>({
+    clusterId: text,
+    name: text,
+    version: smallCount,
+    configuration: recordOf<Configuration>({
+      index: count,
+      voters: ids,
+      outgoing: ids,
+      learners: ids,
+      learnersNext: ids,
+      autoLeave: flag,
+    }),
+    members: listOf(recordOf<ClusterMember>({ id: count, name: text, incarnation: bytes, address: memberAddress })),
+  }),
+);
 
 /** The bytes of the record, to detect a change; undefined before the founding entry is applied. */
 export function clusterRow(reader: StateReader): Uint8Array | undefined {
@@ -119,48 +140,15 @@ export function hasRulesOf(version: number, reader: StateReader): boolean {
 /** The record, or undefined before the founding entry is applied. */
 export function readCluster(reader: StateReader): Cluster | undefined {
   const bytes = reader.get(CONFIGURATION_ROW);
-  if (bytes === undefined) {
-    return undefined;
-  }
-  const fields = new RecordReader(bytes);
-  const format = fields.uint8();
-  invariant(format === FORMAT, "the cluster record has a known format", () => String(format));
-  const clusterId = fields.text();
-  const name = fields.text();
-  const version = fields.uint32();
-  const configuration = {
-    index: fields.uint53(),
-    voters: readIds(fields),
-    outgoing: readIds(fields),
-    learners: readIds(fields),
-    learnersNext: readIds(fields),
-    autoLeave: fields.boolean(),
-  };
-  const members: ClusterMember[] = [];
-  for (let left = fields.uint32(); left > 0; left--) {
-    members.push(readMember(fields));
-  }
-  fields.end();
-  return { clusterId, name, version, configuration, members };
+  return bytes === undefined ? undefined : decodeRow(clusterFields, bytes);
 }
 
 export function writeCluster(transaction: Transaction, cluster: Cluster): void {
-  const { configuration, members } = cluster;
-  const writer = new RecordWriter().uint8(FORMAT).text(cluster.clusterId).text(cluster.name).uint32(cluster.version);
-  writer.uint53(configuration.index);
-  writeIds(writer, configuration.voters);
-  writeIds(writer, configuration.outgoing);
-  writeIds(writer, configuration.learners);
-  writeIds(writer, configuration.learnersNext);
-  writer.boolean(configuration.autoLeave);
-  writer.uint32(members.length);
-  for (const member of members) {
-    const { length } = member.incarnation;
+  for (const { incarnation } of cluster.members) {
+    const { length } = incarnation;
     invariant(length === INCARNATION_BYTES || length === 0, "incarnations have 16 bytes", () => String(length));
-    writer.uint53(member.id).text(member.name).bytes(member.incarnation);
-    writeAddress(writer, member.address);
   }
-  transaction.put(CONFIGURATION_ROW, writer.finish());
+  transaction.put(CONFIGURATION_ROW, encodeRow(clusterFields, cluster));
 }
 
 /**
@@ -180,36 +168,4 @@ export function applySetClusterVersion(transaction: Transaction, version: number
     );
   }
   writeCluster(transaction, { ...cluster, version });
-}
-
-function readMember(fields: RecordReader): ClusterMember {
-  return {
-    id: fields.uint53(),
-    name: fields.text(),
-    incarnation: fields.bytes(),
-    address: readAddress(fields),
-  };
-}
-
-function readIds(fields: RecordReader): number[] {
-  const ids: number[] = [];
-  for (let left = fields.uint32(); left > 0; left--) {
-    ids.push(fields.uint53());
-  }
-  return ids;
-}
-
-function writeIds(writer: RecordWriter, ids: readonly number[]): void {
-  writer.uint32(ids.length);
-  for (const id of ids) {
-    writer.uint53(id);
-  }
-}
-
-export function writeAddress(writer: RecordWriter, address: MemberAddress): void {
-  writer.text(address.peerEndpoint).text(address.grpcEndpoint).text(address.httpEndpoint);
-}
-
-export function readAddress(fields: RecordReader): MemberAddress {
-  return { peerEndpoint: fields.text(), grpcEndpoint: fields.text(), httpEndpoint: fields.text() };
 }

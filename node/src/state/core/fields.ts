@@ -243,6 +243,18 @@ export function recordOf<Shape extends object, Known extends object = object>(
   };
 }
 
+/** A record behind a byte that names its format. */
+export function formatted<Value>(format: number, rule: string, field: Field<Value>): Field<Value> {
+  return {
+    write: (writer, value) => field.write(writer.uint8(format), value),
+    read: (reader) => {
+      const found = reader.uint8();
+      invariant(found === format, rule, () => String(found));
+      return field.read(reader);
+    },
+  };
+}
+
 /** The value as the bytes of a row. */
 export function encodeRow<Value>(field: Field<Value>, value: Value): Uint8Array {
   const writer = new RecordWriter();

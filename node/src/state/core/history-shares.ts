@@ -6,7 +6,8 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { count, decodeRow, encodeRow, recordOf } from "./fields.ts";
+import { decodeText } from "./record.ts";
 import { historyShareRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
@@ -22,6 +23,13 @@ export interface HistoryShare {
   /** The namespace has no row below this revision. */
   readonly oldestRevision: number;
 }
+
+const shareFields = recordOf<HistoryShare>({
+  rows: count,
+  bytes: count,
+  compactRevision: count,
+  oldestRevision: count,
+});
 
 type OpenShare = { -readonly [Field in keyof HistoryShare]: HistoryShare[Field] };
 
@@ -127,7 +135,7 @@ export class HistoryShares {
   flush(): void {
     for (const namespace of this.#changed) {
       const share = this.#all().get(namespace);
-      this.#transaction.carry(historyShareRow(namespace), share === undefined ? null : encodeShare(share));
+      this.#transaction.carry(historyShareRow(namespace), share === undefined ? null : encodeRow(shareFields, share));
     }
     this.#changed.clear();
   }
@@ -157,7 +165,7 @@ export function readHistoryShares(reader: StateReader): Map<string, HistoryShare
   const shares = new Map<string, HistoryShare>();
   const { from, to } = tableRange("historyShare");
   reader.scan(from, to, ({ key, value }) => {
-    shares.set(decodeText(key.subarray(from.length)), decodeShare(value));
+    shares.set(decodeText(key.subarray(from.length)), decodeRow(shareFields, value));
     return true;
   });
   return shares;
@@ -166,21 +174,5 @@ export function readHistoryShares(reader: StateReader): Map<string, HistoryShare
 /** The first revision from which on nothing was dropped because the share of the namespace was the largest. */
 export function readShareCompactRevision(reader: StateReader, namespace: string): number {
   const bytes = reader.get(historyShareRow(namespace));
-  return bytes === undefined ? 0 : decodeShare(bytes).compactRevision;
-}
-
-function encodeShare({ rows, bytes, compactRevision, oldestRevision }: HistoryShare): Uint8Array {
-  return new RecordWriter().uint53(rows).uint53(bytes).uint53(compactRevision).uint53(oldestRevision).finish();
-}
-
-function decodeShare(value: Uint8Array): HistoryShare {
-  const fields = new RecordReader(value);
-  const share = {
-    rows: fields.uint53(),
-    bytes: fields.uint53(),
-    compactRevision: fields.uint53(),
-    oldestRevision: fields.uint53(),
-  };
-  fields.end();
-  return share;
+  return bytes === undefined ? 0 : decodeRow(shareFields, bytes).compactRevision;
 }

@@ -24,8 +24,8 @@ export {
   hasRulesOf,
   INCARNATION_BYTES,
   type MemberAddress,
+  memberAddress,
   type Reconfigure,
-  readAddress,
   readCluster,
   UnknownVersion,
   VERSION_WITH_NAMESPACE_DELETION,
@@ -35,7 +35,6 @@ export {
   VERSION_WITH_TOUCH,
   VERSION_WITH_TRANSACTIONS,
   type VersionFinding,
-  writeAddress,
   writeCluster,
 } from "./cluster.ts";
 export {
@@ -58,6 +57,7 @@ export {
   type Field,
   fixedBytes,
   flag,
+  formatted,
   int64,
   listOf,
   name,

@@ -5,13 +5,16 @@
 
 import {
   type ApplyContext,
+  bytes,
+  decodeRow,
   type EventLog,
+  encodeRow,
   eventKeyRange,
   eventRow,
   logErasureRow,
-  RecordReader,
-  RecordWriter,
+  recordOf,
   type StateReader,
+  text,
 } from "../core/index.ts";
 
 /**
@@ -23,6 +26,8 @@ export interface LogErasure {
   readonly keys: Uint8Array;
   readonly namespace: string;
 }
+
+const erasureFields = recordOf<LogErasure>({ events: bytes, keys: bytes, namespace: text });
 
 /** Starts the erasure of a deleted log that had events. */
 export function beginErasure(context: ApplyContext, log: EventLog): void {
@@ -42,13 +47,9 @@ export function readErasure(reader: StateReader, logNumber: number): LogErasure 
 }
 
 export function writeErasure({ transaction }: ApplyContext, key: Uint8Array, erasure: LogErasure): void {
-  const { events, keys, namespace } = erasure;
-  transaction.put(key, new RecordWriter().bytes(events).bytes(keys).text(namespace).finish());
+  transaction.put(key, encodeRow(erasureFields, erasure));
 }
 
-export function decodeErasure(bytes: Uint8Array): LogErasure {
-  const reader = new RecordReader(bytes);
-  const erasure = { events: reader.bytes(), keys: reader.bytes(), namespace: reader.text() };
-  reader.end();
-  return erasure;
+export function decodeErasure(row: Uint8Array): LogErasure {
+  return decodeRow(erasureFields, row);
 }

@@ -13,8 +13,10 @@ import {
   CoordinationError,
   clientOperation,
   count,
+  decodeRow,
   derivedId,
   derivedIdText,
+  encodeRow,
   fixedBytes,
   MEMORY_OPERATION,
   memoryRegionRow,
@@ -22,8 +24,7 @@ import {
   name,
   optionalCount,
   prefixEnd,
-  RecordReader,
-  RecordWriter,
+  recordOf,
   requireNamespace,
   type StateReader,
   text,
@@ -60,6 +61,16 @@ export interface MemoryRegion {
   readonly updatedAtMs: number;
   readonly label: string;
 }
+
+/** The fields of a region's row. */
+const regionFields = recordOf<Omit<MemoryRegion, "regionId">>({
+  sizeBytes: count,
+  version: count,
+  createRevision: count,
+  createdAtMs: count,
+  updatedAtMs: count,
+  label: text,
+});
 
 const NO_BYTES = new Uint8Array(0);
 /** The fields that every mutation of a region begins with. */
@@ -155,7 +166,7 @@ function applyAllocateMemory(context: ApplyContext, command: AllocateMemory): Al
     updatedAtMs: wallMs,
     label,
   };
-  transaction.put(memoryRegionRow(namespace, region.regionId), encodeRegion(region));
+  transaction.put(memoryRegionRow(namespace, region.regionId), encodeRow(regionFields, region));
   return { kind: "allocate-memory", regionId: region.regionId, sizeBytes, version: 1, revision };
 }
 
@@ -252,7 +263,7 @@ export function listMemory(
       more = true;
       return false;
     }
-    regions.push(decodeRegion(key.slice(first.length), value));
+    regions.push({ regionId: key.slice(first.length), ...decodeRow(regionFields, value) });
     return true;
   });
   return { regions, more };
@@ -280,7 +291,7 @@ function requireRegion(reader: StateReader, namespace: string, regionId: Uint8Ar
   if (bytes === undefined) {
     throw new CoordinationError("REGION_NOT_FOUND", `memory region ${quote(namespace, regionId)} does not exist`);
   }
-  return decodeRegion(regionId, bytes);
+  return { regionId, ...decodeRow(regionFields, bytes) };
 }
 
 /** Does not add `offset + length`, because the sum may exceed 2^53 − 1 (S31). */
@@ -316,7 +327,7 @@ function countUsage(context: ApplyContext, namespace: string, bytes: number): vo
 /** Stores the next version of the region and returns its number. */
 function changeRegion(context: ApplyContext, namespace: string, region: MemoryRegion, sizeBytes: number): number {
   const changed = { ...region, sizeBytes, version: region.version + 1, updatedAtMs: context.wallMs };
-  context.transaction.put(memoryRegionRow(namespace, region.regionId), encodeRegion(changed));
+  context.transaction.put(memoryRegionRow(namespace, region.regionId), encodeRow(regionFields, changed));
   return changed.version;
 }
 
@@ -327,32 +338,5 @@ function quote(namespace: string, regionId: Uint8Array): string {
 /** Bytes of a region's row, for the data quota: the memory itself counts per namespace. */
 function bytesOfRow(namespace: string, label: string): number {
   const region = { sizeBytes: 0, version: 0, createRevision: 0, createdAtMs: 0, updatedAtMs: 0, label };
-  const regionId = new Uint8Array(REGION_ID_BYTES);
-  return memoryRegionRow(namespace, regionId).length + encodeRegion({ regionId, ...region }).length;
-}
-
-function encodeRegion(region: MemoryRegion): Uint8Array {
-  return new RecordWriter()
-    .uint53(region.sizeBytes)
-    .uint53(region.version)
-    .uint53(region.createRevision)
-    .uint53(region.createdAtMs)
-    .uint53(region.updatedAtMs)
-    .text(region.label)
-    .finish();
-}
-
-function decodeRegion(regionId: Uint8Array, bytes: Uint8Array): MemoryRegion {
-  const reader = new RecordReader(bytes);
-  const region = {
-    regionId,
-    sizeBytes: reader.uint53(),
-    version: reader.uint53(),
-    createRevision: reader.uint53(),
-    createdAtMs: reader.uint53(),
-    updatedAtMs: reader.uint53(),
-    label: reader.text(),
-  };
-  reader.end();
-  return region;
+  return memoryRegionRow(namespace, new Uint8Array(REGION_ID_BYTES)).length + encodeRow(regionFields, region).length;
 }

@@ -3,9 +3,18 @@
  * a second hold (S24). The row lives while the request waits or its hold is live, and one replay window longer.
  */
 
-import { invariant } from "../../primitives/index.ts";
 import type { ProposalOrigin } from "../../raft/index.ts";
-import { attempt as attemptField, type LockName, lockName, RecordReader, RecordWriter } from "../core/index.ts";
+import {
+  attempt,
+  count,
+  decodeRow,
+  encodeRow,
+  formatted,
+  type LockName,
+  lockName,
+  oneOf,
+  recordOf,
+} from "../core/index.ts";
 
 export interface Acquisition {
   readonly lock: LockName;
@@ -21,12 +30,19 @@ export interface Acquisition {
 const KIND = 23;
 const STATUSES: readonly Acquisition["status"][] = ["queued", "granted", "not-acquired", "cancelled"];
 
-export function encodeAcquisition({ lock, status, number, attempt }: Acquisition): Uint8Array {
-  const writer = new RecordWriter().uint8(KIND);
-  lockName.write(writer, lock);
-  writer.uint8(STATUSES.indexOf(status)).uint53(number);
-  attemptField.write(writer, attempt);
-  return writer.finish();
+const acquisitionFields = formatted(
+  KIND,
+  "acquisitions have their kind",
+  recordOf<Acquisition>({
+    lock: lockName,
+    status: oneOf(STATUSES, "acquisitions have a known status"),
+    number: count,
+    attempt,
+  }),
+);
+
+export function encodeAcquisition(acquisition: Acquisition): Uint8Array {
+  return encodeRow(acquisitionFields, acquisition);
 }
 
 /** Whether the stored bytes are an acquisition and not an answer. */
@@ -35,15 +51,7 @@ export function isAcquisition(bytes: Uint8Array): boolean {
 }
 
 export function decodeAcquisition(bytes: Uint8Array): Acquisition {
-  const reader = new RecordReader(bytes);
-  const kind = reader.uint8();
-  invariant(kind === KIND, "acquisitions have their kind", () => String(kind));
-  const lock = lockName.read(reader);
-  const status = STATUSES[reader.uint8()];
-  invariant(status !== undefined, "acquisitions have a known status");
-  const acquisition = { lock, status, number: reader.uint53(), attempt: attemptField.read(reader) };
-  reader.end();
-  return acquisition;
+  return decodeRow(acquisitionFields, bytes);
 }
 
 export function isSameAttempt(one: ProposalOrigin, other: ProposalOrigin): boolean {

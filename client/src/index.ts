@@ -94,6 +94,8 @@ export type {
   CountOptions,
   CountResult,
   CreateNamespaceResult,
+  DeleteNamespaceOptions,
+  DeleteNamespaceResult,
   DeleteOptions,
   DeleteResult,
   GetResult,
@@ -112,6 +114,7 @@ export type {
   PutResult,
   TouchOptions,
   TouchResult,
+  UntilNamespaceDeletedOptions,
 } from "./kv/index.ts";
 export {
   type AcquireLockResult,

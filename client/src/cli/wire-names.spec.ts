@@ -65,6 +65,7 @@ describe("JSON of quoinctl", () => {
   it("spells its fields as the contract and HTTP do; bytes that are text have another field with _text", async () => {
     const member = await ScriptedMember.start({
       createNamespace: () => ({}),
+      deleteNamespace: () => ({}),
       listNamespaces: () => ({ namespaces: [{ name: "n", quotas: [{ name: "keys", used: 1n, limit: 2n }] }] }),
       putKey: () => ({ previous: ENTRY }),
       getKey: () => ({ value: VALUE }),

@@ -4,6 +4,8 @@ export {
   type CountOptions,
   type CountResult,
   type CreateNamespaceResult,
+  type DeleteNamespaceOptions,
+  type DeleteNamespaceResult,
   type DeleteOptions,
   type DeleteResult,
   type GetResult,
@@ -19,5 +21,6 @@ export {
   type PutResult,
   type TouchOptions,
   type TouchResult,
+  type UntilNamespaceDeletedOptions,
 } from "./key-value.ts";
 export type { KeyVersion, KeyVersionPage, KeyVersionsOptions } from "./key-versions.ts";

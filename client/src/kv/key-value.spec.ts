@@ -56,6 +56,36 @@ describe("KeyValueClient", () => {
     expect(member.request).to.deep.equal({ namespace: "prod" });
   });
 
+  it("deletes a namespace, and waits until nothing of it is left", async () => {
+    member.scripts.deleteNamespace = () => ({ revision: 9n });
+    expect(await client.keyValue.deleteNamespace("prod")).to.deep.equal({ revision: 9 });
+    expect(member.request).to.deep.equal({ namespace: "prod", recursive: false });
+    await client.keyValue.deleteNamespace("prod", { recursive: true });
+    expect(member.request).to.include({ recursive: true });
+    const answers = [
+      [{ name: "prod", deleting: true, quotas: [{ name: "keys", used: 7n, limit: 9n }] }],
+      [{ name: "prod", deleting: true, quotas: [{ name: "keys", used: 2n, limit: 9n }] }],
+      [{ name: "prod-1", deleting: true }],
+    ];
+    member.scripts.listNamespaces = () => ({ namespaces: answers.shift() ?? [] });
+    const left: (number | undefined)[] = [];
+    await client.keyValue.untilNamespaceDeleted("prod", { onProgress: ({ quotas }) => left.push(quotas[0]?.used) });
+    expect(left).to.deep.equal([7, 2]);
+    expect(member.request).to.include({ prefix: "prod", pageSize: 1, namesOnly: false });
+  });
+
+  it("waits no longer for a namespace that was created again, nor after the signal aborts", async () => {
+    member.scripts.listNamespaces = () => ({ namespaces: [{ name: "prod" }] });
+    await client.keyValue.untilNamespaceDeleted("prod");
+    member.scripts.listNamespaces = () => ({ namespaces: [{ name: "prod", deleting: true }] });
+    const controller = new AbortController();
+    const waiting = client.keyValue.untilNamespaceDeleted("prod", {
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    });
+    expect((await failure(waiting)).code).to.equal("CANCELLED");
+  });
+
   it("gets a key with its value as a plain Uint8Array and its counts as numbers", async () => {
     member.scripts.getKey = () => ({ ...ENTRY, revision: MOST_SAFE });
     const result = await client.keyValue.get("n", "k");

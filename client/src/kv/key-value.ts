@@ -11,6 +11,7 @@ import {
   type CountKeysResponse,
   type CreateNamespaceResponse,
   type DeleteKeyResponse,
+  type DeleteNamespaceResponse,
   type GetKeyResponse,
   type KeyValue,
   type ListKeysResponse,
@@ -34,8 +35,10 @@ import {
   unaryMethod,
 } from "../calls/index.ts";
 import {
+  abortSignal,
   bytes,
   bytesField,
+  callback,
   callRules,
   flag,
   int32Field,
@@ -51,6 +54,7 @@ import { fetchKeyVersions, type KeyVersionPage, type KeyVersionsOptions } from "
 
 const service = serviceDefinitions.KeyValueService;
 const createNamespaceMethod = unaryMethod(service.createNamespace);
+const deleteNamespaceMethod = unaryMethod(service.deleteNamespace);
 const listNamespacesMethod = unaryMethod(service.listNamespaces);
 const getKeyMethod = unaryMethod(service.getKey);
 const putKeyMethod = unaryMethod(service.putKey);
@@ -60,11 +64,31 @@ const countKeysMethod = unaryMethod(service.countKeys);
 const compareAndSwapMethod = unaryMethod(service.compareAndSwap);
 const touchKeyMethod = unaryMethod(service.touchKey);
 
+/** Between two looks at a namespace that is being deleted. */
+const DELETION_PAUSE_MS = 250;
+
 /** A key with its value and its history, at one revision. */
 export type KeyEntry = Plain<KeyValue>;
 
 /** Answer of createNamespace. */
 export type CreateNamespaceResult = Plain<CreateNamespaceResponse>;
+
+/** Options of deleteNamespace. */
+export interface DeleteNamespaceOptions extends CallOptions {
+  /** Delete it although it has keys, locks, memory regions or event logs. Default: false. */
+  readonly recursive?: boolean | undefined;
+}
+
+/** Answer of deleteNamespace. */
+export type DeleteNamespaceResult = Plain<DeleteNamespaceResponse>;
+
+/** Options of untilNamespaceDeleted. */
+export interface UntilNamespaceDeletedOptions {
+  /** Ends the wait, which then fails with CANCELLED. The deletion goes on. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called a few times a second with what is left, as listNamespaces shows it. */
+  readonly onProgress?: ((left: NamespacePage["namespaces"][number]) => void) | undefined;
+}
 
 /** One page of namespaces, ordered by name. */
 export type NamespacePage = Plain<ListNamespacesResponse>;
@@ -176,6 +200,8 @@ export interface CompareAndSwapOptions extends GuardedOptions {
 
 const { requestId: _, ...pagesRules } = { ...readRules, prefix: text, pageSize: whole32, keysOnly: flag };
 const checkCreateNamespace = optionsCheck<CallOptions>(callRules);
+const checkDeleteNamespace = optionsCheck<DeleteNamespaceOptions>({ ...callRules, recursive: flag });
+const checkUntilDeleted = optionsCheck<UntilNamespaceDeletedOptions>({ signal: abortSignal, onProgress: callback });
 const checkGet = optionsCheck<ReadOptions>(readRules);
 const checkPut = optionsCheck<PutOptions>({
   ...guardedRules,
@@ -225,6 +251,40 @@ export class KeyValueClient {
     checkCreateNamespace(options, "keyValue.createNamespace");
     const request = { namespace: textField("namespace", namespace) };
     return toPlain((await execute(this.#context, createNamespaceMethod, request, options)).message);
+  }
+
+  /**
+   * Begins to delete a namespace, and does not wait for the end: see untilNamespaceDeleted. From then on every other
+   * request in it is refused. Needs the access `admin`. Nothing undoes it.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY for a namespace with objects, unless `recursive`;
+   *   NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async deleteNamespace(namespace: string, options: DeleteNamespaceOptions = {}): Promise<DeleteNamespaceResult> {
+    checkDeleteNamespace(options, "keyValue.deleteNamespace");
+    const request = { namespace: textField("namespace", namespace), recursive: options.recursive ?? false };
+    return toPlain((await execute(this.#context, deleteNamespaceMethod, request, options)).message);
+  }
+
+  /**
+   * Waits until nothing is left of a namespace whose deletion has begun, however long that takes. Its name is then free
+   * again. Returns at once if it is not being deleted.
+   *
+   * @throws QuoinError like listNamespaces; CANCELLED if the signal aborts.
+   */
+  async untilNamespaceDeleted(namespace: string, options: UntilNamespaceDeletedOptions = {}): Promise<void> {
+    checkUntilDeleted(options, "keyValue.untilNamespaceDeleted");
+    const { signal, onProgress } = options;
+    for (;;) {
+      const { namespaces } = await this.listNamespaces({ prefix: namespace, pageSize: 1, signal });
+      const [left] = namespaces;
+      if (left?.name !== namespace || !left.deleting) {
+        return;
+      }
+      onProgress?.(left);
+      // The next call tells that the signal has aborted.
+      await this.#context.runtime.sleep(DELETION_PAUSE_MS, signal).catch(() => undefined);
+    }
   }
 
   /**

@@ -47,6 +47,7 @@ describe("the check of arguments", () => {
     const wrong = { timeutMs: 1 };
     const guesses: readonly [string, () => unknown][] = [
       ["keyValue.createNamespace", () => untyped.keyValue!.createNamespace!("n", wrong)],
+      ["keyValue.deleteNamespace", () => untyped.keyValue!.deleteNamespace!("n", wrong)],
       ["keyValue.listNamespaces", () => untyped.keyValue!.listNamespaces!(wrong)],
       ["keyValue.versions", () => untyped.keyValue!.versions!("n", "k", wrong)],
       ["keyValue.get", () => untyped.keyValue!.get!("n", "k", wrong)],

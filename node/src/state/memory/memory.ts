@@ -209,7 +209,7 @@ export const namespaceRegions: NamespacedRows = {
     return { from, to: prefixEnd(from) as Uint8Array };
   },
   erase: (context, namespace, { key, value }) => {
-    const region = decodeRegion(key.subarray(key.length - REGION_ID_BYTES), value);
+    const region = { regionId: key.subarray(key.length - REGION_ID_BYTES), ...decodeRow(regionFields, value) };
     eraseRegion(context, namespace, region);
     return 1 + 2 * segmentsOf(region.sizeBytes);
   },

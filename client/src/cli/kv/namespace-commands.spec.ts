@@ -111,7 +111,7 @@ describe("quoinctl namespace delete", () => {
     expect(code).to.equal(0);
     expect(out).to.include("a          true     9\n");
     expect(err).to.include("1 lock, 2 keys, 3 memory regions, 1 event log left");
-    expect(err).to.include("2 KiB of events left").and.to.include("its history left");
+    expect(err).to.include("2.0 KiB of events left").and.to.include("its history left");
     const [first] = member.calls;
     expect(first?.request).to.deep.equal({ namespace: "a", recursive: true });
     expect(member.calls).to.have.lengthOf(5);

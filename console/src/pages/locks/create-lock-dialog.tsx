@@ -1,4 +1,4 @@
-/** Creates a lock. Locks are never deleted. */
+/** Creates a lock. */
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";

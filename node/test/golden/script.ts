@@ -23,6 +23,7 @@ import {
   signingKeyOf,
 } from "./identities.ts";
 import { writeMaintenance, writeMembership } from "./membership-steps.ts";
+import { writeNamespaces } from "./namespace-steps.ts";
 import { writeStorage } from "./storage-steps.ts";
 import { writeTransactions } from "./transaction-steps.ts";
 
@@ -40,6 +41,7 @@ export async function writeCluster(log: GoldenLog): Promise<number> {
   writeAccounts(log, await passwordHashOf(ANNA_PASSWORD));
   writeMembership(log);
   const token = writeCoordination(log);
+  writeNamespaces(log);
   writeStorage(log, token);
   writeTransactions(log, token);
   writeMaintenance(log);

@@ -4,7 +4,7 @@ import { ApiKeyClient, type Credentials, openContext, UsageClient, UserClient } 
 import { ClusterClient, MemberDiscovery } from "./cluster/index.ts";
 import { Election } from "./election/index.ts";
 import { KeyValueClient } from "./kv/index.ts";
-import { LockClient, ReadWriteLockClient } from "./locks/index.ts";
+import { LockClient, ReadWriteLockClient, SemaphoreClient } from "./locks/index.ts";
 import { LogClient } from "./logs/index.ts";
 import { MemoryClient } from "./memory/index.ts";
 import { listOf, optionsCheck, text } from "./options/index.ts";
@@ -50,6 +50,7 @@ export interface Client {
   readonly keyValue: KeyValueClient;
   readonly locks: LockClient;
   readonly readWriteLocks: ReadWriteLockClient;
+  readonly semaphores: SemaphoreClient;
   readonly memory: MemoryClient;
   readonly watch: WatchClient;
   readonly logs: LogClient;
@@ -87,7 +88,7 @@ export interface Client {
     writes: Iterable<BatchWrite> | AsyncIterable<BatchWrite>,
     options?: BatchOptions,
   ): Promise<readonly BatchPart[]>;
-  /** The election of this name: the exclusive lock and the key with that name. Sends no request by itself. */
+  /** The election of this name: the exclusive lock with that name. Sends no request by itself. */
   election(namespace: string, name: string): Election;
   /**
    * Closes the connections. Operations in flight fail with CANCELLED; those that were sent have an unknown outcome. New
@@ -121,6 +122,7 @@ export function createClient(options: ClientOptions): Client {
     keyValue,
     locks,
     readWriteLocks: new ReadWriteLockClient(context),
+    semaphores: new SemaphoreClient(context),
     memory: new MemoryClient(context),
     watch,
     logs: new LogClient(context),
@@ -131,7 +133,7 @@ export function createClient(options: ClientOptions): Client {
     transaction: (namespace) => new Transaction(context, namespace),
     transact: (namespace, work, options = {}) => optimistic.run(namespace, work, options),
     batch: (namespace, writes, options = {}) => writeBatch(context, namespace, writes, options),
-    election: (namespace, name) => new Election({ keyValue, locks, watch }, namespace, name),
+    election: (namespace, name) => new Election({ locks, watch }, namespace, name),
     close: () => shared.pool.close(),
   };
 }

@@ -41,6 +41,16 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     load: async () => (await import("./locks/index.ts")).READ_WRITE_LOCK_COMMANDS,
   },
   {
+    name: "semaphore",
+    description: "create, hold and inspect semaphores",
+    load: async () => (await import("./locks/index.ts")).SEMAPHORE_COMMANDS,
+  },
+  {
+    name: "election",
+    description: "lead, observe and resign in elections",
+    load: async () => (await import("./locks/index.ts")).ELECTION_COMMANDS,
+  },
+  {
     name: "memory",
     description: "allocate, read and write memory regions",
     load: async () => (await import("./memory/index.ts")).MEMORY_COMMANDS,

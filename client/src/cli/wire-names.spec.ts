@@ -58,7 +58,7 @@ function namesOf(value: unknown): readonly string[] {
 const INPUT = "\nincrement k\n";
 const VALUE = Buffer.from("v");
 const ENTRY = { key: "k", value: VALUE };
-const HOLD = { owner: "o", subject: "s", fencingToken: 7n };
+const HOLD = { owner: "o", subject: "s", fencingToken: 7n, value: VALUE };
 const LOG = { logId: "11111111-2222-4333-8444-555555555555", name: "l", namespace: "n" };
 
 describe("JSON of quoinctl", () => {
@@ -78,12 +78,23 @@ describe("JSON of quoinctl", () => {
       createLock: () => ({}),
       describeLock: () => ({ holder: HOLD }),
       acquireLock: () => ({ acquired: true, holder: HOLD }),
-      listLocks: () => ({ locks: [{ name: "l", holders: [HOLD] }] }),
+      listLocks: () => ({
+        locks: [
+          { name: "l", holders: [HOLD] },
+          { name: "s", permits: 2 },
+        ],
+      }),
       releaseLock: () => ({}),
       forceReleaseLock: () => ({ previous: HOLD }),
       deleteLock: () => ({}),
       describeRWLock: () => ({ holders: [{ ...HOLD, mode: 1 }] }),
       acquireRWLock: () => ({ acquired: true, holders: [{ ...HOLD, mode: 1 }] }),
+      createSemaphore: () => ({}),
+      describeSemaphore: () => ({ permits: 2, holders: [{ ...HOLD, permits: 1 }] }),
+      acquireSemaphore: () => ({ acquired: true, holders: [{ ...HOLD, permits: 1 }] }),
+      updateSemaphore: () => ({}),
+      describeRwLock: () => ({ holders: [{ ...HOLD, mode: 1 }] }),
+      acquireRwLock: () => ({ acquired: true, holders: [{ ...HOLD, mode: 1 }] }),
       allocateMemory: () => ({ regionId: "r" }),
       describeMemory: () => ({ region: { regionId: "r", sizeBytes: 1n } }),
       resizeMemory: () => ({}),
@@ -112,7 +123,7 @@ describe("JSON of quoinctl", () => {
     };
     member.streams.watchLocks = (_request, stream) => {
       stream.send({ created: true });
-      stream.send({ events: [{ lockKey: "l", mode: 1 }], revision: 1n });
+      stream.send({ events: [{ lockKey: "l", mode: 1, permits: 1, value: VALUE }], revision: 1n });
     };
     try {
       const known = new Set([...namesOfContract(), ...namesOfHttp(), ...OWN_NAMES]);
@@ -130,6 +141,8 @@ describe("JSON of quoinctl", () => {
           "txn n",
         ],
         ...["kv cas n/k --absent v", "lock create n/l", "lock describe n/l", "lock acquire n/l", "lock list n"],
+        ...["semaphore create n/l", "semaphore describe n/l", "semaphore acquire n/l", "semaphore list n"],
+        ...["semaphore update n/l 3", "election observe n/l --limit 1", "election resign n/l --token 7"],
         ...["lock release n/l --token 7", "lock force-release n/l", "rwlock describe n/l", "rwlock acquire n/l"],
         ...["memory allocate n 1", "memory describe n/r", "memory resize n/r 1", "memory free n/r", "memory list n"],
         ...["memory write n/r v", "memory read n/r", "watch keys n --limit 1", "watch locks n --limit 1"],

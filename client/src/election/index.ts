@@ -1,2 +1,1 @@
-export { type CampaignOptions, Election, Leadership } from "./election.ts";
-export type { Leader } from "./leader-view.ts";
+export { type CampaignOptions, Election, type Leader, Leadership } from "./election.ts";

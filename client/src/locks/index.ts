@@ -11,6 +11,7 @@ export type {
   LockWait,
 } from "./lock-listing.ts";
 export {
+  type AcquireLockOptions,
   type AcquireOptions,
   type CreateLockOptions,
   type DeleteLockOptions,
@@ -22,13 +23,16 @@ export {
   type ReadWriteLockHold,
   type ReleaseLockOptions,
   type RenewOptions,
+  type SemaphoreHold,
 } from "./lock-messages.ts";
 export {
   type AcquireLockResult,
   type CreateLockResult,
   type DescribeLockResult,
   type ForceReleaseResult,
+  type HoldLockOptions,
   LockClient,
+  type SetLockValueOptions,
 } from "./locks.ts";
 export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
 export {
@@ -38,3 +42,12 @@ export {
   ReadWriteLockClient,
   type ReleaseReadWriteLockOptions,
 } from "./read-write-locks.ts";
+export {
+  type AcquireSemaphoreOptions,
+  type AcquireSemaphoreResult,
+  type CreateSemaphoreOptions,
+  type DescribeSemaphoreResult,
+  type ForceReleaseSemaphoreResult,
+  type HoldSemaphoreOptions,
+  SemaphoreClient,
+} from "./semaphores.ts";

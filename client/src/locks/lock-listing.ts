@@ -29,9 +29,11 @@ export interface LockName {
   readonly name: string;
   /** Whether it is a read-write lock. */
   readonly rw: boolean;
+  /** Permits of a semaphore; 0 = it is none. */
+  readonly permits: number;
 }
 
-/** One page of names of locks: exclusive ones first, then read-write locks. */
+/** One page of names of locks: exclusive ones and semaphores first, then read-write locks. */
 export interface LockNamePage {
   readonly locks: readonly LockName[];
   /** Empty on the last page. */
@@ -58,14 +60,16 @@ export interface ListLocksOptions extends ListLockNamesOptions {
 
 /** A request that waits for a lock. */
 export type LockWait = Omit<Plain<LockWaitMessage>, "mode"> & {
-  /** The mode that it waits for; undefined for an exclusive lock. */
+  /** The mode that it waits for; only for a read-write lock. */
   readonly mode: LockMode | undefined;
 };
 
 /** A hold in a listing. */
 export type ListedHold = LockHold & {
-  /** Undefined for an exclusive lock. */
+  /** Only for a read-write lock. */
   readonly mode: LockMode | undefined;
+  /** 0 for other locks than semaphores. */
+  readonly permits: number;
 };
 
 /** A lock, and who holds and awaits it. */
@@ -77,7 +81,7 @@ export type ListedLock = Omit<Plain<LockMessage>, "state" | "holders" | "waits">
   readonly waits: readonly LockWait[];
 };
 
-/** One page of locks: exclusive ones first, then read-write locks. It may be empty and still have a next page. */
+/** One page of locks: exclusive ones and semaphores first, then read-write locks. It may be empty and still have a next page. */
 export type LockPage = Omit<Plain<ListLocksResponse>, "locks"> & { readonly locks: readonly ListedLock[] };
 
 /** Options of listWaits. */
@@ -91,7 +95,7 @@ const checkListNames = optionsCheck<ListLockNamesOptions>(nameRules);
 const checkList = optionsCheck<ListLocksOptions>({ ...nameRules, inUseOnly: flag, waitsMax: whole32 });
 const checkListWaits = optionsCheck<ListLockWaitsOptions>({ ...readRules, rw: flag });
 
-/** Reads one page of the names of locks of both kinds. Raises a QuoinError. */
+/** Reads one page of the names of locks of all kinds. Raises a QuoinError. */
 export async function fetchLockNames(
   context: OperationContext,
   namespace: string,
@@ -99,10 +103,10 @@ export async function fetchLockNames(
 ): Promise<LockNamePage> {
   checkListNames(options, "locks.listNames");
   const { locks, nextPageToken } = await fetchPage(context, namespace, options, true);
-  return { locks: locks.map(({ name, rw }) => ({ name, rw })), nextPageToken };
+  return { locks: locks.map(({ name, rw, permits }) => ({ name, rw, permits })), nextPageToken };
 }
 
-/** Reads one page of locks of both kinds. Raises a QuoinError. */
+/** Reads one page of locks of all kinds. Raises a QuoinError. */
 export async function fetchLocks(
   context: OperationContext,
   namespace: string,
@@ -155,7 +159,7 @@ function listedLock(lock: LockMessage): ListedLock {
   };
 }
 
-/** With the name of its mode; exclusive locks have none. */
+/** With the name of its mode; only read-write locks have one. */
 function withMode<Message extends { readonly mode: RWMode }>(
   message: Message,
 ): Omit<Plain<Message>, "mode"> & { readonly mode: LockMode | undefined } {

@@ -1,4 +1,4 @@
-/** Locks of both kinds in the form of the SDK: enums by name, and counts as numbers. */
+/** Locks of all kinds in the form of the SDK: enums by name, and counts as numbers. */
 
 import { enumName, type LockHold as LockHoldMessage, LockState as LockStateNumber, RWMode } from "@quoin/proto";
 import {
@@ -19,11 +19,20 @@ export type LockState = "FREE" | "HELD" | "READ_HELD" | "WRITE_HELD" | "COOLDOWN
 /** Mode of a hold on a read-write lock: shared by any number of holders, or exclusive. */
 export type LockMode = "READ" | "WRITE";
 
+/** What the holds of all kinds of locks have. */
+type AnyHold = Omit<Plain<LockHoldMessage>, "mode" | "permits" | "value">;
+
 /** One live hold of an exclusive lock. */
-export type LockHold = Omit<Plain<LockHoldMessage>, "mode">;
+export type LockHold = AnyHold & {
+  /** What its holder shows; empty = nothing. */
+  value: Uint8Array;
+};
 
 /** One live hold of a read-write lock. */
-export type ReadWriteLockHold = LockHold & { mode: LockMode };
+export type ReadWriteLockHold = AnyHold & { mode: LockMode };
+
+/** One live hold of a semaphore. */
+export type SemaphoreHold = AnyHold & { permits: number };
 
 /** Options of the creation of a lock. */
 export interface CreateLockOptions extends CallOptions {
@@ -44,6 +53,12 @@ export interface AcquireOptions extends CallOptions {
    * = try once. A wait survives the loss of members, and keeps its place in the queue.
    */
   readonly waitMs?: number | undefined;
+}
+
+/** Options of a request for an exclusive lock. */
+export interface AcquireLockOptions extends AcquireOptions {
+  /** What the hold shows to others, at most 1,024 bytes; a text in UTF-8. Default: nothing. */
+  readonly value?: string | Uint8Array | undefined;
 }
 
 /** Options of a renewal. */
@@ -71,7 +86,7 @@ export interface DeleteLockOptions extends CallOptions {
   readonly force?: boolean | undefined;
 }
 
-/** The rules for the options of the calls of both kinds of locks. */
+/** The rules for the options of the calls of all kinds of locks. */
 export const lockRules = {
   create: { ...callRules, ttlSeconds: whole, lockDelaySeconds: whole },
   renew: { ...callRules, ttlSeconds: whole, owner: text },
@@ -100,7 +115,7 @@ export function lockTarget(namespace: string, name: string): { namespace: string
   return { namespace: textField("namespace", namespace), name: textField("name", name) };
 }
 
-/** The common fields for creating both kinds of locks. */
+/** The common fields for creating exclusive and read-write locks. */
 export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateLockOptions) {
   return {
     ttlSeconds: int64Field("ttlSeconds", ttlSeconds),
@@ -108,7 +123,7 @@ export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateL
   };
 }
 
-/** The common fields for acquiring both kinds of locks. */
+/** The common fields for acquiring all kinds of locks. */
 export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: AcquireOptions, fencingToken: number) {
   return {
     ttlSeconds: int64Field("ttlSeconds", ttlSeconds),
@@ -118,7 +133,7 @@ export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: Ac
   };
 }
 
-/** The common fields for releasing both kinds of locks. */
+/** The common fields for releasing all kinds of locks. */
 export function releaseFields({ fencingToken = 0, owner = "" }: ReleaseLockOptions) {
   return { owner: textField("owner", owner), fencingToken: int64Field("fencingToken", fencingToken) };
 }
@@ -162,13 +177,22 @@ export function stateName(state: LockStateNumber): LockState {
 
 /** A hold of an exclusive lock. */
 export function exclusiveHold(hold: LockHoldMessage): LockHold {
-  const { mode: _none, ...rest } = toPlain(hold);
-  return rest;
+  return { ...anyHold(hold), value: hold.value };
 }
 
 /** A hold of a read-write lock. */
 export function readWriteHold(hold: LockHoldMessage): ReadWriteLockHold {
-  return { ...exclusiveHold(hold), mode: modeName(hold.mode) };
+  return { ...anyHold(hold), mode: modeName(hold.mode) };
+}
+
+/** A hold of a semaphore. */
+export function semaphoreHold(hold: LockHoldMessage): SemaphoreHold {
+  return { ...anyHold(hold), permits: hold.permits };
+}
+
+function anyHold(hold: LockHoldMessage): AnyHold {
+  const { mode: _mode, permits: _permits, value: _value, ...rest } = toPlain(hold);
+  return rest;
 }
 
 /** The mode name of a read-write lock's hold. */

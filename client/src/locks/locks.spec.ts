@@ -10,7 +10,15 @@ const HOLD = {
   acquiredAtMs: 1n,
   expiresInMs: 30_000n,
 };
-const PLAIN_HOLD = { owner: "me", subject: "user", fencingToken: 7, acquiredAtMs: 1, expiresInMs: 30_000 };
+const NO_VALUE = Buffer.alloc(0);
+const PLAIN_HOLD = {
+  owner: "me",
+  subject: "user",
+  fencingToken: 7,
+  acquiredAtMs: 1,
+  expiresInMs: 30_000,
+  value: NO_VALUE,
+};
 
 const NO_LEADER: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
 
@@ -85,7 +93,8 @@ describe("LockClient", () => {
       revision: 7,
       deadlineMs: startMs + 30_250,
     });
-    const asked = { namespace: "n", name: "l", ttlSeconds: 30n, owner: "me", waitMs: 0n, fencingToken: 0n };
+    const rest = { waitMs: 0n, fencingToken: 0n, value: NO_VALUE };
+    const asked = { namespace: "n", name: "l", ttlSeconds: 30n, owner: "me", ...rest };
     expect(member.request).to.deep.equal(asked);
     expect((await client.locks.renew("n", "l", 7, { ttlSeconds: 30, owner: "me" })).acquired).to.equal(true);
     expect(member.request).to.deep.equal({ ...asked, fencingToken: 7n });
@@ -112,7 +121,7 @@ describe("LockClient", () => {
 
   it("lists locks with their holders and waits; only those of read-write locks have a mode", async () => {
     const wait = { place: 1, owner: "next", subject: "user", ttlSeconds: 30n, waitedMs: 5n, endsInMs: 9n };
-    const plainWait = { ...wait, ttlSeconds: 30, waitedMs: 5, endsInMs: 9 };
+    const plainWait = { ...wait, ttlSeconds: 30, waitedMs: 5, endsInMs: 9, permits: 0 };
     const [mode, rw] = [RWMode.WRITE, true];
     member.scripts.listLocks = () => ({
       locks: [
@@ -130,15 +139,15 @@ describe("LockClient", () => {
     expect(page).to.deep.include({ nextPageToken: "next", refusedGuardsForMs: 60, revision: 9 });
     const [exclusive, readWrite] = page.locks;
     expect(exclusive).to.deep.include({ name: "l", rw: false, state: "HELD", holderCount: 1, refusedGuards: 2 });
-    expect(exclusive?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: undefined }]);
+    expect(exclusive?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: undefined, permits: 0 }]);
     expect(exclusive?.waits).to.deep.equal([{ ...plainWait, mode: undefined }]);
-    expect(readWrite?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: "WRITE" }]);
+    expect(readWrite?.holders).to.deep.equal([{ ...PLAIN_HOLD, mode: "WRITE", permits: 0 }]);
     expect(readWrite?.waits).to.deep.equal([{ ...plainWait, mode: "WRITE" }]);
     const asked = { namespace: "n", namePrefix: "l", pageSize: 2, pageToken: "", consistency: 0 };
     expect(member.request).to.deep.equal({ ...asked, inUseOnly: true, waitsMax: 1, namesOnly: false });
     expect((await client.locks.listNames("n", { namePrefix: "l", pageSize: 2 })).locks).to.deep.equal([
-      { name: "l", rw: false },
-      { name: "l", rw: true },
+      { name: "l", rw: false, permits: 0 },
+      { name: "l", rw: true, permits: 0 },
     ]);
     expect(member.request).to.deep.equal({ ...asked, inUseOnly: false, waitsMax: 0, namesOnly: true });
     expect(await client.locks.listWaits("n", "l")).to.deep.equal([{ ...plainWait, mode: undefined }]);
@@ -205,6 +214,17 @@ describe("LockClient", () => {
     expect(member.request).to.deep.equal({ namespace: "n", name: "l", fencingToken: 7n, reason: "stuck", rw: false });
     member.scripts.forceReleaseLock = () => ({ released: false });
     expect(await client.locks.forceRelease("n", "l")).to.include({ released: false, previous: undefined });
+  });
+
+  it("gives a hold a value, which only its holder changes", async () => {
+    member.scripts.acquireLock = () => ({ acquired: true, holder: { ...HOLD, value: Buffer.from("here") } });
+    const { holder } = await client.locks.acquire("n", "l", { value: "here" });
+    expect(Buffer.from(holder?.value ?? []).toString()).to.equal("here");
+    expect(member.request).to.deep.include({ value: Buffer.from("here") });
+    member.scripts.setLockValue = () => ({ revision: 8n });
+    expect(await client.locks.setValue("n", "l", 7, "there", { owner: "me" })).to.deep.equal({ revision: 8 });
+    const asked = { namespace: "n", name: "l", fencingToken: 7n, owner: "me", value: Buffer.from("there") };
+    expect(member.request).to.deep.equal(asked);
   });
 
   it("deletes locks", async () => {

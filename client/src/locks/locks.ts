@@ -13,9 +13,11 @@ import {
   type DescribeLockResponse,
   type ForceReleaseLockResponse,
   type ReleaseLockResponse,
+  type SetLockValueResponse,
   serviceDefinitions,
 } from "@quoin/proto";
 import {
+  type CallOptions,
   consistencyField,
   type Execution,
   execute,
@@ -27,7 +29,7 @@ import {
   toPlain,
   unaryMethod,
 } from "../calls/index.ts";
-import { int64Field, optionsCheck, textField } from "../options/index.ts";
+import { bytes, bytesField, callRules, int64Field, optionsCheck, text, textField } from "../options/index.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
 import {
   fetchLockNames,
@@ -41,7 +43,7 @@ import {
   type LockWait,
 } from "./lock-listing.ts";
 import {
-  type AcquireOptions,
+  type AcquireLockOptions,
   acquisitionFields,
   type CreateLockOptions,
   creationFields,
@@ -67,6 +69,7 @@ const describeLockMethod = unaryMethod(service.describeLock);
 const acquireLockMethod = unaryMethod(service.acquireLock);
 const releaseLockMethod = unaryMethod(service.releaseLock);
 const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock);
+const setLockValueMethod = unaryMethod(service.setLockValue);
 const deleteLockMethod = unaryMethod(service.deleteLock);
 
 /** Answer of create. */
@@ -94,14 +97,27 @@ export type ForceReleaseResult = Omit<Plain<ForceReleaseLockResponse>, "previous
   previous: LockHold | undefined;
 };
 
+/** Options of a change of a value. */
+export interface SetLockValueOptions extends CallOptions {
+  /** Label of the holder, as given to acquire. Default: any of the caller's subject. */
+  readonly owner?: string | undefined;
+}
+
+/** Options of a hold of an exclusive lock that is renewed. */
+export interface HoldLockOptions extends HoldOptions {
+  /** What the hold shows to others, at most 1,024 bytes; a text in UTF-8. Default: nothing. */
+  readonly value?: string | Uint8Array | undefined;
+}
+
 const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
 const checkDescribe = optionsCheck<ReadOptions>(readRules);
-const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
+const checkAcquire = optionsCheck<AcquireLockOptions>({ ...lockRules.acquire, value: bytes });
 const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
 const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
 const checkForceRelease = optionsCheck<ForceReleaseOptions>(lockRules.forceRelease);
 const checkDelete = optionsCheck<DeleteLockOptions>(lockRules.delete);
-const checkHold = optionsCheck<HoldOptions>(lockRules.acquire);
+const checkSetValue = optionsCheck<SetLockValueOptions>({ ...callRules, owner: text });
+const checkHold = optionsCheck<HoldLockOptions>({ ...lockRules.acquire, value: bytes });
 
 /** Acquires exclusive locks, and renews them. */
 export class LockClient {
@@ -131,7 +147,7 @@ export class LockClient {
   }
 
   /**
-   * Reads one page of the names of locks of both kinds.
+   * Reads one page of the names of locks of all kinds.
    *
    * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
@@ -140,7 +156,7 @@ export class LockClient {
   }
 
   /**
-   * Reads one page of locks of both kinds, with their holders, and with their first waits if `waitsMax` is not 0.
+   * Reads one page of locks of all kinds, with their holders, and with their first waits if `waitsMax` is not 0.
    *
    * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
    */
@@ -157,7 +173,7 @@ export class LockClient {
    * Requests a lock, once or for as long as `waitMs`. If others hold it, the answer has `acquired: false`; that is not
    * an error. The hold ends by itself without renewal.
    */
-  async acquire(namespace: string, name: string, options: AcquireOptions = {}): Promise<AcquireLockResult> {
+  async acquire(namespace: string, name: string, options: AcquireLockOptions = {}): Promise<AcquireLockResult> {
     checkAcquire(options, "locks.acquire");
     return acquireResult(await this.#acquire(namespace, name, options));
   }
@@ -194,6 +210,29 @@ export class LockClient {
   }
 
   /**
+   * Replaces the value of a hold, which `describe` and watches of locks show; at most 1,024 bytes, empty = none. It does
+   * not renew the hold.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST if it has ended, NOT_LOCK_HOLDER if it is not the caller's.
+   */
+  async setValue(
+    namespace: string,
+    name: string,
+    fencingToken: number,
+    value: string | Uint8Array,
+    options: SetLockValueOptions = {},
+  ): Promise<Plain<SetLockValueResponse>> {
+    checkSetValue(options, "locks.setValue");
+    const request = {
+      ...lockTarget(namespace, name),
+      fencingToken: int64Field("fencingToken", fencingToken),
+      owner: textField("owner", options.owner ?? ""),
+      value: bytesField("value", value),
+    };
+    return toPlain((await execute(this.#context, setLockValueMethod, request, options)).message);
+  }
+
+  /**
    * Takes a lock from its holder. Needs the access `admin`. Without a holder, `released` is false; that is not an
    * error.
    */
@@ -220,10 +259,10 @@ export class LockClient {
    *
    * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others held it for all of `waitMs`.
    */
-  async hold(namespace: string, name: string, options: HoldOptions = {}): Promise<LockHandle> {
+  async hold(namespace: string, name: string, options: HoldLockOptions = {}): Promise<LockHandle> {
     checkHold(options, "locks.hold");
     const asked = holdOptions(options);
-    const execution = await this.#acquire(namespace, name, asked);
+    const execution = await this.#acquire(namespace, name, { ...asked, value: options.value });
     if (!execution.message.acquired) {
       throw notAcquired(namespace, name, execution.message.holder);
     }
@@ -254,13 +293,14 @@ export class LockClient {
     namespace: string,
     name: string,
     work: (handle: LockHandle) => Result | Promise<Result>,
-    options: HoldOptions = {},
+    options: HoldLockOptions = {},
   ): Promise<Result> {
     return withHandle(await this.hold(namespace, name, options), work);
   }
 
-  #acquire(namespace: string, name: string, options: AcquireOptions): Promise<Execution<AcquireLockResponse>> {
-    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, 0), value: NO_VALUE };
+  #acquire(namespace: string, name: string, options: AcquireLockOptions): Promise<Execution<AcquireLockResponse>> {
+    const value = options.value === undefined ? NO_VALUE : bytesField("value", options.value);
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, 0), value };
     return executeAcquisition(this.#context, acquireLockMethod, request, options);
   }
 
@@ -275,7 +315,7 @@ export class LockClient {
   }
 }
 
-/** Takes a lock of either kind from its holders. */
+/** Takes a lock of any kind from its holders. */
 export async function forceRelease(
   context: OperationContext,
   { namespace, name, rw }: { readonly namespace: string; readonly name: string; readonly rw: boolean },

@@ -39,8 +39,8 @@ export type LockEvent = Omit<Plain<LockEventMessage>, "action" | "reason" | "mod
   /** The change of the hold; a decimal number if this client is too old to know it. */
   readonly action: "ACQUIRED" | "RELEASED" | (string & {});
   /** The reason; a decimal number if this client is too old to know it. */
-  readonly reason: "NORMAL" | "EXPIRED" | "FORCED" | "DOWNGRADED" | "UPGRADED" | (string & {});
-  /** Mode of a read-write lock's hold; undefined on an exclusive lock. */
+  readonly reason: "NORMAL" | "EXPIRED" | "FORCED" | "DOWNGRADED" | "UPGRADED" | "UPDATED" | (string & {});
+  /** Mode of a read-write lock's hold; undefined on other locks. */
   readonly mode: LockMode | undefined;
 };
 

@@ -145,7 +145,7 @@ describe("watches", function () {
     const watch = await client.watch.locks("n", { namePrefix: "l", startRevision: 5 });
     const request = member.callsOf("watchLocks")[0]?.request as WatchLocksRequest;
     expect(request).to.deep.equal({ namespace: "n", namePrefix: "l", startRevision: 5n, progressIntervalMs: 0n });
-    const held = { lockKey: "l", owner: "me", fencingToken: 11 };
+    const held = { lockKey: "l", owner: "me", fencingToken: 11, permits: 0, value: Buffer.alloc(0) };
     expect((await watch.next()).value?.events).to.deep.equal([
       { ...held, action: "ACQUIRED", reason: "NORMAL", mode: undefined, revision: 11, rw: false },
       { ...held, action: "RELEASED", reason: "EXPIRED", mode: "READ", revision: 12, rw: true },

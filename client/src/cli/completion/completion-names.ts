@@ -1,6 +1,6 @@
 /** Names for the completion of a command line: from the cluster, and of contexts. */
 
-import type { Client } from "../../index.ts";
+import type { Client, LockName } from "../../index.ts";
 import { readConfiguration } from "../connection/index.ts";
 import type { Session } from "../session/index.ts";
 import type { Candidate, ValuePlace } from "./completion.ts";
@@ -81,7 +81,7 @@ async function listKeys(client: Client, namespace: string, prefix: string): Prom
   return [...new Set(values)].map((value) => ({ value }));
 }
 
-/** The locks of the kind that the command is for; of both kinds for a watch. */
+/** The locks of the kind that the command is for; of all kinds for a watch. */
 async function listLocks(
   client: Client,
   namespace: string,
@@ -89,8 +89,9 @@ async function listLocks(
   { path }: ValuePlace,
 ): Promise<readonly Candidate[]> {
   const { locks } = await client.locks.listNames(namespace, { namePrefix, pageSize: NAMES_MAX });
-  const isFor = (rw: boolean) => path.startsWith("watch ") || path.startsWith("rwlock ") === rw;
-  return [...new Set(locks.filter(({ rw }) => isFor(rw)).map(({ name }) => name))].map((value) => ({ value }));
+  const isFor = ({ rw, permits }: LockName) =>
+    path.startsWith("watch ") || (path.startsWith("rwlock ") === rw && path.startsWith("semaphore ") === permits > 0);
+  return [...new Set(locks.filter(isFor).map(({ name }) => name))].map((value) => ({ value }));
 }
 
 async function listRegions(client: Client, namespace: string): Promise<readonly Candidate[]> {

@@ -107,7 +107,10 @@ function exitCodeOf(error: QuoinError): ExitCode {
 /** What to do about a refusal, by its reason. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ["NAMESPACE_NOT_FOUND", "create it with: quoinctl namespace create NAME"],
-  ["LOCK_NOT_FOUND", "create it with: quoinctl lock create NAMESPACE/NAME, or rwlock create for a read-write lock"],
+  [
+    "LOCK_NOT_FOUND",
+    "create it with: quoinctl lock create NAMESPACE/NAME, or rwlock create or semaphore create for one of these",
+  ],
   ["LOCK_LOST", "see who holds it now with: quoinctl lock describe, or rwlock describe"],
   ["NOT_LOCK_HOLDER", "see who holds it with: quoinctl lock describe, or rwlock describe"],
   ["AMBIGUOUS_HOLD", "name the hold with --token or --mode; list the holds with: quoinctl rwlock describe"],

@@ -156,6 +156,7 @@ describe("quoinctl lock and rwlock", function () {
       owner: "me",
       waitMs: 2_000n,
       fencingToken: 0n,
+      value: Buffer.alloc(0),
     });
     await quoinctl(["lock", "acquire", "n/l", "--token", "7"]);
     expect(member.request).to.deep.include({ fencingToken: 7n, waitMs: 0n, owner: "" });
@@ -280,6 +281,13 @@ describe("quoinctl lock and rwlock", function () {
     expect(member.request).to.include({ fencingToken: 7n, reason: "stuck", rw: false });
     const { out } = await quoinctl(["rwlock", "force-release", "n/l", "-o", "json"]);
     expect(JSON.parse(out)).to.include({ released: false, previous: null });
+  });
+
+  it("show the value of a hold", async () => {
+    member.scripts.describeLock = () => ({ state: LockState.HELD, holder: { ...HOLDER, value: Buffer.from("here") } });
+    expect((await quoinctl(["lock", "describe", "n/l"])).out).to.match(/ VALUE\n.* here\n$/);
+    const { out } = await quoinctl(["lock", "describe", "n/l", "-o", "json"]);
+    expect(JSON.parse(out).holder).to.deep.equal({ ...HOLDER_DOCUMENT, value: "aGVyZQ==", value_text: "here" });
   });
 
   it("delete a lock, with force also one in use", async () => {

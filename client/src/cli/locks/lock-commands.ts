@@ -1,4 +1,4 @@
-/** `quoinctl lock …` and `quoinctl rwlock …` */
+/** `quoinctl lock …`, `quoinctl rwlock …` and `quoinctl semaphore …` */
 
 import type { LockHandle, LockMode, ReleaseLockOptions } from "../../index.ts";
 import { choice, flag, type OptionForm, option, parseNameArgument } from "../arguments/index.ts";
@@ -18,7 +18,9 @@ import {
   type LockKind,
   type LockTarget,
   READ_WRITE_LOCKS,
+  SEMAPHORES,
   type ShownAcquisition,
+  type Wanted,
 } from "./lock-kinds.ts";
 import { listCommand } from "./lock-listing.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
@@ -26,12 +28,12 @@ import { showWait } from "./lock-wait.ts";
 import { runWithLock } from "./locked-command.ts";
 
 /** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
-const LONGEST_WAIT_MS = 3_590_000;
+export const LONGEST_WAIT_MS = 3_590_000;
 
 /** How long processes that must end may take, in milliseconds. */
-const DEFAULT_KILL_AFTER_MS = 10_000;
+export const DEFAULT_KILL_AFTER_MS = 10_000;
 
-const TTL_OPTION = option(
+export const TTL_OPTION = option(
   "<DURATION>",
   "how long the hold lasts without renewal (default: that of the lock)",
   parseDurationSeconds,
@@ -39,18 +41,21 @@ const TTL_OPTION = option(
 
 function commandsOf(kind: LockKind): CompleteCommand {
   const makers = [create, listCommand, describe, acquire, release, forceRelease, remove, run];
+  if (kind.hasPermits) {
+    makers.push(update);
+  }
   return commandGroup(
     examplesOf(kind),
     makers.map((make) => make(kind)),
   );
 }
 
-function examplesOf({ command, hasModes }: LockKind): string {
-  const mode = hasModes ? " --mode read" : "";
+function examplesOf({ command, hasModes, hasPermits }: LockKind): string {
+  const mode = hasModes ? " --mode read" : hasPermits ? " --permits 2" : "";
   return `
 Examples:
 
-  quoinctl ${command} create default/nightly
+  quoinctl ${command} create default/nightly${hasPermits ? " --permits 5" : ""}
   quoinctl ${command} run default/nightly${mode} --wait 10m -- ./nightly.sh
   quoinctl ${command} acquire default/nightly${mode} --wait 30s --ttl 5m
   quoinctl ${command} release default/nightly --token 17
@@ -63,18 +68,21 @@ function create(kind: LockKind): CompleteCommand {
     description: `create ${article(kind)}, which starts free`,
     options: {
       ttl: option("<DURATION>", "how long a hold lasts without renewal (default: 30s)", parseDurationSeconds),
-      lockDelay: option(
-        "<DURATION>",
-        "how long no caller gets the lock after a hold expired or was forced",
-        parseDurationSeconds,
-      ),
+      lockDelay: kind.hasPermits
+        ? undefined
+        : option(
+            "<DURATION>",
+            "how long no caller gets the lock after a hold expired or was forced",
+            parseDurationSeconds,
+          ),
+      permits: permitsOption(kind, "how many permits it has, at most 10000 (default: 1)"),
       ifAbsent: flag("succeed as well if the lock exists, and leave it as it is"),
     },
-    run: async (session, text, { ttl, lockDelay, ifAbsent = false }) => {
+    run: async (session, text, { ttl, lockDelay, permits, ifAbsent = false }) => {
       const target = parseLock(text);
       const created = await session.withClient(async (client) => {
         try {
-          return await kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay });
+          return await kind.create(client, target, permits, { ttlSeconds: ttl, lockDelaySeconds: lockDelay });
         } catch (error) {
           // A lock of the other kind exists as well: describing it then says so.
           if (ifAbsent && hasReason(error, "LOCK_EXISTS")) {
@@ -114,6 +122,7 @@ function acquire(kind: LockKind): CompleteCommand {
       wait: option("<DURATION>", "how long to wait for it (default: not at all)", parseWaitMs),
       token: option("<N>", renewalText(kind), parsePositiveCount).without("wait"),
       mode: modeOption(kind, "how to hold it (default: write)"),
+      permits: permitsOption(kind, "how many permits (default: 1)")?.without("token"),
     },
     run: async (session, text, options) => {
       const target = parseLock(text);
@@ -121,7 +130,7 @@ function acquire(kind: LockKind): CompleteCommand {
       const acquisition = await session.withClient(async (client) => {
         const wait = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
         try {
-          const answer = await kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs });
+          const answer = await kind.acquire(client, target, wantedOf(options), token, { ttlSeconds, owner, waitMs });
           wait.answered();
           return answer;
         } finally {
@@ -173,7 +182,11 @@ function release(kind: LockKind): CompleteCommand {
  * @throws UsageError if it has another lock or none: without a token, this command would release the hold of another
  * program of the same user.
  */
-function ownHold({ terminal }: Session, { namespace, name }: LockTarget, { command }: LockKind): ReleaseLockOptions {
+export function ownHold(
+  { terminal }: Session,
+  { namespace, name }: LockTarget,
+  { command }: Pick<LockKind, "command">,
+): ReleaseLockOptions {
   const { QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_FENCING_TOKEN, QUOIN_LOCK_OWNER: owner } = terminal.environment;
   const fencingToken = Number(QUOIN_FENCING_TOKEN);
   const isOwn = QUOIN_NAMESPACE === namespace && QUOIN_LOCK === name;
@@ -218,6 +231,21 @@ function remove(kind: LockKind): CompleteCommand {
   });
 }
 
+function update(): CompleteCommand {
+  return command("update <NAMESPACE/NAME> <PERMITS>", {
+    description: "change the number of permits; it may fall below what is held, which stays held",
+    run: async (session, text, count) => {
+      const { namespace, name } = parseLock(text);
+      const permits = parsePositiveCount(count);
+      const { revision } = await session.withClient(({ semaphores }) => semaphores.update(namespace, name, permits));
+      await session.print({
+        document: { namespace, name, permits, revision },
+        shown: { columns: ["LOCK", "PERMITS", "REVISION"], rows: [[lockCell({ namespace, name }), permits, revision]] },
+      });
+    },
+  });
+}
+
 function run(kind: LockKind): CompleteCommand {
   return command("run <NAMESPACE/NAME> <COMMAND...>", {
     description: "run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired",
@@ -234,6 +262,7 @@ function run(kind: LockKind): CompleteCommand {
         parseDurationMs,
       ).byDefault(DEFAULT_KILL_AFTER_MS, "10s"),
       mode: modeOption(kind, "how to hold it (default: write)"),
+      permits: permitsOption(kind, "how many permits (default: 1)"),
     },
     usage: "[options] <NAMESPACE/NAME> -- <COMMAND...>",
     help: RUN_HELP,
@@ -248,7 +277,7 @@ function run(kind: LockKind): CompleteCommand {
           return runWithLock(terminal, handle, { words, killAfterMs });
         };
         try {
-          return await kind.withLock(client, target, modeOf(options), work, { ttlSeconds, owner, waitMs });
+          return await kind.withLock(client, target, wantedOf(options), work, { ttlSeconds, owner, waitMs });
         } finally {
           wait.end();
         }
@@ -266,10 +295,13 @@ SIGTERM or Ctrl-C, all of them have ended before the lock is released.`;
 /** The commands of exclusive locks. */
 export const LOCK_COMMANDS = commandsOf(EXCLUSIVE_LOCKS);
 
+/** The commands of semaphores. */
+export const SEMAPHORE_COMMANDS = commandsOf(SEMAPHORES);
+
 /** The commands of read-write locks. */
 export const READ_WRITE_LOCK_COMMANDS = commandsOf(READ_WRITE_LOCKS);
 
-function parseLock(text: string): LockTarget {
+export function parseLock(text: string): LockTarget {
   return parseNameArgument(text, "lock", "NAME");
 }
 
@@ -280,11 +312,23 @@ function notAcquired(text: string, { holders, state, waitedMs }: ShownAcquisitio
   return `${text} was not acquired${waited}: ${owners === "" ? `it is ${state}` : `${owners} holds it`}`;
 }
 
-function modeOf({ mode }: { readonly mode?: "read" | "write" }): LockMode | undefined {
+function modeOf({ mode }: { readonly mode?: "read" | "write" | undefined }): LockMode | undefined {
   if (mode === undefined) {
     return undefined;
   }
   return mode === "read" ? "READ" : "WRITE";
+}
+
+function wantedOf(options: {
+  readonly mode?: "read" | "write" | undefined;
+  readonly permits?: number | undefined;
+}): Wanted {
+  return { mode: modeOf(options), permits: options.permits };
+}
+
+/** Undefined = the locks of this kind have no permits. */
+function permitsOption({ hasPermits }: LockKind, description: string): OptionForm<number | undefined> | undefined {
+  return hasPermits ? option("<N>", description, parsePositiveCount) : undefined;
 }
 
 function ownerOption(byDefault: string): OptionForm<string | undefined> {

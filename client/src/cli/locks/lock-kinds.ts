@@ -1,4 +1,4 @@
-/** The two kinds of locks for the commands: all differences between them are here. */
+/** The kinds of locks for the commands: all differences between them are here. */
 
 import type {
   AcquireOptions,
@@ -21,8 +21,18 @@ export interface LockTarget {
   readonly name: string;
 }
 
-/** A hold of either kind; without a mode it is exclusive. */
-export type ShownHold = LockHold & { readonly mode?: LockMode };
+/** A hold of any kind. */
+export type ShownHold = Omit<LockHold, "value"> & {
+  readonly mode?: LockMode | undefined;
+  readonly permits?: number;
+  readonly value?: Uint8Array;
+};
+
+/** What a request wants of a lock of some kinds; undefined = not given. */
+export interface Wanted {
+  readonly mode: LockMode | undefined;
+  readonly permits: number | undefined;
+}
 
 /** The state of a lock. */
 export interface ShownLock {
@@ -30,8 +40,12 @@ export interface ShownLock {
   readonly holders: readonly ShownHold[];
   /** Numbers of waiting requests, by their names in JSON. */
   readonly waiting: Readonly<Record<string, number>>;
+  /** Permits of a semaphore, and those that its holds have. */
+  readonly permits?: number;
+  readonly heldPermits?: number;
   readonly ttlSeconds: number;
-  readonly lockDelaySeconds: number;
+  /** Semaphores have none. */
+  readonly lockDelaySeconds?: number;
   readonly lastFencingToken: number;
   readonly createdAtMs: number;
   readonly revision: number;
@@ -57,14 +71,20 @@ export interface ShownForce {
   readonly revision: number;
 }
 
-/** A kind of locks, with its operations. The mode comes from the option; undefined = not given. */
+/** A kind of locks, with its operations. */
 export interface LockKind {
   /** The command, such as `lock`. */
   readonly command: string;
   /** Its name in the help. */
   readonly title: string;
   readonly hasModes: boolean;
-  create(client: Client, target: LockTarget, options: CreateLockOptions): Promise<CreateLockResult>;
+  readonly hasPermits: boolean;
+  create(
+    client: Client,
+    target: LockTarget,
+    permits: number | undefined,
+    options: CreateLockOptions,
+  ): Promise<CreateLockResult>;
   describe(client: Client, target: LockTarget, options?: { readonly timeoutMs: number }): Promise<ShownLock>;
   /** The waiting requests, in the order in which they are served. */
   listWaits(client: Client, target: LockTarget): Promise<readonly LockWait[]>;
@@ -72,7 +92,7 @@ export interface LockKind {
   acquire(
     client: Client,
     target: LockTarget,
-    mode: LockMode | undefined,
+    wanted: Wanted,
     token: number | undefined,
     options: AcquireOptions,
   ): Promise<ShownAcquisition>;
@@ -87,7 +107,7 @@ export interface LockKind {
   withLock<Result>(
     client: Client,
     target: LockTarget,
-    mode: LockMode | undefined,
+    wanted: Wanted,
     work: (handle: LockHandle) => Promise<Result>,
     options: HoldOptions,
   ): Promise<Result>;
@@ -101,13 +121,14 @@ export const EXCLUSIVE_LOCKS: LockKind = {
   command: "lock",
   title: "exclusive lock",
   hasModes: false,
-  create: ({ locks }, { namespace, name }, options) => locks.create(namespace, name, options),
+  hasPermits: false,
+  create: ({ locks }, { namespace, name }, _permits, options) => locks.create(namespace, name, options),
   describe: async ({ locks }, { namespace, name }, options) => {
     const { holder, waiters, ...rest } = await locks.describe(namespace, name, options);
     return { ...rest, holders: holder === undefined ? [] : [holder], waiting: { waiters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name),
-  acquire: async ({ locks }, { namespace, name }, _mode, token, { waitMs, ...options }) => {
+  acquire: async ({ locks }, { namespace, name }, _wanted, token, { waitMs, ...options }) => {
     const { holder, ...rest } =
       token === undefined
         ? await locks.acquire(namespace, name, { ...options, waitMs })
@@ -117,7 +138,7 @@ export const EXCLUSIVE_LOCKS: LockKind = {
   release: ({ locks }, { namespace, name }, _mode, options) => locks.release(namespace, name, options),
   forceRelease: ({ locks }, { namespace, name }, options) => locks.forceRelease(namespace, name, options),
   delete: ({ locks }, { namespace, name }, options) => locks.delete(namespace, name, options),
-  withLock: ({ locks }, { namespace, name }, _mode, work, options) => locks.withLock(namespace, name, work, options),
+  withLock: ({ locks }, { namespace, name }, _wanted, work, options) => locks.withLock(namespace, name, work, options),
 };
 
 /** Read-write locks. */
@@ -125,13 +146,14 @@ export const READ_WRITE_LOCKS: LockKind = {
   command: "rwlock",
   title: "read-write lock",
   hasModes: true,
-  create: (client, { namespace, name }, options) => client.readWriteLocks.create(namespace, name, options),
+  hasPermits: false,
+  create: (client, { namespace, name }, _permits, options) => client.readWriteLocks.create(namespace, name, options),
   describe: async ({ readWriteLocks: locks }, { namespace, name }, options) => {
     const { waitingReaders, waitingWriters, ...rest } = await locks.describe(namespace, name, options);
     return { ...rest, waiting: { waiting_readers: waitingReaders, waiting_writers: waitingWriters } };
   },
   listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name, { rw: true }),
-  acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = DEFAULT_MODE, token, { waitMs, ...options }) =>
+  acquire: ({ readWriteLocks: locks }, { namespace, name }, { mode = DEFAULT_MODE }, token, { waitMs, ...options }) =>
     token === undefined
       ? locks.acquire(namespace, name, mode, { ...options, waitMs })
       : locks.renew(namespace, name, mode, token, options),
@@ -139,6 +161,30 @@ export const READ_WRITE_LOCKS: LockKind = {
     client.readWriteLocks.release(namespace, name, { ...options, mode }),
   forceRelease: (client, { namespace, name }, options) => client.readWriteLocks.forceRelease(namespace, name, options),
   delete: (client, { namespace, name }, options) => client.readWriteLocks.delete(namespace, name, options),
-  withLock: (client, { namespace, name }, mode = DEFAULT_MODE, work, options) =>
+  withLock: (client, { namespace, name }, { mode = DEFAULT_MODE }, work, options) =>
     client.readWriteLocks.withLock(namespace, name, mode, work, options),
+};
+
+/** Semaphores. */
+export const SEMAPHORES: LockKind = {
+  command: "semaphore",
+  title: "semaphore",
+  hasModes: false,
+  hasPermits: true,
+  create: ({ semaphores }, { namespace, name }, permits = 1, { lockDelaySeconds: _none, ...options }) =>
+    semaphores.create(namespace, name, permits, options),
+  describe: async ({ semaphores }, { namespace, name }, options) => {
+    const { waiters, ...rest } = await semaphores.describe(namespace, name, options);
+    return { ...rest, waiting: { waiters } };
+  },
+  listWaits: ({ locks }, { namespace, name }) => locks.listWaits(namespace, name),
+  acquire: ({ semaphores }, { namespace, name }, { permits }, token, { waitMs, ...options }) =>
+    token === undefined
+      ? semaphores.acquire(namespace, name, { ...options, waitMs, permits })
+      : semaphores.renew(namespace, name, token, options),
+  release: ({ semaphores }, { namespace, name }, _mode, options) => semaphores.release(namespace, name, options),
+  forceRelease: ({ semaphores }, { namespace, name }, options) => semaphores.forceRelease(namespace, name, options),
+  delete: ({ semaphores }, { namespace, name }, options) => semaphores.delete(namespace, name, options),
+  withLock: ({ semaphores }, { namespace, name }, { permits }, work, options) =>
+    semaphores.withPermits(namespace, name, work, { ...options, permits }),
 };

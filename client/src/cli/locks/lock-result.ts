@@ -1,13 +1,19 @@
 /** Locks and their holds, in JSON and YAML and in tables. */
 
-import type { LockHold, LockMode } from "../../index.ts";
 import type { Cell, Result } from "../output/index.ts";
-import { formatMilliseconds } from "../text/index.ts";
+import { bytesDocument, displayValue, formatMilliseconds } from "../text/index.ts";
 import type { LockKind, LockTarget, ShownAcquisition, ShownForce, ShownHold, ShownLock } from "./lock-kinds.ts";
+
+const NO_BYTES = new Uint8Array(0);
+
+/** Characters of a value that a table shows. */
+const SHOWN_CHARACTERS = 40;
 
 /** The output of `describe`: a row for each hold, or one row without a hold. */
 export function describedLock(target: LockTarget, lock: ShownLock, kind: LockKind): Result {
   const { state, holders, waiting, ttlSeconds, lockDelaySeconds, lastFencingToken, createdAtMs, revision } = lock;
+  const { hasPermits } = kind;
+  const hasValues = holders.some(({ value }) => value !== undefined && value.length > 0);
   const waiters = Object.values(waiting).reduce((sum, count) => sum + count, 0);
   const shown = holders.length === 0 ? [undefined] : holders;
   return {
@@ -16,15 +22,22 @@ export function describedLock(target: LockTarget, lock: ShownLock, kind: LockKin
       state,
       ...holdersDocument(holders, kind),
       ...waiting,
+      ...(hasPermits ? { permits: lock.permits, held_permits: lock.heldPermits } : {}),
       ttl_seconds: ttlSeconds,
-      lock_delay_seconds: lockDelaySeconds,
+      ...(lockDelaySeconds === undefined ? {} : { lock_delay_seconds: lockDelaySeconds }),
       last_fencing_token: lastFencingToken,
       created_at_ms: createdAtMs,
       revision,
     },
     shown: {
-      columns: ["LOCK", "STATE", "OWNER", "SUBJECT", "TOKEN", "EXPIRES IN", "WAITING"],
-      rows: shown.map((hold) => [lockCell(target), state, ...holdCells(hold), waiters]),
+      columns: [
+        ...["LOCK", "STATE", ...(hasPermits ? ["PERMITS"] : []), "OWNER", "SUBJECT", "TOKEN", "EXPIRES IN"],
+        ...(hasValues ? ["WAITING", "VALUE"] : ["WAITING"]),
+      ],
+      rows: shown.map((hold) => [
+        ...[lockCell(target), state, ...(hasPermits ? [permitsCell(hold, lock)] : []), ...holdCells(hold), waiters],
+        ...(hasValues ? [displayValue(hold?.value ?? NO_BYTES, SHOWN_CHARACTERS)] : []),
+      ]),
     },
   };
 }
@@ -83,9 +96,17 @@ function holdersCell(holders: readonly ShownHold[]): Cell {
   return shown.join(", ") || undefined;
 }
 
-/** An exclusive lock has one holder or none, a read-write lock a list of them. */
-function holdersDocument(holders: readonly ShownHold[], { hasModes }: LockKind): object {
-  if (hasModes) {
+/** The permits of a hold, of all permits of its semaphore. */
+export function permitsCell(
+  hold: { readonly permits?: number } | undefined,
+  { permits }: { readonly permits?: number },
+): string {
+  return `${hold?.permits ?? 0} of ${permits ?? 0}`;
+}
+
+/** An exclusive lock has one holder or none, another one a list of them. */
+function holdersDocument(holders: readonly ShownHold[], { hasModes, hasPermits }: LockKind): object {
+  if (hasModes || hasPermits) {
     return { holders: holders.map(holdDocument) };
   }
   const [holder] = holders;
@@ -93,7 +114,7 @@ function holdersDocument(holders: readonly ShownHold[], { hasModes }: LockKind):
 }
 
 /** The columns OWNER, SUBJECT, TOKEN and EXPIRES IN. */
-export function holdCells(hold: LockHold | undefined): readonly Cell[] {
+export function holdCells(hold: ShownHold | undefined): readonly Cell[] {
   return [hold?.owner, hold?.subject, hold?.fencingToken, hold && formatMilliseconds(hold.expiresInMs)];
 }
 
@@ -105,7 +126,9 @@ export function holdDocument({
   acquiredAtMs,
   expiresInMs,
   mode,
-}: Omit<ShownHold, "mode"> & { readonly mode?: LockMode | undefined }): object {
+  permits = 0,
+  value = NO_BYTES,
+}: ShownHold): object {
   return {
     owner,
     subject,
@@ -113,5 +136,7 @@ export function holdDocument({
     acquired_at_ms: acquiredAtMs,
     expires_in_ms: expiresInMs,
     ...(mode === undefined ? {} : { mode }),
+    ...(permits === 0 ? {} : { permits }),
+    ...(value.length === 0 ? {} : bytesDocument("value", value)),
   };
 }

@@ -12,7 +12,7 @@ import {
   wordsBehind,
 } from "../running/index.ts";
 import { command, commandGroup, type Session } from "../session/index.ts";
-import { displayValue, escapeControls, parsePositiveCount } from "../text/index.ts";
+import { bytesDocument, displayValue, escapeControls, parsePositiveCount } from "../text/index.ts";
 
 /** Characters of a value that a line shows. */
 const SHOWN_CHARACTERS = 60;
@@ -173,7 +173,7 @@ function keyLine({ type, kv, previous }: KeyEvent, showsValues: boolean): string
 }
 
 function lockDocument(namespace: string, event: LockEvent): object {
-  const { lockKey, action, owner, reason, mode, fencingToken, revision, rw } = event;
+  const { lockKey, action, owner, reason, mode, fencingToken, revision, rw, permits, value } = event;
   return {
     namespace,
     lock_key: lockKey,
@@ -184,10 +184,12 @@ function lockDocument(namespace: string, event: LockEvent): object {
     owner,
     fencing_token: fencingToken,
     revision,
+    ...(permits === 0 ? {} : { permits }),
+    ...(value.length === 0 ? {} : bytesDocument("value", value)),
   };
 }
 
-function lockLine({ lockKey, action, owner, reason, mode, fencingToken, revision }: LockEvent): string {
+function lockLine({ lockKey, action, owner, reason, mode, fencingToken, revision, permits, value }: LockEvent): string {
   const cells = [
     String(revision),
     action.padEnd(TYPE_CHARACTERS),
@@ -195,7 +197,9 @@ function lockLine({ lockKey, action, owner, reason, mode, fencingToken, revision
     `token ${fencingToken}`,
     escapeControls(owner),
     ...(mode === undefined ? [] : [mode]),
+    ...(permits === 0 ? [] : [`permits ${permits}`]),
     ...(reason === "NORMAL" ? [] : [reason]),
+    ...(value.length === 0 ? [] : [displayValue(value, SHOWN_CHARACTERS)]),
   ];
   return cells.join("  ");
 }

@@ -66,7 +66,7 @@ function recount(state: StateReader): ReadonlyMap<string, NamespaceUsage> {
     count.bytes += key.length - key.indexOf(0, HEAD) - 1 + readUint32(value, KEY_HEAD_BYTES - LENGTH_BYTES);
   });
   const namespaceOfSession = new Map<number, string>();
-  visit(state, "y", ({ key, value }) => {
+  visit(state, "t", ({ key, value }) => {
     const namespace = namespaceOf(key);
     namespaceOfSession.set(numberAt(key, key.length - NUMBER_BYTES), namespace);
     const count = countOf(namespace);

@@ -19,6 +19,7 @@ const TABLES = {
   apiKeyByUser: 0x4b, // K
   log: 0x4c, // L
   logName: 0x4e, // N
+  sessionObject: 0x4f, // O
   formerCluster: 0x50, // P
   quota: 0x51, // Q
   retention: 0x52, // R
@@ -27,6 +28,8 @@ const TABLES = {
   usage: 0x55, // U
   verification: 0x56, // V
   namespaceErasure: 0x58, // X
+  sessionTimer: 0x59, // Y
+  sessionLife: 0x5a, // Z
   progress: 0x61, // a
   historyBounds: 0x62, // b
   configuration: 0x63, // c
@@ -46,10 +49,7 @@ const TABLES = {
   apiKeyPrefix: 0x71, // q
   replay: 0x72, // r
   signingKey: 0x73, // s
-  session: 0x79, // y
-  sessionLife: 0x7a, // z
-  sessionObject: 0x4f, // O
-  sessionTimer: 0x59, // Y
+  session: 0x74, // t
   user: 0x75, // u
   memoryPage: 0x76, // v
   history: 0x77, // w

@@ -37,6 +37,7 @@ export interface NamespaceUsageBody {
     /** Bytes of events, and of their kept keys. */
     readonly event_bytes: QuotaBody;
     readonly event_logs: QuotaBody;
+    readonly sessions: QuotaBody;
   };
 }
 

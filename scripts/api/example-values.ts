@@ -24,7 +24,7 @@ const PASSING: readonly RegExp[] = [
 ];
 /** Numbers that stand for one real number each, by the kind that they count. */
 const COUNTED: readonly (readonly [kind: string, names: RegExp])[] = [
-  ["revision", /(revision|fencingToken)$/i],
+  ["revision", /(revision|fencingToken|sessionId)$/i],
   ["entry", /^(id|ids|memberId|leaderId|targetId|configIndex)$/],
   ["term", /^term$/],
 ];

@@ -24,7 +24,7 @@ const NUMBERS = {
   memoryOperations: 8,
   memoryBytes: 9,
 };
-const QUOTAS = ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"];
+const QUOTAS = ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs", "sessions"];
 
 describe("usage of the SDK", () => {
   let member: ScriptedMember;
@@ -76,6 +76,7 @@ describe("usage of the SDK", () => {
           memoryRegions: useOf(5),
           eventBytes: useOf(6),
           eventLogs: useOf(7),
+          sessions: useOf(8),
         },
       ],
       requestsPerMinuteMax: 6_000,

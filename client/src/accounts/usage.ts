@@ -58,6 +58,7 @@ export interface NamespaceUse {
   /** Bytes of events, and of their remembered keys. */
   readonly eventBytes: QuotaUse;
   readonly eventLogs: QuotaUse;
+  readonly sessions: QuotaUse;
 }
 
 /** The usage in a period. Times are Unix times. */
@@ -172,5 +173,6 @@ function namespaceOf({ namespace, quotas }: NamespaceUseMessage): NamespaceUse {
     memoryRegions: useOf("memory_regions"),
     eventBytes: useOf("event_bytes"),
     eventLogs: useOf("event_logs"),
+    sessions: useOf("sessions"),
   };
 }

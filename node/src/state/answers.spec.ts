@@ -99,6 +99,13 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("update-semaphore" as const), revision: count }),
   fc.record({ kind: fc.constant("set-lock-value" as const), revision: count }),
   fc.record({
+    kind: fc.constant("create-session" as const),
+    sessionId: count,
+    deadlineMs: count,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("end-session" as const), endedObjects: count, revision: count }),
+  fc.record({
     kind: fc.constant("force-release-lock" as const),
     previous: fc.option(
       fc.record({
@@ -273,6 +280,12 @@ describe("answers", () => {
     ],
     ["update-semaphore", { kind: "update-semaphore", revision: 2 }, "53 0000000000000002"],
     ["set-lock-value", { kind: "set-lock-value", revision: 2 }, "54 0000000000000002"],
+    [
+      "create-session",
+      { kind: "create-session", sessionId: 8, deadlineMs: 9, revision: 8 },
+      "64 0000000000000008 0000000000000008 0000000000000009",
+    ],
+    ["end-session", { kind: "end-session", endedObjects: 3, revision: 9 }, "66 0000000000000009 0000000000000003"],
     ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
     [
       "compare-and-swap",

@@ -27,6 +27,12 @@ function guarded<Operation extends object>(operation: fc.Arbitrary<Operation>): 
   return fc.tuple(operation, guard).map(([bare, under]) => (under === undefined ? bare : { ...bare, guard: under }));
 }
 
+/** With a session or without one. */
+function owned<Operation extends object>(operation: fc.Arbitrary<Operation>): fc.Arbitrary<Operation> {
+  const sessionId = fc.option(count, { nil: undefined });
+  return fc.tuple(operation, sessionId).map(([bare, of]) => (of === undefined ? bare : { ...bare, sessionId: of }));
+}
+
 const regionMutation = guarded(
   fc.record({ namespace, regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }), expectedVersion: revision }),
 );
@@ -35,15 +41,17 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-namespace" as const), namespace }),
   fc.record({ kind: fc.constant("delete-namespace" as const), namespace, recursive: fc.boolean() }),
   guarded(
-    fc.record({
-      kind: fc.constant("put-key" as const),
-      namespace,
-      key: bytes,
-      value: bytes,
-      ttlSeconds: count,
-      expectedModRevision: revision,
-      returnPrevious: fc.boolean(),
-    }),
+    owned(
+      fc.record({
+        kind: fc.constant("put-key" as const),
+        namespace,
+        key: bytes,
+        value: bytes,
+        ttlSeconds: count,
+        expectedModRevision: revision,
+        returnPrevious: fc.boolean(),
+      }),
+    ),
   ),
   guarded(
     fc.record({
@@ -55,15 +63,17 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
     }),
   ),
   guarded(
-    fc.record({
-      kind: fc.constant("compare-and-swap" as const),
-      namespace,
-      key: bytes,
-      expectedValue: fc.option(bytes, { nil: undefined }),
-      newValue: bytes,
-      expectedModRevision: revision,
-      ttlSeconds: count,
-    }),
+    owned(
+      fc.record({
+        kind: fc.constant("compare-and-swap" as const),
+        namespace,
+        key: bytes,
+        expectedValue: fc.option(bytes, { nil: undefined }),
+        newValue: bytes,
+        expectedModRevision: revision,
+        ttlSeconds: count,
+      }),
+    ),
   ),
   guarded(
     fc.record({
@@ -135,6 +145,14 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
     force: fc.boolean(),
     semaphore: fc.constant(true),
   }),
+  fc.record({
+    kind: fc.constant("create-session" as const),
+    namespace,
+    ttlSeconds: count,
+    owner: text,
+    metadata: bytes,
+  }),
+  fc.record({ kind: fc.constant("end-session" as const), namespace, sessionId: count, force: fc.boolean() }),
 );
 const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({
@@ -184,6 +202,21 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     ),
   }),
   fc.record({
+    kind: fc.constant("renew-sessions" as const),
+    renewals: fc.array(
+      fc.record({
+        principal: fc.record({ subject: text, apiKeyId: text }),
+        namespace,
+        sessionIds: fc.array(count, { maxLength: 4 }),
+      }),
+      { maxLength: 4 },
+    ),
+  }),
+  fc.record({
+    kind: fc.constant("expire-sessions" as const),
+    sessions: fc.array(fc.record({ namespace, sessionId: count }), { maxLength: 4 }),
+  }),
+  fc.record({
     kind: fc.constant("cancel-acquisition" as const),
     subject: text,
     requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -219,6 +252,8 @@ function byLeader(operation: ClusterOperation): Command {
 /** The bytes between the kind and the operation of every client command here: the caller and the request. */
 const ASKED = `0000000175 000000016b 00000001${"00".repeat(12)} 00000002${"00".repeat(28)}`;
 
+const NO_REVISION = "00 0000000000000000";
+
 describe("commands", () => {
   it("come back as written, of every kind", () => {
     const kinds = new Set<string>();
@@ -229,7 +264,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(29);
+    expect(kinds.size).to.equal(31);
   });
 
   // These bytes are in the logs of every member: a change here changes the storage format.
@@ -253,6 +288,25 @@ describe("commands", () => {
         returnPrevious: true,
       }),
       `0102 ${ASKED} 000000026e73 000000016b 000000020708 0000000000000009 01 0000000100000003 01 00`,
+    ],
+    [
+      "put-key into a session",
+      byClient({
+        kind: "put-key",
+        namespace: "ns",
+        key: KEY,
+        value: Uint8Array.of(7, 8),
+        ttlSeconds: 9,
+        expectedModRevision: undefined,
+        returnPrevious: true,
+        sessionId: 6,
+      }),
+      `0102 ${ASKED} 000000026e73 000000016b 000000020708 8000000000000009 0000000000000006 ${NO_REVISION} 01 00`,
+    ],
+    [
+      "compare-and-swap into a session",
+      byClient({ ...CAS, expectedValue: undefined, expectedModRevision: undefined, sessionId: 6 }),
+      `0104 ${ASKED} 000000026e73 000000016b 00 00000000 0000000101 ${NO_REVISION} 8000000000000000 0000000000000006 00`,
     ],
     [
       "delete-key",
@@ -386,6 +440,35 @@ describe("commands", () => {
       "delete-lock of a semaphore",
       byClient({ kind: "delete-lock", ...LOCK, rw: false, force: true, semaphore: true }),
       `0151 ${ASKED} 000000026e73 00 000000016c 01 01 01`,
+    ],
+    [
+      "create-session",
+      byClient({
+        kind: "create-session",
+        namespace: "ns",
+        ttlSeconds: 9,
+        owner: "o",
+        metadata: Uint8Array.of(7),
+      }),
+      `0164 ${ASKED} 000000026e73 0000000000000009 000000016f 0000000107`,
+    ],
+    [
+      "end-session",
+      byClient({ kind: "end-session", namespace: "ns", sessionId: 8, force: true }),
+      `0166 ${ASKED} 000000026e73 0000000000000008 01`,
+    ],
+    [
+      "renew-sessions",
+      byLeader({
+        kind: "renew-sessions",
+        renewals: [{ principal: { subject: "u", apiKeyId: "k" }, namespace: "ns", sessionIds: [8, 9] }],
+      }),
+      "0165 00000001 0000000175 000000016b 000000026e73 00000002 0000000000000008 0000000000000009",
+    ],
+    [
+      "expire-sessions",
+      byLeader({ kind: "expire-sessions", sessions: [{ namespace: "ns", sessionId: 8 }] }),
+      "0167 00000001 000000026e73 0000000000000008",
     ],
     [
       "expire-locks",

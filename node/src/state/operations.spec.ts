@@ -21,6 +21,18 @@ describe("extraRowsOf", () => {
     expect(extraRowsOf(store, putOf("k", "v"))).to.equal(0);
   });
 
+  it("counts what belongs to a session, for its end", () => {
+    const { log } = new AppliedLock();
+    const fields = { namespace: "default", ttlSeconds: 10, owner: "", metadata: new Uint8Array(0) };
+    const { sessionId } = log.result({ kind: "create-session", ...fields });
+    for (const key of ["a", "b", "c"]) {
+      log.result(putOf(key, "v", { sessionId }));
+    }
+    const end = { kind: "end-session", namespace: "default", sessionId, force: false } as const;
+    expect(extraRowsOf(log.store, end)).to.equal(3);
+    expect(extraRowsOf(log.store, { ...end, sessionId: 1 }), "no session").to.equal(0);
+  });
+
   it("counts the readers of a read-write lock, and those that wait, for what may end a hold", () => {
     const locks = new AppliedLock({ rw: true });
     locks.ask(READ);

@@ -8,11 +8,13 @@ import { createHash } from "node:crypto";
 import {
   describeLock,
   describeMemory,
+  describeSession,
   type LockName,
   listApiKeys,
   listKeys,
   listLogs,
   listMemory,
+  listSessions,
   listUsers,
   readCluster,
   readEvents,
@@ -61,12 +63,29 @@ export function recordedReads(state: StateReader): RecordedReads {
     signingKeys: readSigningKeys(state).map(({ kid, createdAtMs }) => ({ kid, createdAtMs })),
     settings: { revision: readSettings(state).revision, values: Object.fromEntries(readSettings(state).values) },
     usage: readUsage(state, "day", 0, Number.MAX_SAFE_INTEGER),
-    namespaceUsage: NAMESPACES.map((namespace) => readNamespaceUsage(state, namespace)),
+    namespaceUsage: NAMESPACES.map((namespace) => namespaceUsageOf(state, namespace)),
+    ...sessionsOf(state),
     history: historyOf(state),
     formerClusters: [CLUSTER_ID, ...SUCCESSOR_IDS].map((id) => readFormerCluster(state, id) ?? null),
   };
   // As it is read from a file.
   return JSON.parse(JSON.stringify(reads)) as RecordedReads;
+}
+
+/** Without what a state of 0.1.0 does not count. */
+function namespaceUsageOf(state: StateReader, namespace: string): unknown {
+  const { sessions, ...others } = readNamespaceUsage(state, namespace);
+  return sessions === 0 ? others : { ...others, sessions };
+}
+
+/** Nothing for a state of 0.1.0, which has none. */
+function sessionsOf(state: StateReader): { readonly sessions?: unknown } {
+  const { sessions } = listSessions(state, "golden", 0, { entriesMax: PAGE, bytesMax: ALL.bytesMax });
+  const shown = sessions.map(({ metadata, sessionId, ...others }) => {
+    const keys = describeSession(state, "golden", sessionId).keys.map((key) => Buffer.from(key).toString());
+    return { ...others, sessionId, metadata: Buffer.from(metadata).toString(), keys };
+  });
+  return shown.length === 0 ? {} : { sessions: shown };
 }
 
 function clusterOf(state: StateReader): unknown {

@@ -24,6 +24,7 @@ import {
 } from "./identities.ts";
 import { writeMaintenance, writeMembership } from "./membership-steps.ts";
 import { writeNamespaces } from "./namespace-steps.ts";
+import { writeSessions } from "./session-steps.ts";
 import { writeStorage } from "./storage-steps.ts";
 import { writeTransactions } from "./transaction-steps.ts";
 
@@ -44,6 +45,7 @@ export async function writeCluster(log: GoldenLog): Promise<number> {
   writeNamespaces(log);
   writeStorage(log, token);
   writeTransactions(log, token);
+  writeSessions(log);
   writeMaintenance(log);
   return token;
 }

@@ -14,6 +14,7 @@ import { LOCKS } from "./locks.ts";
 import { MEMORY } from "./memory.ts";
 import { OWNER_RESET } from "./owner-reset.ts";
 import { REMOVAL } from "./removal.ts";
+import { SESSIONS } from "./sessions.ts";
 import { TRANSACTIONS } from "./transactions.ts";
 import { WATCHES } from "./watches.ts";
 
@@ -33,6 +34,7 @@ export const EXAMPLES: readonly Example[] = [
   ...EVENT_LOG_SERVICE,
   ...TRANSACTIONS,
   ...REMOVAL,
+  ...SESSIONS,
   ...HEALTH,
   ...OWNER_RESET,
 ];

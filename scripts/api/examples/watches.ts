@@ -89,6 +89,7 @@ export const WATCHES: readonly Example[] = [
                 modRevision: "3",
                 version: "1",
                 expiresInMs: "0",
+                sessionId: "0",
               },
             },
             {
@@ -101,6 +102,7 @@ export const WATCHES: readonly Example[] = [
                 modRevision: "4",
                 version: "2",
                 expiresInMs: "0",
+                sessionId: "0",
               },
             },
           ],

@@ -29,7 +29,7 @@ const USER = {
   createdAtMs,
 };
 const COUNTED = { requests: 7n, eventsAppended: 3n, memoryBytes: 9n };
-const QUOTAS = ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"];
+const QUOTAS = ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs", "sessions"];
 const USAGE = {
   startMs: createdAtMs,
   endMs: BigInt(Date.parse("2030-02-01")),

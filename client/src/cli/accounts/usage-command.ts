@@ -11,7 +11,16 @@ const FIELDS = [
   ...(["memoryOperations", "bytesStored", "memoryBytes"] as const),
 ];
 
-const QUOTAS = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
+const QUOTAS = [
+  "bytes",
+  "keys",
+  "locks",
+  "memoryBytes",
+  "memoryRegions",
+  "eventBytes",
+  "eventLogs",
+  "sessions",
+] as const;
 
 const IN_BYTES: ReadonlySet<(typeof QUOTAS)[number]> = new Set(["bytes", "memoryBytes", "eventBytes"]);
 

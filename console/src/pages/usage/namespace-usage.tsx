@@ -16,6 +16,7 @@ const QUOTAS = [
   ["memory_regions", "Regions"],
   ["event_bytes", "Event bytes"],
   ["event_logs", "Event logs"],
+  ["sessions", "Sessions"],
 ] as const;
 const COLUMNS = [{ name: "Namespace", width: 130 }, ...QUOTAS.map(([, name]) => ({ name, width: 96 }))];
 

@@ -31,6 +31,8 @@ const OTHER = "b";
 const COVERED_ONLY = "covered-only";
 const NOWHERE = "nowhere";
 const METHOD_MS_MAX = 20_000;
+/** No session ever has this id: no revision is so high. */
+const NO_SESSION_ID = 2n ** 50n;
 const { LINEARIZABLE } = ReadConsistency;
 
 /** The columns of the table. */
@@ -66,6 +68,7 @@ const NOT_THERE = "NOT_FOUND NAMESPACE_NOT_FOUND";
 const NO_KEY = "NOT_FOUND KEY_NOT_FOUND";
 const NO_LOCK = "NOT_FOUND LOCK_NOT_FOUND";
 const NO_REGION = "NOT_FOUND REGION_NOT_FOUND";
+const NO_SESSION = "NOT_FOUND SESSION_NOT_FOUND";
 const NO_LOG = "NOT_FOUND LOG_NOT_FOUND";
 const NO_USER = "NOT_FOUND USER_NOT_FOUND";
 const NO_API_KEY = "NOT_FOUND API_KEY_NOT_FOUND";
@@ -163,6 +166,13 @@ const regionIn =
   (world, namespace, isThere) => ({
     namespace,
     regionId: isThere ? world.region(namespace) : randomUUID(),
+    ...fields,
+  });
+const sessionIn =
+  (fields: Fields = {}): AskIn =>
+  (world, namespace, isThere) => ({
+    namespace,
+    sessionId: isThere ? world.session(namespace) : NO_SESSION_ID,
     ...fields,
   });
 const namedIn =
@@ -297,6 +307,11 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ...inNamespaces("write", keyIn, null),
     guarded((world) => ({ key: world.key(OWN, true) })),
     guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
+    [
+      "in an own namespace, into the session of another user",
+      (world) => ({ namespace: OWN, key: "k", sessionId: world.session(OWN) }),
+      inOwn("write", NO_ACCESS),
+    ],
   ],
   "KeyValueService/DeleteKey": [
     ...inNamespaces("write", keyIn, NO_KEY),
@@ -315,6 +330,11 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ...inNamespaces("write", keyIn, null),
     guarded((world) => ({ key: world.key(OWN, true) })),
     guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
+    [
+      "in an own namespace, into the session of another user",
+      (world) => ({ namespace: OWN, key: "k", sessionId: world.session(OWN) }),
+      inOwn("write", NO_ACCESS),
+    ],
   ],
   "KeyValueService/TouchKey": [
     ...inNamespaces("write", keyIn, NO_KEY),
@@ -410,6 +430,42 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "LockService/DeleteSemaphore": ofDeletions("permits"),
   "LockService/ListLocks": inNamespaces("read", namedIn({ waitsMax: 100 }), null),
   "LockService/ListLockWaits": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
+  "SessionService/CreateSession": inNamespaces("write", namedIn({ ttlSeconds: 10n }), null),
+  "SessionService/RenewSessions": [
+    ...inNamespaces("write", namedIn({ sessions: [{ sessionId: NO_SESSION_ID }] }), null).filter(
+      ([what]) => !what.includes("covered") && !what.includes("neither"),
+    ),
+    [
+      "in a namespace that is covered and not there",
+      () => ({ namespace: COVERED_ONLY, sessions: [{ sessionId: NO_SESSION_ID }] }),
+      inOwn("write", OK),
+    ],
+  ],
+  "SessionService/EndSession": [
+    [
+      "the actor's own in an own namespace",
+      (world, actor) => ({
+        namespace: OWN,
+        sessionId: world.actors.asOwner(actor, () => world.session(OWN, actor)),
+      }),
+      inOwn("write", OK),
+    ],
+    ["another user's in an own namespace", (world) => sessionIn()(world, OWN, true), inOwn("write", NO_ACCESS)],
+    ["another user's in another namespace", (world) => sessionIn()(world, OTHER, true), inOthers("write", NO_ACCESS)],
+    ["that is none in an own namespace", (world) => sessionIn()(world, OWN, false), inOwn("write", NO_SESSION)],
+    ...inNamespaces("admin", sessionIn({ force: true }), NO_SESSION).map(
+      ([what, ask, expected]): Row => [`${what}, with force`, ask, expected],
+    ),
+  ],
+  "SessionService/DescribeSession": inNamespaces("read", sessionIn(), NO_SESSION),
+  "SessionService/ListSessions": [
+    ...inNamespaces("read", namedIn(), null),
+    [
+      "in an own namespace, with a page token of another one",
+      async (world) => ({ namespace: OWN, pageToken: await world.sessionsPageToken(OTHER) }),
+      same(BAD_FIELD),
+    ],
+  ],
   "MemoryService/AllocateMemory": inNamespaces("write", namedIn({ sizeBytes: 1n }), null),
   "MemoryService/DescribeMemory": [...inNamespaces("read", regionIn(), NO_REGION), ofOtherRegion("read")],
   "MemoryService/ResizeMemory": [
@@ -687,6 +743,12 @@ class World {
     return derivedIdText(regionId);
   }
 
+  /** The id of a new session, by default of the owner. */
+  session(namespace: string, creator?: Actor): bigint {
+    const fields = { ttlSeconds: 3_600, owner: "", metadata: new Uint8Array(0) };
+    return BigInt(this.actors.do({ kind: "create-session", namespace, ...fields }, creator).sessionId);
+  }
+
   /** The id of a new log, by default of the owner. */
   log(namespace: string, creator?: Actor): string {
     const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
@@ -714,6 +776,15 @@ class World {
     const request = { namespace, prefix: "", pageSize: 1, pageToken: "", keysOnly: true, consistency: LINEARIZABLE };
     const { response } = await this.#owner.call(serviceDefinitions.KeyValueService.listKeys, request);
     return response?.nextPageToken || expect.fail("two keys are two pages");
+  }
+
+  /** The token of the second page of the namespace's sessions. */
+  async sessionsPageToken(namespace: string): Promise<string> {
+    this.session(namespace);
+    this.session(namespace);
+    const request = { namespace, pageSize: 1, pageToken: "", consistency: LINEARIZABLE };
+    const { response } = await this.#owner.call(serviceDefinitions.SessionService.listSessions, request);
+    return response?.nextPageToken || expect.fail("two sessions are two pages");
   }
 
   /** The token of the second page of the namespace's regions. */

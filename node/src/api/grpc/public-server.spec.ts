@@ -258,6 +258,7 @@ describe("public server", () => {
           "coordination.v1.KeyValueService",
           "coordination.v1.LockService",
           "coordination.v1.MemoryService",
+          "coordination.v1.SessionService",
           "coordination.v1.TransactionService",
           "coordination.v1.WatchService",
           "coordination.v1.EventLogService",

@@ -22,6 +22,8 @@ const NOT_STORED = new Set([
     "DescribeLock",
     "DescribeRWLock",
     "DescribeSemaphore",
+    "DescribeSession",
+    "ListSessions",
     "DescribeMemory",
     "ReadMemory",
     "ListMemoryRegions",
@@ -45,6 +47,8 @@ const NOT_STORED = new Set([
   "Bootstrap",
   // Served on the admin port only; the spec of its retries is next to it.
   "ResetOwner",
+  // One that runs again only renews again.
+  "RenewSessions",
   // Not in the log: its condition makes it safe to repeat.
   "TransferLeadership",
 ]);
@@ -74,6 +78,7 @@ const OTHER_LOG = "00000000-0000-8000-8100-000000000002";
 const SECONDS = [0n, 8n];
 const REVISIONS = [undefined, 0n, 10n];
 const TOKENS = [0n, 4n];
+const SESSIONS = [0n, 8n];
 const OWNERS = ["", "other"];
 
 /** Every mutation, each with all its fields set. */
@@ -92,6 +97,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       expectedModRevision: 9n,
       returnPrevious: true,
       guard: GUARD,
+      sessionId: 9n,
     },
     others: {
       namespace: NAMESPACE,
@@ -101,6 +107,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       expectedModRevision: REVISIONS,
       returnPrevious: [false],
       guard: GUARDS,
+      sessionId: SESSIONS,
     },
   },
   DeleteKey: {
@@ -122,6 +129,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       expectedModRevision: 9n,
       ttlSeconds: 9n,
       guard: GUARD,
+      sessionId: 9n,
     },
     others: {
       namespace: NAMESPACE,
@@ -131,6 +139,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       expectedModRevision: REVISIONS,
       ttlSeconds: SECONDS,
       guard: GUARDS,
+      sessionId: SESSIONS,
     },
   },
   TouchKey: {
@@ -282,6 +291,14 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   DeleteSemaphore: {
     request: { namespace: "default", name: "l", force: true },
     others: { namespace: NAMESPACE, name: KEY, force: [false] },
+  },
+  CreateSession: {
+    request: { namespace: "default", ttlSeconds: 9n, owner: "o", metadata: bytes("m") },
+    others: { namespace: NAMESPACE, ttlSeconds: [8n], owner: OWNERS, metadata: [bytes(""), bytes("n")] },
+  },
+  EndSession: {
+    request: { namespace: "default", sessionId: 9n, force: true },
+    others: { namespace: NAMESPACE, sessionId: [8n], force: [false] },
   },
   AllocateMemory: {
     request: { namespace: "default", sizeBytes: 9n, label: "l" },

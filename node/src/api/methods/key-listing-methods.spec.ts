@@ -50,7 +50,7 @@ describe("KeyValueService, listings", () => {
       expect(prod).include({ createRevision: 2n, createdAtMs: BigInt(ports.member.cluster.clock.wall) });
       const quotas = new Map(prod?.quotas.map(({ name, used, limit }) => [name, [used, limit]]));
       expect([...quotas.keys()]).deep.equal([
-        ...["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"],
+        ...["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs", "sessions"],
       ]);
       expect(quotas.get("keys")).deep.equal([1n, 5n]);
       expect(quotas.get("locks")).deep.equal([0n, 1_000_000n]);

@@ -130,7 +130,15 @@ describe("usage in answers", () => {
     expect(body.namespaces).have.length(1);
     const [use] = body.namespaces;
     expect(use?.namespace).equal("default");
-    expect(use?.usage).include({ bytes: 2, keys: 1, locks: 0, memory_bytes: 0, event_bytes: 0, event_logs: 0 });
+    expect(use?.usage).include({
+      bytes: 2,
+      keys: 1,
+      locks: 0,
+      memory_bytes: 0,
+      event_bytes: 0,
+      event_logs: 0,
+      sessions: 0,
+    });
     expect(use?.limits).include({
       bytes: 8 * 1024 ** 3,
       keys: 10_000_000,
@@ -139,6 +147,7 @@ describe("usage in answers", () => {
       memory_regions: 100_000,
       event_bytes: 16 * 1024 ** 3,
       event_logs: 10_000,
+      sessions: 20_000,
     });
     expect(body.requestsPerMinute).equal(90);
   });

@@ -48,6 +48,7 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
     help: "Writes that were refused since the start because the hold of their guard was not live.",
     read: served(({ statistics }) => statistics.refusedGuards.total),
   }),
+  ofProgress("quoin_sessions", "Sessions in all namespaces.", ({ totals }) => totals.sessions),
   ofProgress("quoin_memory_regions", "Memory regions in all namespaces.", ({ totals }) => totals.memoryRegions),
   ofProgress("quoin_memory_bytes", "Total size of all memory regions.", ({ totals }) => totals.memoryBytes),
   ofProgress("quoin_event_logs", "Event logs.", ({ logs }) => logs),

@@ -105,7 +105,7 @@ export function requireOwnSession(reader: StateReader, namespace: string, sessio
   return session;
 }
 
-export function sessionNotFound(namespace: string, sessionId: number): CoordinationError {
+function sessionNotFound(namespace: string, sessionId: number): CoordinationError {
   return new CoordinationError(
     "SESSION_NOT_FOUND",
     `namespace "${namespace}" has no session ${sessionId}; it has ended, or there was none`,

@@ -66,7 +66,7 @@ export interface LogCondition {
   readonly lastSequence: number;
 }
 
-/** The session is live, whoever it belongs to. */
+/** The session is live. It may belong to any user. */
 export interface SessionCondition {
   readonly about: "session";
   readonly sessionId: number;

@@ -493,8 +493,8 @@ export interface PutSettingsRequest {
    * New values by name, whole numbers in decimal; empty = back to the default. Names: `queue.duplicate_window_secs`,
    * `token.lifetime_secs`, `ratelimit.{http,grpc}.{requests,window_secs,burst}`, `history.{revisions,age_secs,bytes}`,
    * `quota.user.api_keys`, and `quota.namespace.X`, where X is `bytes`, `keys`, `locks`, `memory_bytes`,
-   * `memory_regions`, `event_bytes`, `event_logs` or `watches`. `quota.namespace.NAMESPACE.X` applies to one namespace.
-   * `watches` limits the watches of keys and locks, tails of event logs, and reads that wait for events, at each
+   * `memory_regions`, `event_bytes`, `event_logs`, `sessions` or `watches`. `quota.namespace.NAMESPACE.X` applies to one
+   * namespace. `watches` limits the watches of keys and locks, tails of event logs, and reads that wait for events, at each
    * member.
    */
   values: Map<string, string>;

@@ -60,7 +60,7 @@ export interface ListNamespacesRequest {
 export interface QuotaUse {
   /**
    * Name of the quota, as in the setting `quota.namespace.NAME`: `bytes`, `keys`, `locks`, `memory_bytes`,
-   * `memory_regions`, `event_bytes` or `event_logs`.
+   * `memory_regions`, `event_bytes`, `event_logs` or `sessions`.
    */
   name: string;
   /** What the namespace uses now: bytes or a number of objects, by the name of the quota. */

@@ -73,6 +73,7 @@ const UsageResponse: z.ZodType<UsageBody> = z.object({
           memory_regions: QuotaSchema,
           event_bytes: QuotaSchema.describe("Bytes of events and of their stored keys"),
           event_logs: QuotaSchema,
+          sessions: QuotaSchema,
         }),
       }),
     )

@@ -264,7 +264,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(31);
+    expect(kinds.size).to.equal(33);
   });
 
   // These bytes are in the logs of every member: a change here changes the storage format.

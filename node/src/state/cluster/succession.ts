@@ -22,7 +22,13 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import { keyPair, replaceSigningKeys, SIGNING_KEY_BYTES, type SigningKey, writePageTokenKey } from "../accounts/index.ts";
+import {
+  keyPair,
+  replaceSigningKeys,
+  SIGNING_KEY_BYTES,
+  type SigningKey,
+  writePageTokenKey,
+} from "../accounts/index.ts";
 import {
   type ApplyContext,
   applyCompactHistory,

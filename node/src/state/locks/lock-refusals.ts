@@ -22,7 +22,10 @@ export function goneSince({ lock, status, number }: Acquisition): CoordinationEr
 
 /** The request asks for more permits than the semaphore has. */
 export function tooManyPermits(lock: Lock, permits: number): CoordinationError {
-  return badField("permits", `must be 1 to ${lock.permits}, which ${lockKind(lock)} ${quote(lock)} has, not ${permits}`);
+  return badField(
+    "permits",
+    `must be 1 to ${lock.permits}, which ${lockKind(lock)} ${quote(lock)} has, not ${permits}`,
+  );
 }
 
 /** The request would change the permits or the value of a hold by a renewal. */

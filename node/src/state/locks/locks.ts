@@ -717,5 +717,8 @@ function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "request
 }
 
 function notHolder(lock: NamedLock): CoordinationError {
-  return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${lockKind(lock)} ${quote(lock)} like that`);
+  return new CoordinationError(
+    "NOT_LOCK_HOLDER",
+    `the caller does not hold ${lockKind(lock)} ${quote(lock)} like that`,
+  );
 }

@@ -26,7 +26,8 @@ const text = anyText;
 const bytes = () => fc.uint8Array({ maxLength: 64 });
 const int64 = () => fc.bigInt({ min: -SAFE, max: SAFE });
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
-const guard = () => optional(fc.record({ lockName: text(), fencingToken: int64(), rw: fc.boolean() }));
+const guard = () =>
+  optional(fc.record({ lockName: text(), fencingToken: int64(), rw: fc.boolean(), sessionId: optional(int64()) }));
 const rwMode = () => fc.constantFrom(RWMode.RW_MODE_UNSPECIFIED, RWMode.READ, RWMode.WRITE);
 
 function encode<Message>(codec: MessageCodec<Message>, message: Message): Uint8Array {
@@ -137,6 +138,7 @@ describe("decodeRequest: round trips", () => {
             mode: rwMode(),
             permits: fc.integer(),
             value: bytes(),
+            sessionId: int64(),
           }),
           { maxLength: 4 },
         ),

@@ -9,6 +9,7 @@ import {
   callRulesWithoutRequestId,
   flag,
   int64Field,
+  type Rule,
   record,
   text,
   textField,
@@ -25,24 +26,39 @@ export interface Guard {
   readonly rw?: boolean | undefined;
 }
 
+/** A live session in the namespace of the request, of any user. */
+export interface SessionGuard {
+  readonly sessionId: number;
+}
+
 /** Options of a write that may be guarded. */
 export interface GuardedOptions extends CallOptions {
   /**
-   * The hold that must be live, else ABORTED / FENCED and nothing is written. A lock handle has it as `handle.guard`.
+   * The hold or session that must be live, else ABORTED / FENCED and nothing is written. A lock handle has it as
+   * `handle.guard`.
    */
-  readonly guard?: Guard | undefined;
+  readonly guard?: Guard | SessionGuard | undefined;
 }
 
-const guard = record<Guard>({ lockName: text, fencingToken: whole, rw: flag }, ["lockName", "fencingToken"]);
+const holdGuard = record<Guard>({ lockName: text, fencingToken: whole, rw: flag }, ["lockName", "fencingToken"]);
+const sessionGuard = record<SessionGuard>({ sessionId: whole }, ["sessionId"]);
+const guard: Rule<Guard | SessionGuard> = (value, name) => {
+  const isSession = typeof value === "object" && value !== null && "sessionId" in value;
+  (isSession ? sessionGuard : holdGuard)(value, name);
+};
 /** The rules for the options of a guarded write. */
 export const guardedRules = { ...callRules, guard };
 /** The same for several writes, each of which has a request id of its own. */
 export const guardedRulesWithoutRequestId = { ...callRulesWithoutRequestId, guard };
 
 /** The field of a request. */
-export function guardField(guard: Guard | undefined): GuardMessage | undefined {
+export function guardField(guard: Guard | SessionGuard | undefined): GuardMessage | undefined {
   if (guard === undefined) {
     return undefined;
+  }
+  if ("sessionId" in guard) {
+    const sessionId = int64Field("guard.sessionId", guard.sessionId);
+    return { lockName: "", fencingToken: 0n, rw: false, sessionId };
   }
   return {
     lockName: textField("guard.lockName", guard.lockName),

@@ -55,6 +55,12 @@ export interface AcquireOptions extends CallOptions {
   readonly waitMs?: number | undefined;
 }
 
+/** An option of a request for a hold that is not renewed by itself. */
+export interface InSession {
+  /** Id of a session of this user, with which the hold ends; `ttlSeconds` must then be absent. */
+  readonly sessionId?: number | undefined;
+}
+
 /** Options of a request for an exclusive lock. */
 export interface AcquireLockOptions extends AcquireOptions {
   /** What the hold shows to others, at most 1,024 bytes; a text in UTF-8. Default: nothing. */
@@ -124,8 +130,12 @@ export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateL
 }
 
 /** The common fields for acquiring all kinds of locks. */
-export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: AcquireOptions, fencingToken: number) {
+export function acquisitionFields(
+  { ttlSeconds = 0, owner = "", waitMs = 0, sessionId = 0 }: AcquireOptions & InSession,
+  fencingToken: number,
+) {
   return {
+    sessionId: int64Field("sessionId", sessionId),
     ttlSeconds: int64Field("ttlSeconds", ttlSeconds),
     owner: textField("owner", owner),
     waitMs: int64Field("waitMs", waitMs),

@@ -29,7 +29,7 @@ import {
   toPlain,
   unaryMethod,
 } from "../calls/index.ts";
-import { bytes, bytesField, callRules, int64Field, optionsCheck, text, textField } from "../options/index.ts";
+import { bytes, bytesField, callRules, int64Field, optionsCheck, text, textField, whole } from "../options/index.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
 import {
   fetchLockNames,
@@ -52,6 +52,7 @@ import {
   executeAcquisition,
   type ForceReleaseOptions,
   grantOf,
+  type InSession,
   type LockHold,
   type LockState,
   lockRules,
@@ -111,7 +112,11 @@ export interface HoldLockOptions extends HoldOptions {
 
 const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
 const checkDescribe = optionsCheck<ReadOptions>(readRules);
-const checkAcquire = optionsCheck<AcquireLockOptions>({ ...lockRules.acquire, value: bytes });
+const checkAcquire = optionsCheck<AcquireLockOptions & InSession>({
+  ...lockRules.acquire,
+  value: bytes,
+  sessionId: whole,
+});
 const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
 const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
 const checkForceRelease = optionsCheck<ForceReleaseOptions>(lockRules.forceRelease);
@@ -173,7 +178,11 @@ export class LockClient {
    * Requests a lock, once or for as long as `waitMs`. If others hold it, the answer has `acquired: false`; that is not
    * an error. The hold ends by itself without renewal.
    */
-  async acquire(namespace: string, name: string, options: AcquireLockOptions = {}): Promise<AcquireLockResult> {
+  async acquire(
+    namespace: string,
+    name: string,
+    options: AcquireLockOptions & InSession = {},
+  ): Promise<AcquireLockResult> {
     checkAcquire(options, "locks.acquire");
     return acquireResult(await this.#acquire(namespace, name, options));
   }
@@ -298,7 +307,11 @@ export class LockClient {
     return withHandle(await this.hold(namespace, name, options), work);
   }
 
-  #acquire(namespace: string, name: string, options: AcquireLockOptions): Promise<Execution<AcquireLockResponse>> {
+  #acquire(
+    namespace: string,
+    name: string,
+    options: AcquireLockOptions & InSession,
+  ): Promise<Execution<AcquireLockResponse>> {
     const value = options.value === undefined ? NO_VALUE : bytesField("value", options.value);
     const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, 0), value };
     return executeAcquisition(this.#context, acquireLockMethod, request, options);

@@ -25,7 +25,7 @@ import {
   toPlain,
   unaryMethod,
 } from "../calls/index.ts";
-import { optionsCheck } from "../options/index.ts";
+import { optionsCheck, whole } from "../options/index.ts";
 import { type HoldOptions, holdOptions, notAcquired, withHandle } from "./lock-handle.ts";
 import {
   type AcquireOptions,
@@ -36,6 +36,7 @@ import {
   executeAcquisition,
   type ForceReleaseOptions,
   grantOf,
+  type InSession,
   type LockMode,
   type LockState,
   lockRules,
@@ -94,7 +95,7 @@ export interface ReleaseReadWriteLockOptions extends ReleaseLockOptions {
 
 const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
 const checkDescribe = optionsCheck<ReadOptions>(readRules);
-const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
+const checkAcquire = optionsCheck<AcquireOptions & InSession>({ ...lockRules.acquire, sessionId: whole });
 const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
 const checkRelease = optionsCheck<ReleaseReadWriteLockOptions>({
   ...lockRules.release,
@@ -138,7 +139,7 @@ export class ReadWriteLockClient {
     namespace: string,
     name: string,
     mode: LockMode,
-    options: AcquireOptions = {},
+    options: AcquireOptions & InSession = {},
   ): Promise<AcquireReadWriteLockResult> {
     modeRule(mode, "mode");
     checkAcquire(options, "readWriteLocks.acquire");
@@ -262,7 +263,7 @@ export class ReadWriteLockClient {
     namespace: string,
     name: string,
     mode: LockMode,
-    options: AcquireOptions,
+    options: AcquireOptions & InSession,
   ): Promise<Execution<AcquireRWLockResponse>> {
     const request = acquireRequest(namespace, name, mode, options, 0);
     return executeAcquisition(this.#context, acquireMethod, request, options);
@@ -273,7 +274,7 @@ function acquireRequest(
   namespace: string,
   name: string,
   mode: LockMode,
-  options: AcquireOptions,
+  options: AcquireOptions & InSession,
   fencingToken: number,
 ) {
   return { ...lockTarget(namespace, name), mode: modeField(mode), ...acquisitionFields(options, fencingToken) };

@@ -38,6 +38,7 @@ import {
   executeAcquisition,
   type ForceReleaseOptions,
   grantOf,
+  type InSession,
   type LockState,
   lockRules,
   lockTarget,
@@ -99,7 +100,11 @@ export interface HoldSemaphoreOptions extends HoldOptions {
 
 const checkCreate = optionsCheck<CreateSemaphoreOptions>({ ...callRules, ttlSeconds: whole });
 const checkDescribe = optionsCheck<ReadOptions>(readRules);
-const checkAcquire = optionsCheck<AcquireSemaphoreOptions>({ ...lockRules.acquire, permits: whole32 });
+const checkAcquire = optionsCheck<AcquireSemaphoreOptions & InSession>({
+  ...lockRules.acquire,
+  permits: whole32,
+  sessionId: whole,
+});
 const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
 const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
 const checkUpdate = optionsCheck<CallOptions>(callRules);
@@ -148,7 +153,7 @@ export class SemaphoreClient {
   async acquire(
     namespace: string,
     name: string,
-    options: AcquireSemaphoreOptions = {},
+    options: AcquireSemaphoreOptions & InSession = {},
   ): Promise<AcquireSemaphoreResult> {
     checkAcquire(options, "semaphores.acquire");
     return acquireResult(await this.#acquire(namespace, name, options));
@@ -278,7 +283,7 @@ export class SemaphoreClient {
   #acquire(
     namespace: string,
     name: string,
-    options: AcquireSemaphoreOptions,
+    options: AcquireSemaphoreOptions & InSession,
   ): Promise<Execution<AcquireSemaphoreResponse>> {
     const permits = int32Field("permits", options.permits ?? 1);
     const request = { ...lockTarget(namespace, name), permits, ...acquisitionFields(options, 0) };

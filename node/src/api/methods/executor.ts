@@ -478,7 +478,7 @@ function commandOf<Asked extends ClientOperation>(
   requireVersion(mayLackId && hasId ? VERSION_WITH_REQUEST_IDS : since, state);
   // The cast is sound: in a command only the operation has a kind.
   const withCaller = (made: Asked) => {
-    if ("sessionId" in made) {
+    if ("sessionId" in made || ("guard" in made && made.guard?.lockName === "")) {
       requireSessions(state);
     }
     const request = hasId ? { requestId: call.requestId() } : null;

@@ -342,6 +342,20 @@ export function ownSessionField(sessionId: bigint): { readonly sessionId?: numbe
   return sessionId === 0n ? {} : { sessionId: Number(sessionId) };
 }
 
+/** The same for a new hold of a lock, which then has no time to live of its own. */
+export function sessionOfHoldField({
+  sessionId,
+  ttlSeconds,
+}: {
+  readonly sessionId: bigint;
+  readonly ttlSeconds: bigint;
+}): { readonly sessionId?: number } {
+  if (sessionId > 0n && ttlSeconds !== 0n) {
+    throw badRequestField("ttl_seconds", "must be 0 with session_id: the hold ends with the session");
+  }
+  return ownSessionField(sessionId);
+}
+
 /** The id of a session. */
 export function sessionIdField(sessionId: bigint, field = "session_id"): number {
   if (sessionId < 1n) {
@@ -350,8 +364,14 @@ export function sessionIdField(sessionId: bigint, field = "session_id"): number 
   return Number(sessionId);
 }
 
-/** A hold that must be live. */
-export function holdField(path: string, { lockName, fencingToken, rw }: GuardMessage): Guard {
+/** A hold that must be live, or a session. */
+export function holdField(path: string, { lockName, fencingToken, rw, sessionId }: GuardMessage): Guard {
+  if (sessionId !== undefined) {
+    if (lockName !== "" || fencingToken !== 0n || rw) {
+      throw badRequestField(`${path}session_id`, "must be absent in a guard that names a lock, its token or its kind");
+    }
+    return { lockName: "", fencingToken: sessionIdField(sessionId, `${path}session_id`), rw: false };
+  }
   return {
     lockName: lockNameField(`${path}lock_name`, lockName),
     fencingToken: heldTokenField(path, fencingToken),

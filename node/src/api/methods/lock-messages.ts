@@ -31,11 +31,17 @@ export function lockHold(hold: Hold, tickMs: number): LockHold {
     subject: hold.subject,
     fencingToken: BigInt(hold.token),
     acquiredAtMs: BigInt(hold.acquiredAtMs),
-    expiresInMs: remainingMs(hold.deadlineMs, tickMs),
+    expiresInMs: holdRemainingMs(hold, tickMs),
     mode: MODES[hold.mode],
     permits: hold.permits ?? 0,
     value: hold.value ?? NO_BYTES,
+    sessionId: BigInt(hold.sessionId ?? 0),
   };
+}
+
+/** Milliseconds until the deadline of the hold; 0 = it ends with its session. */
+export function holdRemainingMs({ deadlineMs }: Hold, tickMs: number): bigint {
+  return deadlineMs === 0 ? 0n : remainingMs(deadlineMs, tickMs);
 }
 
 /** Milliseconds until the deadline, at least 1 because what still exists has not expired (S21). */

@@ -74,10 +74,11 @@ import {
   namespaceField,
   optionalModeField,
   permitsField,
+  sessionOfHoldField,
   waitField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
-import { lockHold, lockHolds, MODES, remainingMs, STATES } from "./lock-messages.ts";
+import { holdRemainingMs, lockHold, lockHolds, MODES, STATES } from "./lock-messages.ts";
 
 /** Default time to live of the holds of a lock, in seconds, if CreateLock names none. */
 const TTL_SECONDS_DEFAULT = 30;
@@ -410,6 +411,7 @@ function acquireOperation(
     namespace: namespaceField(request.namespace),
     name: lockNameField("name", request.name),
     ...claim,
+    ...sessionOfHoldField(request),
     // 0 stays 0: the state machine then uses the lock's default.
     ttlSeconds: holdTtlField(request.ttlSeconds, 0),
     owner: labelField("owner", request.owner),
@@ -424,7 +426,7 @@ function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: Acqu
     acquired: hold !== null,
     fencingToken: BigInt(hold?.token ?? 0),
     ttlSeconds: BigInt(hold?.ttlSeconds ?? 0),
-    expiresInMs: hold === null ? 0n : remainingMs(hold.deadlineMs, tickMs),
+    expiresInMs: hold === null ? 0n : holdRemainingMs(hold, tickMs),
     queueLength,
     state: STATES[state],
     waitedMs: BigInt(waitedMs),

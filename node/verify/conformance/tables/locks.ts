@@ -128,6 +128,7 @@ const describing: Table = {
         acquiredAtMs: isUnixMs,
         permits: 0,
         value: Buffer.alloc(0),
+        sessionId: 0n,
         expiresInMs: isWithinSeconds(60n),
         mode: RWMode.RW_MODE_UNSPECIFIED,
       });
@@ -170,6 +171,7 @@ const acquiring: Table = {
         acquiredAtMs: isUnixMs,
         permits: 0,
         value: Buffer.alloc(0),
+        sessionId: 0n,
         expiresInMs: got.expiresInMs,
       });
       const refused = await context.askElsewhere(acquireLock, { ...lock, owner: "another" });
@@ -332,6 +334,7 @@ const forcing: Table = {
         acquiredAtMs: isUnixMs,
         permits: 0,
         value: Buffer.alloc(0),
+        sessionId: 0n,
         expiresInMs: isWithinSeconds(TTL_SECONDS_DEFAULT),
       });
       await context.refuses(releaseLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER");

@@ -101,6 +101,7 @@ const describing: Table = {
           acquiredAtMs: isUnixMs,
           permits: 0,
           value: Buffer.alloc(0),
+          sessionId: 0n,
           expiresInMs: isWithinSeconds(60n),
         });
       }

@@ -124,6 +124,7 @@ const describing: Table = {
           mode: RWMode.RW_MODE_UNSPECIFIED,
           permits: at === 0 ? 1 : 3,
           value: Buffer.alloc(0),
+          sessionId: 0n,
           acquiredAtMs: isUnixMs,
           expiresInMs: isWithinSeconds(60n),
         });

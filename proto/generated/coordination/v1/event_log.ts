@@ -158,6 +158,8 @@ export interface AppendGuard {
   fencingToken: bigint;
   /** False: an exclusive lock or a semaphore. True: a read-write lock; the hold must have mode WRITE. */
   rw: boolean;
+  /** Id of a session that must still be live, instead of a hold. As for Guard. */
+  sessionId?: bigint | undefined;
 }
 
 /** Asks to append one event. */
@@ -1494,7 +1496,7 @@ export const DeleteLogResponse: MessageFns<DeleteLogResponse, "coordination.v1.D
 };
 
 function createBaseAppendGuard(): AppendGuard {
-  return { namespace: "", lockName: "", fencingToken: 0n, rw: false };
+  return { namespace: "", lockName: "", fencingToken: 0n, rw: false, sessionId: undefined };
 }
 
 export const AppendGuard: MessageFns<AppendGuard, "coordination.v1.AppendGuard"> = {
@@ -1515,6 +1517,12 @@ export const AppendGuard: MessageFns<AppendGuard, "coordination.v1.AppendGuard">
     }
     if (message.rw !== false) {
       writer.uint32(32).bool(message.rw);
+    }
+    if (message.sessionId !== undefined) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(40).int64(message.sessionId);
     }
     return writer;
   },
@@ -1564,6 +1572,14 @@ export const AppendGuard: MessageFns<AppendGuard, "coordination.v1.AppendGuard">
             message.rw = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1587,6 +1603,9 @@ export const AppendGuard: MessageFns<AppendGuard, "coordination.v1.AppendGuard">
       ? BigInt(object.fencingToken)
       : 0n;
     message.rw = object.rw ?? false;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null)
+      ? BigInt(object.sessionId)
+      : undefined;
     return message;
   },
 };

@@ -47,7 +47,10 @@ export interface LockHold {
   fencingToken: bigint;
   /** When it was granted, Unix time in milliseconds. */
   acquiredAtMs: bigint;
-  /** Remaining time to live in milliseconds, at least 1. The hold never ends earlier, but may end later. */
+  /**
+   * Remaining time to live in milliseconds, at least 1. The hold never ends earlier, but may end later. 0 = it ends with
+   * its session.
+   */
   expiresInMs: bigint;
   /** Mode of a read-write lock's hold; RW_MODE_UNSPECIFIED on other locks. */
   mode: RWMode;
@@ -55,6 +58,8 @@ export interface LockHold {
   permits: number;
   /** Value that the holder of an exclusive lock shows; empty = none. */
   value: Uint8Array;
+  /** Id of the session that the hold ends with; 0 = none. */
+  sessionId: bigint;
 }
 
 /** Asks for a new exclusive lock. */
@@ -135,6 +140,12 @@ export interface AcquireLockRequest {
    * the hold has its value still: SetLockValue changes it. A member of a release that lacks this field ignores it.
    */
   value: Uint8Array;
+  /**
+   * A session of the caller's user, with which a new hold ends instead of after a time to live: ttl_seconds must be 0 then.
+   * 0 = none, and in a renewal. Otherwise NOT_FOUND / SESSION_NOT_FOUND, PERMISSION_DENIED / ACCESS_DENIED, or
+   * RESOURCE_EXHAUSTED / QUOTA if the session has 1,000 keys and holds.
+   */
+  sessionId: bigint;
 }
 
 /**
@@ -148,7 +159,7 @@ export interface AcquireLockResponse {
   fencingToken: bigint;
   /** Time to live of the hold, in seconds. */
   ttlSeconds: bigint;
-  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
+  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired, or the hold ends with its session. */
   expiresInMs: bigint;
   /**
    * The live hold: the caller's hold if acquired, else the hold that blocks the caller. Absent = the lock has no holder
@@ -311,6 +322,12 @@ export interface AcquireRWLockRequest {
    * downgrades a WRITE hold, which keeps its token. WRITE upgrades a READ hold, which gets a new token.
    */
   fencingToken: bigint;
+  /**
+   * A session of the caller's user, with which a new hold ends instead of after a time to live: ttl_seconds must be 0 then.
+   * 0 = none, and in a renewal. Otherwise NOT_FOUND / SESSION_NOT_FOUND, PERMISSION_DENIED / ACCESS_DENIED, or
+   * RESOURCE_EXHAUSTED / QUOTA if the session has 1,000 keys and holds.
+   */
+  sessionId: bigint;
 }
 
 /**
@@ -326,7 +343,7 @@ export interface AcquireRWLockResponse {
   mode: RWMode;
   /** Time to live of the hold, in seconds. */
   ttlSeconds: bigint;
-  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
+  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired, or the hold ends with its session. */
   expiresInMs: bigint;
   /** Live holds in the order of their grants: the first 10, and the caller's. DescribeRWLock returns all. */
   holders: LockHold[];
@@ -583,6 +600,12 @@ export interface AcquireSemaphoreRequest {
   waitMs: bigint;
   /** Token of a hold to renew; 0 = a new hold. */
   fencingToken: bigint;
+  /**
+   * A session of the caller's user, with which a new hold ends instead of after a time to live: ttl_seconds must be 0 then.
+   * 0 = none, and in a renewal. Otherwise NOT_FOUND / SESSION_NOT_FOUND, PERMISSION_DENIED / ACCESS_DENIED, or
+   * RESOURCE_EXHAUSTED / QUOTA if the session has 1,000 keys and holds.
+   */
+  sessionId: bigint;
 }
 
 /**
@@ -596,7 +619,7 @@ export interface AcquireSemaphoreResponse {
   fencingToken: bigint;
   /** Time to live of the hold, in seconds. */
   ttlSeconds: bigint;
-  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
+  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired, or the hold ends with its session. */
   expiresInMs: bigint;
   /** Number of permits of the semaphore. */
   permits: number;
@@ -676,6 +699,7 @@ function createBaseLockHold(): LockHold {
     mode: 0,
     permits: 0,
     value: new Uint8Array(0),
+    sessionId: 0n,
   };
 }
 
@@ -715,6 +739,12 @@ export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
     }
     if (message.value.length !== 0) {
       writer.uint32(66).bytes(message.value);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(72).int64(message.sessionId);
     }
     return writer;
   },
@@ -796,6 +826,14 @@ export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
             message.value = reader.bytes();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -827,6 +865,7 @@ export const LockHold: MessageFns<LockHold, "coordination.v1.LockHold"> = {
     message.mode = object.mode ?? 0;
     message.permits = object.permits ?? 0;
     message.value = object.value ?? new Uint8Array(0);
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };
@@ -1293,7 +1332,16 @@ export const DescribeLockResponse: MessageFns<DescribeLockResponse, "coordinatio
 };
 
 function createBaseAcquireLockRequest(): AcquireLockRequest {
-  return { namespace: "", name: "", ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n, value: new Uint8Array(0) };
+  return {
+    namespace: "",
+    name: "",
+    ttlSeconds: 0n,
+    owner: "",
+    waitMs: 0n,
+    fencingToken: 0n,
+    value: new Uint8Array(0),
+    sessionId: 0n,
+  };
 }
 
 export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1.AcquireLockRequest"> = {
@@ -1329,6 +1377,12 @@ export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1
     }
     if (message.value.length !== 0) {
       writer.uint32(58).bytes(message.value);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(64).int64(message.sessionId);
     }
     return writer;
   },
@@ -1402,6 +1456,14 @@ export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1
             message.value = reader.bytes();
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1430,6 +1492,7 @@ export const AcquireLockRequest: MessageFns<AcquireLockRequest, "coordination.v1
       ? BigInt(object.fencingToken)
       : 0n;
     message.value = object.value ?? new Uint8Array(0);
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };
@@ -2632,7 +2695,7 @@ export const DescribeRWLockResponse: MessageFns<DescribeRWLockResponse, "coordin
 };
 
 function createBaseAcquireRWLockRequest(): AcquireRWLockRequest {
-  return { namespace: "", name: "", mode: 0, ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n };
+  return { namespace: "", name: "", mode: 0, ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n, sessionId: 0n };
 }
 
 export const AcquireRWLockRequest: MessageFns<AcquireRWLockRequest, "coordination.v1.AcquireRWLockRequest"> = {
@@ -2668,6 +2731,12 @@ export const AcquireRWLockRequest: MessageFns<AcquireRWLockRequest, "coordinatio
         throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
       }
       writer.uint32(56).int64(message.fencingToken);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(64).int64(message.sessionId);
     }
     return writer;
   },
@@ -2741,6 +2810,14 @@ export const AcquireRWLockRequest: MessageFns<AcquireRWLockRequest, "coordinatio
             message.fencingToken = reader.int64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2769,6 +2846,7 @@ export const AcquireRWLockRequest: MessageFns<AcquireRWLockRequest, "coordinatio
     message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
       ? BigInt(object.fencingToken)
       : 0n;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };
@@ -4755,7 +4833,16 @@ export const DescribeSemaphoreResponse: MessageFns<
 };
 
 function createBaseAcquireSemaphoreRequest(): AcquireSemaphoreRequest {
-  return { namespace: "", name: "", permits: 0, ttlSeconds: 0n, owner: "", waitMs: 0n, fencingToken: 0n };
+  return {
+    namespace: "",
+    name: "",
+    permits: 0,
+    ttlSeconds: 0n,
+    owner: "",
+    waitMs: 0n,
+    fencingToken: 0n,
+    sessionId: 0n,
+  };
 }
 
 export const AcquireSemaphoreRequest: MessageFns<AcquireSemaphoreRequest, "coordination.v1.AcquireSemaphoreRequest"> = {
@@ -4791,6 +4878,12 @@ export const AcquireSemaphoreRequest: MessageFns<AcquireSemaphoreRequest, "coord
         throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
       }
       writer.uint32(56).int64(message.fencingToken);
+    }
+    if (message.sessionId !== 0n) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(64).int64(message.sessionId);
     }
     return writer;
   },
@@ -4864,6 +4957,14 @@ export const AcquireSemaphoreRequest: MessageFns<AcquireSemaphoreRequest, "coord
             message.fencingToken = reader.int64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4892,6 +4993,7 @@ export const AcquireSemaphoreRequest: MessageFns<AcquireSemaphoreRequest, "coord
     message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
       ? BigInt(object.fencingToken)
       : 0n;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null) ? BigInt(object.sessionId) : 0n;
     return message;
   },
 };

@@ -78,6 +78,11 @@ export interface Guard {
   fencingToken: bigint;
   /** False: an exclusive lock or a semaphore. True: a read-write lock; the hold must have mode WRITE. */
   rw: boolean;
+  /**
+   * Id of a session of any user that must still be live, instead of a hold; all other fields must then be empty. Absent = a
+   * hold guards. A member of a release that lacks this field refuses such a guard, because it names no lock.
+   */
+  sessionId?: bigint | undefined;
 }
 
 /** A key with its value and its history, as it was at one revision. */
@@ -99,7 +104,7 @@ export interface KeyValue {
 }
 
 function createBaseGuard(): Guard {
-  return { lockName: "", fencingToken: 0n, rw: false };
+  return { lockName: "", fencingToken: 0n, rw: false, sessionId: undefined };
 }
 
 export const Guard: MessageFns<Guard, "coordination.v1.Guard"> = {
@@ -117,6 +122,12 @@ export const Guard: MessageFns<Guard, "coordination.v1.Guard"> = {
     }
     if (message.rw !== false) {
       writer.uint32(24).bool(message.rw);
+    }
+    if (message.sessionId !== undefined) {
+      if (BigInt.asIntN(64, message.sessionId) !== message.sessionId) {
+        throw new globalThis.Error("value provided for field message.sessionId of type int64 too large");
+      }
+      writer.uint32(32).int64(message.sessionId);
     }
     return writer;
   },
@@ -158,6 +169,14 @@ export const Guard: MessageFns<Guard, "coordination.v1.Guard"> = {
             message.rw = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.sessionId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -180,6 +199,9 @@ export const Guard: MessageFns<Guard, "coordination.v1.Guard"> = {
       ? BigInt(object.fencingToken)
       : 0n;
     message.rw = object.rw ?? false;
+    message.sessionId = (object.sessionId !== undefined && object.sessionId !== null)
+      ? BigInt(object.sessionId)
+      : undefined;
     return message;
   },
 };

@@ -186,8 +186,8 @@ describe("watches over HTTP", () => {
     await until("the event created", () => Promise.resolve(events.all.length > 0));
     const lock = { namespace: "default", name: "nightly" };
     await owner.call(createLock, { ...lock, ttlSeconds: 0n, lockDelaySeconds: 0n });
-    const value = Buffer.from("http://here");
-    await owner.call(acquireLock, { ...lock, ttlSeconds: 0n, owner: "me", waitMs: 0n, fencingToken: 0n, value });
+    const asked = { ttlSeconds: 0n, owner: "me", waitMs: 0n, fencingToken: 0n, sessionId: 0n };
+    await owner.call(acquireLock, { ...lock, ...asked, value: Buffer.from("http://here") });
     expect(await change(events, 1)).to.deep.include({ lockKey: "nightly", owner: "me", action: "ACQUIRED", rw: false });
   });
 

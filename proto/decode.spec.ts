@@ -201,7 +201,8 @@ describe("decodeRequest: golden bytes", () => {
       returnPrevious: true,
       guard: { lockName: "l", fencingToken: 1n, rw: true },
     };
-    const hex = "0a02 6e73" + "1202 c3a9" + "1a02 00ff" + "20 ac02" + "28 00" + "30 01" + "3a07 0a01 6c 10 01 18 01";
+    const hex =
+      "0a02 6e73" + "1202 c3a9" + "1a02 00ff" + "20 ac02" + "28 00" + "30 01" + "3a07 0a01 6c 10 01 18 01" + "40 0c";
     expect(toHex(encode(PutKeyRequest, message))).to.equal(hex.replaceAll(" ", ""));
     expect(decodeRequest(PutKeyRequest, fromHex(hex))).to.deep.equal(message);
   });
@@ -364,6 +365,7 @@ describe("decodeRequest: refusals", () => {
       { ttlSeconds: message.ttlSeconds },
       { expectedModRevision: message.expectedModRevision },
       { returnPrevious: true },
+      { guard: message.guard },
     ]) {
       boundaries.add(Math.max(...boundaries) + encode(PutKeyRequest, PutKeyRequest.create(part)).length);
     }
@@ -385,6 +387,7 @@ describe("decodeRequest: refusals", () => {
       "expected_mod_revision",
       "return_previous",
       "guard",
+      "session_id",
     ]);
   });
 

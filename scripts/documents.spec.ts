@@ -25,7 +25,7 @@ const DOCUMENTS = [
   "comparison",
   "reliability",
   "benchmarks",
-  ...["README", "keys", "locks", "memory", "event-logs", "watches", "tokens-and-roles"].map(
+  ...["README", "keys", "locks", "sessions", "memory", "event-logs", "watches", "tokens-and-roles"].map(
     (name) => `concepts/${name}`,
   ),
   ...globSync("docs/operations/*.md", { cwd: repositoryRoot }).map((file) => `operations/${basename(file, ".md")}`),
@@ -412,6 +412,7 @@ describe("the documents", () => {
       ["INTERNAL", "INTERNAL"],
       ["NOT_ACQUIRED", "FAILED_PRECONDITION"],
       ["NO_TOKEN", "UNAUTHENTICATED"],
+      ["SESSION_LOST", "FAILED_PRECONDITION"],
       ["TRANSACTION_CONFLICT", "ABORTED"],
     ];
     expect([...described].sort()).to.deep.equal([...contract.codes, ...further].sort());

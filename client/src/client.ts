@@ -8,6 +8,7 @@ import { LockClient, ReadWriteLockClient, SemaphoreClient } from "./locks/index.
 import { LogClient } from "./logs/index.ts";
 import { MemoryClient } from "./memory/index.ts";
 import { listOf, optionsCheck, text } from "./options/index.ts";
+import { type CreateSessionOptions, SessionClient, type SessionHandle } from "./sessions/index.ts";
 import {
   type BatchOptions,
   type BatchPart,
@@ -52,12 +53,20 @@ export interface Client {
   readonly readWriteLocks: ReadWriteLockClient;
   readonly semaphores: SemaphoreClient;
   readonly memory: MemoryClient;
+  readonly sessions: SessionClient;
   readonly watch: WatchClient;
   readonly logs: LogClient;
   readonly keys: ApiKeyClient;
   readonly users: UserClient;
   readonly usage: UsageClient;
   readonly cluster: ClusterClient;
+  /**
+   * Creates a session in a namespace and renews it, until it is ended or lost: `await using session = …`. Keys that are
+   * put with `sessionId: session.id` end with it. All sessions of a client in one namespace are renewed by common calls.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA.
+   */
+  session(namespace: string, options?: CreateSessionOptions): Promise<SessionHandle>;
   /** A transaction on a namespace: `client.transaction(namespace).if(…).then(…).else(…).commit()`. */
   transaction(namespace: string): Transaction;
   /**
@@ -92,7 +101,7 @@ export interface Client {
   election(namespace: string, name: string): Election;
   /**
    * Closes the connections. Operations in flight fail with CANCELLED; those that were sent have an unknown outcome. New
-   * operations fail, watches end, and holds of locks are no longer renewed.
+   * operations fail, watches end, and holds of locks and sessions are no longer renewed.
    */
   close(): void;
 }
@@ -117,6 +126,7 @@ export function createClient(options: ClientOptions): Client {
   const keyValue = new KeyValueClient(context);
   const locks = new LockClient(context);
   const watch = new WatchClient(context);
+  const sessions = new SessionClient(context);
   const optimistic = new OptimisticRunner(context, keyValue);
   return {
     keyValue,
@@ -124,6 +134,8 @@ export function createClient(options: ClientOptions): Client {
     readWriteLocks: new ReadWriteLockClient(context),
     semaphores: new SemaphoreClient(context),
     memory: new MemoryClient(context),
+    sessions,
+    session: (namespace, options = {}) => sessions.keep(namespace, options),
     watch,
     logs: new LogClient(context),
     keys: new ApiKeyClient(context),

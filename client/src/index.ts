@@ -196,6 +196,19 @@ export {
   type SeekOrigin,
   type WriteMemoryResult,
 } from "./memory/index.ts";
+export type {
+  CreateSessionOptions,
+  CreateSessionResult,
+  DescribeSessionResult,
+  EndSessionOptions,
+  EndSessionResult,
+  ListSessionsOptions,
+  RenewedSession,
+  SessionClient,
+  SessionHandle,
+  SessionInfo,
+  SessionPage,
+} from "./sessions/index.ts";
 export {
   type AppendFields,
   type BatchOptions,

@@ -70,6 +70,7 @@ type Services = typeof serviceDefinitions;
 type Methods = Services["KeyValueService"] &
   Services["LockService"] &
   Services["MemoryService"] &
+  Services["SessionService"] &
   Services["TransactionService"] &
   Services["WatchService"] &
   Services["ClusterService"] &

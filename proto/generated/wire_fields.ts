@@ -1230,6 +1230,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
   ]],
   ["coordination.v1.RenewSessionsResponse", [
     [1, "sessions", "coordination.v1.RenewedSession"],
+    [15, "revision", "int64"],
   ]],
   ["coordination.v1.RenewedSession", [
     [1, "session_id", "int64"],

@@ -6,6 +6,7 @@ export { type Guard, type GuardedOptions, guardedRules, guardedRulesWithoutReque
 export { MessageStream, openMessageStream, type StreamMethod, streamMethod } from "./message-stream.ts";
 export { type CallOptions, type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
 export { type Plain, toPlain } from "./plain-message.ts";
+export { watchReads } from "./timely-signal.ts";
 export {
   type AttemptTrace,
   assertTraceparent,

@@ -51,6 +51,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     load: async () => (await import("./locks/index.ts")).ELECTION_COMMANDS,
   },
   {
+    name: "session",
+    description: "create, keep and end sessions, with which keys end",
+    load: async () => (await import("./sessions/index.ts")).SESSION_COMMANDS,
+  },
+  {
     name: "memory",
     description: "allocate, read and write memory regions",
     load: async () => (await import("./memory/index.ts")).MEMORY_COMMANDS,

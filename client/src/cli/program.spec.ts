@@ -89,6 +89,7 @@ describe("quoinctl, the program", () => {
         key: "a/b",
         value: new Uint8Array(Buffer.from("hello")),
         ttlSeconds: 0n,
+        sessionId: 0n,
         expectedModRevision: undefined,
         returnPrevious: false,
         guard: undefined,

@@ -16,7 +16,8 @@ the context of QUOIN_CONTEXT or the current one, else .quoin/endpoints.json in t
 QUOIN_TOKEN or QUOIN_API_KEY.
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 not acquired or comparison failed, 130
-interrupted by Ctrl-C; lock run ends with the exit code of its command.
+interrupted by Ctrl-C; lock run and session run end with the exit code
+of their command.
 
 Examples:
 

@@ -11,7 +11,7 @@ function namesIn(file: string, table: RegExp, name: RegExp): string[] {
 }
 
 describe("the reasons of errors", () => {
-  it("are those of the service, that of its bugs, and four of this package", () => {
+  it("are those of the service, that of its bugs, and five of this package", () => {
     const service = namesIn(
       "state/core/coordination-error.ts",
       /const CODES: Record<Reason, Code> = \{([^}]+)\}/,
@@ -22,6 +22,7 @@ describe("the reasons of errors", () => {
       ...service,
       "INTERNAL",
       "NOT_ACQUIRED",
+      "SESSION_LOST",
       "NO_TOKEN",
       "API_KEY_LOST",
       "TRANSACTION_CONFLICT",

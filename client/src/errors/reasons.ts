@@ -76,6 +76,8 @@ const SERVICE_REASONS = [
 const OWN_REASONS = [
   /** The hold was not granted in time. */
   "NOT_ACQUIRED",
+  /** The session has ended, or was not renewed until its deadline. */
+  "SESSION_LOST",
   /** There is no token: its file cannot be read, or has none. */
   "NO_TOKEN",
   /** An API key was created, and the only answer that contains it was lost. */

@@ -19,6 +19,7 @@ const PLAIN_ENTRY = {
   createRevision: 1,
   modRevision: 2,
   version: 3,
+  sessionId: 0,
   expiresInMs: 4,
 };
 
@@ -136,6 +137,7 @@ describe("KeyValueClient", () => {
       key: "k",
       value: new Uint8Array(Buffer.from("\u{1f600}")),
       ttlSeconds: 60n,
+      sessionId: 0n,
       expectedModRevision: 0n,
       returnPrevious: true,
       guard: undefined,
@@ -144,6 +146,7 @@ describe("KeyValueClient", () => {
     expect(member.request).to.deep.include({
       value: Uint8Array.of(0, 255),
       ttlSeconds: 0n,
+      sessionId: 0n,
       expectedModRevision: undefined,
       returnPrevious: false,
     });

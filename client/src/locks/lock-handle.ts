@@ -11,7 +11,7 @@
 
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
-import type { CallOptions, Guard, Persistence } from "../calls/index.ts";
+import { type CallOptions, type Guard, type Persistence, watchReads } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import { callRulesWithoutRequestId, optionsCheck } from "../options/index.ts";
 import type { Runtime } from "../transport/index.ts";
@@ -275,25 +275,6 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       cause,
     });
   }
-}
-
-/** Calls back before each time that a program looks at a signal. */
-function watchReads(signal: AbortSignal, onRead: () => void): void {
-  const read = <Name extends "aborted" | "reason">(name: Name): PropertyDescriptor => ({
-    get: () => {
-      onRead();
-      return Reflect.get(AbortSignal.prototype, name, signal);
-    },
-  });
-  const throwIfAborted = (): void => {
-    onRead();
-    AbortSignal.prototype.throwIfAborted.call(signal);
-  };
-  Object.defineProperties(signal, {
-    aborted: read("aborted"),
-    reason: read("reason"),
-    throwIfAborted: { value: throwIfAborted },
-  });
 }
 
 /**

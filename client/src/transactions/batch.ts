@@ -10,7 +10,7 @@ import { Transaction } from "./transaction.ts";
 
 /** One write of a batch. Deleting a key that does not exist is no error. */
 export type BatchWrite = OneOf<{
-  put: Pick<PutFields, "key" | "value" | "ttlSeconds">;
+  put: Pick<PutFields, "key" | "value" | "ttlSeconds" | "sessionId">;
   delete: Pick<DeleteFields, "key">;
 }>;
 

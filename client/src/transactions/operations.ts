@@ -40,6 +40,8 @@ export interface KeyExpectation {
   createRevision: number;
   /** Number of changes since its creation. */
   version: number;
+  /** Id of the session that it ends with; 0 = none. */
+  sessionId: number;
 }
 
 /** A key, and how it must be in relation to what is expected. */
@@ -76,6 +78,8 @@ export interface ConditionFields {
   /** The hold is live; of a read-write lock, in mode WRITE. */
   hold: Guard;
   log: LogCondition;
+  /** The session with this id is live, of any user. */
+  sessionId: number;
 }
 
 /** A condition on the state before the operations. */
@@ -91,6 +95,8 @@ export interface PutFields {
   readonly expectedModRevision?: number | undefined;
   /** Whether the result contains the previous state of the key. */
   readonly returnPrevious?: boolean | undefined;
+  /** Id of a session of this user, with which the key ends; without it the key belongs to no session any more. */
+  readonly sessionId?: number | undefined;
 }
 
 /** Deletes a key. */

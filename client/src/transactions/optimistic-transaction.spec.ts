@@ -79,6 +79,7 @@ describe("client.transact", () => {
         key: "b",
         value: new Uint8Array(Buffer.from("1 undefined")),
         ttlSeconds: 5n,
+        sessionId: 0n,
         expectedModRevision: undefined,
         returnPrevious: false,
       },

@@ -13,7 +13,7 @@ import type { KeyValueClient } from "../kv/index.ts";
 import { badField, bytesField, callback, optionsCheck, textField, whole32 } from "../options/index.ts";
 import { allPages } from "../pages/index.ts";
 import { backoffMs } from "../transport/index.ts";
-import type { TransactionCondition, TransactionOperation } from "./operations.ts";
+import type { PutFields, TransactionCondition, TransactionOperation } from "./operations.ts";
 import { Transaction } from "./transaction.ts";
 
 /** Options of transact. */
@@ -167,11 +167,11 @@ export class OptimisticTransaction {
   }
 
   /** Creates or overwrites a key at the commit. A later write of the same key replaces this one. */
-  put(key: string, value: string | Uint8Array, options: { readonly ttlSeconds?: number | undefined } = {}): void {
+  put(key: string, value: string | Uint8Array, options: Pick<PutFields, "ttlSeconds" | "sessionId"> = {}): void {
     this.#assertRunning();
     // A copy: the caller may use its bytes again.
     const bytes = bytesField("value", value).slice();
-    this.#writes.set(textField("key", key), { put: { key, value: bytes, ttlSeconds: options.ttlSeconds } });
+    this.#writes.set(textField("key", key), { put: { ...options, key, value: bytes } });
   }
 
   /** Deletes a key at the commit. One that does not exist is no error. */

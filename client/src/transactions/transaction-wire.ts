@@ -65,6 +65,7 @@ export const CONDITION = oneOfForm<ConditionFields, CompareMessage>({
       modRevision: OPTIONAL_COUNT,
       createRevision: OPTIONAL_COUNT,
       version: OPTIONAL_COUNT,
+      sessionId: OPTIONAL_COUNT,
     },
     ["key"],
   ),
@@ -77,6 +78,7 @@ export const CONDITION = oneOfForm<ConditionFields, CompareMessage>({
     "logId",
     "lastSequence",
   ]),
+  sessionId: COUNT,
 });
 
 type Messages = { readonly [Name in keyof OperationFields]: Exclude<OperationMessage[Name], undefined> };
@@ -92,7 +94,14 @@ function fieldsOf<Name extends keyof OperationFields>(
 export const OPERATION: WireForm<TransactionOperation, OperationMessage> = oneOfForm<OperationFields, OperationMessage>(
   {
     put: fieldsOf<"put">(
-      { key: TEXT, value: BYTES, ttlSeconds: COUNT, expectedModRevision: OPTIONAL_COUNT, returnPrevious: FLAG },
+      {
+        key: TEXT,
+        value: BYTES,
+        ttlSeconds: COUNT,
+        expectedModRevision: OPTIONAL_COUNT,
+        returnPrevious: FLAG,
+        sessionId: COUNT,
+      },
       ["key", "value"],
     ),
     delete: fieldsOf<"delete">(

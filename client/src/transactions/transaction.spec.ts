@@ -17,6 +17,7 @@ const PLAIN_ENTRY = {
   createRevision: 1,
   modRevision: 2,
   version: 3,
+  sessionId: 0,
   expiresInMs: 4,
 };
 
@@ -65,6 +66,7 @@ describe("a transaction", () => {
       key: "a",
       value: new Uint8Array(Buffer.from("é")),
       ttlSeconds: 60n,
+      sessionId: 0n,
       expectedModRevision: undefined,
       returnPrevious: false,
     });

@@ -122,6 +122,7 @@ describe("watches", function () {
       createRevision: 1,
       modRevision: revision,
       version: 1,
+      sessionId: 0,
       expiresInMs: 0,
     });
     expect(await nextOf(watch)).to.deep.equal({

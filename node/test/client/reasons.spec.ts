@@ -156,6 +156,13 @@ const AT_A_MEMBER: Causes = {
   KEY_NOT_FOUND: ({ owner }) => owner.keyValue.get("default", "absent"),
   REGION_NOT_FOUND: ({ owner }) => owner.memory.describe("default", ABSENT),
   LOCK_NOT_FOUND: ({ owner }) => owner.locks.describe("default", "absent"),
+  SESSION_NOT_FOUND: ({ owner }) => owner.sessions.end("default", 1),
+  SESSION_LOST: async ({ owner }) => {
+    const session = await owner.session("default", { ttlSeconds: 1 });
+    await owner.sessions.end("default", session.id);
+    await new Promise((resolve) => session.lost.addEventListener("abort", resolve));
+    session.lost.throwIfAborted();
+  },
   LOG_NOT_FOUND: ({ owner }) => owner.logs.describe(ABSENT),
   MEMBER_NOT_FOUND: ({ cluster }) => cluster.member("q-0").admin.removeMembers(["77"]),
   USER_NOT_FOUND: ({ owner }) => owner.users.get(ABSENT),

@@ -45,7 +45,7 @@ export const SESSIONS: readonly Example[] = [
     method: "SessionService/RenewSessions",
     about: "The second session has ended.",
     request: { namespace: "shop", sessions: [{ sessionId: "24" }, { sessionId: "23" }] },
-    answers: [{ sessions: [{ sessionId: "24", expiresInMs: "10000" }, { sessionId: "23" }] }],
+    answers: [{ sessions: [{ sessionId: "24", expiresInMs: "10000" }, { sessionId: "23" }], revision: "25" }],
   },
   {
     kind: "grpc",

@@ -213,7 +213,7 @@ describe("quoinctl and accounts", () => {
     );
     const { totals, buckets, ...rest } = JSON.parse((await quoinctl(["usage", "-o", "json"])).out);
     expect((await quoinctl(["usage", "--by", "namespace"])).out).to.match(
-      /^NAMESPACE +BYTES +KEYS .* EVENT LOGS\nteam-a +0 B of 10 B +1 of 11 .* 6 of 16\n$/,
+      /^NAMESPACE +BYTES +KEYS .* EVENT LOGS +SESSIONS\nteam-a +0 B of 10 B +1 of 11 .* 6 of 16 +7 of 17\n$/,
     );
     expect([totals.events_appended, buckets[0].start]).to.deep.equal([3, "2030-01-05T00:00:00.000Z"]);
     const end = "2030-02-01T00:00:00.000Z";

@@ -16,6 +16,7 @@ const LISTS: ReadonlyMap<string, List> = new Map([
   ["NAMESPACE/KEY", inNamespace(listKeys)],
   ["NAMESPACE/NAME", inNamespace(listLocks)],
   ["NAMESPACE/REGION", inNamespace(listRegions)],
+  ["NAMESPACE/SESSION", inNamespace(listSessions)],
   ["NAMESPACE[/PREFIX]", inNamespace(listKeys)],
   ["NAMESPACE[/KEY]", inNamespace(listKeys)],
   ["NAMESPACE[/LOCK]", inNamespace(listLocks)],
@@ -97,6 +98,11 @@ async function listLocks(
 async function listRegions(client: Client, namespace: string): Promise<readonly Candidate[]> {
   const page = await firstOf(client.memory.pages(namespace, { pageSize: NAMES_MAX }));
   return page?.regions.map(({ regionId, label }) => ({ value: regionId, description: label })) ?? [];
+}
+
+async function listSessions(client: Client, namespace: string): Promise<readonly Candidate[]> {
+  const { items } = await client.sessions.list(namespace, { pageSize: NAMES_MAX });
+  return items.map(({ sessionId, owner }) => ({ value: String(sessionId), description: owner }));
 }
 
 async function listLogs(client: Client): Promise<readonly Candidate[]> {

@@ -115,6 +115,7 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["NOT_LOCK_HOLDER", "see who holds it with: quoinctl lock describe, or rwlock describe"],
   ["AMBIGUOUS_HOLD", "name the hold with --token or --mode; list the holds with: quoinctl rwlock describe"],
   ["FENCED", "the hold has ended: acquire the lock again"],
+  ["SESSION_NOT_FOUND", "list the sessions with: quoinctl session list NAMESPACE"],
   ["REGION_NOT_FOUND", "list the regions with: quoinctl memory list NAMESPACE"],
   ["VERSION_MISMATCH", "look again with: quoinctl memory describe"],
   ["LOG_NOT_FOUND", "list the event logs with: quoinctl log list"],

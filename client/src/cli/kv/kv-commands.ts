@@ -27,6 +27,7 @@ const AFTER_HELP = `
 Examples:
 
   quoinctl kv put default/greeting hello --ttl 5m
+  quoinctl kv put default/services/web/1 10.0.0.1 --session 17
   quoinctl kv put default/config --file config.json --if-revision 0
   quoinctl kv get default/config --raw
   quoinctl kv cas default/greeting --expect hello goodbye
@@ -40,12 +41,19 @@ const TTL_OPTION = option(
   parseDurationSeconds,
 );
 
+const SESSION_OPTION = option(
+  "<ID>",
+  "let the key end with this session of yours, such as $QUOIN_SESSION_ID in session run",
+  parsePositiveCount,
+);
+
 const PUT = command("put <NAMESPACE/KEY> [VALUE]", {
   description: "write a key; without VALUE, or with -, the value is the standard input",
   options: {
     file: option("<FILE>", "take the value from a file"),
     text: textOption("the value"),
     ttl: TTL_OPTION,
+    session: SESSION_OPTION,
     ...GUARD_OPTIONS,
     ifRevision: option("<N>", "write only if the key has this revision; 0 = if it does not exist", parseCount),
     prev: flag("also print the previous value"),
@@ -56,6 +64,7 @@ const PUT = command("put <NAMESPACE/KEY> [VALUE]", {
     const result = await session.withClient((client) =>
       client.keyValue.put(namespace, key, value, {
         ttlSeconds: options.ttl,
+        sessionId: options.session,
         expectedModRevision: options.ifRevision,
         returnPrevious: options.prev,
         guard: guardOf(options),
@@ -231,6 +240,7 @@ const COMPARE_AND_SWAP = command("cas <NAMESPACE/KEY> [NEW]", {
     file: option("<FILE>", "take the new value from a file"),
     text: textOption("the new value"),
     ttl: TTL_OPTION,
+    session: SESSION_OPTION,
     ...GUARD_OPTIONS,
   },
   run: async (session, target, argument, options) => {
@@ -246,6 +256,7 @@ const COMPARE_AND_SWAP = command("cas <NAMESPACE/KEY> [NEW]", {
         expectedValue,
         expectedModRevision: ifRevision,
         ttlSeconds: options.ttl,
+        sessionId: options.session,
         guard: guardOf(options),
       }),
     );

@@ -4,8 +4,8 @@ import type { Leader } from "../../index.ts";
 import { option } from "../arguments/index.ts";
 import { EVENT_OPTIONS, type EventForms, eventUsage, handleEvents, wordsBehind } from "../running/index.ts";
 import { command, commandGroup } from "../session/index.ts";
-import { bytesDocument, displayValue, parseDurationMs, parsePositiveCount, parseWaitMs } from "../text/index.ts";
-import { DEFAULT_KILL_AFTER_MS, LONGEST_WAIT_MS, ownHold, parseLock, TTL_OPTION } from "./lock-commands.ts";
+import { bytesDocument, displayValue, parsePositiveCount, parseWaitMs } from "../text/index.ts";
+import { LONGEST_WAIT_MS, ownHold, parseLock, TTL_OPTION } from "./lock-commands.ts";
 import type { LockTarget } from "./lock-kinds.ts";
 import { lockCell } from "./lock-result.ts";
 import { runWithLock } from "./locked-command.ts";
@@ -29,10 +29,7 @@ const CAMPAIGN = command("campaign <NAMESPACE/NAME> <VALUE> <COMMAND...>", {
       LONGEST_WAIT_MS,
       "as long as the service allows, 59m50s",
     ),
-    killAfter: option("<DURATION>", "for processes that must end: from SIGTERM to SIGKILL", parseDurationMs).byDefault(
-      DEFAULT_KILL_AFTER_MS,
-      "10s",
-    ),
+    killAfter: KILL_AFTER_OPTION,
   },
   usage: "[options] <NAMESPACE/NAME> <VALUE> -- <COMMAND...>",
   help: CAMPAIGN_HELP,

@@ -3,12 +3,11 @@
 import type { LockHandle, LockMode, ReleaseLockOptions } from "../../index.ts";
 import { choice, flag, type OptionForm, option, parseNameArgument } from "../arguments/index.ts";
 import { hasReason, NotAsExpectedError, UsageError } from "../errors/index.ts";
-import { holderLabel } from "../running/index.ts";
+import { holderLabel, KILL_AFTER_OPTION } from "../running/index.ts";
 import { type CompleteCommand, command, commandGroup, type Session } from "../session/index.ts";
 import {
   formatMilliseconds,
   parseCount,
-  parseDurationMs,
   parseDurationSeconds,
   parsePositiveCount,
   parseWaitMs,
@@ -29,9 +28,6 @@ import { runWithLock } from "./locked-command.ts";
 
 /** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
 export const LONGEST_WAIT_MS = 3_590_000;
-
-/** How long processes that must end may take, in milliseconds. */
-export const DEFAULT_KILL_AFTER_MS = 10_000;
 
 export const TTL_OPTION = option(
   "<DURATION>",
@@ -256,11 +252,7 @@ function run(kind: LockKind): CompleteCommand {
         LONGEST_WAIT_MS,
         "as long as the service allows, 59m50s",
       ),
-      killAfter: option(
-        "<DURATION>",
-        "for processes that must end: from SIGTERM to SIGKILL",
-        parseDurationMs,
-      ).byDefault(DEFAULT_KILL_AFTER_MS, "10s"),
+      killAfter: KILL_AFTER_OPTION,
       mode: modeOption(kind, "how to hold it (default: write)"),
       permits: permitsOption(kind, "how many permits (default: 1)"),
     },

@@ -10,6 +10,7 @@ export function historyDocument(entry: Omit<KeyEntry, "key" | "value">): object 
     mod_revision: entry.modRevision,
     version: entry.version,
     expires_in_ms: entry.expiresInMs,
+    ...(entry.sessionId === 0 ? {} : { session_id: entry.sessionId }),
   };
 }
 

@@ -8,3 +8,4 @@ export {
   wordsBehind,
 } from "./event-output.ts";
 export { holderLabel } from "./holder-label.ts";
+export { KILL_AFTER_OPTION } from "./kill-after-option.ts";

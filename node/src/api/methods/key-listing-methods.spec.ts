@@ -101,7 +101,7 @@ describe("KeyValueService, listings", () => {
       ports.replica.tickMs += 500;
       const answer = ok(await list());
       expect(answer).include({ nextPageToken: "", searchedRevision: 0n, compactRevision: 0n, revision: removed });
-      const kv = { key: "k", createRevision: first, expiresInMs: 0n };
+      const kv = { key: "k", createRevision: first, expiresInMs: 0n, sessionId: 0n };
       expect(answer.versions.map(({ kv: shown, ...rest }) => ({ ...rest, value: String(shown?.value) }))).deep.equal([
         { type: KeyEvent_Type.DELETE, ageMs: 500n, value: "two" },
         { type: KeyEvent_Type.PUT, ageMs: 500n, value: "two" },

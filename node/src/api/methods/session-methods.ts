@@ -108,13 +108,13 @@ export class SessionMethods {
         reply(renewal, "no");
         return;
       }
-      this.#renewals.add(replica, renewal, call.deadlineMs, (error, remaining) => {
+      this.#renewals.add(replica, renewal, call.deadlineMs, (error, remaining, revision) => {
         if (error !== null) {
           reply(error, "no");
         } else if (remaining === null) {
           reply(attempt(() => lostRight(call, need)) as Error, "no");
         } else {
-          reply({ sessions: renewedMessages(renewal.sessionIds, remaining) }, "no");
+          reply({ sessions: renewedMessages(renewal.sessionIds, remaining), revision: BigInt(revision) }, "no");
         }
       });
     };

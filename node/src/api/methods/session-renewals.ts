@@ -9,8 +9,15 @@ import type { HostReplica } from "./host.ts";
 
 type Renewed = Extract<Result, { readonly kind: RenewSessions["kind"] }>;
 
-/** What became of one call: for each of its sessions the remaining time in milliseconds, 0 = there is none. */
-export type RenewalDone = (error: CoordinationError | null, remainingMs: readonly number[] | null) => void;
+/**
+ * What became of one call: for each of its sessions the remaining time in milliseconds, 0 = there is none; null = the
+ * caller may not renew any. With the revision.
+ */
+export type RenewalDone = (
+  error: CoordinationError | null,
+  remainingMs: readonly number[] | null,
+  revision: number,
+) => void;
 
 interface Waiting {
   readonly renewal: Renewal;
@@ -65,11 +72,11 @@ export class SessionRenewals {
 function answer(waiting: readonly Waiting[], error: CoordinationError | null, outcome: Outcome | null): void {
   if (error !== null || outcome === null) {
     for (const { done } of waiting) {
-      done(error, null);
+      done(error, null, 0);
     }
     return;
   }
-  const { renewed, tickMs } = outcome.answer as Renewed;
+  const { renewed, tickMs, revision } = outcome.answer as Renewed;
   for (const [at, { done }] of waiting.entries()) {
     const sessions = renewed[at] ?? null;
     done(
@@ -77,6 +84,7 @@ function answer(waiting: readonly Waiting[], error: CoordinationError | null, ou
       sessions === null
         ? null
         : sessions.map(({ deadlineMs }) => (deadlineMs === 0 ? 0 : Math.max(1, deadlineMs - tickMs))),
+      revision,
     );
   }
 }

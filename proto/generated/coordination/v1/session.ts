@@ -68,6 +68,8 @@ export interface SessionReference {
 export interface RenewSessionsResponse {
   /** One for each id of the request, in the same order. */
   sessions: RenewedSession[];
+  /** Cluster revision at the renewal, which does not change it. */
+  revision: bigint;
 }
 
 /** A session after an attempt to renew it. */
@@ -634,7 +636,7 @@ export const SessionReference: MessageFns<SessionReference, "coordination.v1.Ses
 };
 
 function createBaseRenewSessionsResponse(): RenewSessionsResponse {
-  return { sessions: [] };
+  return { sessions: [], revision: 0n };
 }
 
 export const RenewSessionsResponse: MessageFns<RenewSessionsResponse, "coordination.v1.RenewSessionsResponse"> = {
@@ -643,6 +645,12 @@ export const RenewSessionsResponse: MessageFns<RenewSessionsResponse, "coordinat
   encode(message: RenewSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.sessions) {
       RenewedSession.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(120).int64(message.revision);
     }
     return writer;
   },
@@ -668,6 +676,14 @@ export const RenewSessionsResponse: MessageFns<RenewSessionsResponse, "coordinat
             message.sessions.push(RenewedSession.decode(reader, reader.uint32()));
             continue;
           }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -686,6 +702,7 @@ export const RenewSessionsResponse: MessageFns<RenewSessionsResponse, "coordinat
   fromPartial(object: DeepPartial<RenewSessionsResponse>): RenewSessionsResponse {
     const message = createBaseRenewSessionsResponse();
     message.sessions = object.sessions?.map((e) => RenewedSession.fromPartial(e)) || [];
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
 };

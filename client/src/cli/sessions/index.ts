@@ -1,0 +1,1 @@
+export { SESSION_COMMANDS } from "./session-commands.ts";

@@ -1,6 +1,6 @@
 /**
  * The operations of the contract, each with its messages and the access that it needs: the 22 of the specification, the
- * two watches, listings, GetCluster, those on event logs and accounts, transactions, and some for administrators.
+ * two watches, listings, GetCluster, those on event logs and accounts, transactions, sessions, and some for administrators.
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
@@ -31,6 +31,7 @@ const {
   ClusterAdminService: clusterAdmin,
   EventLogService: logs,
   AccountService: accounts,
+  SessionService: sessions,
   TransactionService: transactions,
 } = serviceDefinitions;
 
@@ -82,6 +83,12 @@ export const freeMemory = operation("write", memory.freeMemory);
 export const writeMemory = operation("write", memory.writeMemory);
 export const readMemory = operation("read", memory.readMemory);
 export const listMemoryRegions = operation("read", memory.listMemoryRegions);
+
+export const createSession = operation("write", sessions.createSession);
+export const renewSessions = operation("write", sessions.renewSessions);
+export const endSession = operation("write", sessions.endSession);
+export const describeSession = operation("read", sessions.describeSession);
+export const listSessions = operation("read", sessions.listSessions);
 
 export const createLog = operation("write", logs.createLog);
 export const getLog = operation("read", logs.getLog);

@@ -18,6 +18,7 @@ import {
   createNamespace,
   createRWLock,
   createSemaphore,
+  createSession,
   deleteKey,
   deleteLock,
   deleteNamespace,
@@ -27,7 +28,9 @@ import {
   describeMemory,
   describeRWLock,
   describeSemaphore,
+  describeSession,
   type Entries,
+  endSession,
   forceReleaseLock,
   freeMemory,
   getCluster,
@@ -35,6 +38,7 @@ import {
   listKeys,
   listKeyVersions,
   listLocks,
+  listSessions,
   listLockWaits,
   listMemoryRegions,
   listNamespaces,
@@ -45,6 +49,7 @@ import {
   releaseLock,
   releaseRWLock,
   releaseSemaphore,
+  renewSessions,
   resizeMemory,
   setLockValue,
   succeeded,
@@ -348,6 +353,12 @@ async function newNamespace(context: TestContext): Promise<{ namespace: string }
   return { namespace };
 }
 
+async function newSession(context: TestContext): Promise<{ namespace: string; sessionId: bigint }> {
+  const { namespace } = context;
+  const { sessionId } = await context.ask(createSession, { namespace, ttlSeconds: 60n });
+  return { namespace, sessionId };
+}
+
 async function newRegion(context: TestContext): Promise<{ namespace: string; regionId: string }> {
   const { namespace } = context;
   const { regionId } = await context.ask(allocateMemory, { namespace, sizeBytes: 100n });
@@ -358,6 +369,8 @@ const KEY_INVALID = { fields: { key: "" }, field: "key" };
 const KEY_ABSENT = { fields: { key: "there is no such key" }, reason: "KEY_NOT_FOUND" } as const;
 const LOCK_INVALID = { fields: { name: "" }, field: "name" };
 const LOCK_ABSENT = { fields: { name: "there is no such lock" }, reason: "LOCK_NOT_FOUND" } as const;
+const SESSION_INVALID = { fields: { sessionId: 0n }, field: "session_id" };
+const SESSION_ABSENT = { fields: { sessionId: 2n ** 52n }, reason: "SESSION_NOT_FOUND" } as const;
 const REGION_INVALID = { fields: { regionId: "no UUID" }, field: "region_id" };
 const REGION_ABSENT = { fields: { regionId: ABSENT_ID }, reason: "REGION_NOT_FOUND" } as const;
 
@@ -540,6 +553,28 @@ export const everyOperation: readonly Table[] = [
     integers: ["offset", "length"],
   }),
   tableOf(listMemoryRegions, {
+    valid: async ({ namespace }) => ({ namespace }),
+    invalid: { fields: { pageSize: 1_001 }, field: "page_size" },
+  }),
+  tableOf(createSession, {
+    valid: async ({ namespace }) => ({ namespace, ttlSeconds: 1n }),
+    invalid: { fields: { ttlSeconds: 0n }, field: "ttl_seconds" },
+    integers: ["ttlSeconds"],
+  }),
+  tableOf(renewSessions, {
+    valid: async ({ namespace }) => ({ namespace, sessions: [{ sessionId: 1n }] }),
+    invalid: { fields: { sessions: [] }, field: "sessions" },
+    // A session of no namespace has ended, as any other that is not there.
+    namespace: "a filter",
+  }),
+  tableOf(endSession, { valid: newSession, invalid: SESSION_INVALID, absent: SESSION_ABSENT, integers: ["sessionId"] }),
+  tableOf(describeSession, {
+    valid: newSession,
+    invalid: SESSION_INVALID,
+    absent: SESSION_ABSENT,
+    integers: ["sessionId"],
+  }),
+  tableOf(listSessions, {
     valid: async ({ namespace }) => ({ namespace }),
     invalid: { fields: { pageSize: 1_001 }, field: "page_size" },
   }),

@@ -30,6 +30,7 @@ import { namespaces } from "./namespaces.ts";
 import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
 import { semaphores } from "./semaphores.ts";
+import { sessions } from "./sessions.ts";
 import { specification } from "./specification.ts";
 import { transactions } from "./transactions.ts";
 import { transactionBounds } from "./transactions-bounds.ts";
@@ -59,6 +60,7 @@ export const operationTables: readonly Table[] = [
   lockWatches,
   compaction,
   replay,
+  ...sessions,
   ...transactions,
   ...transactionComparisons,
   ...transactionRefusals,

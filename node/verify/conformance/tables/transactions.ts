@@ -33,7 +33,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 /** The key as the transaction or call of this revision has created it. */
 function created(key: string, value: Uint8Array, revision: bigint) {
-  return { key, value, createRevision: revision, modRevision: revision, version: 1n, expiresInMs: 0n };
+  return { key, value, createRevision: revision, modRevision: revision, version: 1n, expiresInMs: 0n, sessionId: 0n };
 }
 
 async function newRegion(context: TestContext): Promise<string> {

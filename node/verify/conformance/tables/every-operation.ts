@@ -353,9 +353,10 @@ async function newNamespace(context: TestContext): Promise<{ namespace: string }
   return { namespace };
 }
 
-async function newSession(context: TestContext): Promise<{ namespace: string; sessionId: bigint }> {
+/** Of the user of the connection, who alone may end it. */
+async function newSession(context: TestContext, connection = context.here) {
   const { namespace } = context;
-  const { sessionId } = await context.ask(createSession, { namespace, ttlSeconds: 60n });
+  const { sessionId } = succeeded(await connection.call(createSession, { namespace, ttlSeconds: 60n }));
   return { namespace, sessionId };
 }
 

@@ -15,7 +15,7 @@ import {
   text,
 } from "../core/index.ts";
 import { readSession } from "../sessions/index.ts";
-import { readHold, readLock } from "./lock-rows.ts";
+import { findLock, readHold } from "./lock-rows.ts";
 
 export interface Guard {
   /** Name of a lock in the namespace of the write; "" = a session guards it, whose id is the token. */
@@ -44,12 +44,11 @@ export function checkGuard(reader: StateReader, namespace: string, guard: Guard 
 
 /** Whether the hold is live in the state of the reader. */
 export function isHoldLive(reader: StateReader, namespace: string, { lockName, fencingToken, rw }: Guard): boolean {
-  const isThere = fencingToken !== 0 && namespaceRefusalOf(reader, namespace) === null;
-  if (isThere && lockName === "") {
-    return readSession(reader, namespace, fencingToken) !== undefined;
+  if (lockName === "") {
+    return namespaceRefusalOf(reader, namespace) === null && readSession(reader, namespace, fencingToken) !== undefined;
   }
-  const lock = isThere ? readLock(reader, { namespace, rw, name: lockName }) : undefined;
-  if (lock === undefined) {
+  const lock = findLock(reader, { namespace, rw, name: lockName });
+  if (lock === undefined || fencingToken === 0) {
     return false;
   }
   return lock.permits > 0 ? readHold(reader, lock, fencingToken) !== undefined : lock.exclusiveToken === fencingToken;

@@ -320,14 +320,15 @@ describe("the deletion of a namespace", () => {
     log.result(deletion.delete());
     const waiting = log.settled.length;
     // The holds end before a step comes to their locks.
-    log.tickMs += 40_000;
-    for (let timers = dueLockTimers(log.store, log.tickMs, 9); timers.length > 0; ) {
-      log.lead({ kind: "expire-locks", timers });
-      timers = dueLockTimers(log.store, log.tickMs, 9);
+    for (const milliseconds of [40_000, 4_000]) {
+      log.tickMs += milliseconds;
+      log.lead({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, 99) });
     }
+    const refusals = Array.from({ length: 4 }, () => "NAMESPACE_NOT_FOUND");
     const reasons = () => log.settled.slice(waiting).map(({ outcome }) => (outcome.answer as CoordinationError).reason);
+    expect(reasons()).to.deep.equal(refusals);
     deletion.finish();
-    expect(reasons()).to.deep.equal(Array.from({ length: 4 }, () => "NAMESPACE_NOT_FOUND"));
+    expect(reasons()).to.deep.equal(refusals);
     expect(log.progress.totals).to.include({ lockHolds: 0, lockWaits: 0 });
     expectExactReplays(log.store);
   });
@@ -341,9 +342,11 @@ describe("the deletion of a namespace", () => {
       deletion.step();
       log.lead({ kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 1) });
     }
+    const last = log.revision;
     deletion.finish();
     expect(deletion.history).to.deep.equal([]);
     expect(log.progress.expiringKeys).to.equal(0);
+    expect(compactRevisionOf(log.store, SPACE)).to.equal(last + 1);
   });
 
   it("shows the namespace as one that is being deleted until nothing is left, and refuses to create it again", () => {

@@ -7,6 +7,7 @@ import { LOCK_MUTANTS } from "./locks.ts";
 import { EVENT_LOG_MUTANTS } from "./logs.ts";
 import { MEMORY_MUTANTS } from "./memory.ts";
 import type { Mutant } from "./mutant.ts";
+import { NAMESPACE_MUTANTS } from "./namespaces.ts";
 import { PEER_MUTANTS } from "./peers.ts";
 import { ELECTION_MUTANTS } from "./raft-elections.ts";
 import { LEADERSHIP_MUTANTS } from "./raft-leadership.ts";
@@ -31,6 +32,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
   ...TRANSACTION_MUTANTS,
+  ...NAMESPACE_MUTANTS,
   ...TELEMETRY_MUTANTS,
   ...PEER_MUTANTS,
   ...ACCOUNT_MUTANTS,

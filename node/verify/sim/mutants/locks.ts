@@ -224,7 +224,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "deletion-of-a-lock-leaves-its-waits-unanswered",
     pitfall: "S24",
     file: "state/locks/locks.ts",
-    find: '    context.endWait({ attempt, outcome: { answer: lockNotFound(lock), replayed: "no" } });',
+    find: '    context.endWait({ attempt, outcome: { answer, replayed: "no" } });',
     replace: "    attempt.seq.toString();",
   },
   {

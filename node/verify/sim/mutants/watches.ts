@@ -82,8 +82,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "history-of-the-largest-namespace-cut-untold",
     pitfall: "S37",
     file: "state/core/history.ts",
-    find: "  shares.cut(namespace, compactRevision, next);",
-    replace: "  shares.cut(namespace, share.compactRevision, next);",
+    find: "  shares.cut(namespace, compactRevision, next ?? context.revision + 1);",
+    replace: "  shares.cut(namespace, share.compactRevision, next ?? context.revision + 1);",
   },
   {
     name: "largest-share-of-the-history-by-the-order-in-memory",
@@ -96,8 +96,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "empty-share-forgets-what-is-missing",
     pitfall: "S37",
     file: "state/core/history-shares.ts",
-    find: "      if (this.#shareOf(namespace).compactRevision <= compactRevision) {",
-    replace: "      if (this.#shareOf(namespace).compactRevision >= 0) {",
+    find: "      if (this.compactRevisionOf(namespace) <= compactRevision) {",
+    replace: "      if (this.compactRevisionOf(namespace) >= 0) {",
   },
   {
     name: "share-not-asked-while-compacted-rows-are-left",
@@ -110,8 +110,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "gap-of-a-namespace-in-a-snapshot-not-told",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "from < completeFrom(state, watcher.request.namespace)",
-    replace: "from < keptFrom",
+    find: "from < complete)",
+    replace: "from < keptFrom)",
   },
   {
     name: "bounds-of-the-history-written-once",

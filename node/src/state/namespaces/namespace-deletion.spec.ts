@@ -14,6 +14,8 @@ import {
   replaysTwice,
   requestOf,
 } from "../../../test/index.ts";
+import { EntryType } from "../../raft/index.ts";
+import { encodeSuccession, type Succession } from "../cluster/index.ts";
 import {
   compactRevisionOf,
   completeFrom,
@@ -37,6 +39,23 @@ const SPACE = "going";
 const OTHERS = ["goin", "going-on", "default"];
 const ROWS_MAX = 3;
 const HOUR_MS = 3_600_000;
+/** A cluster takes over the state, as after a restore. */
+const SUCCESSION: Succession = {
+  cause: "recovery",
+  clusterId: "11111111-2222-4333-8444-555555555555",
+  clusterName: "spec",
+  memberName: "member-2",
+  incarnation: new Uint8Array(16).fill(0x66),
+  address: { peerEndpoint: "127.0.0.1:8402", grpcEndpoint: "127.0.0.1:8400", httpEndpoint: "127.0.0.1:8401" },
+  lastTerm: 1,
+  revisionJump: 1_000_000,
+  signingKey: {
+    kid: "signing-key-2",
+    publicKey: new Uint8Array(32).fill(0x77),
+    privateKey: new Uint8Array(32).fill(0x88),
+  },
+  pageTokenKey: new Uint8Array(32).fill(0x99),
+};
 /** Progress, bounds and shares of the history, stored answers, usage, and the number of changes of the settings. */
 const COUNTING_TABLES = /^[abrGUHS]/;
 
@@ -198,6 +217,25 @@ describe("the deletion of a namespace", () => {
     }
   });
 
+  it("continues in a cluster that takes over the state in the middle of it", () => {
+    const bare = deletion.objects;
+    deletion.fill();
+    log.result(deletion.delete());
+    log.append(EntryType.Bootstrap, encodeSuccession(SUCCESSION));
+    const create = { kind: "create-namespace", namespace: SPACE } as const;
+    expect(log.refusal(create).reason).to.equal("NAMESPACE_DELETING");
+    log.tickMs += 100_000;
+    log.lead({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, 99) });
+    deletion.finish();
+    const ofCluster = /^[cPps]/;
+    const others = (rows: readonly string[]) =>
+      rows.filter((row) => !ofCluster.test(row) && !row.startsWith(`n${SPACE}`));
+    expect(others(deletion.objects)).to.deep.equal(others(bare));
+    expect(deletion.history).to.deep.equal([]);
+    expect(deletion.counts).to.include({ expiringKeys: 0, lockTimers: 0, logTimers: 0, logErasures: 0, logs: 0 });
+    expectExactUsage(log.store);
+  });
+
   it("bounds each step by its rows, but for those of one object", () => {
     deletion.fill();
     log.result(deletion.delete());
@@ -238,7 +276,7 @@ describe("the deletion of a namespace", () => {
     const revision = log.revision + 1;
     expect(log.result(deletion.delete())).to.deep.equal({ kind: "delete-namespace", revision });
     expect(log.revision).to.equal(revision);
-    // Who asks again may be someone else, who waits for the end.
+    // Another caller may ask too, to wait for the end.
     expect(log.result(deletion.delete(false))).to.deep.equal({ kind: "delete-namespace", revision });
     expect(log.revision).to.equal(revision);
     deletion.finish();

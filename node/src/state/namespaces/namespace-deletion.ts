@@ -1,7 +1,7 @@
 /**
  * Deletion of namespaces.
  *
- * The request marks the namespace: from that entry on, no request finds it, and nobody gets a hold of its locks. Then the
+ * The request marks the namespace: from that entry on, no request finds it, and its locks are not granted. Then the
  * leader proposes steps, each of which erases a bounded number of rows: locks with their holds and waits, keys, memory
  * regions, event logs, and the changes in the history. Watchers get no changes of that, because their streams end. How
  * far this is stands in a row, so any leader continues, and so does a cluster that takes over the state. The last step

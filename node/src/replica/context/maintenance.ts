@@ -70,7 +70,7 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
   sessionObjectsMax: 256,
   prunesMax: 512,
   erasuresMax: 256,
-  namespaceRowsMax: 512,
+  namespaceRowsMax: 256,
   namespacePauseMs: 25,
   duplicatesMax: 512,
   retentionMax: 256,

@@ -194,7 +194,7 @@ describe("the deletion of a namespace", () => {
     expect(deletion.objects.length - before.objects.length).to.be.above(50);
     expect(bare.length).to.be.below(before.objects.length);
     log.result(deletion.delete());
-    expect(deletion.finish()).to.be.above(20);
+    expect(deletion.finish()).to.be.above(10);
     const isOfSpace = (row: string) => row.startsWith(`n${SPACE} =`);
     expect(deletion.objects).to.deep.equal(before.objects.filter((row) => !isOfSpace(row)));
     expect(deletion.history).to.deep.equal(before.history);

@@ -98,6 +98,8 @@ const LAST_STAGE = HISTORY_STAGE + 1;
 const erasureField = recordOf<Erasure>({ stage: smallCount, from: nullable(bytes) });
 /** Bytes of rows that one step reads, about. */
 const READ_BYTES_MAX = 2 * 1024 * 1024;
+/** Rows of the history that cost as much as one other row: most are of other namespaces, and only looked at. */
+const HISTORY_ROWS = 4;
 /** Deletions that one look considers. Others wait until one of these is done. */
 const LOOKED_MAX = 64;
 /** Details of a refusal: what the namespace has, by the name of its quota. */
@@ -189,7 +191,7 @@ function eraseStage(
   if (stage < HISTORY_STAGE) {
     return eraseRows(context, namespace, OBJECTS[stage] as NamespacedRows, from, budget);
   }
-  const next = dropClosedHistory(context, namespace, from, budget.rows);
+  const next = dropClosedHistory(context, namespace, from, budget.rows * HISTORY_ROWS);
   budget.rows = 0;
   return next;
 }

@@ -14,8 +14,10 @@ const CONTRACT: Readonly<Record<ServiceName, string>> = {
   KeyValueService:
     "CreateNamespace DeleteNamespace ListNamespaces GetKey PutKey DeleteKey ListKeys CompareAndSwap TouchKey ListKeyVersions CountKeys",
   LockService:
-    "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
-    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock DeleteLock DeleteRWLock ListLocks ListLockWaits",
+    "CreateLock DescribeLock AcquireLock ReleaseLock SetLockValue ForceReleaseLock " +
+    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock DeleteLock DeleteRWLock " +
+    "CreateSemaphore DescribeSemaphore AcquireSemaphore ReleaseSemaphore UpdateSemaphore DeleteSemaphore " +
+    "ListLocks ListLockWaits",
   MemoryService: "AllocateMemory DescribeMemory ResizeMemory FreeMemory WriteMemory ReadMemory ListMemoryRegions",
   SessionService: "CreateSession RenewSessions EndSession DescribeSession ListSessions",
   TransactionService: "Transact",

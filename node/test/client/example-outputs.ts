@@ -56,6 +56,7 @@ export const EXAMPLE_OUTPUTS: Readonly<Record<string, readonly string[]>> = {
     "gone",
     "requests of this month, with the same sum over its hours as in total: true",
   ],
+  "semaphores.mjs": ["at most 2 worked at a time", "3 of 3 permits are held: true"],
   "election.mjs": [
     "the leader is first",
     "the leader is second, under a greater token: true",

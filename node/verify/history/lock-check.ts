@@ -5,13 +5,21 @@
  *
  * - Tokens grow over the life of a lock, and a hold belongs to one request.
  * - There is no other hold beside a writer's or an exclusive one.
+ * - The holds of a semaphore have the permits that they asked for, and a grant exceeds no number of permits.
  * - A hold is live from its grant to its end, and never again. A guarded write takes effect only within that time.
  * - No hold ends before its time unless an operation ends it, and none lives long after its time.
  * - Waiters are served in the order of waiting, and none is forgotten (`lock-queue.ts`).
  */
 
 import type { ExpiryLimits } from "./expiries.ts";
-import { describeLockRecord, type LockRecord, type LockView, lockAnswerOf, viewOf } from "./lock-history.ts";
+import {
+  describeLockRecord,
+  type LockRecord,
+  type LockView,
+  lockAnswerOf,
+  SHOWN_HOLDS_MAX,
+  viewOf,
+} from "./lock-history.ts";
 import { type Hold, holdsOf, type KnownBound } from "./lock-holds.ts";
 import { contradictionsOfQueue } from "./lock-queue.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
@@ -71,6 +79,22 @@ function contradictionsOfView(record: LockRecord): readonly string[] {
   }
   if (holds.some(({ token }) => token > revision)) {
     wrong.push("a hold is granted before it is shown");
+  }
+  const shownPermits = holds.reduce((sum, { permits = 0 }) => sum + permits, 0);
+  const { permits: most, heldPermits = 0 } = view;
+  if (
+    most !== undefined &&
+    (shownPermits > heldPermits || (holds.length < SHOWN_HOLDS_MAX && shownPermits !== heldPermits))
+  ) {
+    wrong.push("a semaphore counts the permits of its holds");
+  }
+  const isNewHold = record.operation.kind === "acquire" && answer?.kind === "acquired" && !answer.isRepeated;
+  if (isNewHold && heldPermits > (most ?? 0)) {
+    wrong.push("permits are never exceeded by a grant");
+  }
+  const own = answer?.kind === "acquired" ? holds.find(({ token }) => token === answer.token) : undefined;
+  if (isNewHold && own?.permits !== record.operation.permits) {
+    wrong.push("a hold has the permits that its request asked for");
   }
   if (!isStateOf(view)) {
     wrong.push(`the state follows from the holds, it is ${state}`);

@@ -1,11 +1,11 @@
 /**
- * What clients did with locks, and which answers they got. A lock is an exclusive one or a read-write lock; a name in a
- * history belongs to only one of the two. Each acquisition has an owner name of its own.
+ * What clients did with locks, and which answers they got. A lock is an exclusive one, a read-write lock or a semaphore; a
+ * name in a history belongs to only one of them. Each acquisition has an owner name of its own.
  */
 
 import type { RecordedOperation } from "./history.ts";
 
-/** `exclusive` on exclusive locks only, the others on read-write locks only. */
+/** `exclusive` on exclusive locks only, `permits` on semaphores only, the others on read-write locks only. */
 export type LockMode = "exclusive" | "read" | "write" | "permits";
 
 /** A client's request. All requests of a history come from one subject, and name a hold by its token. */
@@ -17,6 +17,8 @@ export type LockOperation = { readonly lock: string } & (
       readonly ttlMs: number;
       /** How long to wait for the lock; 0 = not at all. */
       readonly waitMs: number;
+      /** Permits of a semaphore. */
+      readonly permits?: number;
     }
   /** Renews the hold, or changes its mode. A downgrade keeps the token; an upgrade brings another one. */
   | { readonly kind: "change"; readonly token: number; readonly mode: LockMode; readonly ttlMs: number }
@@ -32,6 +34,7 @@ export interface SeenHold {
   readonly token: number;
   readonly owner: string;
   readonly mode: LockMode;
+  readonly permits?: number;
 }
 
 /** An answer that shows so many holds may leave others out. */
@@ -43,6 +46,9 @@ export interface LockView {
   readonly holds: readonly SeenHold[];
   readonly waiters: number;
   readonly revision: number;
+  /** Permits of a semaphore, and those of its holds. */
+  readonly permits?: number;
+  readonly heldPermits?: number;
 }
 
 /** What every answer to an acquire or a change says. */

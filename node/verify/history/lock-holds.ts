@@ -47,11 +47,14 @@ export class Hold {
 
   /** The operation shows the hold live: at the revision, if known, and at some time within the operation. */
   see(by: LockRecord, revision: number | null, mode: LockMode | null): void {
+    if (mode === "permits") {
+      this.mode = mode;
+    }
     this.lastMs = later(this.lastMs, { at: by.startMs, by });
     this.firstMs = earlier(this.firstMs, { at: by.endMs, by });
     if (revision !== null) {
       this.lastRevision = later(this.lastRevision, { at: revision, by });
-      if (mode !== null && mode !== "read") {
+      if (mode === "exclusive" || mode === "write") {
         this.lastWriting = later(this.lastWriting, { at: revision, by });
       }
     }
@@ -65,8 +68,11 @@ export class Hold {
     }
   }
 
-  /** Whether it may have been a reader's hold at the revision, or at any time without one. */
+  /** Whether it may have been a reader's hold at the revision, or at any time without one. Holds of permits are like it. */
   mayRead(revision = Number.POSITIVE_INFINITY): boolean {
+    if (this.mode === "permits") {
+      return true;
+    }
     if (this.mode === "exclusive" || this.lastWriting.at >= revision) {
       return false;
     }
@@ -271,7 +277,7 @@ function noteAbsences(record: LockRecord, holds: readonly Hold[]): void {
  * that.
  */
 function isGone(hold: Hold, { operation, startMs }: LockRecord, reason: string): boolean {
-  const isForReading = operation.kind === "guarded-write" && hold.mayRead();
+  const isForReading = operation.kind === "guarded-write" && hold.mode !== "permits" && hold.mayRead();
   return GONE_REASONS.has(reason) && hold.firstMs.at < startMs && !isForReading;
 }
 

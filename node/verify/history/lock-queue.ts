@@ -118,7 +118,7 @@ function passedOver(records: readonly LockRecord[], waits: readonly Wait[]): rea
 function isAloneHold(records: readonly LockRecord[], token: number): boolean {
   const isGranted = records.some((record) => {
     const answer = lockAnswerOf(record);
-    return answer?.kind === "acquired" && answer.token === token && answer.mode !== "read";
+    return answer?.kind === "acquired" && answer.token === token && ["exclusive", "write"].includes(answer.mode);
   });
   const isDowngraded = records.some(({ operation }) => {
     return operation.kind === "change" && operation.token === token && operation.mode === "read";

@@ -4,7 +4,8 @@
  * once.
  *
  * A hold begins at the revision that is its token. Its end has a revision of its own, before the revisions of the holds
- * that it lets in. An upgrade ends one hold and begins another at one revision. A downgrade begins the same hold again.
+ * that it lets in. An upgrade ends one hold and begins another at one revision. A downgrade begins the same hold again, and
+ * so does a change of its value.
  */
 
 import {
@@ -33,8 +34,8 @@ interface Step {
 
 /** The change as text that can be compared. */
 export function wordsOfLockChange(change: Omit<LockChange, "about" | "namespace">, revision: number): string {
-  const { kind, rw, name, owner, mode, token, reason } = change;
-  return `${kind} ${token} (${mode}, ${reason}) of ${owner}, ${rw ? "read-write" : "exclusive"} ${name} at ${revision}`;
+  const { kind, rw, name, owner, mode, permits = "", value = new Uint8Array(), token, reason } = change;
+  return `${kind} ${token} (${mode}${permits}, ${reason}${Buffer.from(value).toString("hex")}) of ${owner}, ${rw ? "read-write" : "exclusive"} ${name} at ${revision}`;
 }
 
 /** The changes that the command has made to its locks, ascending by revision. */
@@ -46,16 +47,19 @@ export function lockChangesOf(
     changed.flatMap((one) => one.granted.map((hold) => [hold.token, { hold, changed: one }] as const)),
   );
   const made: ExpectedChange[] = [];
+  const isExecuted = revisionAfter > revision;
   let last = revision;
   const tell = (kind: LockChange["kind"], lock: LockName, hold: Hold, reason: HoldReason): void => {
-    const { owner, mode, token } = hold;
+    const { owner, mode, permits, value, token } = hold;
+    const claim = { mode, ...(permits !== undefined && { permits }), ...(value !== undefined && { value }) };
     const { namespace, rw, name } = lock;
-    const words = wordsOfLockChange({ kind, rw, name, owner, mode, token, reason }, last);
+    const words = wordsOfLockChange({ kind, rw, name, owner, ...claim, token, reason }, last);
     made.push({ revision: last, namespace, name, words });
   };
-  for (const { changed: one, ended, begun, reason } of stepsOf(operation, changed)) {
+  for (const { changed: one, ended, begun, reason } of stepsOf(operation, changed, isExecuted)) {
     const { lock } = one.now;
-    last += Number(ended.length + begun.length > 0);
+    // A change of the number of permits has a revision, and changes no hold.
+    last += Number(ended.length + begun.length > 0 || (operation.kind === "update-semaphore" && isExecuted));
     for (const hold of ended) {
       tell("released", lock, hold, reason);
     }
@@ -101,7 +105,11 @@ export function checkKept(
 }
 
 /** The effects of the command on locks, in this order. */
-function stepsOf(operation: Command["operation"], changed: readonly ChangedLock[]): readonly Step[] {
+function stepsOf(
+  operation: Command["operation"],
+  changed: readonly ChangedLock[],
+  isExecuted: boolean,
+): readonly Step[] {
   const [first] = changed;
   if (first === undefined) {
     return [];
@@ -120,6 +128,10 @@ function stepsOf(operation: Command["operation"], changed: readonly ChangedLock[
         return first.before.holds.some((hold) => hold.token === token && hold.mode !== mode);
       });
       return [{ ...nothing, begun: downgraded, reason: downgraded.length > 0 ? "downgraded" : "normal" }];
+    }
+    case "set-lock-value": {
+      const begun = first.now.holds.filter(({ token }) => isExecuted && token === operation.fencingToken);
+      return [{ ...nothing, begun, reason: "updated" }];
     }
     default:
       return [{ ...nothing, ended: first.ended }];

@@ -1,6 +1,7 @@
 /**
- * Clients of a simulated cluster that use locks and read-write locks. They acquire with and without a wait, renew,
- * change modes, release, release by force, write under live and lost holds, and vanish.
+ * Clients of a simulated cluster that use locks: exclusive and read-write locks, or semaphores and exclusive locks whose
+ * holds have values. They acquire with and without a wait, renew, change modes, values and the number of permits, release,
+ * release by force, write under live and lost holds, and vanish.
  *
  * A waiting client may leave, with all of its calls, and come back with the same request or not at all. It may also
  * send the request again, to another member, while the first call goes on.
@@ -8,6 +9,7 @@
 
 import {
   type AcquireLock,
+  type Claim,
   type ClientOperation,
   CoordinationError,
   type Guard,
@@ -45,9 +47,15 @@ export interface LockClientsOptions extends ClientGroupOptions {
   readonly isPrompt: boolean;
 }
 
+/** A lock that clients use. */
+interface UsedLock extends LockName {
+  /** Permits of a semaphore when it is created; 0 = it is none. */
+  readonly permits: number;
+}
+
 /** A hold, as its holder knows it. */
 interface Held {
-  readonly lock: LockName;
+  readonly lock: UsedLock;
   readonly mode: LockMode;
   /** No change to another mode has ended without an answer. */
   readonly isModeKnown: boolean;
@@ -59,7 +67,7 @@ interface Held {
 /** A request for a lock without an answer. */
 interface Waiting {
   readonly request: Request;
-  readonly lock: LockName;
+  readonly lock: UsedLock;
   readonly operation: AcquireLock;
   readonly record: OpenLockOperation;
   /** Its open calls. */
@@ -103,6 +111,8 @@ export interface HolderDeadline {
 }
 
 const FORMER_MAX = 4;
+const PERMITS_MIN = 2;
+const PERMITS_MAX = 5;
 const WAIT_MS_MIN = 100;
 const WAIT_MS_MAX = 6_000;
 const TTL_SECONDS = [0, 1, 1, 2, 3];
@@ -115,16 +125,37 @@ const ANSWERED_WITHIN_MS = 400;
 const UNDONE_MS = 1_500;
 
 export class LockClients extends ClientGroup<Known, LockClientsOptions> {
-  readonly #locks: readonly LockName[];
+  readonly #locks: readonly UsedLock[];
+  /** Semaphores have clients of their own, and locks with names of their own. */
+  readonly #letter: string;
   readonly #holderDeadlines: HolderDeadline[] = [];
   #abandoned: AbandonedRequest[] = [];
 
   constructor(options: LockClientsOptions) {
     super(options, LEAVE_SHARE);
-    const { exclusiveLocks, readWriteLocks } = options.plan;
+    const { exclusiveLocks, readWriteLocks, semaphores, ttlSeconds } = options.plan;
+    const namespace = "default";
+    const name = semaphores === 0 ? "lock" : "election";
+    this.#letter = semaphores === 0 ? "l" : "s";
     this.#locks = [
-      ...Array.from({ length: exclusiveLocks }, (_, at) => ({ namespace: "default", rw: false, name: `lock-${at}` })),
-      ...Array.from({ length: readWriteLocks }, (_, at) => ({ namespace: "default", rw: true, name: `lock-${at}` })),
+      ...Array.from({ length: exclusiveLocks }, (_, at) => ({
+        namespace,
+        rw: false,
+        name: `${name}-${at}`,
+        permits: 0,
+      })),
+      ...Array.from({ length: readWriteLocks }, (_, at) => ({
+        namespace,
+        rw: true,
+        name: `${name}-${at}`,
+        permits: 0,
+      })),
+      ...Array.from({ length: semaphores }, (_, at) => ({
+        namespace,
+        rw: false,
+        name: `semaphore-${at}`,
+        permits: PERMITS_MIN + ((ttlSeconds + at) % (PERMITS_MAX - PERMITS_MIN)),
+      })),
     ];
   }
 
@@ -147,7 +178,12 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     const { ttlSeconds, lockDelaySeconds } = this.options.plan;
     for (const [at, lock] of this.#locks.entries()) {
       const client = this.clientOf(-1 - at);
-      this.#attempt(client, { kind: "create-lock", ...lock, ttlSeconds, lockDelaySeconds }, () => undefined);
+      const { permits, ...named } = lock;
+      const operation: ClientOperation =
+        permits > 0
+          ? { kind: "create-semaphore", namespace: lock.namespace, name: lock.name, permits, ttlSeconds }
+          : { kind: "create-lock", ...named, ttlSeconds, lockDelaySeconds };
+      this.#attempt(client, operation, () => undefined);
     }
   }
 
@@ -225,6 +261,8 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     const lost = random.pick(former);
     if (share < 0.08) {
       this.#force(client, random.pick(this.#locks), lost);
+    } else if (share < 0.13 && this.#hasClaims) {
+      this.#update(client, random.pick(this.#locks));
     } else if (share < 0.3 && lost !== undefined) {
       this.#useLost(client, lost);
     } else {
@@ -240,6 +278,8 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
       this.#change(client, held, held.mode);
     } else if (share < 0.54 && held.lock.rw) {
       this.#change(client, held, held.mode === "read" ? "write" : "read");
+    } else if (share < 0.54 && this.#hasClaims) {
+      this.#setValue(client, held);
     } else if (share < 0.6) {
       // A client that requests the same lock again waits for itself (S27).
       this.#acquire(client);
@@ -265,6 +305,40 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     }
   }
 
+  /** Whether its locks have permits or values. */
+  get #hasClaims(): boolean {
+    return this.options.plan.semaphores > 0;
+  }
+
+  /** Changes the number of permits, sometimes below what is held. */
+  #update(client: LockClient, lock: UsedLock | undefined): void {
+    if (lock !== undefined && lock.permits > 0) {
+      const { namespace, name } = lock;
+      const permits = client.random.whole(1, PERMITS_MAX);
+      this.#attempt(client, { kind: "update-semaphore", namespace, name, permits }, () => undefined);
+    }
+  }
+
+  /** Changes the value of a hold, also of one that may have ended. Holds of semaphores have none, so this is refused. */
+  #setValue(client: LockClient, { lock, token, owner }: Held): void {
+    const { namespace, name } = lock;
+    client.values++;
+    const isOwnerNamed = client.random.chance(0.5);
+    const operation: ClientOperation = {
+      kind: "set-lock-value",
+      namespace,
+      name,
+      fencingToken: token,
+      owner: isOwnerNamed ? owner : "",
+      value: Buffer.from(client.random.chance(0.2) ? "" : `${this.#letter}${client.id}.${client.values}`),
+    };
+    if (lock.permits > 0) {
+      this.#attempt(client, operation, () => undefined);
+    } else {
+      this.#attemptWith(client, lock, token, operation, () => undefined);
+    }
+  }
+
   #acquire(client: LockClient): void {
     const { random, id } = client;
     const lock = random.pick(this.#locks);
@@ -273,22 +347,34 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
       return;
     }
     client.acquisitions++;
-    const owner = `l${id}.${client.acquisitions}`;
-    const readMode = random.chance(this.options.plan.readShare) ? "read" : "write";
+    const owner = `${this.#letter}${id}.${client.acquisitions}`;
+    const readMode = !this.#hasClaims && random.chance(this.options.plan.readShare) ? "read" : "write";
     const operation: AcquireLock = {
       kind: "acquire-lock",
       namespace: lock.namespace,
       name: lock.name,
-      mode: lock.rw ? readMode : "exclusive",
+      ...this.#claimOf(client, lock, readMode),
       ttlSeconds: random.pick(TTL_SECONDS) ?? 0,
       owner,
       fencingToken: 0,
       waitMs: random.chance(0.3) ? 0 : Math.floor(random.between(WAIT_MS_MIN, WAIT_MS_MAX)),
     };
     const request = this.requestCalls.begin(operation, client.principal);
-    const record = this.options.lockHistory.begin(`l${id}`, lock, 0, operation);
+    const record = this.options.lockHistory.begin(`${this.#letter}${id}`, lock, 0, operation);
     client.waiting = { request, lock, operation, record, open: new Set(), processes: [] };
     this.#ask(client, client.waiting, process);
+  }
+
+  #claimOf({ random, id, acquisitions }: LockClient, lock: UsedLock, readMode: "read" | "write"): Claim {
+    if (lock.rw) {
+      return { mode: readMode };
+    }
+    if (lock.permits > 0) {
+      // Sometimes more than there are.
+      return { mode: "permits", permits: random.whole(1, random.chance(0.1) ? PERMITS_MAX : PERMITS_MIN + 1) };
+    }
+    const isShowing = this.#hasClaims && random.chance(0.8);
+    return { mode: "exclusive", ...(isShowing && { value: Buffer.from(`${id}.${acquisitions}`) }) };
   }
 
   /** Renews the hold in this mode. The TTL is never made shorter, so that the holder may rely on it. */
@@ -329,9 +415,10 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     const { lock, mode, isModeKnown, owner, token } = held;
     const isModeNamed = lock.rw && client.random.chance(0.5) && isModeKnown;
     const isOwnerNamed = fencingToken === 0 || client.random.chance(0.5);
+    const { permits: _permits, ...named } = lock;
     const operation: ClientOperation = {
       kind: "release-lock",
-      ...lock,
+      ...named,
       mode: isModeNamed ? mode : null,
       owner: isOwnerNamed ? owner : "",
       fencingToken,
@@ -340,10 +427,11 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     this.#attemptWith(client, lock, token, operation, () => undefined);
   }
 
-  #force(client: LockClient, lock: LockName | undefined, held: Held | undefined): void {
+  #force(client: LockClient, lock: UsedLock | undefined, held: Held | undefined): void {
     if (lock !== undefined) {
+      const { permits: _permits, ...named } = lock;
       const fencingToken = held !== undefined && client.random.chance(0.5) ? held.token : 0;
-      const operation: ClientOperation = { kind: "force-release-lock", ...lock, fencingToken, reason: "" };
+      const operation: ClientOperation = { kind: "force-release-lock", ...named, fencingToken, reason: "" };
       this.#attemptWith(client, lock, fencingToken, operation, () => undefined);
     }
   }
@@ -354,10 +442,10 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     const { history, plan } = this.options;
     const { random, id } = client;
     const guard = guardBy(held);
-    const key = Buffer.from(`guarded-${random.below(plan.keys)}`);
+    const key = Buffer.from(`${this.#hasClaims ? "claimed" : "guarded"}-${random.below(plan.keys)}`);
     const shared = { namespace: "default", key, expectedModRevision: undefined, guard };
     client.values++;
-    const value = Buffer.from(`l${id}.${client.values}`);
+    const value = Buffer.from(`${this.#letter}${id}.${client.values}`);
     const share = random.next();
     let operation: ClientOperation = { ...shared, kind: "put-key", value, ttlSeconds: 0, returnPrevious: false };
     if (share < 0.2) {
@@ -365,7 +453,7 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     } else if (share < 0.4) {
       operation = { ...shared, kind: "compare-and-swap", expectedValue: undefined, newValue: value, ttlSeconds: 0 };
     }
-    const open = history.begin(`l${id}`, operation);
+    const open = history.begin(`${this.#letter}${id}`, operation);
     this.#attemptWith(client, lock, token, operation, (_answer, _sentMs, request) => endOperation(open, request));
   }
 
@@ -505,7 +593,7 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
     operation: ClientOperation,
     onEnd: (answer: Answer | null, sentMs: number, request: Request) => void,
   ): void {
-    const open = this.options.lockHistory.begin(`l${client.id}`, lock, token, operation);
+    const open = this.options.lockHistory.begin(`${this.#letter}${client.id}`, lock, token, operation);
     this.#attempt(client, operation, (answer, sentMs, request, calls) => {
       open.end(request, answer?.outcome ?? null, calls);
       onEnd(answer, sentMs, request);
@@ -544,7 +632,7 @@ export class LockClients extends ClientGroup<Known, LockClientsOptions> {
       const isDone = answer?.outcome != null;
       // A client that creates a lock goes on until the lock exists.
       const isUnknown =
-        answer === null || answer.error?.outcome === "unknown" || request.operation.kind === "create-lock";
+        answer === null || answer.error?.outcome === "unknown" || request.operation.kind.startsWith("create-");
       if (isDone || !isUnknown || this.isOld(request) || calls >= CALLS_MAX || this.isStopped) {
         onEnd(answer, sentMs, calls);
         return;

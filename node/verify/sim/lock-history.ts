@@ -87,10 +87,10 @@ export class LockHistory {
     const lock = nameInHistory(name);
     switch (operation.kind) {
       case "acquire-lock": {
-        const { mode, owner, waitMs } = operation;
+        const { mode, permits = 0, owner, waitMs } = operation;
         const ttlMs = (operation.ttlSeconds || this.#ttlSeconds) * MS_PER_SECOND;
         return token === 0
-          ? { kind: "acquire", lock, mode, owner, ttlMs, waitMs }
+          ? { kind: "acquire", lock, mode, owner, ttlMs, waitMs, ...(permits > 0 && { permits }) }
           : { kind: "change", lock, token, mode, ttlMs };
       }
       case "release-lock":
@@ -138,7 +138,11 @@ function lockAnswerOf({ answer, replayed }: Outcome, isSentAgain: boolean): Lock
   }
 }
 
-function viewOf({ state, holds, queueLength, revision }: AcquireLockResult): LockView {
-  const shown = holds.map(({ token, owner, mode }) => ({ token, owner, mode }));
-  return { state, holds: shown, waiters: queueLength, revision };
+function viewOf({ state, holds, queueLength, revision, permits, heldPermits }: AcquireLockResult): LockView {
+  const shown = holds.map((hold) => {
+    const { token, owner, mode } = hold;
+    return { token, owner, mode, ...(hold.permits !== undefined && { permits: hold.permits }) };
+  });
+  const counts = permits === undefined || heldPermits === undefined ? {} : { permits, heldPermits };
+  return { state, holds: shown, waiters: queueLength, revision, ...counts };
 }

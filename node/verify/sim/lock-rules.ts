@@ -145,6 +145,10 @@ export class LockRules implements ExecutionObserver {
       case "release-lock":
       case "force-release-lock":
         return [operation];
+      case "create-semaphore":
+      case "update-semaphore":
+      case "set-lock-value":
+        return [{ namespace: operation.namespace, rw: false, name: operation.name }];
       case "acquire-lock":
         return [lockOf(operation)];
       case "transact": {
@@ -227,6 +231,7 @@ export class LockRules implements ExecutionObserver {
     this.#checkRefused(change);
     this.#checkEnded(change);
     this.#checkKept(change);
+    this.#checkClaims(change);
     this.#checkWaits(change);
     this.#checkGranted(change);
     this.#checkUndone(change);
@@ -338,6 +343,27 @@ export class LockRules implements ExecutionObserver {
     }
   }
 
+  /** A hold keeps its permits, and its value unless its holder changes it. */
+  #checkClaims({ executed, before, now }: Change): void {
+    const { index, command } = executed;
+    const { operation } = command;
+    for (const hold of now.holds) {
+      const last = before.holds.find(({ token }) => token === hold.token);
+      const isSet = operation.kind === "set-lock-value" && operation.fencingToken === hold.token;
+      const what = (): string => `entry ${index}: ${operation.kind}, ${hold.token} of ${now.lock.name}`;
+      if (last === undefined) {
+        continue;
+      }
+      must(last.permits === hold.permits, "a hold keeps its permits", what);
+      const isChanged = textOf(last.value) !== textOf(hold.value);
+      const isOwn = isSet && command.principal?.subject === hold.subject;
+      const isWanted = isOwn && textOf(operation.value) === textOf(hold.value);
+      must(!isChanged || isWanted, "the value of a hold is changed by its holder alone", what);
+      const isExecuted = executed.outcome?.replayed === "no" && !(executed.outcome.answer instanceof CoordinationError);
+      must(!isSet || !isExecuted || isWanted, "the holder changes the value of its hold", what);
+    }
+  }
+
   /** A waiter stays in place until it gets the lock, its time is up, or its caller has left. */
   #checkWaits(change: Change): void {
     const { executed, before, now, granted } = change;
@@ -360,7 +386,8 @@ export class LockRules implements ExecutionObserver {
         operation.kind === "expire-locks" &&
         operation.timers.some(({ about, number }) => about === "wait" && number === wait.position);
       const isOver = isNamed && wait.deadlineMs < tickMs;
-      must(isGranted || isRefused || isOver, "S24 no waiter is lost", what);
+      const isTooLarge = operation.kind === "update-semaphore" && (wait.permits ?? 0) > now.lock.permits;
+      must(isGranted || isRefused || isOver || isTooLarge, "S24 no waiter is lost", what);
       must(told !== undefined, "S24 each waiter gets the outcome of its wait", what);
       (acquisition as Acquisition).settledIndex = index;
     }
@@ -393,6 +420,12 @@ export class LockRules implements ExecutionObserver {
         "revocation: no lock goes to a waiter who was revoked",
         () => `${what()}, entry ${revokedAt}`,
       );
+      const { permits: asked, value: shown } = acquisition.operation;
+      const isClaim = hold.permits === asked && textOf(hold.value) === textOf(shown);
+      must(isClaim, "a hold has the permits and the value that its request asked for", what);
+      must(permitsOf(now.holds) <= now.lock.permits, "permits are never exceeded by a grant", () => {
+        return `${what()}, ${wordsOf(now)} of ${now.lock.permits}`;
+      });
       const isFirst = acquisition.tokens.length === 0 || acquisition.isCancelled;
       must(isFirst, "S24 a request gets one hold", () => `${what()}, after ${acquisition.tokens.join()}`);
       acquisition.tokens.push(token);
@@ -414,14 +447,20 @@ export class LockRules implements ExecutionObserver {
   /** Holds exclude each other, and no request waits for a lock that it could get. */
   #checkRest({ executed: { index, command }, now: { lock, holds, waits } }: Change): void {
     const what = (): string => `entry ${index}: ${command.operation.kind}, ${wordsOf({ lock, holds, waits })}`;
-    const isAlone = holds.every(({ mode }) => mode === "read") || holds.length === 1;
-    must(isAlone, "P53 holds exclude each other", what);
+    const isShared = holds.every(({ mode }) => mode === "read") || holds.every(({ mode }) => mode === "permits");
+    must(isShared || holds.length === 1, "P53 holds exclude each other", what);
+    must(permitsOf(holds) === lock.heldPermits, "a semaphore counts the permits of its holds", what);
     const [first] = waits;
     if (first !== undefined) {
       const isDelayed = lock.delayUntilMs !== 0;
       const isRead = holds.length > 0 && holds.every(({ mode }) => mode === "read");
       const isForReader = (isRead && holds.length < this.#readersMax) || (holds.length === 0 && !isDelayed);
-      const isFree = first.mode === "read" ? isForReader : holds.length === 0 && !isDelayed;
+      const isFree =
+        first.mode === "permits"
+          ? permitsOf(holds) + (first.permits ?? 0) <= lock.permits && holds.length < this.#readersMax
+          : first.mode === "read"
+            ? isForReader
+            : holds.length === 0 && !isDelayed;
       must(!isFree, "S29 no request waits for a lock that it could get", what);
     }
   }
@@ -442,7 +481,16 @@ function seenOf(state: StateReader, name: LockName): Seen | null {
 }
 
 function lockOf({ namespace, name, mode }: AcquireLock): LockName {
-  return { namespace, name, rw: mode !== "exclusive" };
+  return { namespace, name, rw: mode === "read" || mode === "write" };
+}
+
+function permitsOf(holds: readonly Hold[]): number {
+  return holds.reduce((sum, { permits = 0 }) => sum + permits, 0);
+}
+
+/** The value of a hold as text; "" = none. */
+function textOf(value: Uint8Array | undefined): string {
+  return Buffer.from(value ?? []).toString("hex");
 }
 
 function nameOf({ namespace, rw, name }: LockName): string {
@@ -462,7 +510,11 @@ function isSame(one: ProposalOrigin, other: ProposalOrigin): boolean {
 }
 
 function wordsOf({ lock, holds, waits }: Seen): string {
-  const held = holds.map(({ token, mode, deadlineMs }) => `${mode} ${token} until ${deadlineMs}`);
-  const queue = waits.map(({ position, mode, deadlineMs }) => `${mode} ${position} until ${deadlineMs}`);
+  const held = holds.map(({ token, mode, permits = "", value, deadlineMs }) => {
+    return `${mode} ${permits} ${textOf(value)} ${token} until ${deadlineMs}`;
+  });
+  const queue = waits.map(({ position, mode, permits = "", deadlineMs }) => {
+    return `${mode} ${permits} ${position} until ${deadlineMs}`;
+  });
   return `held [${held.join(", ")}] wanted [${queue.join(", ")}] delayed until ${lock.delayUntilMs}`;
 }

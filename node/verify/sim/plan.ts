@@ -145,6 +145,8 @@ export interface Plan {
   readonly watches: WatchPlan | null;
   /** Null if no client uses event logs. */
   readonly logs: EventLogPlan | null;
+  /** Null if no client uses semaphores, and locks with values. */
+  readonly semaphores: LockPlan | null;
   /** Null if no client runs transactions. */
   readonly transactions: TransactionPlan | null;
   /** Null if all clients act as the owner of the cluster. */
@@ -232,6 +234,7 @@ export interface LockPlan {
   readonly pauseMs: number;
   readonly exclusiveLocks: number;
   readonly readWriteLocks: number;
+  readonly semaphores: number;
   /** TTL of every lock. */
   readonly ttlSeconds: number;
   readonly lockDelaySeconds: number;
@@ -257,6 +260,8 @@ const HANGS_ONE_IN = 5;
 const PRESENCE = 0.6;
 /** There are locks in this share of the runs. */
 const LOCKS_PRESENCE = 0.5;
+/** There are semaphores in this share of the runs. */
+const SEMAPHORES_PRESENCE = 0.4;
 /** Share of the runs with memory regions. */
 const MEMORY_PRESENCE = 0.4;
 /** Snapshots with regions are sent this many times faster. */
@@ -288,10 +293,11 @@ export interface ClientStreams {
   readonly archive: RandomStream;
   readonly releases: RandomStream;
   readonly transactions: RandomStream;
+  readonly semaphores: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches, logs, accounts, archive, releases, transactions } = streams;
+  const { locks, memory, watches, logs, accounts, archive, releases, transactions, semaphores } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -340,6 +346,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     watches: watchPlan,
     logs: drawLogs(logs),
     transactions: drawTransactions(transactions),
+    semaphores: drawSemaphores(semaphores),
     accounts: drawAccounts(accounts),
     archive: drawArchive(archive, isSteady),
     releases: drawReleases(releases),
@@ -494,10 +501,29 @@ function drawLocks(random: RandomStream): LockPlan | null {
     pauseMs: random.between(200, 700),
     exclusiveLocks: random.whole(1, 2),
     readWriteLocks: random.whole(0, 2),
+    semaphores: 0,
     ttlSeconds: random.whole(1, 3),
     lockDelaySeconds: random.pick([0, 0, 1, 2]) ?? 0,
     readShare: random.pick([0.3, 0.6, 0.85]) ?? 0.6,
     keys: random.whole(1, 2),
+  };
+}
+
+/** The holds of exclusive locks have values where there are semaphores. */
+function drawSemaphores(random: RandomStream): LockPlan | null {
+  if (!random.chance(SEMAPHORES_PRESENCE)) {
+    return null;
+  }
+  return {
+    clients: random.whole(2, 5),
+    pauseMs: random.between(150, 500),
+    exclusiveLocks: random.whole(0, 1),
+    readWriteLocks: 0,
+    semaphores: random.whole(1, 2),
+    ttlSeconds: random.whole(1, 3),
+    lockDelaySeconds: random.pick([0, 0, 1]) ?? 0,
+    readShare: 0,
+    keys: 1,
   };
 }
 

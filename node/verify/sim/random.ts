@@ -26,6 +26,7 @@ const CONCERNS = [
   "releases",
   "object-ids",
   "transactions",
+  "semaphores",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

@@ -11,6 +11,7 @@ import {
   drawPlan,
   FAULTS,
   type FaultKind,
+  type LockPlan,
   type Plan,
   type RevocationKind,
   STORE_FAULTS,
@@ -28,6 +29,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "store"; readonly kind: StoreFaultKind }
   /** A client that uses locks. */
   | { readonly what: "lock"; readonly client: number }
+  /** A client that uses semaphores, and locks with values. */
+  | { readonly what: "semaphore"; readonly client: number }
   /** A client that uses memory regions. */
   | { readonly what: "memory"; readonly client: number }
   /** A client that uses event logs. */
@@ -72,6 +75,7 @@ export function drawScript(seed: number): Script {
   const lockWatches = { clients: watches?.lockClients ?? 0, pauseMs: watches?.pauseMs };
   for (const { what, of, random, before } of [
     { what: "lock", of: plan.locks, random: others.locks, before: 0 },
+    { what: "semaphore", of: plan.semaphores, random: others.semaphores, before: 0 },
     { what: "memory", of: plan.memory, random: others.memory, before: 0 },
     { what: "log", of: plan.logs, random: others.logs, before: 0 },
     { what: "watch", of: watches, random: others.watches, before: 0 },
@@ -141,6 +145,7 @@ const FORMER_PLAN: Pick<
   | "memory"
   | "logs"
   | "transactions"
+  | "semaphores"
   | "accounts"
   | "archive"
   | "releases"
@@ -153,6 +158,7 @@ const FORMER_PLAN: Pick<
   memory: null,
   logs: null,
   transactions: null,
+  semaphores: null,
   accounts: null,
   archive: null,
   releases: null,
@@ -160,6 +166,9 @@ const FORMER_PLAN: Pick<
 
 /** The implied values of watch plans from before these fields existed. */
 const FORMER_WATCHES: Pick<WatchPlan, "lockClients"> = { lockClients: 0 };
+
+/** The implied values of lock plans from before these fields existed. */
+const FORMER_LOCKS: Pick<LockPlan, "semaphores"> = { semaphores: 0 };
 
 /** Limits that did not exist when the script was written have their default values. */
 export function decodeScript(text: string): WrittenScript {
@@ -169,7 +178,8 @@ export function decodeScript(text: string): WrittenScript {
   const limits = withDefaults(plan.limits);
   const watches = plan.watches == null ? null : { ...FORMER_WATCHES, ...plan.watches };
   const archive = plan.archive && { ...plan.archive, faults: new Map(Object.entries(plan.archive.faults)) };
-  const read = { ...FORMER_PLAN, ...plan, faults, changes, limits, watches, archive: archive ?? null };
+  const locks = plan.locks == null ? null : { ...FORMER_LOCKS, ...plan.locks };
+  const read = { ...FORMER_PLAN, ...plan, faults, changes, limits, watches, locks, archive: archive ?? null };
   return { rule, mutant, script: { seed, plan: read, items } };
 }
 

@@ -58,6 +58,7 @@ class Shrinking {
       "change",
       "operation",
       "lock",
+      "semaphore",
       "memory",
       "log",
       "watch",

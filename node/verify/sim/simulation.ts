@@ -88,6 +88,9 @@ export class Simulation {
   /** Null if no client uses locks. */
   readonly #lockClients: LockClients | null;
   readonly #lockHistory: LockHistory;
+  /** Null if no client uses semaphores. */
+  readonly #semaphoreClients: LockClients | null;
+  readonly #semaphoreHistory: LockHistory;
   /** Null if no client uses memory regions. */
   readonly #memoryClients: MemoryClients | null;
   /** Null if no client uses event logs. */
@@ -134,6 +137,7 @@ export class Simulation {
     this.#trace = trace;
     this.#history = new KeyHistory(() => heap.nowMs);
     this.#lockHistory = new LockHistory(() => heap.nowMs, plan.locks?.ttlSeconds ?? 0);
+    this.#semaphoreHistory = new LockHistory(() => heap.nowMs, plan.semaphores?.ttlSeconds ?? 0);
     this.#calls = new Calls(heap);
     this.#network = new Network(heap, network, trace, plan.network);
     const { limits } = plan;
@@ -187,6 +191,17 @@ export class Simulation {
             random: others.locks,
             rules: this.#rules.locks,
             plan: plan.locks,
+            isPrompt: plan.isSteady && isLogKept(limits),
+          });
+    this.#semaphoreClients =
+      plan.semaphores === null
+        ? null
+        : new LockClients({
+            ...asking,
+            lockHistory: this.#semaphoreHistory,
+            random: others.semaphores,
+            rules: this.#rules.locks,
+            plan: plan.semaphores,
             isPrompt: plan.isSteady && isLogKept(limits),
           });
     const guardOf = (random: RandomStream) => this.#lockClients?.guardOf(random);
@@ -311,6 +326,7 @@ export class Simulation {
     await this.#until(GROWTH_MS, areReady, "a healthy cluster takes a guest and a namespace");
     this.#grownMs = this.#heap.nowMs;
     this.#lockClients?.begin();
+    this.#semaphoreClients?.begin();
     for (const item of items) {
       this.#heap.at(this.#grownMs + item.atMs, () => this.#happen(item));
     }
@@ -325,7 +341,7 @@ export class Simulation {
         return `term ${this.#rules.terms} after ${terms}`;
       });
       const others = [this.#memoryClients, this.#eventLogClients, this.#transactionClients];
-      const asking = [this.#accounts, this.#clients, this.#lockClients, ...others];
+      const asking = [this.#accounts, this.#clients, this.#lockClients, this.#semaphoreClients, ...others];
       const failures = asking.reduce((sum, clients) => sum + (clients?.failures ?? 0), 0);
       must(failures === 0, "a cluster that is left in peace answers everybody", () => `${failures} calls have failed`);
     }
@@ -341,6 +357,9 @@ export class Simulation {
         return;
       case "lock":
         this.#lockClients?.act(item.client, item.draw);
+        return;
+      case "semaphore":
+        this.#semaphoreClients?.act(item.client, item.draw);
         return;
       case "memory":
         this.#memoryClients?.act(item.client, item.draw);
@@ -409,6 +428,7 @@ export class Simulation {
     this.#trace.record(0, "is left in peace");
     this.#accounts.stop();
     this.#lockClients?.stop();
+    this.#semaphoreClients?.stop();
     this.#memoryClients?.stop();
     this.#eventLogClients?.stop();
     this.#transactionClients?.stop();
@@ -504,9 +524,11 @@ export class Simulation {
     log.checkTicks(DRIFT);
     this.#expired = endings.length;
     checkKeyExpiries(log, this.#requests, endings, executions);
-    checkHoldExpiries(this.#rules, this.#lockClients?.holderDeadlines ?? []);
+    const deadlines = [this.#lockClients, this.#semaphoreClients].flatMap((clients) => clients?.holderDeadlines ?? []);
+    checkHoldExpiries(this.#rules, deadlines);
     this.#history.check(endings.map((ending) => expiryOf(log, ending)));
     this.#lockHistory.check(DRIFT);
+    this.#semaphoreHistory.check(DRIFT);
     this.#memoryClients?.check();
     this.#eventLogClients?.check();
     this.#watchers?.check(DRIFT);
@@ -668,6 +690,7 @@ export class Simulation {
     this.#calls.check();
     this.#calls.checkLimits(this.#rules.limits);
     this.#lockClients?.check();
+    this.#semaphoreClients?.check();
     this.#watchers?.checkRevoked();
     for (const { memberId, streams } of this.#processes()) {
       this.#rules.limits.onStreams(memberId, streams);

@@ -15,6 +15,7 @@ import { MEMORY } from "./memory.ts";
 import { OWNER_RESET } from "./owner-reset.ts";
 import { REMOVAL } from "./removal.ts";
 import { SESSIONS } from "./sessions.ts";
+import { SEMAPHORES } from "./semaphores.ts";
 import { TRANSACTIONS } from "./transactions.ts";
 import { WATCHES } from "./watches.ts";
 
@@ -35,6 +36,7 @@ export const EXAMPLES: readonly Example[] = [
   ...TRANSACTIONS,
   ...REMOVAL,
   ...SESSIONS,
+  ...SEMAPHORES,
   ...HEALTH,
   ...OWNER_RESET,
 ];

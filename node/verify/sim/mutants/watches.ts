@@ -182,8 +182,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "change-told-of-the-twin-of-a-lock",
     pitfall: "S37",
     file: "state/core/changes.ts",
-    find: 'rw: mode !== "exclusive", name, owner',
-    replace: 'rw: mode === "write", name, owner',
+    find: "rw: isReadWrite(claim), name, owner",
+    replace: 'rw: claim.mode === "write", name, owner',
   },
   {
     name: "watchers-of-locks-not-woken",

@@ -141,6 +141,31 @@ def lock(members):
     call(next(members).locks.ReleaseLock, lock_pb2.ReleaseLockRequest(**name, owner="second"))
 
 
+def semaphore(members):
+    name = {"namespace": NAMESPACE, "name": f"interop/{uuid.uuid4()}"}
+    call(next(members).locks.CreateSemaphore, lock_pb2.CreateSemaphoreRequest(**name, permits=3, ttl_seconds=60))
+    first = call(next(members).locks.AcquireSemaphore, lock_pb2.AcquireSemaphoreRequest(**name, permits=2))
+    expect((first.acquired, first.permits, first.held_permits), (True, 3, 2))
+    many = lock_pb2.AcquireSemaphoreRequest(**name, permits=4)
+    expect(refusal(next(members).locks.AcquireSemaphore, many)[1], "BAD_FIELD")
+    second = lock_pb2.AcquireSemaphoreRequest(**name, permits=2, wait_ms=1000 * WAIT_LIMIT_SECONDS)
+    waiting = next(members).locks.AcquireSemaphore.future(second, metadata=metadata())
+    describe = lock_pb2.DescribeSemaphoreRequest(**name)
+    until("the second to wait", lambda: call(next(members).locks.DescribeSemaphore, describe).waiters == 1)
+    release = lock_pb2.ReleaseSemaphoreRequest(**name, fencing_token=first.fencing_token)
+    expect(call(next(members).locks.ReleaseSemaphore, release).released, True)
+    granted = waiting.result(timeout=WAIT_LIMIT_SECONDS)
+    expect((granted.acquired, granted.fencing_token > first.fencing_token), (True, True))
+    call(next(members).locks.DeleteSemaphore, lock_pb2.DeleteSemaphoreRequest(**name, force=True))
+    call(next(members).locks.CreateLock, lock_pb2.CreateLockRequest(**name))
+    led = call(next(members).locks.AcquireLock, lock_pb2.AcquireLockRequest(**name, value=b"here"))
+    value = lock_pb2.SetLockValueRequest(**name, fencing_token=led.fencing_token, value=b"there")
+    call(next(members).locks.SetLockValue, value)
+    seen = call(next(members).locks.DescribeLock, lock_pb2.DescribeLockRequest(**name)).holder
+    expect((led.holder.value, seen.value), (b"here", b"there"))
+    call(next(members).locks.DeleteLock, lock_pb2.DeleteLockRequest(**name, force=True))
+
+
 def memory(members):
     request = memory_pb2.AllocateMemoryRequest(namespace=NAMESPACE, size_bytes=10_000, label="interop")
     region = {"namespace": NAMESPACE, "region_id": call(next(members).memory.AllocateMemory, request).region_id}
@@ -281,6 +306,7 @@ SCENARIOS = {
     "put": put,
     "compare-and-swap": compare_and_swap,
     "lock": lock,
+    "semaphore": semaphore,
     "memory": memory,
     "transaction": transaction,
     "watch": watch,

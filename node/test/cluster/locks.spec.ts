@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import {
   type AcquireLockResponse,
+  type AcquireSemaphoreResponse,
   ForceReleaseLockRequest,
   PutKeyRequest,
   ReleaseLockRequest,
+  ReleaseSemaphoreRequest,
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
@@ -11,6 +13,11 @@ import { type Answer, type ClusterMember, ClusterUnderTest, GrpcCaller, until } 
 
 const { LockService, KeyValueService } = serviceDefinitions;
 const LONG_MS = 50_000n;
+const TTL_SECONDS = 2n;
+const TTL_MS = 2_000;
+/** How late a hold may expire, and how long the grants before a request may take, in milliseconds of the cluster. */
+const LATE_MS = 500;
+const GRANTS_MS = 1_000;
 
 describe("locks of three members", () => {
   let cluster: ClusterUnderTest;
@@ -106,5 +113,44 @@ describe("locks of three members", () => {
     const granted = ok(await again);
     expect(granted.acquired).to.equal(true);
     expect(ok(await acquire(other, named)).holder?.fencingToken, "one hold").to.equal(granted.fencingToken);
+  });
+
+  it("S21: give the permits of dead holders to the next, never early and at most 0.5 s late, also after an election", async () => {
+    const leader = await cluster.leader();
+    const [survivor] = cluster.members.filter((member) => member !== leader) as [ClusterMember];
+    const named = lock("s");
+    ok(await at(survivor).ask(LockService.createSemaphore, { ...named, permits: 3 }));
+    const ask = (fields: object): Promise<Answer<AcquireSemaphoreResponse>> => {
+      const metadata = new Map([["request-id", randomUUID()]]);
+      return at(survivor).ask(LockService.acquireSemaphore, { ...named, ...fields }, { metadata });
+    };
+    const held = async (): Promise<number> => {
+      const answer = await at(survivor).ask(LockService.describeSemaphore, named);
+      return answer.response?.heldPermits ?? Number.NaN;
+    };
+    // No client renews these holds.
+    for (const permits of [1, 2]) {
+      expect(ok(await ask({ permits, ttlSeconds: TTL_SECONDS })).acquired).to.equal(true);
+    }
+    const sentMs = performance.now();
+    const next = ok(await ask({ permits: 3, waitMs: LONG_MS, ttlSeconds: 600n }));
+    const waitedMs = performance.now() - sentMs;
+    expect([next.acquired, next.heldPermits]).to.deep.equal([true, 3]);
+    // The holds were granted before the request was sent, each in its own entry.
+    expect(Number(next.waitedMs), "milliseconds of the cluster").to.be.within(TTL_MS - GRANTS_MS, TTL_MS + LATE_MS);
+    expect(waitedMs).to.be.at.least(TTL_MS - GRANTS_MS);
+    const release = ReleaseSemaphoreRequest.fromPartial({ ...named, fencingToken: next.fencingToken });
+    ok(await at(survivor).call(LockService.releaseSemaphore, release));
+
+    const dying = ok(await ask({ permits: 3, ttlSeconds: TTL_SECONDS }));
+    const waiting = ask({ permits: 2, waitMs: LONG_MS, ttlSeconds: 600n });
+    await leader.kill();
+    const granted = await waiting.then((answer) =>
+      answer.code === "OK" ? answer : ask({ permits: 2, waitMs: LONG_MS, ttlSeconds: 600n }),
+    );
+    const after = ok(granted);
+    expect([after.acquired, after.fencingToken > dying.fencingToken]).to.deep.equal([true, true]);
+    // A request whose answer was lost with the leader may have got permits too; it is undone.
+    await until("only the live hold has permits", async () => (await held()) === 2);
   });
 });

@@ -15,6 +15,7 @@ import {
   refused,
   release,
   released,
+  TTL_MS,
   viewAt,
   written,
 } from "./lock-example.ts";
@@ -33,6 +34,24 @@ const WRITTEN: LockLine = [acquire("w", "write"), 0, 10, acquired(["w", 5, "writ
 const FORCED: LockLine = [force(0), 2, 8, released(4)];
 const HELD_LATER: LockLine = [acquire("a"), 10, 20, acquired(["a", 5])];
 const RELEASED: LockLine = [release(5), 20, 30, released(6)];
+
+function permitsOf(owner: string, permits: number): LockLine[0] {
+  return { kind: "acquire", lock: "l", owner, mode: "permits", ttlMs: TTL_MS, waitMs: 0, permits };
+}
+
+/** "p" holds permits under the token, beside an earlier hold with permits; 0 = none. */
+function permitsAt(
+  token: number,
+  permits: number,
+  counts: { readonly permits: number; readonly heldPermits: number },
+  earlier: number,
+): LockLine[3] {
+  const hold = { token, owner: "p", mode: "permits", permits } as const;
+  const other = { token: token - 1, owner: "other", mode: "permits", permits: earlier } as const;
+  const holds = earlier === 0 ? [hold] : [other, hold];
+  const view = { state: "held", holds, waiters: 0, revision: token, ...counts } as const;
+  return { kind: "acquired", token, mode: "permits", waitedMs: 0, isRepeated: false, view };
+}
 
 /** For each rule, a good history, a bad one, and a part of the message about the bad one. */
 const HISTORIES: readonly (readonly [
@@ -198,6 +217,30 @@ const HISTORIES: readonly (readonly [
       ],
     ],
     "no request has two holds",
+  ],
+  [
+    "a grant exceeds no permits",
+    [
+      [permitsOf("other", 1), 0, 10, "unknown"],
+      [permitsOf("p", 2), 0, 10, permitsAt(5, 2, { permits: 3, heldPermits: 3 }, 1)],
+    ],
+    [
+      [permitsOf("other", 2), 0, 10, "unknown"],
+      [permitsOf("p", 2), 0, 10, permitsAt(5, 2, { permits: 3, heldPermits: 4 }, 2)],
+    ],
+    "permits are never exceeded by a grant",
+  ],
+  [
+    "a hold has the permits that it asked for",
+    [[permitsOf("p", 2), 0, 10, permitsAt(5, 2, { permits: 3, heldPermits: 2 }, 0)]],
+    [[permitsOf("p", 2), 0, 10, permitsAt(5, 1, { permits: 3, heldPermits: 1 }, 0)]],
+    "a hold has the permits that its request asked for",
+  ],
+  [
+    "a semaphore counts the permits of its holds",
+    [[permitsOf("p", 2), 0, 10, permitsAt(5, 2, { permits: 3, heldPermits: 2 }, 0)]],
+    [[permitsOf("p", 2), 0, 10, permitsAt(5, 2, { permits: 3, heldPermits: 1 }, 0)]],
+    "a semaphore counts the permits of its holds",
   ],
   [
     "what an answer shows was granted before",

@@ -9,7 +9,7 @@ import { Button, Chip, Panel, Properties } from "../../ui/index.ts";
 import { AcquireDialog } from "./acquire-dialog.tsx";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
-import { isAcquirable, remainingMs, stateText, stateTone } from "./lock-text.ts";
+import { isAcquirable, kindText, remainingMs, stateText, stateTone } from "./lock-text.ts";
 import { ReleaseDialog } from "./release-dialog.tsx";
 import { Owner, Subject } from "./subject.tsx";
 import { TimeLeft } from "./time-left.tsx";
@@ -42,7 +42,8 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
     >
       <Properties
         items={[
-          ["Kind", lock.rw ? "read-write" : "exclusive"],
+          ["Kind", kindText(lock)],
+          ...(lock.permits > 0 ? [["Permits", `${lock.heldPermits} of ${lock.permits} held`] as const] : []),
           ["Time to live", durationText(Number(lock.ttlSeconds) * 1_000)],
           ["Delay after expiry", `${lock.lockDelaySeconds} s`],
           ["Last token", lock.lastFencingToken],

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { Lock } from "../../api/index.ts";
 import { countdownText, countText } from "../../text/index.ts";
 import { Chip, Table } from "../../ui/index.ts";
-import { lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
+import { kindText, lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
 import { Owner } from "./subject.tsx";
 import { TimeLeft } from "./time-left.tsx";
 
@@ -51,7 +51,7 @@ export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTab
                 {lock.name}
               </button>
             </th>
-            {!isNarrow && <td class="muted">{lock.rw ? "read-write" : "exclusive"}</td>}
+            {!isNarrow && <td class="muted">{kindText(lock)}</td>}
             <td>
               <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
             </td>

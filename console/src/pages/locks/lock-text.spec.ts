@@ -1,9 +1,18 @@
 import { expect } from "chai";
 import type { Lock, LockHold } from "../../api/index.ts";
-import { isAcquirable, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
+import { isAcquirable, kindText, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
 
 function hold(owner: string, expiresInMs: string): LockHold {
-  return { owner, subject: "s", fencingToken: "7", acquiredAtMs: "0", expiresInMs, mode: "READ" };
+  return {
+    owner,
+    subject: "s",
+    fencingToken: "7",
+    acquiredAtMs: "0",
+    expiresInMs,
+    mode: "READ",
+    permits: 0,
+    value: "",
+  };
 }
 
 function lock(changes: Partial<Lock>): Lock {
@@ -22,6 +31,8 @@ function lock(changes: Partial<Lock>): Lock {
     lastFencingToken: "0",
     createdAtMs: "0",
     refusedGuards: "0",
+    permits: 0,
+    heldPermits: 0,
     ...changes,
   };
 }
@@ -33,9 +44,15 @@ describe("words for a lock", () => {
     expect(remainingMs("5000", 100_000, 90_000)).to.equal(5_000);
   });
 
+  it("name the kind of a lock", () => {
+    const kinds = [lock({}), lock({ rw: true }), lock({ permits: 3 })].map(kindText);
+    expect(kinds).to.deep.equal(["exclusive", "read-write", "semaphore"]);
+  });
+
   it("know whether a lock may have one more hold", () => {
     expect(isAcquirable(lock({}))).to.equal(true);
     expect(isAcquirable(lock({ state: "HELD" }))).to.equal(false);
+    expect(isAcquirable(lock({ permits: 3 })), "the console acquires no permits").to.equal(false);
     expect(isAcquirable(lock({ state: "COOLDOWN" }))).to.equal(false);
     expect(isAcquirable(lock({ rw: true, state: "READ_HELD" }))).to.equal(true);
     expect(isAcquirable(lock({ rw: true, state: "READ_HELD", waitingWriters: 1 }))).to.equal(false);

@@ -13,6 +13,13 @@ export function lockKey({ name, rw }: Pick<Lock, "name" | "rw">): string {
   return `${rw ? "rw" : "x"} ${name}`;
 }
 
+export function kindText({ rw, permits = 0 }: Pick<Lock, "rw" | "permits">): string {
+  if (permits > 0) {
+    return "semaphore";
+  }
+  return rw ? "read-write" : "exclusive";
+}
+
 export function stateText({ state }: Lock): string {
   switch (state) {
     case "FREE":
@@ -41,8 +48,11 @@ export function stateTone({ state }: Lock): Tone {
   }
 }
 
-/** Whether the lock may have one more hold, as far as its last state shows. */
-export function isAcquirable({ rw, state, waitingReaders, waitingWriters }: Lock): boolean {
+/** Whether the console can add a hold, as far as the last state of the lock shows. It acquires no permits. */
+export function isAcquirable({ rw, permits = 0, state, waitingReaders, waitingWriters }: Lock): boolean {
+  if (permits > 0) {
+    return false;
+  }
   return state === "FREE" || (rw && state === "READ_HELD" && waitingReaders + waitingWriters === 0);
 }
 

@@ -1,4 +1,4 @@
-import { ReadConsistency } from "@quoin/proto";
+import { AcquireLockRequest, AcquireSemaphoreRequest, ReadConsistency, SetLockValueRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, secrets } from "../../../test/index.ts";
@@ -12,10 +12,12 @@ import {
   type RequiredAccess,
   touchKeyOperation,
 } from "../../state/index.ts";
-import type { Call } from "./call.ts";
+import type { Call, CancellableCall } from "./call.ts";
 import { Executor } from "./executor.ts";
 import type { HostReplica } from "./host.ts";
+import { LockMethods } from "./lock-methods.ts";
 
+const VALUE = Uint8Array.of(1);
 const NEED: RequiredAccess = { access: "write", namespace: "default" };
 
 describe("executor", () => {
@@ -102,6 +104,34 @@ describe("executor", () => {
     expect(replica.proposed).deep.equal([]);
     replica.lead({ kind: "set-cluster-version", version: 7 });
     expect(await touch()).include({ reason: "KEY_NOT_FOUND" });
+  });
+
+  it("proposes nothing about semaphores and values of holds before all members know them", async () => {
+    const lock = { namespace: "default", name: "l" };
+    cluster = new FoundedCluster({ ...secrets.founding, clusterVersion: 6 });
+    replica = new SingleReplica(cluster);
+    const methods = new LockMethods(new Executor({ replica }));
+    const asked: CancellableCall = { ...call(), onGone: () => undefined };
+    const reasons = (): Promise<readonly string[]> => {
+      const asking: readonly ((reply: (answer: unknown) => void) => void)[] = [
+        (reply) => methods.createSemaphore(asked, { ...lock, permits: 1, ttlSeconds: 0n }, reply),
+        (reply) => methods.acquireSemaphore(asked, AcquireSemaphoreRequest.fromPartial({ ...lock, permits: 1 }), reply),
+        (reply) => methods.releaseSemaphore(asked, { ...lock, owner: "", fencingToken: 1n }, reply),
+        (reply) => methods.updateSemaphore(asked, { ...lock, permits: 1 }, reply),
+        (reply) => methods.deleteSemaphore(asked, { ...lock, force: false }, reply),
+        (reply) => methods.setLockValue(asked, SetLockValueRequest.fromPartial({ ...lock, fencingToken: 1n }), reply),
+        (reply) => methods.acquireLock(asked, AcquireLockRequest.fromPartial({ ...lock, value: VALUE }), reply),
+        (reply) => methods.acquireLock(asked, AcquireLockRequest.fromPartial(lock), reply),
+      ];
+      return Promise.all(
+        asking.map(async (ask) => {
+          const answer = await new Promise(ask);
+          return answer instanceof CoordinationError ? answer.reason : "OK";
+        }),
+      );
+    };
+    expect(await reasons()).deep.equal([...Array(7).fill("NOT_SERVED"), "LOCK_NOT_FOUND"]);
+    expect(replica.proposed).to.have.length(1);
   });
 
   it("counts a read as one more request for each hundred rows that it examines", async () => {

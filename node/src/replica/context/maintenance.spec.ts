@@ -214,12 +214,15 @@ describe("maintenance", () => {
     expect(log.progress.lockTimers).to.equal(0);
   });
 
-  it("S21: logs a tick after 10 s without an entry, also while nothing but a lock is held", () => {
+  it("S21: logs a tick after 10 s without an entry, also while nothing but a lock is held or a session lives", () => {
     const quiet = { ...LIMITS, replayWindowMs: Number.MAX_SAFE_INTEGER };
     const { progress } = log;
-    const held = { ...progress, lockTimers: 1 };
     expect(new Maintenance(log.store, quiet).due(progress, log.tickMs + 10_000)).to.equal(null);
-    expect(new Maintenance(log.store, quiet).due(held, log.tickMs + 10_000)).to.deep.equal({ kind: "tick" });
+    const held = { ...progress, lockTimers: 1 };
+    const living = { ...progress, totals: { ...progress.totals, sessions: 1 } };
+    for (const some of [held, living]) {
+      expect(new Maintenance(log.store, quiet).due(some, log.tickMs + 10_000)).to.deep.equal({ kind: "tick" });
+    }
   });
 
   it("S21: forgets keys of events and removes events when it is time, and ticks while that is to come", () => {

@@ -14,6 +14,7 @@ import { LEADERSHIP_MUTANTS } from "./raft-leadership.ts";
 import { LOG_MUTANTS } from "./raft-log.ts";
 import { REPLICA_MUTANTS } from "./replica.ts";
 import { RESTORE_MUTANTS } from "./restore.ts";
+import { SESSION_MUTANTS } from "./sessions.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
 import { TELEMETRY_MUTANTS } from "./telemetry.ts";
@@ -33,6 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...WATCH_MUTANTS,
   ...TRANSACTION_MUTANTS,
   ...NAMESPACE_MUTANTS,
+  ...SESSION_MUTANTS,
   ...TELEMETRY_MUTANTS,
   ...PEER_MUTANTS,
   ...ACCOUNT_MUTANTS,

@@ -1,4 +1,4 @@
-/** When keys and holds of locks ended, compared with the times that they were given. */
+/** When keys, holds of locks and sessions ended, compared with the times that they were given. */
 
 import { entryEnvelope, entryTerm } from "../../src/raft/index.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
@@ -9,6 +9,7 @@ import { DRIFT } from "./process.ts";
 import type { Execution } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 import type { Rules } from "./rules.ts";
+import type { KnownLife } from "./session-clients.ts";
 
 /** A key can lose the most time if clocks run fast by as much as they may. */
 export function checkKeyExpiries(
@@ -41,6 +42,20 @@ export function checkHoldExpiries(
     const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
     must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder knows", () => {
       return `${token}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
+    });
+  }
+}
+
+/** No session expires before the time that its client knows (S23). */
+export function checkSessionExpiries(
+  { log, sessions }: Pick<Rules, "log" | "sessions">,
+  lives: readonly KnownLife[],
+): void {
+  for (const { sessionId, sentMs, lifeMs } of lives) {
+    const index = sessions.expiries.get(sessionId);
+    const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
+    must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a session lives as long as its client knows", () => {
+      return `${sessionId}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
     });
   }
 }

@@ -4,6 +4,7 @@ import {
   type Command,
   CoordinationError,
   DEFAULT_NAMESPACE,
+  describeSession,
   getKey,
   type KeyChange,
   listKeys,
@@ -20,8 +21,11 @@ import { type Executed, executedIn, operationsIn } from "./transacted.ts";
 export class KeyChanges {
   /** Keys of the present command, as they were before it. */
   #before = new Map<string, StoredKey | undefined>();
+  /** Live sessions that the present command names, each once, with the keys that they had before it. */
+  #sessions: readonly OwnedKeys[] = [];
 
   before({ operation }: Command, state: StateReader): void {
+    this.#sessions = sessionsIn(operation).flatMap(({ sessionId }) => keysOfSession(state, sessionId));
     const all = operation.kind === "transact" ? operationsIn(operation) : [operation];
     const keys = all.flatMap((one) => keysOf(one, (prefix) => keysFrom(state, prefix)));
     this.#before = new Map(keys.map((key) => [textOf(key), keyIn(state, key)]));
@@ -29,6 +33,9 @@ export class KeyChanges {
 
   /** The changes that the command has made. */
   after({ command: { operation }, outcome, revision }: ExecutedCommand, state: StateReader): readonly ExpectedChange[] {
+    if (operation.kind === "end-session" || operation.kind === "expire-sessions") {
+      return this.#ended(operation.kind === "end-session" ? "delete" : "expire", revision, state);
+    }
     const made: ExpectedChange[] = [];
     let ends = 0;
     const isTransaction = operation.kind === "transact";
@@ -55,6 +62,14 @@ export class KeyChanges {
       }
     }
     return made;
+  }
+
+  /** Each session that has ended takes one revision, and all of its keys end there. */
+  #ended(kind: "delete" | "expire", revision: number, state: StateReader): readonly ExpectedChange[] {
+    const ended = this.#sessions.filter(({ sessionId }) => keysOfSession(state, sessionId).length === 0);
+    return ended.flatMap(({ keys }, at) =>
+      keys.map((before) => madeOf(kind, { ...before, modRevision: revision + at + 1, deadlineMs: 0 }, before)),
+    );
   }
 
   /** Keys with the prefix before the command, in the order of their bytes. */
@@ -101,6 +116,31 @@ function keysOf(
       return from(operation.prefix);
     default:
       return [];
+  }
+}
+
+interface OwnedKeys {
+  readonly sessionId: number;
+  readonly keys: readonly StoredKey[];
+}
+
+/** The sessions that the operation may end, each once. */
+function sessionsIn(operation: Command["operation"]): readonly { readonly sessionId: number }[] {
+  const named = operation.kind === "expire-sessions" ? operation.sessions : [];
+  const ids = operation.kind === "end-session" ? [operation.sessionId] : named.map(({ sessionId }) => sessionId);
+  return [...new Set(ids)].map((sessionId) => ({ sessionId }));
+}
+
+/** The session with its keys in the order of their bytes; none if it does not live. Sessions are in the default namespace. */
+function keysOfSession(state: StateReader, sessionId: number): readonly OwnedKeys[] {
+  try {
+    const { keys } = describeSession(state, DEFAULT_NAMESPACE, sessionId);
+    return [{ sessionId, keys: keys.map((key) => keyIn(state, key) as StoredKey) }];
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return [];
+    }
+    throw error;
   }
 }
 

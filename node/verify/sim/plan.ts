@@ -149,6 +149,8 @@ export interface Plan {
   readonly semaphores: LockPlan | null;
   /** Null if no client runs transactions. */
   readonly transactions: TransactionPlan | null;
+  /** Null if no client has sessions. */
+  readonly sessions: SessionPlan | null;
   /** Null if all clients act as the owner of the cluster. */
   readonly accounts: AccountPlan | null;
   /** Null if the log is not archived. */
@@ -201,6 +203,14 @@ export interface TransactionPlan {
   /** Mean pause between two operations of a client, in milliseconds. */
   readonly pauseMs: number;
   /** At least 2. */
+  readonly keys: number;
+}
+
+/** The clients that have sessions. */
+export interface SessionPlan {
+  readonly clients: number;
+  /** Mean pause between two operations of a client, in milliseconds. */
+  readonly pauseMs: number;
   readonly keys: number;
 }
 
@@ -274,6 +284,8 @@ const LOCK_WATCHES_PRESENCE = 0.8;
 const LOGS_PRESENCE = 0.3;
 /** Share of the runs with transactions. */
 const TRANSACTIONS_PRESENCE = 0.4;
+/** Share of the runs with sessions. */
+const SESSIONS_PRESENCE = 0.3;
 /** Share of the runs with guests. */
 const ACCOUNTS_PRESENCE = 0.5;
 /** Share of the runs with an archive. */
@@ -294,10 +306,11 @@ export interface ClientStreams {
   readonly releases: RandomStream;
   readonly transactions: RandomStream;
   readonly semaphores: RandomStream;
+  readonly sessions: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches, logs, accounts, archive, releases, transactions, semaphores } = streams;
+  const { locks, memory, watches, logs, accounts, archive, releases, transactions, semaphores, sessions } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -347,6 +360,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     logs: drawLogs(logs),
     transactions: drawTransactions(transactions),
     semaphores: drawSemaphores(semaphores),
+    sessions: drawSessions(sessions),
     accounts: drawAccounts(accounts),
     archive: drawArchive(archive, isSteady),
     releases: drawReleases(releases),
@@ -447,6 +461,13 @@ function drawTransactions(random: RandomStream): TransactionPlan | null {
     return null;
   }
   return { clients: random.whole(2, 4), pauseMs: random.between(300, 1_000), keys: random.whole(2, 6) };
+}
+
+function drawSessions(random: RandomStream): SessionPlan | null {
+  if (!random.chance(SESSIONS_PRESENCE)) {
+    return null;
+  }
+  return { clients: random.whole(2, 4), pauseMs: random.between(200, 900), keys: random.whole(2, 8) };
 }
 
 function drawAccounts(random: RandomStream): AccountPlan | null {

@@ -27,6 +27,7 @@ const CONCERNS = [
   "object-ids",
   "transactions",
   "semaphores",
+  "sessions",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

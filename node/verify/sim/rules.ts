@@ -20,6 +20,7 @@ import { LockRules } from "./lock-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { MemoryRules } from "./memory-rules.ts";
 import { must } from "./rule-violation.ts";
+import { SessionRules } from "./session-rules.ts";
 import type { SimLog } from "./sim-log.ts";
 import { SpaceRules } from "./space-rules.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
@@ -56,6 +57,7 @@ export class Rules {
   readonly memory = new MemoryRules();
   readonly logs = new EventLogRules();
   readonly transactions: TransactionRules;
+  readonly sessions = new SessionRules();
   readonly watches: WatchRules;
   /** The committed log, executed separately from all members. */
   readonly execution: LiveExecution;
@@ -72,7 +74,7 @@ export class Rules {
     this.locks = new LockRules(limits.state.lockReadersMax, this.access);
     this.watches = new WatchRules(this.locks);
     this.transactions = new TransactionRules(this.locks, this.watches);
-    const witnesses = [this.access, this.locks, this.memory, this.logs, this.transactions, this.watches];
+    const witnesses = [this.access, this.locks, this.memory, this.logs, this.transactions, this.sessions, this.watches];
     this.execution = new LiveExecution(this.log, limits.state, witnesses);
   }
 
@@ -87,7 +89,7 @@ export class Rules {
 
   /** How often clients have done things that leave a trace in the state. */
   get counts(): Record<string, number> {
-    const { locks, memory, logs, transactions } = this;
+    const { locks, memory, logs, transactions, sessions } = this;
     return {
       grants: locks.grants,
       lapsed: locks.expiries.size,
@@ -101,6 +103,9 @@ export class Rules {
       transactions: transactions.succeeded,
       "not succeeded": transactions.failed,
       "rolled back": transactions.refused,
+      "sessions renewed": sessions.renewals,
+      "sessions ended": sessions.ended,
+      "sessions expired": sessions.expiries.size,
     };
   }
 

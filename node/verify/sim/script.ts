@@ -37,6 +37,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "log"; readonly client: number }
   /** A client that runs transactions. */
   | { readonly what: "transaction"; readonly client: number }
+  /** A client that has sessions. */
+  | { readonly what: "session"; readonly client: number }
   /** A watcher of keys or, with higher numbers, of locks. */
   | { readonly what: "watch"; readonly client: number }
   /** An administrator takes a credential from the guest. */
@@ -80,6 +82,7 @@ export function drawScript(seed: number): Script {
     { what: "log", of: plan.logs, random: others.logs, before: 0 },
     { what: "watch", of: watches, random: others.watches, before: 0 },
     { what: "transaction", of: plan.transactions, random: others.transactions, before: 0 },
+    { what: "session", of: plan.sessions, random: others.sessions, before: 0 },
     { what: "watch", of: lockWatches, random: others["lock-watches"], before: watches?.clients ?? 0 },
   ] as const) {
     for (let client = 1; client <= (of?.clients ?? 0); client++) {
@@ -146,6 +149,7 @@ const FORMER_PLAN: Pick<
   | "logs"
   | "transactions"
   | "semaphores"
+  | "sessions"
   | "accounts"
   | "archive"
   | "releases"
@@ -159,6 +163,7 @@ const FORMER_PLAN: Pick<
   logs: null,
   transactions: null,
   semaphores: null,
+  sessions: null,
   accounts: null,
   archive: null,
   releases: null,

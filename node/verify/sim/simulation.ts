@@ -27,7 +27,7 @@ import { Coverage } from "./coverage.ts";
 import { Disk } from "./disk.ts";
 import { EventHeap } from "./event-heap.ts";
 import { EventLogClients } from "./event-log-clients.ts";
-import { checkHoldExpiries, checkKeyExpiries, expiryOf } from "./expiry-rules.ts";
+import { checkHoldExpiries, checkKeyExpiries, checkSessionExpiries, expiryOf } from "./expiry-rules.ts";
 import { Faults } from "./faults.ts";
 import { KeyHistory } from "./key-history.ts";
 import { LockClients } from "./lock-clients.ts";
@@ -44,6 +44,7 @@ import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
 import type { RunResult } from "./run-result.ts";
 import type { Script, ScriptItem } from "./script.ts";
+import { SessionClients } from "./session-clients.ts";
 import { fingerprintOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
 import { TransactionClients } from "./transaction-clients.ts";
@@ -97,6 +98,8 @@ export class Simulation {
   readonly #eventLogClients: EventLogClients | null;
   /** Null if no client runs transactions. */
   readonly #transactionClients: TransactionClients | null;
+  /** Null if no client has sessions. */
+  readonly #sessionClients: SessionClients | null;
   /** Null if there are no watchers. */
   readonly #watchers: Watchers | null;
   /** Null if the log is not archived. */
@@ -221,6 +224,8 @@ export class Simulation {
       plan.transactions === null
         ? null
         : new TransactionClients({ ...asking, random: others.transactions, plan: plan.transactions });
+    this.#sessionClients =
+      plan.sessions === null ? null : new SessionClients({ ...asking, random: others.sessions, plan: plan.sessions });
     this.#watchers =
       plan.watches === null
         ? null
@@ -340,7 +345,7 @@ export class Simulation {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects no new leader", () => {
         return `term ${this.#rules.terms} after ${terms}`;
       });
-      const others = [this.#memoryClients, this.#eventLogClients, this.#transactionClients];
+      const others = [this.#memoryClients, this.#eventLogClients, this.#transactionClients, this.#sessionClients];
       const asking = [this.#accounts, this.#clients, this.#lockClients, this.#semaphoreClients, ...others];
       const failures = asking.reduce((sum, clients) => sum + (clients?.failures ?? 0), 0);
       must(failures === 0, "a cluster that is left in peace answers everybody", () => `${failures} calls have failed`);
@@ -369,6 +374,9 @@ export class Simulation {
         return;
       case "transaction":
         this.#transactionClients?.act(item.client, item.draw);
+        return;
+      case "session":
+        this.#sessionClients?.act(item.client, item.draw);
         return;
       case "watch":
         this.#watchers?.act(item.client, item.draw);
@@ -432,6 +440,7 @@ export class Simulation {
     this.#memoryClients?.stop();
     this.#eventLogClients?.stop();
     this.#transactionClients?.stop();
+    this.#sessionClients?.stop();
     this.#watchers?.catchUp();
     this.#network.endFaults();
     this.#archives?.bucket.endFaults();
@@ -526,6 +535,7 @@ export class Simulation {
     checkKeyExpiries(log, this.#requests, endings, executions);
     const deadlines = [this.#lockClients, this.#semaphoreClients].flatMap((clients) => clients?.holderDeadlines ?? []);
     checkHoldExpiries(this.#rules, deadlines);
+    checkSessionExpiries(this.#rules, this.#sessionClients?.lives ?? []);
     this.#history.check(endings.map((ending) => expiryOf(log, ending)));
     this.#lockHistory.check(DRIFT);
     this.#semaphoreHistory.check(DRIFT);

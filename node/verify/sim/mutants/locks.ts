@@ -180,9 +180,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "timer-of-a-hold-stays",
     pitfall: "S22",
     file: "state/locks/lock-rows.ts",
-    find: `  context.countDataIn(lock.namespace, -lockHoldBytes(lock, hold));
-  removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });`,
-    replace: "  context.countDataIn(lock.namespace, -lockHoldBytes(lock, hold));",
+    find: "  removeHoldTimer(context, lock, hold);\n}",
+    replace: "}",
   },
   {
     name: "delay-after-an-expired-hold-skipped",

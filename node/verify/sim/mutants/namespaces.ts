@@ -61,8 +61,9 @@ export const NAMESPACE_MUTANTS: readonly Mutant[] = [
     name: "erased-key-keeps-its-deadline",
     pitfall: "S49",
     file: "state/keys/keys.ts",
-    find: "  clearDeadline(context, namespace, stored.key, stored.deadlineMs);\n}",
-    replace: "}",
+    find: `  context.accounts.of(namespace).count("keys", -1);
+  clearDeadline(context, namespace, stored.key, stored.deadlineMs);`,
+    replace: '  context.accounts.of(namespace).count("keys", -1);',
   },
   {
     name: "deletion-does-not-wait-for-events",

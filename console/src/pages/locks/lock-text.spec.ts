@@ -12,6 +12,7 @@ function hold(owner: string, expiresInMs: string): LockHold {
     mode: "READ",
     permits: 0,
     value: "",
+    sessionId: "0",
   };
 }
 

@@ -45,7 +45,7 @@ export function holdRemainingMs({ deadlineMs }: Hold, tickMs: number): bigint {
 }
 
 /** Milliseconds until the deadline, at least 1 because what still exists has not expired (S21). */
-export function remainingMs(deadlineMs: number, tickMs: number): bigint {
+function remainingMs(deadlineMs: number, tickMs: number): bigint {
   return BigInt(Math.max(1, deadlineMs - tickMs));
 }
 

@@ -50,7 +50,7 @@ export function isGrantable(context: ApplyContext, lock: Lock, { mode, permits =
 }
 
 /** The cluster tick in milliseconds at which a life of this many seconds ends if it begins now. */
-export function deadlineAfter(context: ApplyContext, seconds: number): number {
+function deadlineAfter(context: ApplyContext, seconds: number): number {
   return context.tickMs + seconds * MS_PER_SECOND;
 }
 

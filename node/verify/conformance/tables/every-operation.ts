@@ -570,7 +570,7 @@ export const everyOperation: readonly Table[] = [
   }),
   tableOf(endSession, { valid: newSession, invalid: SESSION_INVALID, absent: SESSION_ABSENT, integers: ["sessionId"] }),
   tableOf(describeSession, {
-    valid: newSession,
+    valid: (context) => newSession(context),
     invalid: SESSION_INVALID,
     absent: SESSION_ABSENT,
     integers: ["sessionId"],

@@ -19,7 +19,17 @@ const FILES = ["types", "key_value", "lock", "memory", "event_log", "transaction
 );
 /** The first run makes an environment and downloads packages into it. */
 const START_LIMIT_MS = 300_000;
-const SCENARIOS = ["put", "compare-and-swap", "lock", "semaphore", "memory", "transaction", "watch", "watch-locks", "in-flight"];
+const SCENARIOS = [
+  "put",
+  "compare-and-swap",
+  "lock",
+  "semaphore",
+  "memory",
+  "transaction",
+  "watch",
+  "watch-locks",
+  "in-flight",
+];
 const HTTP_SCENARIOS = ["token-exchange", "keys", "logs", "append", "append-batch", "usage", "follow"];
 
 const execute = promisify(execFile);

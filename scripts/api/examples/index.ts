@@ -14,8 +14,8 @@ import { LOCKS } from "./locks.ts";
 import { MEMORY } from "./memory.ts";
 import { OWNER_RESET } from "./owner-reset.ts";
 import { REMOVAL } from "./removal.ts";
-import { SESSIONS } from "./sessions.ts";
 import { SEMAPHORES } from "./semaphores.ts";
+import { SESSIONS } from "./sessions.ts";
 import { TRANSACTIONS } from "./transactions.ts";
 import { WATCHES } from "./watches.ts";
 

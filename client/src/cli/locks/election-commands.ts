@@ -2,7 +2,14 @@
 
 import type { Leader } from "../../index.ts";
 import { option } from "../arguments/index.ts";
-import { EVENT_OPTIONS, type EventForms, eventUsage, handleEvents, KILL_AFTER_OPTION, wordsBehind } from "../running/index.ts";
+import {
+  EVENT_OPTIONS,
+  type EventForms,
+  eventUsage,
+  handleEvents,
+  KILL_AFTER_OPTION,
+  wordsBehind,
+} from "../running/index.ts";
 import { command, commandGroup } from "../session/index.ts";
 import { bytesDocument, displayValue, parsePositiveCount, parseWaitMs } from "../text/index.ts";
 import { LONGEST_WAIT_MS, ownHold, parseLock, TTL_OPTION } from "./lock-commands.ts";

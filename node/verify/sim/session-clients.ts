@@ -49,7 +49,7 @@ export class SessionClients extends ClientGroup<Known, SessionClientsOptions> {
     super(options, LEAVE_SHARE);
   }
 
-  /** What clients know of the lives of their sessions. */
+  /** What clients know of the lives of their sessions, from the answers. */
   get lives(): readonly KnownLife[] {
     return this.#lives;
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { CreateSessionRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { temporaryDirectory } from "../../../../testing/index.ts";
 import {
@@ -150,10 +151,8 @@ describe("quoinctl session", function () {
       expect(await child.ended).to.include({ code: 5, stderr: "" });
       expect(written()).to.equal("n 7\n");
       expect(member.calls.map(({ method }) => method)).to.deep.equal(["createSession", "endSession"]);
-      const { owner, ttlSeconds } = member.callsOf("createSession")[0]?.request as {
-        readonly owner: string;
-        readonly ttlSeconds: bigint;
-      };
+      const created = member.callsOf("createSession").map(({ request }) => request as CreateSessionRequest);
+      const [{ owner, ttlSeconds } = CreateSessionRequest.create()] = created;
       expect(owner).to.match(/^[^@]+@[^:]+:\d+-[0-9a-f]{12}$/);
       expect(ttlSeconds).to.equal(10n);
     });

@@ -41,6 +41,7 @@ export {
   type Guard,
   type GuardedOptions,
   type ReadOptions,
+  type SessionGuard,
 } from "./calls/index.ts";
 export { type Client, type ClientOptions, createClient } from "./client.ts";
 export {
@@ -137,6 +138,7 @@ export {
   type HoldLockOptions,
   type HoldOptions,
   type HoldSemaphoreOptions,
+  type InSession,
   type ListedHold,
   type ListedLock,
   type ListLockNamesOptions,

@@ -1253,7 +1253,13 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
   ["coordination.v1.DescribeSessionResponse", [
     [1, "session", "coordination.v1.Session"],
     [2, "keys", "string"],
+    [3, "holds", "coordination.v1.SessionHold"],
     [15, "revision", "int64"],
+  ]],
+  ["coordination.v1.SessionHold", [
+    [1, "lock_name", "string"],
+    [2, "fencing_token", "int64"],
+    [3, "rw", "bool"],
   ]],
   ["coordination.v1.ListSessionsRequest", [
     [1, "namespace", "string"],

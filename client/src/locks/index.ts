@@ -16,6 +16,7 @@ export {
   type CreateLockOptions,
   type DeleteLockOptions,
   type ForceReleaseOptions,
+  type InSession,
   type LockHold,
   type LockMode,
   type LockState,

@@ -1,7 +1,7 @@
 /** A session that its client renews. */
 
 import { randomUUID } from "node:crypto";
-import type { CallOptions } from "../calls/index.ts";
+import type { CallOptions, SessionGuard } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import { callRulesWithoutRequestId, optionsCheck } from "../options/index.ts";
 import type { SessionLife } from "./session-life.ts";
@@ -27,6 +27,11 @@ export class SessionHandle implements AsyncDisposable {
   /** Its id, for `sessionId` of puts and of conditions of transactions. */
   get id(): number {
     return this.#life.id;
+  }
+
+  /** Guards a write: it is executed only while the session lives. */
+  get guard(): SessionGuard {
+    return { sessionId: this.id };
   }
 
   /** The remaining time of the session without renewal, in milliseconds; 0 = it has ended, or may have. */

@@ -269,6 +269,7 @@ export {
   releasePermitsOperation,
   type SetLockValue,
   setLockValueOperation,
+  splitHoldThing,
   type UpdateSemaphore,
   updateSemaphoreOperation,
   visitWaits,

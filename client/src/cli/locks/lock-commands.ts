@@ -117,16 +117,22 @@ function acquire(kind: LockKind): CompleteCommand {
       owner: ownerOption("the id of the user"),
       wait: option("<DURATION>", "how long to wait for it (default: not at all)", parseWaitMs),
       token: option("<N>", renewalText(kind), parsePositiveCount).without("wait"),
+      session: option(
+        "<N>",
+        "let the hold end with this session of yours, such as $QUOIN_SESSION_ID in session run",
+        parsePositiveCount,
+      ).without("token", "ttl"),
       mode: modeOption(kind, "how to hold it (default: write)"),
       permits: permitsOption(kind, "how many permits (default: 1)")?.without("token"),
     },
     run: async (session, text, options) => {
       const target = parseLock(text);
-      const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
+      const { ttl: ttlSeconds, owner, wait: waitMs, token, session: sessionId } = options;
       const acquisition = await session.withClient(async (client) => {
         const wait = showWait(session, client, { target, kind, owner, waitMs: waitMs ?? 0 });
         try {
-          const answer = await kind.acquire(client, target, wantedOf(options), token, { ttlSeconds, owner, waitMs });
+          const asked = { ttlSeconds, owner, waitMs, ...(sessionId !== undefined && { sessionId }) };
+          const answer = await kind.acquire(client, target, wantedOf(options), token, asked);
           wait.answered();
           return answer;
         } finally {

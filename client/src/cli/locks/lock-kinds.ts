@@ -8,6 +8,7 @@ import type {
   DeleteLockOptions,
   ForceReleaseOptions,
   HoldOptions,
+  InSession,
   LockHandle,
   LockHold,
   LockMode,
@@ -94,7 +95,7 @@ export interface LockKind {
     target: LockTarget,
     wanted: Wanted,
     token: number | undefined,
-    options: AcquireOptions,
+    options: AcquireOptions & InSession,
   ): Promise<ShownAcquisition>;
   release(
     client: Client,

@@ -100,18 +100,21 @@ const END = command("end <NAMESPACE/SESSION>", {
 });
 
 const DESCRIBE = command("describe <NAMESPACE/SESSION>", {
-  description: "show a session and its keys",
+  description: "show a session, its keys, and its holds of locks",
   run: async (session, text) => {
     const { namespace, sessionId } = parseSession(text);
-    const { keys, revision, ...found } = await session.withClient((client) =>
+    const { keys, holds, revision, ...found } = await session.withClient((client) =>
       client.sessions.describe(namespace, sessionId),
     );
-    const shown = keys.length === 0 ? [undefined] : keys;
+    const locks = holds.map(
+      ({ lockName, rw, fencingToken }) => `${rw ? "rwlock" : "lock"} ${lockName} (${fencingToken})`,
+    );
+    const shown = keys.length + locks.length === 0 ? [undefined] : [...keys, ...locks];
     await session.print({
-      document: { namespace, ...sessionDocument(found), keys, revision },
+      document: { namespace, ...sessionDocument(found), keys, holds, revision },
       shown: {
-        columns: [...COLUMNS, "KEY"],
-        rows: shown.map((key) => [...sessionCells(found), key]),
+        columns: [...COLUMNS, "KEY OR HOLD"],
+        rows: shown.map((thing) => [...sessionCells(found), thing]),
       },
     });
   },

@@ -15,6 +15,7 @@ import type {
   ListSessionsResponse,
   RenewSessionsRequest,
   RenewSessionsResponse,
+  SessionHold,
   Session as SessionMessage,
 } from "@quoin/proto";
 import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
@@ -31,6 +32,7 @@ import {
   type Renewal,
   type Session,
   type StateReader,
+  splitHoldThing,
 } from "../../state/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
@@ -148,8 +150,13 @@ export class SessionMethods {
         consistency: consistencyField(request.consistency),
       }),
       ({ state, tickMs, revision }, { namespace, sessionId }) => {
-        const { session, keys } = describeSession(state, namespace, sessionId);
-        return { session: sessionMessage(session, tickMs), keys: keys.map(decodeText), revision: BigInt(revision) };
+        const { session, keys, holds } = describeSession(state, namespace, sessionId);
+        return {
+          session: sessionMessage(session, tickMs),
+          keys: keys.map(decodeText),
+          holds: holds.map(holdMessage),
+          revision: BigInt(revision),
+        };
       },
       reply,
     );
@@ -216,6 +223,11 @@ function listPage({ state, tickMs, revision }: HostReplica, query: ListQuery): L
     nextPageToken: more && last !== undefined ? signPageToken(state, listing, encodeText(String(last.sessionId))) : "",
     revision: BigInt(revision),
   };
+}
+
+function holdMessage(row: Uint8Array): SessionHold {
+  const { name, token } = splitHoldThing(row);
+  return { lockName: name.name, fencingToken: BigInt(token), rw: name.rw };
 }
 
 function sessionMessage(session: Session, tickMs: number): SessionMessage {

@@ -21,7 +21,7 @@ export {
 } from "./lock-listing.ts";
 export { goneSince, lockLost, superseded } from "./lock-refusals.ts";
 export { resetLocks } from "./lock-reset.ts";
-export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
+export { dueLockTimers, type Lock, splitHoldThing, visitWaits, type Wait } from "./lock-rows.ts";
 export { acquireResult, describeHold, describeLock, type LockView } from "./lock-view.ts";
 export {
   acquireClaimOperation,

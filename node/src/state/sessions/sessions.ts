@@ -42,6 +42,7 @@ import {
   requireSession,
   type Session,
   type SessionFacts,
+  type Thing,
   thingsOf,
   visitSessions,
 } from "./session-rows.ts";
@@ -119,16 +120,20 @@ function deadlineAfter({ tickMs }: ApplyContext, seconds: number): number {
   return tickMs + seconds * MS_PER_SECOND;
 }
 
-/** The session and the bytes of its keys, in their order. Raises NAMESPACE_NOT_FOUND or SESSION_NOT_FOUND. */
+/**
+ * The session, the bytes of its keys in their order, and its holds as `Thing.row`. Raises NAMESPACE_NOT_FOUND or
+ * SESSION_NOT_FOUND.
+ */
 export function describeSession(
   reader: StateReader,
   namespace: string,
   sessionId: number,
-): { readonly session: Session; readonly keys: readonly Uint8Array[] } {
+): { readonly session: Session; readonly keys: readonly Uint8Array[]; readonly holds: readonly Uint8Array[] } {
   requireNamespace(reader, namespace);
   const session = requireSession(reader, namespace, sessionId);
   const things = thingsOf(reader, sessionId, session.objects);
-  return { session, keys: things.flatMap(({ about, row }) => (about === "key" ? [row] : [])) };
+  const rowsOf = (kind: Thing["about"]) => things.flatMap(({ about, row }) => (about === kind ? [row] : []));
+  return { session, keys: rowsOf("key"), holds: rowsOf("hold") };
 }
 
 export interface SessionPage {

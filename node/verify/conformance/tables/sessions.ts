@@ -1,12 +1,20 @@
 /** SessionService: creation, renewal, end and time to live of sessions, and the keys that belong to them. */
 
-import { KeyEvent_Type, ReadConsistency, type Session } from "@quoin/proto";
+import { KeyEvent_Type, ReadConsistency, RWMode, type Session } from "@quoin/proto";
 import { expect } from "chai";
 import {
+  acquireLock,
+  acquireRWLock,
+  acquireSemaphore,
   type Connection,
   compareAndSwap,
+  createLock,
+  createRWLock,
+  createSemaphore,
   createSession,
   deleteKey,
+  describeRWLock,
+  describeSemaphore,
   describeSession,
   endSession,
   expectFields,
@@ -86,6 +94,7 @@ const creating: Table = {
       expectFields(described, {
         session: (value: object) => value === described.session,
         keys: (value: unknown) => Array.isArray(value) && value.length === 0,
+        holds: (value: unknown) => Array.isArray(value) && value.length === 0,
         revision: isAtLeast(created.revision),
       });
       expectFields(described.session as Session, {
@@ -342,6 +351,79 @@ const owning: Table = {
   },
 };
 
+const holding: Table = {
+  name: "Sessions: holds",
+  entries: {
+    "locks, read-write locks and semaphores can be held in a session, and are free when it ends": async (context) => {
+      const { namespace, sessionId } = await newSession(context);
+      const [lock, rwLock, semaphore] = [context.name(), context.name(), context.name()];
+      await context.ask(createLock, { namespace, name: lock });
+      await context.ask(createRWLock, { namespace, name: rwLock });
+      await context.ask(createSemaphore, { namespace, name: semaphore, permits: 2 });
+      const held = await context.ask(acquireLock, { namespace, name: lock, sessionId });
+      expect([held.acquired, held.ttlSeconds, held.expiresInMs, held.holder?.sessionId]).to.deep.equal([
+        true,
+        0n,
+        0n,
+        sessionId,
+      ]);
+      const read = await context.ask(acquireRWLock, { namespace, name: rwLock, mode: RWMode.READ, sessionId });
+      const permit = await context.askElsewhere(acquireSemaphore, {
+        namespace,
+        name: semaphore,
+        permits: 2,
+        sessionId,
+      });
+      const { session, holds } = await context.ask(describeSession, { namespace, sessionId });
+      expect(session?.objects).to.equal(3n);
+      const shown = holds.map(({ lockName, fencingToken, rw }) => [lockName, fencingToken, rw]);
+      expect(shown).to.have.deep.members([
+        [lock, held.fencingToken, false],
+        [rwLock, read.fencingToken, true],
+        [semaphore, permit.fencingToken, false],
+      ]);
+      const next = context.elsewhere.call(acquireLock, { namespace, name: lock, waitMs: 20_000n });
+      expect((await context.ask(endSession, { namespace, sessionId })).endedObjects).to.equal(3n);
+      expect(succeeded(await next).acquired).to.equal(true);
+      expect((await context.ask(describeRWLock, { namespace, name: rwLock })).holders).to.deep.equal([]);
+      expect((await context.askElsewhere(describeSemaphore, { namespace, name: semaphore })).heldPermits).to.equal(0);
+    },
+    "a hold in a session has no time to live of its own, and a renewal takes no session": async (context) => {
+      const { namespace, sessionId } = await newSession(context);
+      const name = context.name();
+      await context.ask(createLock, { namespace, name });
+      const both = { namespace, name, sessionId, ttlSeconds: 5n };
+      await context.refuses(acquireLock, both, "BAD_FIELD", { field: "ttl_seconds" });
+      await context.refuses(acquireLock, { namespace, name, sessionId: -1n }, "BAD_FIELD", { field: "session_id" });
+      const { fencingToken } = await context.ask(acquireLock, { namespace, name, sessionId });
+      const renewal = { namespace, name, fencingToken };
+      await context.refuses(acquireLock, { ...renewal, sessionId }, "BAD_FIELD", { field: "session_id" });
+      expect((await context.ask(acquireLock, renewal)).holder?.sessionId).to.equal(sessionId);
+    },
+    "refuses holds in a session that is not there, or not the caller's": async (context) => {
+      const { namespace, sessionId } = await newSession(context);
+      const name = context.name();
+      await context.ask(createLock, { namespace, name });
+      await context.refuses(acquireLock, { namespace, name, sessionId: NO_SESSION }, "SESSION_NOT_FOUND");
+      const other = await otherUser(context);
+      const { code } = await other.call(acquireLock, { namespace, name, sessionId });
+      expect(code).to.equal("PERMISSION_DENIED");
+    },
+    "a session guards writes, also those of others, until it ends": async (context) => {
+      const { namespace, sessionId } = await newSession(context);
+      const key = context.name();
+      const guard = { lockName: "", fencingToken: 0n, rw: false, sessionId };
+      await context.ask(putKey, { namespace, key, value: VALUE, guard });
+      const named = { namespace, key, guard: { ...guard, lockName: "l" } };
+      await context.refuses(putKey, named, "BAD_FIELD", { field: "guard.session_id" });
+      const none = { namespace, key, guard: { ...guard, sessionId: 0n } };
+      await context.refuses(putKey, none, "BAD_FIELD", { field: "guard.session_id" });
+      await context.ask(endSession, { namespace, sessionId });
+      await context.refuses(putKey, { namespace, key, value: VALUE, guard }, "FENCED");
+    },
+  },
+};
+
 const listing: Table = {
   name: "ListSessions",
   entries: {
@@ -396,4 +478,4 @@ const bounds: Table = {
   },
 };
 
-export const sessions: readonly Table[] = [creating, renewing, ending, living, owning, listing, bounds];
+export const sessions: readonly Table[] = [creating, renewing, ending, living, owning, holding, listing, bounds];

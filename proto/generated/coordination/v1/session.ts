@@ -119,8 +119,20 @@ export interface DescribeSessionResponse {
     | undefined;
   /** Its keys, ordered by their UTF-8 bytes. */
   keys: string[];
+  /** Its holds of locks. */
+  holds: SessionHold[];
   /** Cluster revision at which the answer is true. */
   revision: bigint;
+}
+
+/** A hold of a lock that ends with a session. */
+export interface SessionHold {
+  /** Name of the lock. */
+  lockName: string;
+  /** Token of the hold. */
+  fencingToken: bigint;
+  /** False: an exclusive lock or a semaphore. True: a read-write lock. */
+  rw: boolean;
 }
 
 /** Asks for sessions. */
@@ -1030,7 +1042,7 @@ export const DescribeSessionRequest: MessageFns<DescribeSessionRequest, "coordin
 };
 
 function createBaseDescribeSessionResponse(): DescribeSessionResponse {
-  return { session: undefined, keys: [], revision: 0n };
+  return { session: undefined, keys: [], holds: [], revision: 0n };
 }
 
 export const DescribeSessionResponse: MessageFns<DescribeSessionResponse, "coordination.v1.DescribeSessionResponse"> = {
@@ -1042,6 +1054,9 @@ export const DescribeSessionResponse: MessageFns<DescribeSessionResponse, "coord
     }
     for (const v of message.keys) {
       writer.uint32(18).string(v!);
+    }
+    for (const v of message.holds) {
+      SessionHold.encode(v!, writer.uint32(26).fork()).join();
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -1081,6 +1096,14 @@ export const DescribeSessionResponse: MessageFns<DescribeSessionResponse, "coord
             message.keys.push(reader.string());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.holds.push(SessionHold.decode(reader, reader.uint32()));
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -1110,7 +1133,94 @@ export const DescribeSessionResponse: MessageFns<DescribeSessionResponse, "coord
       ? Session.fromPartial(object.session)
       : undefined;
     message.keys = object.keys?.map((e) => e) || [];
+    message.holds = object.holds?.map((e) => SessionHold.fromPartial(e)) || [];
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseSessionHold(): SessionHold {
+  return { lockName: "", fencingToken: 0n, rw: false };
+}
+
+export const SessionHold: MessageFns<SessionHold, "coordination.v1.SessionHold"> = {
+  $type: "coordination.v1.SessionHold" as const,
+
+  encode(message: SessionHold, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lockName !== "") {
+      writer.uint32(10).string(message.lockName);
+    }
+    if (message.fencingToken !== 0n) {
+      if (BigInt.asIntN(64, message.fencingToken) !== message.fencingToken) {
+        throw new globalThis.Error("value provided for field message.fencingToken of type int64 too large");
+      }
+      writer.uint32(16).int64(message.fencingToken);
+    }
+    if (message.rw !== false) {
+      writer.uint32(24).bool(message.rw);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SessionHold {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSessionHold();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lockName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.fencingToken = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.rw = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SessionHold>): SessionHold {
+    return SessionHold.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SessionHold>): SessionHold {
+    const message = createBaseSessionHold();
+    message.lockName = object.lockName ?? "";
+    message.fencingToken = (object.fencingToken !== undefined && object.fencingToken !== null)
+      ? BigInt(object.fencingToken)
+      : 0n;
+    message.rw = object.rw ?? false;
     return message;
   },
 };
@@ -1294,7 +1404,7 @@ export const ListSessionsResponse: MessageFns<ListSessionsResponse, "coordinatio
 
 /**
  * Sessions of one namespace. A session lives for its time to live after its creation and after each renewal. Keys that
- * were put with its id end with it, all at one revision. The cluster measures the time on its own tick: an election or a
+ * were put with its id, and lock holds that were acquired with it, end with it, all at one revision. The cluster measures the time on its own tick: an election or a
  * pause of the leader never ends a session early. While the cluster is being upgraded from a release that lacks sessions,
  * the mutations are UNIMPLEMENTED / NOT_SERVED.
  */

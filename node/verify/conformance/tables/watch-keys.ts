@@ -104,7 +104,7 @@ export const keyWatches: Table = {
         const second = await context.askElsewhere(compareAndSwap, swap);
         const gone = await context.askElsewhere(deleteKey, key);
         const told = await events(watch, 3);
-        const base = { key: key.key, createRevision: first.modRevision, expiresInMs: 0n };
+        const base = { key: key.key, createRevision: first.modRevision, expiresInMs: 0n, sessionId: 0n };
         const [one, two] = [
           { ...base, value: Buffer.from("1"), modRevision: first.modRevision, version: 1n },
           { ...base, value: Buffer.from("2"), modRevision: second.modRevision, version: 2n },

@@ -75,9 +75,10 @@ describe("serve", () => {
       messagePlan(requestCodec.$type).fields.some(({ kind }) => kind === "bytes"),
     );
     // With `carriesData` where they are served: public-server.ts, memory-service.ts, event-log-service.ts. The value of a
-    // hold is short.
+    // hold and the metadata of a session are short.
     expect(withBytes.map(({ path }) => path.split("/").at(-1))).to.deep.equal([
-      ...["PutKey", "CompareAndSwap", "AcquireLock", "SetLockValue", "WriteMemory", "AppendEvent", "AppendEvents"],
+      ...["PutKey", "CompareAndSwap", "AcquireLock", "SetLockValue", "WriteMemory", "CreateSession"],
+      ...["AppendEvent", "AppendEvents"],
     ]);
   });
 

@@ -130,7 +130,14 @@ describe("KeyValueService", () => {
       ok(await put({ key: "other" }));
       const { value, ...rest } = ok(await get({ key: "k" }));
       expect(text(value)).equal("two");
-      expect(rest).deep.equal({ createRevision: 2n, modRevision: 3n, version: 2n, expiresInMs: 0n, revision: 4n });
+      expect(rest).deep.equal({
+        createRevision: 2n,
+        modRevision: 3n,
+        version: 2n,
+        expiresInMs: 0n,
+        sessionId: 0n,
+        revision: 4n,
+      });
     });
 
     it("distinguishes an empty value from a missing key (S14)", async () => {
@@ -273,6 +280,7 @@ describe("KeyValueService", () => {
         modRevision: 2n,
         version: 1n,
         expiresInMs: 4_000n,
+        sessionId: 0n,
       });
     });
 
@@ -420,7 +428,14 @@ describe("KeyValueService", () => {
       ports.replica.tickMs += 4_000;
       const { value, ...rest } = ok(await get({ key: "k" }));
       expect(text(value)).equal("v");
-      expect(rest).deep.equal({ createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 6_000n, revision: 3n });
+      expect(rest).deep.equal({
+        createRevision: 2n,
+        modRevision: 2n,
+        version: 1n,
+        expiresInMs: 6_000n,
+        sessionId: 0n,
+        revision: 3n,
+      });
       expect(ok(await touch({ key: "k" })).expiresInMs, "without a time to live it does not expire").equal(0n);
       expect(ok(await get({ key: "k" })).expiresInMs).equal(0n);
     });
@@ -490,7 +505,14 @@ describe("KeyValueService", () => {
     it("returns whole entries, or keys only", async () => {
       ok(await put({ key: "k", value: Buffer.from("v"), ttlSeconds: 1 }));
       const [entry] = ok(await list({})).items;
-      const history = { key: "k", createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 1_000n };
+      const history = {
+        key: "k",
+        createRevision: 2n,
+        modRevision: 2n,
+        version: 1n,
+        expiresInMs: 1_000n,
+        sessionId: 0n,
+      };
       expect({ ...entry, value: text(entry?.value) }).deep.equal({ ...history, value: "v" });
       const [bare] = ok(await list({ keysOnly: true })).items;
       expect({ ...bare, value: text(bare?.value) }).deep.equal({ ...history, value: "" });

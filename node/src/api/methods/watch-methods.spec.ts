@@ -80,7 +80,7 @@ describe("WatchService", () => {
     ports.replica.tickMs += 1_001;
     ports.replica.lead({ kind: "expire-keys", keys: expiredKeys(ports.replica.state, ports.replica.tickMs, 10) });
     const told = await events(opened, 4);
-    const a = { key: "a", createRevision: 2n, expiresInMs: 0n };
+    const a = { key: "a", createRevision: 2n, expiresInMs: 0n, sessionId: 0n };
     expect(told.map((event) => ({ ...event, kv: { ...event.kv, value: String(event.kv?.value) } }))).to.deep.equal([
       {
         type: KeyEvent_Type.PUT,

@@ -37,6 +37,7 @@ const KINDS_BY_SERVICE: ReadonlyMap<string, Kind> = new Map([
   ["coordination.v1.LockService", Kind.LOCK],
   ["coordination.v1.MemoryService", Kind.MEMORY],
   ["coordination.v1.TransactionService", Kind.KEY_WRITE],
+  ["coordination.v1.SessionService", Kind.KEY_WRITE],
   ["coordination.v1.EventLogService", Kind.EVENT_LOG],
   ["coordination.v1.AccountService", Kind.OTHER],
   ["coordination.v1.WatchService", Kind.OTHER],

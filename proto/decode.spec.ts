@@ -199,7 +199,7 @@ describe("decodeRequest: golden bytes", () => {
       sessionId: 12n,
       expectedModRevision: 0n,
       returnPrevious: true,
-      guard: { lockName: "l", fencingToken: 1n, rw: true },
+      guard: { lockName: "l", fencingToken: 1n, rw: true, sessionId: undefined },
     };
     const hex =
       "0a02 6e73" + "1202 c3a9" + "1a02 00ff" + "20 ac02" + "28 00" + "30 01" + "3a07 0a01 6c 10 01 18 01" + "40 0c";
@@ -353,7 +353,7 @@ describe("decodeRequest: refusals", () => {
       sessionId: 12n,
       expectedModRevision: -1n,
       returnPrevious: true,
-      guard: { lockName: "lock", fencingToken: 300n, rw: true },
+      guard: { lockName: "lock", fencingToken: 300n, rw: true, sessionId: undefined },
     });
     const whole = encode(PutKeyRequest, message);
     // A message that is cut off exactly between two fields is a complete message.
@@ -454,6 +454,7 @@ describe("decodeRequest: refusals", () => {
       lockName: "",
       fencingToken: 0n,
       rw: false,
+      sessionId: undefined,
     });
     const unknown = Buffer.alloc(2 * (max + 1), Buffer.of(0x78, 0));
     // Field 7 with 20,000 fields that it does not know.

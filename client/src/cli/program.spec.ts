@@ -108,7 +108,7 @@ describe("quoinctl, the program", () => {
     });
 
     it("guards a write with a hold, as delete and cas do", async () => {
-      const guard = { lockName: "a=b", fencingToken: 7n, rw: false };
+      const guard = { lockName: "a=b", fencingToken: 7n, rw: false, sessionId: undefined };
       await quoinctl(["kv", "put", "n/k", "v", "--guard", "a=b=7"]);
       expect(member.request).to.deep.include({ guard });
       await quoinctl(["kv", "delete", "n/k", "--rw-guard", "a=b=7"]);

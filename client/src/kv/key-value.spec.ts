@@ -174,7 +174,7 @@ describe("KeyValueClient", () => {
     expect(member.request).to.deep.include({
       ttlSeconds: 0n,
       expectedModRevision: undefined,
-      guard: { lockName: "l", fencingToken: 7n, rw: false },
+      guard: { lockName: "l", fencingToken: 7n, rw: false, sessionId: undefined },
     });
     const untyped = client.keyValue as unknown as { touch: (namespace: string, key: string) => Promise<unknown> };
     const error = await untyped.touch("n", "k").catch((reason: unknown) => reason);

@@ -9,6 +9,7 @@ const HOLD = {
   fencingToken: 7n,
   acquiredAtMs: 1n,
   expiresInMs: 30_000n,
+  sessionId: 0n,
 };
 const NO_VALUE = Buffer.alloc(0);
 const PLAIN_HOLD = {
@@ -18,6 +19,7 @@ const PLAIN_HOLD = {
   acquiredAtMs: 1,
   expiresInMs: 30_000,
   value: NO_VALUE,
+  sessionId: 0,
 };
 
 const NO_LEADER: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
@@ -93,7 +95,7 @@ describe("LockClient", () => {
       revision: 7,
       deadlineMs: startMs + 30_250,
     });
-    const rest = { waitMs: 0n, fencingToken: 0n, value: NO_VALUE };
+    const rest = { waitMs: 0n, fencingToken: 0n, value: NO_VALUE, sessionId: 0n };
     const asked = { namespace: "n", name: "l", ttlSeconds: 30n, owner: "me", ...rest };
     expect(member.request).to.deep.equal(asked);
     expect((await client.locks.renew("n", "l", 7, { ttlSeconds: 30, owner: "me" })).acquired).to.equal(true);
@@ -238,7 +240,7 @@ describe("LockClient", () => {
 
   it("guards writes of keys with a hold", async () => {
     const guard = { lockName: "l", fencingToken: 7 };
-    const sent = { lockName: "l", fencingToken: 7n, rw: false };
+    const sent = { lockName: "l", fencingToken: 7n, rw: false, sessionId: undefined };
     member.scripts.putKey = () => refuse({ code: "ABORTED", reason: "FENCED" });
     expect(await failure(client.keyValue.put("n", "k", "v", { guard }))).to.include({ reason: "FENCED" });
     expect(member.request).to.deep.include({ guard: sent });

@@ -3,8 +3,15 @@ import { expect } from "chai";
 import { FakeRuntime, failure, refuse, ScriptedMember, until } from "../../test/index.ts";
 import { type Client, createClient } from "../index.ts";
 
-const HOLD = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 1n, expiresInMs: 30_000n };
-const PLAIN_HOLD = { owner: "me", subject: "user", fencingToken: 7, acquiredAtMs: 1, expiresInMs: 30_000 };
+const HOLD = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 1n, expiresInMs: 30_000n, sessionId: 0n };
+const PLAIN_HOLD = {
+  owner: "me",
+  subject: "user",
+  fencingToken: 7,
+  acquiredAtMs: 1,
+  expiresInMs: 30_000,
+  sessionId: 0,
+};
 const TTL_MS = 30_000;
 
 function granted(mode: RWMode, fencingToken: bigint) {
@@ -67,6 +74,7 @@ describe("ReadWriteLockClient", () => {
       owner: "me",
       waitMs: 10n,
       fencingToken: 0n,
+      sessionId: 0n,
     });
     await client.readWriteLocks.renew("n", "l", "READ", 7);
     expect(askedFor().at(-1)).to.deep.equal([RWMode.READ, 7n]);

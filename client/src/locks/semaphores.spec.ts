@@ -3,7 +3,15 @@ import { expect } from "chai";
 import { FakeRuntime, failure, refuse, ScriptedMember, until } from "../../test/index.ts";
 import { type Client, createClient } from "../index.ts";
 
-const HOLD = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 1n, expiresInMs: 30_000n, permits: 2 };
+const HOLD = {
+  owner: "me",
+  subject: "user",
+  fencingToken: 7n,
+  acquiredAtMs: 1n,
+  expiresInMs: 30_000n,
+  permits: 2,
+  sessionId: 0n,
+};
 const PLAIN_HOLD = {
   owner: "me",
   subject: "user",
@@ -11,6 +19,7 @@ const PLAIN_HOLD = {
   acquiredAtMs: 1,
   expiresInMs: 30_000,
   permits: 2,
+  sessionId: 0,
 };
 const TTL_MS = 30_000;
 
@@ -63,7 +72,7 @@ describe("SemaphoreClient", () => {
     const acquired = await client.semaphores.acquire("n", "l", { permits: 2, waitMs: 10, owner: "me" });
     expect(acquired).to.deep.include({ acquired: true, permits: 5, heldPermits: 2, holders: [PLAIN_HOLD] });
     expect(acquired.deadlineMs).to.equal(startMs + TTL_MS);
-    const asked = { namespace: "n", name: "l", ttlSeconds: 0n };
+    const asked = { namespace: "n", name: "l", ttlSeconds: 0n, sessionId: 0n };
     expect(member.request).to.deep.equal({ ...asked, permits: 2, owner: "me", waitMs: 10n, fencingToken: 0n });
     await client.semaphores.acquire("n", "l");
     expect(member.request).to.include({ permits: 1 });

@@ -152,7 +152,7 @@ describe("logs of the SDK", () => {
         payload: Buffer.from([255]),
         idempotencyKey: "",
         expectedSequence: 0n,
-        guard: { namespace: "default", lockName: "a/b", fencingToken: 7n, rw: true },
+        guard: { namespace: "default", lockName: "a/b", fencingToken: 7n, rw: true, sessionId: undefined },
       },
     ]);
   });

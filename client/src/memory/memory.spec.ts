@@ -58,7 +58,10 @@ describe("MemoryClient", () => {
 
   it("resizes and frees regions, under conditions", async () => {
     const guard = { lockName: "l", fencingToken: 7, rw: true };
-    const conditions = { expectedVersion: 3n, guard: { lockName: "l", fencingToken: 7n, rw: true } };
+    const conditions = {
+      expectedVersion: 3n,
+      guard: { lockName: "l", fencingToken: 7n, rw: true, sessionId: undefined },
+    };
     member.scripts.resizeMemory = () => ({ sizeBytes: 20n, previousSizeBytes: 10n, version: 4n, revision: 9n });
     expect(await client.memory.resize("n", "r", 20, { expectedVersion: 3, guard })).to.deep.equal({
       sizeBytes: 20,
@@ -96,7 +99,7 @@ describe("MemoryClient", () => {
       offset: 5n,
       data: Uint8Array.of(0xc3, 0xa9),
       expectedVersion: 0n,
-      guard: { lockName: "l", fencingToken: 7n, rw: false },
+      guard: { lockName: "l", fencingToken: 7n, rw: false, sessionId: undefined },
     });
     member.scripts.readMemory = () => ({ data: Uint8Array.of(1, 2), version: 4n, sizeBytes: 10n, revision: 9n });
     const read = await client.memory.read("n", "r", 5, 2);

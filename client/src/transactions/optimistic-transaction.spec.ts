@@ -223,6 +223,6 @@ describe("client.transact", () => {
 
   it("takes a guard for the commit", async () => {
     await client.transact("n", increment, { guard: { lockName: "l", fencingToken: 4 } });
-    expect(commits()[0]?.guard).to.deep.equal({ lockName: "l", fencingToken: 4n, rw: false });
+    expect(commits()[0]?.guard).to.deep.equal({ lockName: "l", fencingToken: 4n, rw: false, sessionId: undefined });
   });
 });

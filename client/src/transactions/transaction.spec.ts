@@ -52,7 +52,7 @@ describe("a transaction", () => {
       .else({ list: { prefix: "p/", limit: 5 } })
       .commit({ guard });
     const sent = request();
-    const wireGuard = { lockName: "l", fencingToken: 9n, rw: false };
+    const wireGuard = { lockName: "l", fencingToken: 9n, rw: false, sessionId: undefined };
     expect(sent.namespace).to.equal("n");
     expect(sent.guard).to.deep.equal(wireGuard);
     expect(sent.compare.map(({ key }) => key?.key)).to.deep.equal(["a", "b", "c", undefined, undefined, undefined]);

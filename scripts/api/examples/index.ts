@@ -34,9 +34,9 @@ export const EXAMPLES: readonly Example[] = [
   ...EVENT_LOGS,
   ...EVENT_LOG_SERVICE,
   ...TRANSACTIONS,
-  ...REMOVAL,
   ...SESSIONS,
   ...SEMAPHORES,
+  ...REMOVAL,
   ...HEALTH,
   ...OWNER_RESET,
 ];

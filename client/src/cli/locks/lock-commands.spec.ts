@@ -155,6 +155,7 @@ describe("quoinctl lock and rwlock", function () {
       ttlSeconds: 30n,
       owner: "me",
       waitMs: 2_000n,
+      sessionId: 0n,
       fencingToken: 0n,
       value: Buffer.alloc(0),
     });

@@ -73,7 +73,7 @@ describe("quoinctl log", () => {
       payload: Buffer.from("data\n"),
       idempotencyKey: "k",
       expectedSequence: 2n,
-      guard: { namespace: "ns", lockName: "a/b=c", fencingToken: 7n, rw: true },
+      guard: { namespace: "ns", lockName: "a/b=c", fencingToken: 7n, rw: true, sessionId: undefined },
     });
     expect(await asked(["append-batch", "l", "--delimiter", "--"], "a--b--")).to.deep.include({
       logId: ID,

@@ -72,13 +72,15 @@ describe("quoinctl memory", () => {
     expect((await quoinctl(["resize", "n/r", "2KiB", "--if-version", "3", "--guard", "l=k=7"])).out).to.equal(
       "REGION  SIZE     SIZE BEFORE  VERSION\nr       2.0 KiB  1 B          4\n",
     );
-    const guard = { lockName: "l=k", fencingToken: 7n, rw: false };
+    const guard = { lockName: "l=k", fencingToken: 7n, rw: false, sessionId: undefined };
     expect(member.request).to.deep.include({ sizeBytes: 2_048n, expectedVersion: 3n, guard });
     expect(await quoinctl(["free", "n/r", "--rw-guard", "l=7"])).to.include({
       code: 0,
       out: "REGION  FREED\nr       true\n",
     });
-    expect(member.request).to.deep.include({ guard: { lockName: "l", fencingToken: 7n, rw: true } });
+    expect(member.request).to.deep.include({
+      guard: { lockName: "l", fencingToken: 7n, rw: true, sessionId: undefined },
+    });
     for (const guardText of ["l", "=7", "l=0", "l=x"]) {
       expect(await quoinctl(["free", "n/r", "--guard", guardText]), guardText).to.include({ code: 2 });
     }

@@ -97,7 +97,7 @@ get --prefix --limit=7 --keys-only u/
       offset: 1n,
       data: new Uint8Array(Buffer.from("é")),
     });
-    expect(guard).to.deep.equal({ lockName: "l", fencingToken: 4n, rw: false });
+    expect(guard).to.deep.equal({ lockName: "l", fencingToken: 4n, rw: false, sessionId: undefined });
   });
 
   it("prints the results of the operations that have run", async () => {

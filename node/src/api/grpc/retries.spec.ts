@@ -55,7 +55,8 @@ const NOT_STORED = new Set([
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
 const REGION = "018a0000-0000-8000-8001-000000000009";
-const GUARD = { lockName: "g", fencingToken: 5n, rw: true };
+const GUARD = { lockName: "g", fencingToken: 5n, rw: true, sessionId: undefined };
+const BY_SESSION = { lockName: "", fencingToken: 0n, rw: false, sessionId: 5n };
 const NAMESPACE = ["other"];
 const KEY = ["other"];
 const GUARDS = [
@@ -63,6 +64,7 @@ const GUARDS = [
   { ...GUARD, lockName: "other" },
   { ...GUARD, fencingToken: 6n },
   { ...GUARD, rw: false },
+  BY_SESSION,
 ] as const;
 const APPEND_GUARD = { namespace: "default", ...GUARD };
 const APPEND_GUARDS = [
@@ -70,6 +72,7 @@ const APPEND_GUARDS = [
   { ...APPEND_GUARD, lockName: "other" },
   { ...APPEND_GUARD, fencingToken: 6n },
   { ...APPEND_GUARD, rw: false },
+  { ...APPEND_GUARD, ...BY_SESSION },
 ] as const;
 const USER = "018a0000-0000-4000-8000-000000000009";
 /** In place of the ids of two logs, which depend on the cluster and have the same length. */
@@ -188,6 +191,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       owner: "o",
       waitMs: 9n,
       fencingToken: 5n,
+      sessionId: 9n,
       value: bytes("v"),
     },
     others: {
@@ -198,6 +202,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       value: [bytes(""), bytes("x")],
       waitMs: SECONDS,
       fencingToken: TOKENS,
+      sessionId: SESSIONS,
     },
   },
   AcquireRWLock: {
@@ -209,6 +214,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       owner: "o",
       waitMs: 9n,
       fencingToken: 5n,
+      sessionId: 9n,
     },
     others: {
       namespace: NAMESPACE,
@@ -218,6 +224,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       owner: OWNERS,
       waitMs: SECONDS,
       fencingToken: TOKENS,
+      sessionId: SESSIONS,
     },
   },
   ReleaseLock: {
@@ -269,6 +276,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       owner: "o",
       waitMs: 9n,
       fencingToken: 5n,
+      sessionId: 9n,
     },
     others: {
       namespace: NAMESPACE,
@@ -278,6 +286,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
       owner: OWNERS,
       waitMs: [0n, 8n],
       fencingToken: TOKENS,
+      sessionId: SESSIONS,
     },
   },
   ReleaseSemaphore: {

@@ -334,26 +334,12 @@ export function guardField(guard: GuardMessage | undefined): { readonly guard?: 
   return guard === undefined ? {} : { guard: holdField("guard.", guard) };
 }
 
-/** The session that a key ends with, as a property that is absent without one. */
+/** The session that a key or a hold ends with, as a property that is absent without one. */
 export function ownSessionField(sessionId: bigint): { readonly sessionId?: number } {
   if (sessionId < 0n) {
     throw badRequestField("session_id", "must be 0 (none) or the id of a session, which is above 0");
   }
   return sessionId === 0n ? {} : { sessionId: Number(sessionId) };
-}
-
-/** The same for a new hold of a lock, which then has no time to live of its own. */
-export function sessionOfHoldField({
-  sessionId,
-  ttlSeconds,
-}: {
-  readonly sessionId: bigint;
-  readonly ttlSeconds: bigint;
-}): { readonly sessionId?: number } {
-  if (sessionId > 0n && ttlSeconds !== 0n) {
-    throw badRequestField("ttl_seconds", "must be 0 with session_id: the hold ends with the session");
-  }
-  return ownSessionField(sessionId);
 }
 
 /** The id of a session. */

@@ -75,6 +75,7 @@ describe("LockService, listings", () => {
           mode: RWMode.RW_MODE_UNSPECIFIED,
           permits: 0,
           value: Buffer.alloc(0),
+          sessionId: 0n,
         },
       ],
       waits: [next],

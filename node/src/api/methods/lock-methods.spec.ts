@@ -101,6 +101,7 @@ describe("LockService", () => {
       mode: RWMode.RW_MODE_UNSPECIFIED,
       permits: 0,
       value: Buffer.alloc(0),
+      sessionId: 0n,
     };
     expect(acquired).deep.equal({
       acquired: true,

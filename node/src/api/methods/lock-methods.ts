@@ -73,8 +73,8 @@ import {
   modeField,
   namespaceField,
   optionalModeField,
+  ownSessionField,
   permitsField,
-  sessionOfHoldField,
   waitField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
@@ -411,7 +411,7 @@ function acquireOperation(
     namespace: namespaceField(request.namespace),
     name: lockNameField("name", request.name),
     ...claim,
-    ...sessionOfHoldField(request),
+    ...ownSessionField(request.sessionId),
     // 0 stays 0: the state machine then uses the lock's default.
     ttlSeconds: holdTtlField(request.ttlSeconds, 0),
     owner: labelField("owner", request.owner),

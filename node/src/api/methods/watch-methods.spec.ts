@@ -403,7 +403,14 @@ describe("WatchService", () => {
       ok(await force("a", false));
       const { ACQUIRED, RELEASED } = LockEvent_Action;
       const { NORMAL, EXPIRED, FORCED } = LockEvent_Reason;
-      const all = { lockKey: "a", owner: "o", mode: RWMode.RW_MODE_UNSPECIFIED, rw: false };
+      const all = {
+        lockKey: "a",
+        owner: "o",
+        mode: RWMode.RW_MODE_UNSPECIFIED,
+        rw: false,
+        permits: 0,
+        value: Buffer.alloc(0),
+      };
       const told = await lockEvents(opened, 6);
       expect(told).to.deep.equal([
         { ...all, action: ACQUIRED, reason: NORMAL, fencingToken: first, revision: first },
@@ -424,7 +431,7 @@ describe("WatchService", () => {
       const { ACQUIRED, RELEASED } = LockEvent_Action;
       const { NORMAL, UPGRADED, DOWNGRADED } = LockEvent_Reason;
       const { READ, WRITE } = RWMode;
-      const all = { lockKey: "a", owner: "o", rw: true };
+      const all = { lockKey: "a", owner: "o", rw: true, permits: 0, value: Buffer.alloc(0) };
       const old = { ...all, fencingToken: token, mode: READ };
       const now = { ...all, fencingToken: upgraded };
       expect(await lockEvents(opened, 4)).to.deep.equal([

@@ -168,6 +168,7 @@ export function readOwned(reader: RecordReader, take: (sessionId: number) => voi
     return reader.uint53();
   }
   const value = (reader.uint32() - SESSION_BIT) * UINT32_VALUES + reader.uint32();
+  invariant(Number.isSafeInteger(value), "counts are at most 2^53 - 1", () => String(value));
   take(reader.uint53());
   return value;
 }

@@ -11,6 +11,7 @@ import {
   type AnswerSlot,
   type ApplyContext,
   attempt,
+  badField,
   type Claim,
   CoordinationError,
   claimOf,
@@ -321,6 +322,9 @@ function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: 
     throw tooManyPermits(lock, permits);
   }
   if (sessionId !== undefined) {
+    if (operation.ttlSeconds !== 0) {
+      throw badField("ttl_seconds", "must be 0 with session_id: the hold ends with the session");
+    }
     requireOwnSession(context.transaction, lock.namespace, sessionId, principal.subject);
     requireRoom(context, lock.namespace, null, { sessionId, bytes: 0 });
   }

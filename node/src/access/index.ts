@@ -13,7 +13,7 @@ export { type Listing, signPageToken, verifyPageToken } from "./page-token.ts";
 export { type Derive, deriveInPool, hashPassword, saltOf } from "./password.ts";
 export { hashForRecord, type PasswordHashing, QueuedHashing } from "./password-hashing.ts";
 export { createPasswordReset, openPasswordReset } from "./password-reset.ts";
-export { RateLimiter, type RateLimiters, rateLimiters, retryAfterMs } from "./rate-limiter.ts";
+export { RateLimiter, type RateLimiters, RETRY_AFTER_DETAIL, rateLimiters, retryAfterMs } from "./rate-limiter.ts";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";
 export { ReplicatedRateLimits } from "./replicated-rate-limits.ts";
 export { type ReplicatedState, readBarrier } from "./replicated-state.ts";

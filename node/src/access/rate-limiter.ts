@@ -31,7 +31,7 @@ const ROUNDING = 1e-6;
 /** The name of the shared bucket. No client has this name. */
 const OTHERS = "";
 /** The detail of RATE_LIMITED with the whole milliseconds until the same request is not refused. */
-const RETRY_AFTER_DETAIL = "retry_after_ms";
+export const RETRY_AFTER_DETAIL = "retry_after_ms";
 
 export class RateLimiter {
   readonly #limit: () => RateLimit;

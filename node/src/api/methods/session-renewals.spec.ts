@@ -65,6 +65,7 @@ describe("SessionRenewals", () => {
     expect([...timers.values()]).to.deep.equal([100]);
     expect(replica.proposed).to.deep.equal([]);
     pass();
+    pass();
     expect(timers.size, "no timer is left").to.equal(0);
     const [proposed, ...others] = replica.proposed;
     expect(others).to.deep.equal([]);
@@ -94,6 +95,20 @@ describe("SessionRenewals", () => {
     expect(replica.proposed.map(subjectsOf)).to.deep.equal([["anna", "ben"]]);
     pass();
     expect(replica.proposed.map(subjectsOf)).to.deep.equal([["anna", "ben"], ["carl"]]);
+  });
+
+  it("gives each user 500 sessions in 100 ms, and refuses more with RATE_LIMITED", () => {
+    const ids = Array.from({ length: RENEWED_MAX }, (_, at) => at + 1);
+    add("anna", ids.slice(1));
+    add("anna", [1]);
+    add("anna", [2]);
+    add("ben", [2]);
+    const refused = answers.map(([subject, error]) => [subject, (error as CoordinationError).reason]);
+    expect(refused).to.deep.equal([["anna", "RATE_LIMITED"]]);
+    pass();
+    expect(replica.proposed.map(subjectsOf)).to.deep.equal([["anna", "anna"], ["ben"]]);
+    add("anna", ids);
+    expect(answers).to.have.length(1);
   });
 
   it("never gives renewals to another replica than that of their calls", () => {

@@ -3,8 +3,9 @@
  * sessions cost a few entries a second instead of thousands.
  */
 
+import { RETRY_AFTER_DETAIL } from "../../access/index.ts";
 import type { Scheduler } from "../../replica/index.ts";
-import type { CoordinationError, Outcome, Renewal, RenewSessions, Result } from "../../state/index.ts";
+import { CoordinationError, type Outcome, type Renewal, type RenewSessions, type Result } from "../../state/index.ts";
 import type { HostReplica } from "./host.ts";
 
 type Renewed = Extract<Result, { readonly kind: RenewSessions["kind"] }>;
@@ -27,7 +28,10 @@ interface Waiting {
 
 /** A client renews several times within a time to live, so it does not notice this. */
 const COLLECT_MS = 100;
-/** Sessions of one entry: about two milliseconds of work for each member. One call has at most as many. */
+/**
+ * Sessions of one entry: about two milliseconds of work for each member. One call has at most as many, and so have all
+ * calls of one user within the time in which renewals are collected: renewals have no other limit.
+ */
 export const RENEWED_MAX = 500;
 
 export class SessionRenewals {
@@ -35,28 +39,49 @@ export class SessionRenewals {
   #replica: HostReplica | null = null;
   #waiting: Waiting[] = [];
   #sessions = 0;
+  /** Sessions by user, since the timer last called. */
+  readonly #renewed = new Map<string, number>();
   #stop: (() => void) | null = null;
 
   constructor(scheduler: Pick<Scheduler, "every">) {
     this.#scheduler = scheduler;
   }
 
-  /** @param renewal of at most RENEWED_MAX sessions. */
+  /**
+   * Refuses with RATE_LIMITED what is beyond the share of the user.
+   *
+   * @param renewal of at most RENEWED_MAX sessions.
+   */
   add(replica: HostReplica, renewal: Renewal, deadlineMs: number, done: RenewalDone): void {
     const count = renewal.sessionIds.length;
+    const { subject } = renewal.principal;
+    const renewed = (this.#renewed.get(subject) ?? 0) + count;
+    if (renewed > RENEWED_MAX) {
+      done(tooMany(), null, 0);
+      return;
+    }
+    this.#renewed.set(subject, renewed);
     if (this.#replica !== replica || this.#sessions + count > RENEWED_MAX) {
       this.#send();
     }
     this.#replica = replica;
     this.#waiting.push({ renewal, deadlineMs, done });
     this.#sessions += count;
-    this.#stop ??= this.#scheduler.every(COLLECT_MS, () => this.#send());
+    this.#stop ??= this.#scheduler.every(COLLECT_MS, () => this.#onTime());
+  }
+
+  /** The timer goes on as long as renewals come. */
+  #onTime(): void {
+    if (this.#renewed.size === 0) {
+      this.#stop?.();
+      this.#stop = null;
+    }
+    this.#renewed.clear();
+    this.#send();
   }
 
   #send(): void {
     const [replica, waiting] = [this.#replica, this.#waiting];
-    this.#stop?.();
-    this.#stop = null;
     this.#waiting = [];
     this.#sessions = 0;
     if (replica === null || waiting.length === 0) {
@@ -67,6 +92,12 @@ export class SessionRenewals {
     const deadlineMs = Math.max(...waiting.map((one) => one.deadlineMs));
     replica.proposeClusterOperation(operation, deadlineMs, (error, outcome) => answer(waiting, error, outcome));
   }
+}
+
+function tooMany(): CoordinationError {
+  const details = new Map([[RETRY_AFTER_DETAIL, String(COLLECT_MS)]]);
+  const message = `more than ${RENEWED_MAX} sessions of one user in ${COLLECT_MS} ms`;
+  return new CoordinationError("RATE_LIMITED", message, { details });
 }
 
 function answer(waiting: readonly Waiting[], error: CoordinationError | null, outcome: Outcome | null): void {

@@ -153,8 +153,15 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     name: "each-renewal-in-an-entry-of-its-own",
     pitfall: "S44",
     file: RENEWALS,
-    find: "    this.#stop ??= this.#scheduler.every(COLLECT_MS, () => this.#send());",
+    find: "    this.#stop ??= this.#scheduler.every(COLLECT_MS, () => this.#onTime());",
     replace: "    this.#send();",
+  },
+  {
+    name: "renewals-of-one-user-without-a-bound",
+    pitfall: "S44",
+    file: RENEWALS,
+    find: "    if (renewed > RENEWED_MAX) {",
+    replace: "    if (count > RENEWED_MAX) {",
   },
   {
     name: "hold-in-a-session-has-a-time-of-its-own",

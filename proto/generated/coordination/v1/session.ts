@@ -1428,6 +1428,7 @@ export const SessionServiceService = {
    * Renews sessions of the caller's user, which then live for their whole time to live again. Needs the access `write`. A
    * session that has ended, or belongs to another user, is no error: the answer says so for each. Renewing twice does no
    * harm, so a request-id is not needed. A member collects the renewals of up to 100 ms and has them written together.
+   * Error: RESOURCE_EXHAUSTED / RATE_LIMITED for more than 500 sessions of one user in that time.
    */
   renewSessions: {
     path: "/coordination.v1.SessionService/RenewSessions" as const,
@@ -1494,6 +1495,7 @@ export interface SessionServiceServer extends UntypedServiceImplementation {
    * Renews sessions of the caller's user, which then live for their whole time to live again. Needs the access `write`. A
    * session that has ended, or belongs to another user, is no error: the answer says so for each. Renewing twice does no
    * harm, so a request-id is not needed. A member collects the renewals of up to 100 ms and has them written together.
+   * Error: RESOURCE_EXHAUSTED / RATE_LIMITED for more than 500 sessions of one user in that time.
    */
   renewSessions: handleUnaryCall<RenewSessionsRequest, RenewSessionsResponse>;
   /**

@@ -21,7 +21,7 @@ await Promise.all(
 console.log(`at most ${most} worked at a time`);
 
 await semaphores.update("default", "example-semaphore", 3);
-await using hold = await semaphores.hold("default", "example-semaphore", { permits: 3 });
+const hold = await semaphores.hold("default", "example-semaphore", { permits: 3 });
 const { permits, heldPermits } = await semaphores.describe("default", "example-semaphore");
 console.log(`${heldPermits} of ${permits} permits are held: ${hold.isHeld}`);
 await hold.release();

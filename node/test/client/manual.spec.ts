@@ -14,7 +14,7 @@ const CONCEPTS = globSync("docs/concepts/*.md", { cwd: ROOT }).sort();
 /** The pages whose commands fit into a cluster of `npm start`. */
 const PAGES = [...CONCEPTS, ...docs("README", "command-line", "errors", "guarantees", "comparison", "faq")];
 /** The pages whose programs do, but whose commands take long, change members, or need other tools. */
-const PAGES_OF_PROGRAMS = docs("writing-a-client", "troubleshooting", "benchmarks", "reliability");
+const PAGES_OF_PROGRAMS = docs("recipes", "writing-a-client", "troubleshooting", "benchmarks", "reliability");
 /** The address of the first member of `npm start`. */
 const LOCAL_HTTP = "http://127.0.0.1:7401";
 /** These last until Ctrl-C. */

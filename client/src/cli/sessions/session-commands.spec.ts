@@ -50,7 +50,12 @@ describe("quoinctl session", function () {
       createSession: ({ ttlSeconds }) => ({ sessionId: 7n, expiresInMs: ttlSeconds * 1_000n, revision: 7n }),
       renewSessions: ({ sessions }) => ({ sessions: sessions.map((one) => ({ ...one, expiresInMs: 10_000n })) }),
       endSession: () => ({ endedObjects: 2n, revision: 9n }),
-      describeSession: () => ({ session: SESSION, keys: ["a", "b"], revision: 8n }),
+      describeSession: () => ({
+        session: SESSION,
+        keys: ["a", "b"],
+        holds: [{ lockName: "l", fencingToken: 6n, rw: true }],
+        revision: 8n,
+      }),
       listSessions: ({ pageToken }) => ({ items: [SESSION], nextPageToken: pageToken === "" ? "2" : "" }),
       putKey: () => ({ modRevision: 8n, created: true }),
     });
@@ -103,9 +108,15 @@ describe("quoinctl session", function () {
 
   it("describe and list", async () => {
     const { out } = await quoinctl(["session", "describe", "n/7"]);
-    expect(out).to.equal(`${HEAD}  KEY\n${ROW}    a\n${ROW}    b\n`);
+    expect(out).to.equal(`${HEAD}  KEY OR HOLD\n${ROW}    a\n${ROW}    b\n${ROW}    rwlock l (6)\n`);
     const described = await quoinctl(["session", "describe", "n/7", "-o", "json"]);
-    expect(JSON.parse(described.out)).to.deep.equal({ namespace: "n", ...DOCUMENT, keys: ["a", "b"], revision: 8 });
+    expect(JSON.parse(described.out)).to.deep.equal({
+      namespace: "n",
+      ...DOCUMENT,
+      keys: ["a", "b"],
+      holds: [{ lock_name: "l", fencing_token: 6, rw: true }],
+      revision: 8,
+    });
     expect((await quoinctl(["session", "list", "n"])).out).to.equal(`${HEAD}\n${ROW}\n${ROW}\n`);
     const listed = await quoinctl(["session", "list", "n", "--limit", "1", "-o", "json"]);
     expect(JSON.parse(listed.out)).to.deep.equal({ namespace: "n", items: [DOCUMENT] });

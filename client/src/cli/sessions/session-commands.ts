@@ -1,6 +1,6 @@
 /** `quoinctl session …` */
 
-import type { SessionHandle, SessionInfo } from "../../index.ts";
+import type { DescribeSessionResult, SessionHandle, SessionInfo } from "../../index.ts";
 import { allPages } from "../../pages/index.ts";
 import { flag, option, parseNameArgument, parseNamespaceArgument } from "../arguments/index.ts";
 import { NotAsExpectedError, UsageError } from "../errors/index.ts";
@@ -111,7 +111,7 @@ const DESCRIBE = command("describe <NAMESPACE/SESSION>", {
     );
     const shown = keys.length + locks.length === 0 ? [undefined] : [...keys, ...locks];
     await session.print({
-      document: { namespace, ...sessionDocument(found), keys, holds, revision },
+      document: { namespace, ...sessionDocument(found), keys, holds: holds.map(holdDocument), revision },
       shown: {
         columns: [...COLUMNS, "KEY OR HOLD"],
         rows: shown.map((thing) => [...sessionCells(found), thing]),
@@ -119,6 +119,10 @@ const DESCRIBE = command("describe <NAMESPACE/SESSION>", {
     });
   },
 });
+
+function holdDocument({ lockName, fencingToken, rw }: DescribeSessionResult["holds"][number]) {
+  return { lock_name: lockName, fencing_token: fencingToken, rw };
+}
 
 const LIST = command("list <NAMESPACE>", {
   description: "list the sessions of a namespace in the order of their creation",

@@ -69,7 +69,7 @@ describe("contract", function () {
       "another tag of a field",
       "coordination/v1/key_value.proto",
       "bytes value = 3;",
-      "bytes value = 8;",
+      "bytes value = 9;",
       /field "3" with name "value" on message "PutKeyRequest" was deleted/,
     ],
     [
@@ -113,7 +113,7 @@ describe("contract", function () {
   });
 
   it("reports a break of clients and outdated files, each with what to do", async () => {
-    await edit("coordination/v1/key_value.proto", "bytes value = 3;", "bytes value = 8;");
+    await edit("coordination/v1/key_value.proto", "bytes value = 3;", "bytes value = 9;");
     const [breaking, stale, ...others] = await checkContract(directory);
     expect(breaking?.title).to.include("break clients");
     expect(breaking?.details).to.include('on message "PutKeyRequest" was deleted');

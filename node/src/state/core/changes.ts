@@ -113,9 +113,7 @@ function readPrevious(key: Uint8Array, reader: RecordReader): StoredKey {
 /** How long a key lives. */
 function readLife(reader: RecordReader): Pick<StoredKey, "deadlineMs" | "sessionId"> {
   const life: { deadlineMs: number; sessionId?: number } = { deadlineMs: 0 };
-  life.deadlineMs = readOwned(reader, (sessionId) => {
-    life.sessionId = sessionId;
-  });
+  life.deadlineMs = readOwned(reader, life);
   return life;
 }
 

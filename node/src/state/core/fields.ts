@@ -162,24 +162,21 @@ export function writeOwned(writer: RecordWriter, value: number, { sessionId }: O
   }
 }
 
-/** Reads the form of `writeOwned`; `take` gets the session if there is one. */
-export function readOwned(reader: RecordReader, take: (sessionId: number) => void): number {
+/** Reads the form of `writeOwned`; `owned` gets the session if there is one. */
+export function readOwned(reader: RecordReader, owned: { sessionId?: number }): number {
   if (reader.peek() < 0x80) {
     return reader.uint53();
   }
   const value = (reader.uint32() - SESSION_BIT) * UINT32_VALUES + reader.uint32();
   invariant(Number.isSafeInteger(value), "counts are at most 2^53 - 1", () => String(value));
-  take(reader.uint53());
+  owned.sessionId = reader.uint53();
   return value;
 }
 
 /** A count, and the session of its record. The record also has `ownSession`, in any place after it. */
 export const countWithSession: Field<number> = {
   write: (writer, value, record) => writeOwned(writer, value, record as Owned),
-  read: (reader, record) =>
-    readOwned(reader, (sessionId) => {
-      (record as { sessionId?: number }).sessionId = sessionId;
-    }),
+  read: (reader, record) => readOwned(reader, record as { sessionId?: number }),
 };
 
 /** The session that `countWithSession` writes and reads. */

@@ -1,5 +1,5 @@
 /**
- * Sessions: keys, and later holds, that live as long as their client renews one session.
+ * Sessions: keys and holds that live as long as their client renews one session.
  *
  * A session lives from its creation or its last renewal for its time to live, measured on the cluster tick as everything
  * else is. So an election or a pause of the leader does not end it early. A session whose deadline has passed is there

@@ -4,7 +4,7 @@ import { findLayers, type TestLayer } from "./test-layers.ts";
 
 describe("the division of the suite", () => {
   const suite = findLayers().filter(({ isOfTools }) => isOfTools !== true);
-  const { fast, rest } = divide(suite);
+  const { fast, computed, rest } = divide(suite);
 
   function filesOf(layers: readonly TestLayer[], name: string): readonly string[] {
     return layers.find((layer) => layer.name === name)?.files ?? [];
@@ -12,7 +12,8 @@ describe("the division of the suite", () => {
 
   it("has each file of the suite in one part, and only there", () => {
     for (const { name, files } of suite) {
-      expect([...filesOf(fast, name), ...filesOf(rest, name)], name).to.have.members([...files]);
+      const inParts = [fast, computed, rest].flatMap((part) => filesOf(part, name));
+      expect(inParts, name).to.have.members([...files]);
     }
   });
 
@@ -24,8 +25,15 @@ describe("the division of the suite", () => {
     expect(filesOf(fast, "simulator")).to.include("node/verify/sim/corpus.spec.ts");
   });
 
+  it("has nothing that starts members in the part that may run beside anything", () => {
+    expect(computed.map(({ name, startsMembers }) => [name, startsMembers])).to.deep.equal([
+      ["mutants", false],
+      ["simulator", false],
+    ]);
+  });
+
   it("has no layer without a file", () => {
-    expect([...fast, ...rest].filter(({ files }) => files.length === 0)).to.deep.equal([]);
+    expect([...fast, ...computed, ...rest].filter(({ files }) => files.length === 0)).to.deep.equal([]);
   });
 
   it("is refused when a file or a layer that it names does not exist", () => {

@@ -12,11 +12,16 @@ const SLOW_SPECS: readonly string[] = chosen.slowSpecs;
 /** The files of each other layer that `npm test` runs; of a layer that is not here, it runs none. */
 const CHOSEN: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(chosen.otherLayers));
 
-/** A part of each layer, and the rest of it. */
+/** Layers in which time is simulated: what runs beside them makes them slower, and changes nothing else. */
+const COMPUTED: readonly string[] = ["mutants", "simulator"];
+
+/** The whole suite, each file in one part. */
 export interface DividedSuite {
   /** What `npm test` runs. */
   readonly fast: readonly TestLayer[];
-  /** What the whole suite has beyond it. */
+  /** What is left of the layers that may run beside anything. */
+  readonly computed: readonly TestLayer[];
+  /** All else. */
   readonly rest: readonly TestLayer[];
 }
 
@@ -37,9 +42,14 @@ export function divide(all: readonly TestLayer[]): DividedSuite {
       .map((layer) => ({ ...layer, files: layer.files.filter((file) => isIn(layer, file)) }))
       .filter(({ files }) => files.length > 0);
   const isFast = ({ name }: TestLayer, file: string): boolean => fastFiles.get(name)?.includes(file) === true;
-  const rest = part((layer, file) => !isFast(layer, file));
-  // Its specs are the slow ones.
-  return { fast: part(isFast), rest: rest.map((layer) => ({ ...layer, hasSlowFiles: true })) };
+  const left = part((layer, file) => !isFast(layer, file));
+  const isComputed = ({ name }: TestLayer): boolean => COMPUTED.includes(name);
+  return {
+    fast: part(isFast),
+    computed: left.filter(isComputed),
+    // Its specs are the slow ones.
+    rest: left.filter((layer) => !isComputed(layer)).map((layer) => ({ ...layer, hasSlowFiles: true })),
+  };
 }
 
 function filesOf(all: readonly TestLayer[], name: string): readonly string[] {

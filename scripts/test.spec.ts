@@ -276,7 +276,7 @@ describe("the test runner", function () {
   it("refuses unknown options, and names the known ones", async () => {
     const { output, exitCode } = await run({}, ["--quik"]);
     expect(output).to.equal(
-      "Unknown option '--quik'. The options are --all, --rest, --grep, --layer, --sources, --at-a-time.\n",
+      "Unknown option '--quik'. The options are --all, --computed, --rest, --grep, --layer, --sources, --at-a-time.\n",
     );
     expect(exitCode).to.equal(2);
   });
@@ -299,7 +299,7 @@ describe("the test runner", function () {
     expect(together.output).to.match(/^2 passed, 0 failed$/m);
   });
 
-  it("runs a part of the suite without arguments, the rest with --rest, and everything but the tools' with --all", async () => {
+  it("runs parts of the suite without arguments, with --computed and --rest, and all but the tools' with --all", async () => {
     const files = {
       "scripts/test-fast.json": JSON.stringify({
         slowSpecs: ["node/src/slow.spec.ts"],
@@ -311,12 +311,13 @@ describe("the test runner", function () {
       "scripts/tool.spec.ts": GOOD,
     };
     expect((await run(files, [])).lastLine).to.equal("3 passed, 0 failed");
-    expect((await run(files, ["--rest"])).lastLine).to.equal(`${ELSEWHERE + 1} passed, 0 failed`);
+    expect((await run(files, ["--computed"])).lastLine).to.equal("2 passed, 0 failed");
+    expect((await run(files, ["--rest"])).lastLine).to.equal(`${ELSEWHERE - 1} passed, 0 failed`);
     expect((await run(files, ["--all"])).lastLine).to.equal(`${ELSEWHERE + 4} passed, 0 failed`);
     expect((await run(files, ["--layer", "tools"])).lastLine).to.equal("1 passed, 0 failed");
     const { output, exitCode } = await run(files, ["--all", "--grep", "one"]);
     expect(output).to.equal(
-      "--all and --rest are selections of their own: they take no --grep, no --layer and no files.\n",
+      "--all, --computed and --rest are selections of their own: they take no --grep, no --layer and no files.\n",
     );
     expect(exitCode).to.equal(2);
   });

@@ -3,7 +3,8 @@
  *
  *     npm test                                       the part of the suite that takes minutes, see test-fast.ts
  *     npm run test:all                               everything (`--all`)
- *     npm run test:rest                              what `test:all` has beyond `npm test` (`--rest`)
+ *     npm run test:computed                          the mutants and simulated time beyond `npm test` (`--computed`)
+ *     npm run test:rest                              what `test:all` has beyond both (`--rest`)
  *     npm test -- --layer specs                      one whole layer; may be repeated
  *     npm test -- --grep "S18"                       tests of the whole suite whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
@@ -68,12 +69,16 @@ interface Selection {
 
 const OPTIONS = {
   all: { type: "boolean" },
+  computed: { type: "boolean" },
   rest: { type: "boolean" },
   grep: { type: "string" },
   layer: { type: "string", multiple: true },
   sources: { type: "boolean" },
   "at-a-time": { type: "string" },
 } as const;
+
+/** Selections that name a part of the suite. */
+const PARTS = ["all", "computed", "rest"] as const;
 
 /** @returns the parsed arguments; undefined, after an error message, if an option is unknown */
 function readArguments() {
@@ -112,18 +117,18 @@ function readSelection(): Selection | undefined {
   const { grep, layer: named = [], sources: fromSources = false } = values;
   const wanted = positionals.map((file) => path.relative(repositoryRoot, path.resolve(file)));
   const isOwn = grep !== undefined || named.length > 0 || wanted.length > 0;
-  const parts = [values.all, values.rest, isOwn].filter((part) => part === true);
-  if (parts.length > 1) {
+  const parts = PARTS.filter((name) => values[name] === true);
+  if (parts.length > (isOwn ? 0 : 1)) {
     process.stderr.write(
-      "--all and --rest are selections of their own: they take no --grep, no --layer and no files.\n",
+      "--all, --computed and --rest are selections of their own: they take no --grep, no --layer and no files.\n",
     );
     return undefined;
   }
   const layers = findLayers();
   if (!isOwn) {
     const suite = layers.filter(({ isOfTools }) => isOfTools !== true);
-    const part = values.all === true ? suite : divide(suite)[values.rest === true ? "rest" : "fast"];
-    return { layers: part, allowsEmpty: false, fromSources, atATime };
+    const [part = "fast"] = parts;
+    return { layers: part === "all" ? suite : divide(suite)[part], allowsEmpty: false, fromSources, atATime };
   }
   const names = layers.map(({ name }) => name);
   const unknownLayer = named.find((name) => !names.includes(name));

@@ -43,6 +43,7 @@ import {
   type RequestIdentity,
   type Result,
   readProgress,
+  refusalIn,
   type StateLimits,
   type StateStore,
   type Steps,
@@ -398,12 +399,4 @@ function* refusableInSteps<Applied>(steps: Steps<Applied>): Steps<Applied | Coor
   } catch (error) {
     return refusalIn(error);
   }
-}
-
-/** Returns a refusal. Raises any other error again. */
-function refusalIn(error: unknown): CoordinationError {
-  if (error instanceof CoordinationError) {
-    return error;
-  }
-  throw error;
 }

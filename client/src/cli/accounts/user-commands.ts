@@ -126,7 +126,7 @@ const VERIFY = command("verify <TOKEN>", {
 });
 
 const RESET_PASSWORD = command("reset-password <EMAIL>", {
-  description: "have a token for a new password mailed to a user who has forgotten it; needs no login",
+  description: "mail a token for a new password to a user; needs no login",
   run: async (session, email) => {
     const place = await session.findPlace({ mayLackContext: true });
     const { requestPasswordReset } = await import("../../index.ts");

@@ -56,7 +56,7 @@ export type Responding<Kind, Response> = (result: ResultOf<Kind>, tickMs: number
  */
 const STALE_MS_MAX = 1_000;
 
-/** A read that examines more rows than this counts as several requests. Rows count as the store counts them. */
+/** A call that examines more rows than this counts as several requests. Rows count as the store counts them. */
 const ROWS_PER_REQUEST = 100;
 
 const OLDER_RULES =
@@ -459,8 +459,8 @@ export function storedAnswer(
   return request === null ? null : storedOutcome(state, subject, request, { tickMs, sinceMs, revision });
 }
 
-/** Charges the caller of a read for the rows beyond those of a usual one. */
-function chargeRows(call: Call, rows: number): void {
+/** Charges the caller for the rows, or sessions, beyond those of a usual call. */
+export function chargeRows(call: Call, rows: number): void {
   const requests = Math.floor(rows / ROWS_PER_REQUEST);
   if (requests > 0) {
     call.charge(requests);

@@ -58,6 +58,7 @@ import {
   valueField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
+import { remainingMs } from "./remaining-time.ts";
 
 /** Keys that one call counts. */
 const COUNTED_KEYS_MAX = 1_000_000;
@@ -324,11 +325,4 @@ export function keyValue(stored: StoredKey, tickMs: number): KeyValue {
     expiresInMs: remainingMs(stored.deadlineMs, tickMs),
     sessionId: BigInt(stored.sessionId ?? 0),
   };
-}
-
-/**
- * Milliseconds until the deadline, at least 1 because a key that still exists has not expired (S21); 0 = no deadline.
- */
-export function remainingMs(deadlineMs: number, tickMs: number): bigint {
-  return deadlineMs === 0 ? 0n : BigInt(Math.max(1, deadlineMs - tickMs));
 }

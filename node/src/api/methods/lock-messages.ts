@@ -2,6 +2,7 @@
 
 import { type Lock, type LockHold, LockState, type LockWait, RWMode } from "@quoin/proto";
 import type { Hold, ListedLock, LockMode, LockView, Wait } from "../../state/index.ts";
+import { remainingMs } from "./remaining-time.ts";
 
 export const STATES: Record<LockView["state"], LockState> = {
   free: LockState.FREE,
@@ -31,22 +32,12 @@ export function lockHold(hold: Hold, tickMs: number): LockHold {
     subject: hold.subject,
     fencingToken: BigInt(hold.token),
     acquiredAtMs: BigInt(hold.acquiredAtMs),
-    expiresInMs: holdRemainingMs(hold, tickMs),
+    expiresInMs: remainingMs(hold.deadlineMs, tickMs),
     mode: MODES[hold.mode],
     permits: hold.permits ?? 0,
     value: hold.value ?? NO_BYTES,
     sessionId: BigInt(hold.sessionId ?? 0),
   };
-}
-
-/** Milliseconds until the deadline of the hold; 0 = it ends with its session. */
-export function holdRemainingMs({ deadlineMs }: Hold, tickMs: number): bigint {
-  return deadlineMs === 0 ? 0n : remainingMs(deadlineMs, tickMs);
-}
-
-/** Milliseconds until the deadline, at least 1 because what still exists has not expired (S21). */
-function remainingMs(deadlineMs: number, tickMs: number): bigint {
-  return BigInt(Math.max(1, deadlineMs - tickMs));
 }
 
 /** The lock in a listing, with its remaining times at the cluster tick. */
@@ -63,7 +54,7 @@ export function listedLock(listed: ListedLock, refusedGuards: number, tickMs: nu
     waits: lockWaits(waits, tickMs),
     ttlSeconds: BigInt(lock.ttlSeconds),
     lockDelaySeconds: BigInt(lock.lockDelaySeconds),
-    cooldownMs: lock.delayUntilMs === 0 ? 0n : remainingMs(lock.delayUntilMs, tickMs),
+    cooldownMs: remainingMs(lock.delayUntilMs, tickMs),
     lastFencingToken: BigInt(lock.lastToken),
     createdAtMs: BigInt(lock.createdAtMs),
     refusedGuards: BigInt(refusedGuards),

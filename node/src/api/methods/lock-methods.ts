@@ -78,7 +78,8 @@ import {
   waitField,
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
-import { holdRemainingMs, lockHold, lockHolds, MODES, STATES } from "./lock-messages.ts";
+import { lockHold, lockHolds, MODES, STATES } from "./lock-messages.ts";
+import { remainingMs } from "./remaining-time.ts";
 
 /** Default time to live of the holds of a lock, in seconds, if CreateLock names none. */
 const TTL_SECONDS_DEFAULT = 30;
@@ -426,7 +427,7 @@ function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: Acqu
     acquired: hold !== null,
     fencingToken: BigInt(hold?.token ?? 0),
     ttlSeconds: BigInt(hold?.ttlSeconds ?? 0),
-    expiresInMs: hold === null ? 0n : holdRemainingMs(hold, tickMs),
+    expiresInMs: hold === null ? 0n : remainingMs(hold.deadlineMs, tickMs),
     queueLength,
     state: STATES[state],
     waitedMs: BigInt(waitedMs),

@@ -36,7 +36,7 @@ import {
 } from "../../state/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
-import { authorized, type Executor, noReplica, type Query, requireSessions } from "./executor.ts";
+import { authorized, chargeRows, type Executor, noReplica, type Query, requireSessions } from "./executor.ts";
 import {
   consistencyField,
   LISTING_BYTES_MAX,
@@ -46,13 +46,11 @@ import {
   sessionIdField,
 } from "./field-rules.ts";
 import type { HostMember, HostReplica } from "./host.ts";
-import { remainingMs } from "./key-value-methods.ts";
+import { remainingMs } from "./remaining-time.ts";
 import { RENEWED_MAX, SessionRenewals } from "./session-renewals.ts";
 
 const TTL_SECONDS_MAX = 86_400;
 const METADATA_BYTES_MAX = 1_024;
-/** Renewed sessions that count as one request. */
-const SESSIONS_PER_REQUEST = 100;
 
 interface SessionQuery extends Query {
   readonly namespace: string;
@@ -186,18 +184,12 @@ function renewalOf(call: Call, { namespace, sessions }: RenewSessionsRequest, st
   }
   const sessionIds = sessions.map(({ sessionId }, at) => sessionIdField(sessionId, `sessions[${at}].session_id`));
   requireSessions(state);
-  const requests = Math.floor(sessions.length / SESSIONS_PER_REQUEST);
-  if (requests > 0) {
-    call.charge(requests);
-  }
+  chargeRows(call, sessions.length);
   return { principal: call.principal, namespace: checked, sessionIds };
 }
 
-function renewedMessages(sessionIds: readonly number[], remaining: readonly number[]) {
-  return sessionIds.map((sessionId, at) => ({
-    sessionId: BigInt(sessionId),
-    expiresInMs: BigInt(remaining[at] as number),
-  }));
+function renewedMessages(sessionIds: readonly number[], remaining: readonly bigint[]) {
+  return sessionIds.map((sessionId, at) => ({ sessionId: BigInt(sessionId), expiresInMs: remaining[at] as bigint }));
 }
 
 function listQuery(request: ListSessionsRequest, state: StateReader): ListQuery {

@@ -81,8 +81,8 @@ describe("SessionRenewals", () => {
     const answer = { kind: "renew-sessions", renewed, tickMs: 1_000, revision: 7 };
     proposed?.done(null, { answer, replayed: "no" } as unknown as Outcome);
     expect(answers).to.deep.equal([
-      ["anna", null, [500, 0], 7],
-      ["ben", null, [1], 7],
+      ["anna", null, [500n, 0n], 7],
+      ["ben", null, [1n], 7],
       ["carl", null, null, 7],
     ]);
   });

@@ -7,6 +7,7 @@ import { RETRY_AFTER_DETAIL } from "../../access/index.ts";
 import type { Scheduler } from "../../replica/index.ts";
 import { CoordinationError, type Outcome, type Renewal, type RenewSessions, type Result } from "../../state/index.ts";
 import type { HostReplica } from "./host.ts";
+import { remainingMs } from "./remaining-time.ts";
 
 type Renewed = Extract<Result, { readonly kind: RenewSessions["kind"] }>;
 
@@ -16,7 +17,7 @@ type Renewed = Extract<Result, { readonly kind: RenewSessions["kind"] }>;
  */
 export type RenewalDone = (
   error: CoordinationError | null,
-  remainingMs: readonly number[] | null,
+  remaining: readonly bigint[] | null,
   revision: number,
 ) => void;
 
@@ -109,13 +110,7 @@ function answer(waiting: readonly Waiting[], error: CoordinationError | null, ou
   }
   const { renewed, tickMs, revision } = outcome.answer as Renewed;
   for (const [at, { done }] of waiting.entries()) {
-    const sessions = renewed[at] ?? null;
-    done(
-      null,
-      sessions === null
-        ? null
-        : sessions.map(({ deadlineMs }) => (deadlineMs === 0 ? 0 : Math.max(1, deadlineMs - tickMs))),
-      revision,
-    );
+    const remaining = renewed[at]?.map(({ deadlineMs }) => remainingMs(deadlineMs, tickMs)) ?? null;
+    done(null, remaining, revision);
   }
 }

@@ -17,7 +17,8 @@ import { type StoredKey, type TransactedResult, type TransactResult, transactOpe
 import type { Call, Reply } from "./call.ts";
 import { runMessages } from "./event-log-methods.ts";
 import type { Executor } from "./executor.ts";
-import { keyValue, remainingMs } from "./key-value-methods.ts";
+import { keyValue } from "./key-value-methods.ts";
+import { remainingMs } from "./remaining-time.ts";
 import { transactField } from "./transaction-fields.ts";
 
 export class TransactionMethods {

@@ -33,7 +33,7 @@ import {
   namespaceUsersRow,
   oneOf,
   type Principal,
-  prefixEnd,
+  prefixRange,
   RecordReader,
   RecordWriter,
   type RequiredAccess,
@@ -266,9 +266,9 @@ export function readApiKeyByPrefix(reader: StateReader, prefix: string): ApiKey 
 
 /** The other users who are to verify this address, in the order of their ids. */
 export function readClaimants(reader: StateReader, email: string): User[] {
-  const prefix = addressClaimPrefix(addressInAnyCase(email));
+  const { from, to } = prefixRange(addressClaimPrefix(addressInAnyCase(email)));
   const users: User[] = [];
-  reader.scan(prefix, prefixEnd(prefix) as Uint8Array, ({ value }) => {
+  reader.scan(from, to, ({ value }) => {
     const user = readUser(reader, new RecordReader(value).text());
     invariant(user !== undefined, "users who are to verify an address exist");
     users.push(user);
@@ -306,8 +306,9 @@ export function countUsersOf(reader: StateReader, namespace: string): number {
 /** Whether there is another active user of the role owner. */
 export function hasOtherActiveOwner(reader: StateReader, userId: string): boolean {
   const own = activeOwnerRow(userId);
+  const { from, to } = prefixRange(ACTIVE_OWNER_PREFIX);
   let found = false;
-  reader.scan(ACTIVE_OWNER_PREFIX, prefixEnd(ACTIVE_OWNER_PREFIX) as Uint8Array, ({ key }) => {
+  reader.scan(from, to, ({ key }) => {
     found = !equalBytes(key, own);
     return !found;
   });
@@ -351,7 +352,7 @@ export function listApiKeysOf(
   limit: number,
   includeRevoked: boolean,
 ): AccountPage<ApiKey> {
-  return pageOf(reader, apiKeysRange(userId), after, limit, ({ value }) => {
+  return pageOf(reader, prefixRange(apiKeyByUserPrefix(userId)), after, limit, ({ value }) => {
     const apiKey = readApiKey(reader, new RecordReader(value).text());
     invariant(apiKey !== undefined, "API keys that are found by their user exist");
     return listed(apiKey, includeRevoked);
@@ -360,7 +361,7 @@ export function listApiKeysOf(
 
 /** How many API keys a user has, revoked and expired ones included. */
 export function countApiKeysOf(reader: StateReader, userId: string): number {
-  const { from, to } = apiKeysRange(userId);
+  const { from, to } = prefixRange(apiKeyByUserPrefix(userId));
   let count = 0;
   reader.scan(from, to, () => {
     count++;
@@ -485,13 +486,6 @@ function releaseAddress(transaction: Transaction, user: User): void {
     transaction.delete(addressClaimRow(address, next.userId));
     transaction.put(emailRow(address), idRow(next.userId));
   }
-}
-
-function apiKeysRange(userId: string): { readonly from: Uint8Array; readonly to: Uint8Array } {
-  const from = apiKeyByUserPrefix(userId);
-  const to = prefixEnd(from);
-  invariant(to !== undefined, "tables have a first byte below 0xFF");
-  return { from, to };
 }
 
 function listed(apiKey: ApiKey, includeRevoked: boolean): ApiKey | null {

@@ -56,6 +56,7 @@ export interface Ledgers {
 export const REVISION_CHANGES_MAX = 10_000;
 /** The history stores a revision as one row, and members send it to watchers. */
 const REVISION_BYTES_MAX = 8 * 1024 * 1024;
+const MS_PER_SECOND = 1000;
 const NO_ROW = new Uint8Array(0);
 const NO_ENDED_WAITS: readonly EndedWait[] = [];
 const NOTHING_WATCHED: readonly WatchedChange[] = [];
@@ -160,6 +161,11 @@ export class ApplyContext {
     return this.#tickMs;
   }
 
+  /** The cluster tick in milliseconds at which a time to live ends that begins now. */
+  deadlineAfter(ttlSeconds: number): number {
+    return this.#tickMs + ttlSeconds * MS_PER_SECOND;
+  }
+
   /** The greatest wall clock, likewise. */
   get wallMs(): number {
     return this.#wallMs;
@@ -221,12 +227,12 @@ export class ApplyContext {
    * Runs operations as one change of a namespace: all at one revision. If one raises an error, none of them has changed
    * anything. They must change only rows, counters and the account of the namespace.
    *
-   * @param record records the changes of the revision, unless there are none.
+   * @param record records the changes of the revision; not called if there are none.
    */
   *atOneRevision<Value>(
     namespace: string,
     operations: Steps<Value>,
-    record: (revision: number, changes: readonly WatchedChange[]) => void,
+    record: (context: ApplyContext, revision: number, changes: readonly WatchedChange[]) => void,
   ): Steps<Value> {
     const { transaction } = this;
     const account = this.accounts.of(namespace);
@@ -240,7 +246,7 @@ export class ApplyContext {
       transaction.endSavepoint();
       this.#oneRevision = null;
       if (one.changes.length > 0) {
-        record(one.revision, one.changes);
+        record(this, one.revision, one.changes);
       }
       return value;
     } catch (error) {

@@ -181,6 +181,14 @@ export class CoordinationError extends StacklessError {
   }
 }
 
+/** Returns a refusal. Raises any other error again. */
+export function refusalIn(error: unknown): CoordinationError {
+  if (error instanceof CoordinationError) {
+    return error;
+  }
+  throw error;
+}
+
 /** The refusal of a field; `problem` is a predicate such as "must be an e-mail address". */
 export function badField(field: string, problem: string): CoordinationError {
   return refusedField(field, `${field} ${problem}`);

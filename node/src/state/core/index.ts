@@ -45,6 +45,7 @@ export {
   type ErrorOutcome,
   isReason,
   type Reason,
+  refusalIn,
   tooLarge,
 } from "./coordination-error.ts";
 export { derivedId, derivedIdText } from "./derived-id.ts";
@@ -215,7 +216,7 @@ export {
   namespaceUsersRow,
   PAGE_TOKEN_KEY_ROW,
   PROGRESS_ROW,
-  prefixEnd,
+  prefixRange,
   retentionRow,
   SESSION_OBJECT_HEAD_BYTES,
   STATE_TABLES,

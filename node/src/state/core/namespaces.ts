@@ -8,7 +8,7 @@
 import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { namespaceKey, namespaceRow, prefixEnd, tableRange, withNul } from "./rows.ts";
+import { namespaceKey, namespaceRow, prefixRange, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -66,11 +66,9 @@ export function scanNamespaceRecords(
   after: string | null,
   visit: (name: string, namespace: Namespace) => boolean,
 ): void {
-  const first = namespaceRow(prefix);
+  const { from: first, to } = prefixRange(namespaceRow(prefix));
   const from = after === null ? first : withNul(namespaceRow(after));
-  reader.scan(from, prefixEnd(first) as Uint8Array, ({ key, value }) =>
-    visit(decodeText(key.subarray(1)), decodeNamespace(value)),
-  );
+  reader.scan(from, to, ({ key, value }) => visit(decodeText(key.subarray(1)), decodeNamespace(value)));
 }
 
 export function writeNamespace(transaction: Transaction, name: string, namespace: Namespace): void {

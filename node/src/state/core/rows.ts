@@ -6,6 +6,7 @@
  */
 
 import { latin1Of } from "../../bytes/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import { decodeText, RecordWriter } from "./record.ts";
 import type { KeyRange } from "./store.ts";
 
@@ -488,19 +489,19 @@ export function tableRange(table: Table): KeyRange {
 }
 
 /**
- * The first byte string after all that begin with the prefix: its last byte below 0xFF is incremented, the rest is cut
- * off. Undefined if every byte is 0xFF (S16).
+ * First key with the prefix and first key after them. The end is the prefix up to its last byte below 0xFF, incremented
+ * (S16); there is one because no table has the byte 0xFF.
  */
-export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
-  for (let at = prefix.length - 1; at >= 0; at--) {
-    const byte = prefix[at] as number;
-    if (byte < 0xff) {
-      const end = prefix.slice(0, at + 1);
-      end[at] = byte + 1;
-      return end;
-    }
+export function prefixRange(prefix: Uint8Array): KeyRange {
+  let at = prefix.length - 1;
+  while (prefix[at] === 0xff) {
+    at--;
   }
-  return undefined;
+  const to = prefix.slice(0, at + 1);
+  const last = to[at];
+  invariant(last !== undefined, "prefixes of rows begin with their table");
+  to[at] = last + 1;
+  return { from: prefix, to };
 }
 
 /** The least byte string above the key. */

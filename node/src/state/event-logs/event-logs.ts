@@ -11,7 +11,6 @@
  */
 
 import { compareBytes } from "../../bytes/index.ts";
-import { invariant } from "../../primitives/index.ts";
 import { includesAccess, includesNamespace, readUser, roleAccess } from "../accounts/index.ts";
 import {
   type Access,
@@ -32,7 +31,7 @@ import {
   ONE_REQUEST,
   operationWithOptionalId,
   type Principal,
-  prefixEnd,
+  prefixRange,
   requireNamespace,
   SequenceRuns,
   type StateReader,
@@ -209,7 +208,7 @@ function removeLog(context: ApplyContext, log: EventLog): void {
 
 /** All logs of a namespace. Later steps erase their events and keys. */
 export const namespaceLogs: NamespacedRows = {
-  rangeOf: (namespace) => rangeOf(logNamePrefix(namespace)),
+  rangeOf: (namespace) => prefixRange(logNamePrefix(namespace)),
   erase: (context, _namespace, { value: logId }) => {
     removeLog(context, readLog(context.transaction, logId) as EventLog);
     return 2;
@@ -309,7 +308,7 @@ function visitRanges(
   visit: Visit,
 ): void {
   const start = after === null ? null : withNul(logNameRowAt(after));
-  const ranges = namespaces?.toSorted(byBytes).map((namespace) => rangeOf(logNamePrefix(namespace)));
+  const ranges = namespaces?.toSorted(byBytes).map((namespace) => prefixRange(logNamePrefix(namespace)));
   for (const { from, to } of ranges ?? [tableRange("logName")]) {
     const first = start !== null && compareBytes(start, from) > 0 ? start : from;
     let isFull = false;
@@ -463,12 +462,6 @@ function* storeEvents(
     oldestTickMs: isFirst ? tickMs : log.oldestTickMs,
   };
   writeLog(context, withRetentionTimer(context, grown));
-}
-
-function rangeOf(prefix: Uint8Array): { readonly from: Uint8Array; readonly to: Uint8Array } {
-  const to = prefixEnd(prefix);
-  invariant(to !== undefined, "tables have a first byte below 0xFF");
-  return { from: prefix, to };
 }
 
 /** Names of namespaces are ASCII, so their order is that of their bytes. */

@@ -7,7 +7,7 @@ import { compareBytes } from "../../bytes/index.ts";
 import {
   completeFrom,
   keyRow,
-  prefixEnd,
+  prefixRange,
   requireNamespace,
   type StateReader,
   type Steps,
@@ -41,8 +41,7 @@ export function* countKeys(
   keysMax: number,
   mayGoOn: () => boolean,
 ): Steps<KeyCount> {
-  const first = keyRow(namespace, prefix);
-  const end = prefixEnd(first) as Uint8Array;
+  const { from: first, to: end } = prefixRange(keyRow(namespace, prefix));
   let keys = 0;
   /** The rows below are counted, as of `revision`. */
   let next = first;

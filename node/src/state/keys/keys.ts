@@ -33,7 +33,7 @@ import {
   orEmpty,
   ownSession,
   type Principal,
-  prefixEnd,
+  prefixRange,
   RecordReader,
   RecordWriter,
   recordChanges,
@@ -62,7 +62,6 @@ import type {
   TouchKeyResult,
 } from "./key-commands.ts";
 
-const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
 export const keyField = recordOf<StoredKey>({
   key: bytes,
@@ -331,8 +330,7 @@ export function listKeys(
   bounds: PageBounds,
 ): KeyPage {
   requireNamespace(reader, namespace);
-  const first = keyRow(namespace, prefix);
-  const end = prefixEnd(first) as Uint8Array;
+  const { from: first, to: end } = prefixRange(keyRow(namespace, prefix));
   const above = after === undefined ? first : keyRow(namespace, withNul(after));
   const from = compareBytes(above, first) > 0 ? above : first;
   const skip = keyRowPrefixLength(namespace);
@@ -457,8 +455,8 @@ export function writeKey(
 }
 
 /** The cluster tick at which a time to live ends that begins now; 0 = never. */
-export function deadlineOf({ tickMs }: ApplyContext, ttlSeconds: number): number {
-  return ttlSeconds === 0 ? 0 : tickMs + ttlSeconds * MS_PER_SECOND;
+export function deadlineOf(context: ApplyContext, ttlSeconds: number): number {
+  return ttlSeconds === 0 ? 0 : context.deadlineAfter(ttlSeconds);
 }
 
 /** Replaces the former deadline of the key by another one; 0 = none. The key will have the mod revision. */
@@ -484,10 +482,7 @@ function clearDeadline(context: ApplyContext, namespace: string, key: Uint8Array
 
 /** All keys of a namespace. */
 export const namespaceKeys: NamespacedRows = {
-  rangeOf: (namespace) => {
-    const from = keyRow(namespace, NO_BYTES);
-    return { from, to: prefixEnd(from) as Uint8Array };
-  },
+  rangeOf: (namespace) => prefixRange(keyRow(namespace, NO_BYTES)),
   erase: (context, namespace, { key, value }) => {
     const stored = decodeStoredKey(key.subarray(keyRowPrefixLength(namespace)), value);
     eraseKey(context, namespace, stored);

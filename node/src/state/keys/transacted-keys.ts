@@ -16,7 +16,7 @@ import {
   name,
   named,
   optionalCount,
-  prefixEnd,
+  prefixRange,
   REVISION_CHANGES_MAX,
   type StateReader,
   type Steps,
@@ -137,9 +137,9 @@ export const deleteKeysOperation = clientOperation<DeleteKeys, DeleteKeysResult>
 
 /** The keys that a deletion will probably remove: exact while they are few. */
 function countKeys(reader: StateReader, { namespace, prefix }: DeleteKeys): number {
-  const first = keyRow(namespace, prefix);
+  const { from, to } = prefixRange(keyRow(namespace, prefix));
   let counted = 0;
-  reader.scan(first, prefixEnd(first) as Uint8Array, () => {
+  reader.scan(from, to, () => {
     counted++;
     return counted < COUNTED_KEYS_MAX;
   });

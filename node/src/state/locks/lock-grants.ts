@@ -15,7 +15,7 @@ import { refusalOf } from "../accounts/index.ts";
 import {
   type ApplyContext,
   type Claim,
-  CoordinationError,
+  type CoordinationError,
   claimOf,
   type Hold,
   type HoldReason,
@@ -23,13 +23,12 @@ import {
   type LockName,
   namespaceRefusalOf,
   recordChanges,
+  refusalIn,
 } from "../core/index.ts";
 import { type Acquisition, changeAcquisition } from "../replay/index.ts";
 import { requireOwnSession, requireRoom } from "../sessions/index.ts";
 import { addHold, type Lock, removeHold, removeWait, setDelay, visitNextWaits, type Wait } from "./lock-rows.ts";
 import { acquireResult, answerViewOf, type LockView } from "./lock-view.ts";
-
-const MS_PER_SECOND = 1000;
 
 /** The part of a request that a grant needs. */
 export type LockRequest = Pick<Hold, "owner" | "subject" | "requestId" | "ttlSeconds"> & Claim;
@@ -49,17 +48,12 @@ export function isGrantable(context: ApplyContext, lock: Lock, { mode, permits =
   return !isDelayed && lock.readers === 0;
 }
 
-/** The cluster tick in milliseconds at which a life of this many seconds ends if it begins now. */
-function deadlineAfter(context: ApplyContext, seconds: number): number {
-  return context.tickMs + seconds * MS_PER_SECOND;
-}
-
 /** The deadline of a hold that gets its time to live now; 0 = it ends with its session. */
 export function holdDeadlineMs(
   context: ApplyContext,
   { sessionId, ttlSeconds }: Pick<Hold, "sessionId" | "ttlSeconds">,
 ) {
-  return sessionId === undefined ? deadlineAfter(context, ttlSeconds) : 0;
+  return sessionId === undefined ? context.deadlineAfter(ttlSeconds) : 0;
 }
 
 /** Grants a hold at the next revision, which is its token. */
@@ -158,7 +152,7 @@ function changeOf(
 /** Starts the lock's delay, if it has one: the holder may not know that the hold has ended. */
 export function startDelay(context: ApplyContext, lock: Lock): void {
   if (lock.lockDelaySeconds > 0) {
-    setDelay(context, lock, deadlineAfter(context, lock.lockDelaySeconds));
+    setDelay(context, lock, context.deadlineAfter(lock.lockDelaySeconds));
   }
 }
 
@@ -259,10 +253,7 @@ function sessionRefusalOf(
     requireOwnSession(context.transaction, namespace, sessionId, principal.subject);
     requireRoom(context, namespace, null, { sessionId, bytes: 0 }, planned);
   } catch (error) {
-    if (error instanceof CoordinationError) {
-      return error;
-    }
-    throw error;
+    return refusalIn(error);
   }
   owned.set(sessionId, planned + 1);
   return null;

@@ -11,7 +11,7 @@ import {
   type Hold,
   type LockName,
   lockRow,
-  prefixEnd,
+  prefixRange,
   requireNamespace,
   type StateReader,
   splitLockRow,
@@ -69,8 +69,7 @@ export function listLocks(reader: StateReader, selection: LockSelection, after: 
   requireNamespace(reader, selection.namespace);
   const page = new PageInProgress(reader, selection);
   for (const rw of [false, true]) {
-    const first = lockRow(selection.namespace, rw, selection.prefix);
-    const end = prefixEnd(first) as Uint8Array;
+    const { from: first, to: end } = prefixRange(lockRow(selection.namespace, rw, selection.prefix));
     const from = after === null ? first : later(first, withNul(rowAt(selection.namespace, after)));
     if (compareBytes(from, end) < 0) {
       reader.scan(from, end, ({ key, value }) => page.visit(key, value));

@@ -43,6 +43,7 @@ import {
   type RequestIdentity,
   readClaim,
   recordOf,
+  refusalIn,
   requireNamespace,
   type StateReader,
   text,
@@ -301,11 +302,9 @@ function applyAcquireLock(context: ApplyContext, command: AcquireCommand): Outco
   try {
     return beginAcquisition(context, command, slot);
   } catch (error) {
-    if (error instanceof CoordinationError) {
-      storeAnswer(context, slot, request, error);
-      return { answer: error, replayed: "no" };
-    }
-    throw error;
+    const refusal = refusalIn(error);
+    storeAnswer(context, slot, request, refusal);
+    return { answer: refusal, replayed: "no" };
   }
 }
 

@@ -5,7 +5,7 @@ import {
   lockRow,
   type NamespacedRows,
   namespaceRefusalOf,
-  prefixEnd,
+  prefixRange,
   splitLockRow,
 } from "../core/index.ts";
 import { removeEnded } from "./lock-grants.ts";
@@ -19,7 +19,7 @@ const ROWS_OF_REQUEST = 3;
 export const namespaceLocks: NamespacedRows = {
   rangeOf: (namespace) => ({
     from: lockRow(namespace, false, ""),
-    to: prefixEnd(lockRow(namespace, true, "")) as Uint8Array,
+    to: prefixRange(lockRow(namespace, true, "")).to,
   }),
   erase: (context, namespace, { key, value }) => {
     const lock = decodeLock(splitLockRow(key), value);

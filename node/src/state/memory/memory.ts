@@ -23,7 +23,7 @@ import {
   type NamespacedRows,
   name,
   optionalCount,
-  prefixEnd,
+  prefixRange,
   recordOf,
   requireNamespace,
   type StateReader,
@@ -204,10 +204,7 @@ function eraseRegion(context: ApplyContext, namespace: string, region: MemoryReg
 
 /** All regions of a namespace. */
 export const namespaceRegions: NamespacedRows = {
-  rangeOf: (namespace) => {
-    const from = memoryRegionRow(namespace, NO_BYTES);
-    return { from, to: prefixEnd(from) as Uint8Array };
-  },
+  rangeOf: (namespace) => prefixRange(memoryRegionRow(namespace, NO_BYTES)),
   erase: (context, namespace, { key, value }) => {
     const region = { regionId: key.subarray(key.length - REGION_ID_BYTES), ...decodeRow(regionFields, value) };
     eraseRegion(context, namespace, region);
@@ -254,11 +251,11 @@ export function listMemory(
   entriesMax: number,
 ): { readonly regions: readonly MemoryRegion[]; readonly more: boolean } {
   requireNamespace(reader, namespace);
-  const first = memoryRegionRow(namespace, NO_BYTES);
-  const from = after === undefined ? first : (prefixEnd(memoryRegionRow(namespace, after)) as Uint8Array);
+  const { from: first, to } = prefixRange(memoryRegionRow(namespace, NO_BYTES));
+  const from = after === undefined ? first : prefixRange(memoryRegionRow(namespace, after)).to;
   const regions: MemoryRegion[] = [];
   let more = false;
-  reader.scan(from, prefixEnd(first) as Uint8Array, ({ key, value }) => {
+  reader.scan(from, to, ({ key, value }) => {
     if (regions.length === entriesMax) {
       more = true;
       return false;

@@ -2,13 +2,13 @@
  * Deletion of namespaces.
  *
  * The request marks the namespace: from that entry on, no request finds it, and its locks are not granted. Then the
- * leader proposes steps, each of which erases a bounded number of rows: locks with their holds and waits, keys, memory
- * regions, event logs, and the changes in the history. Watchers get no changes of that, because their streams end. How
- * far this is stands in a row, so any leader continues, and so does a cluster that takes over the state. The last step
- * comes when the events and pages that other steps erase are gone too: it removes the limits, the account and the record.
+ * leader proposes steps. Each erases a bounded number of rows: locks with their holds and waits, keys, memory regions,
+ * event logs, and the changes in the history. Watchers get no changes of that, because their streams end. A row says how
+ * far the deletion is, so any leader continues it, and so does a cluster that takes over the state. Other steps erase
+ * events and pages. When they are gone, the last step removes the limits, the account and the record.
  *
- * What outlives the namespace for a while: stored answers until their windows end, and the share of the history, which
- * shows until the history begins later that no watch may start before the deletion.
+ * Stored answers outlive the namespace until their windows end. So does its share of the history, until the history
+ * begins later: it shows that no watch may start before the deletion.
  */
 
 import {
@@ -204,7 +204,7 @@ function finish(context: ApplyContext, namespace: string): void {
   context.countData(-namespace.length);
 }
 
-/** The first deletion of which a step can erase something; null if all wait for other steps. */
+/** The first deletion that is not waiting for other steps; null if all are. */
 function nextErasure(
   reader: StateReader,
   usageOf: (namespace: string) => NamespaceUsage,

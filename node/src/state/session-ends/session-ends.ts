@@ -89,9 +89,7 @@ function* end(context: ApplyContext, session: Session, kind: "delete" | "expire"
   const { namespace, sessionId, objects } = session;
   const things = thingsOf(context.transaction, sessionId, objects + 1);
   invariant(things.length === objects, "a session counts what belongs to it", () => `${things.length} of ${objects}`);
-  const record = (revision: number, changes: Parameters<typeof recordChanges>[2]) =>
-    recordChanges(context, revision, changes);
-  const locks = yield* context.atOneRevision(namespace, endThings(context, session, things, kind), record);
+  const locks = yield* context.atOneRevision(namespace, endThings(context, session, things, kind), recordChanges);
   for (const lock of locks) {
     passOn(context, lock);
     yield;

@@ -17,7 +17,7 @@ import {
   encodeRow,
   type Field,
   type NamespacedRows,
-  prefixEnd,
+  prefixRange,
   RecordWriter,
   recordOf,
   SESSION_OBJECT_HEAD_BYTES,
@@ -151,8 +151,8 @@ export function moveDeadline(context: ApplyContext, session: Session, deadlineMs
   }
 }
 
-function writeLife({ transaction }: ApplyContext, session: Session): void {
-  transaction.put(sessionLifeRow(session.sessionId), encodeRow(life, session));
+function writeLife({ transaction }: ApplyContext, changed: SessionLife & Pick<Session, "sessionId">): void {
+  transaction.put(sessionLifeRow(changed.sessionId), encodeRow(life, changed));
 }
 
 function addTimer({ transaction }: ApplyContext, { namespace, sessionId, deadlineMs }: Session): void {
@@ -189,8 +189,8 @@ export function visitSessions(
   afterId: number,
   take: (facts: SessionFacts) => boolean,
 ): void {
-  const end = prefixEnd(sessionPrefix(namespace)) as Uint8Array;
-  reader.scan(sessionRow(namespace, afterId + 1), end, ({ key, value }) => {
+  const { to } = prefixRange(sessionPrefix(namespace));
+  reader.scan(sessionRow(namespace, afterId + 1), to, ({ key, value }) => {
     return take({ namespace, sessionId: idAtEnd(key), ...decodeRow(facts, value) });
   });
 }
@@ -201,10 +201,7 @@ function idAtEnd(key: Uint8Array): number {
 
 /** All sessions of a namespace that is being deleted; its keys go by themselves. */
 export const namespaceSessions: NamespacedRows = {
-  rangeOf: (namespace) => {
-    const from = sessionPrefix(namespace);
-    return { from, to: prefixEnd(from) as Uint8Array };
-  },
+  rangeOf: (namespace) => prefixRange(sessionPrefix(namespace)),
   erase: (context, namespace, { key }) => {
     removeSession(context, requireSession(context.transaction, namespace, idAtEnd(key)));
     return 3;
@@ -271,7 +268,7 @@ export function changeBelonging(
 ): void {
   if (before?.sessionId === after?.sessionId) {
     if (before !== null && after !== null && before.bytes !== after.bytes) {
-      countOwned(context, namespace, before.sessionId, 0, after.bytes - before.bytes);
+      countOwned(context, before.sessionId, 0, after.bytes - before.bytes);
     }
     return;
   }
@@ -279,27 +276,27 @@ export function changeBelonging(
     const key = objectRow(before.sessionId, thing);
     context.transaction.delete(key);
     context.countDataIn(namespace, -key.length);
-    countOwned(context, namespace, before.sessionId, -1, -before.bytes);
+    countOwned(context, before.sessionId, -1, -before.bytes);
   }
   if (after?.sessionId !== undefined) {
     const key = objectRow(after.sessionId, thing);
     context.transaction.put(key, NO_VALUE);
     context.countDataIn(namespace, key.length);
-    countOwned(context, namespace, after.sessionId, 1, after.bytes);
+    countOwned(context, after.sessionId, 1, after.bytes);
   }
 }
 
 /** Counts what belongs to the session, unless there is none or it has just ended. */
 function countOwned(
   context: ApplyContext,
-  namespace: string,
   sessionId: number | undefined,
-  objects: number,
+  objectsChange: number,
   bytesChange: number,
 ): void {
-  const session = sessionId === undefined ? undefined : readSession(context.transaction, namespace, sessionId);
-  if (session !== undefined) {
-    writeLife(context, { ...session, objects: session.objects + objects, bytes: session.bytes + bytesChange });
+  const row = sessionId === undefined ? undefined : context.transaction.get(sessionLifeRow(sessionId));
+  if (sessionId !== undefined && row !== undefined) {
+    const { deadlineMs, objects, bytes } = decodeRow(life, row);
+    writeLife(context, { sessionId, deadlineMs, objects: objects + objectsChange, bytes: bytes + bytesChange });
   }
 }
 
@@ -323,8 +320,8 @@ export function ownedHolds(reader: StateReader): readonly Uint8Array[] {
 /** Everything that belongs to the session: keys first, in the order of their bytes. At most this many. */
 export function thingsOf(reader: StateReader, sessionId: number, countMax: number): readonly Thing[] {
   const things: Thing[] = [];
-  const prefix = sessionObjectPrefix(sessionId);
-  reader.scan(prefix, prefixEnd(prefix) as Uint8Array, ({ key }) => {
+  const { from, to } = prefixRange(sessionObjectPrefix(sessionId));
+  reader.scan(from, to, ({ key }) => {
     if (things.length >= countMax) {
       return false;
     }

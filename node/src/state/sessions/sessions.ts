@@ -47,8 +47,6 @@ import {
   visitSessions,
 } from "./session-rows.ts";
 
-const MS_PER_SECOND = 1000;
-
 export const createSessionOperation = clientOperation<CreateSession, CreateSessionResult>({
   kind: "create-session",
   number: 100,
@@ -84,7 +82,7 @@ function applyCreateSession(
 ): CreateSessionResult {
   requireNamespace(context.transaction, namespace);
   const sessionId = context.revision + 1;
-  const deadlineMs = deadlineAfter(context, ttlSeconds);
+  const deadlineMs = context.deadlineAfter(ttlSeconds);
   const facts = { namespace, sessionId, subject, owner: owner === "" ? subject : owner, metadata, ttlSeconds };
   addSession(context, { ...facts, createdAtMs: context.wallMs, deadlineMs, objects: 0, bytes: 0 });
   return { kind: "create-session", sessionId, deadlineMs, revision: context.nextRevision() };
@@ -111,13 +109,9 @@ function renew(context: ApplyContext, { subject }: Principal, namespace: string,
   if (session === undefined || session.subject !== subject) {
     return { sessionId, deadlineMs: 0 };
   }
-  const deadlineMs = deadlineAfter(context, session.ttlSeconds);
+  const deadlineMs = context.deadlineAfter(session.ttlSeconds);
   moveDeadline(context, session, deadlineMs);
   return { sessionId, deadlineMs };
-}
-
-function deadlineAfter({ tickMs }: ApplyContext, seconds: number): number {
-  return tickMs + seconds * MS_PER_SECOND;
 }
 
 /**

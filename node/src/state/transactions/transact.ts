@@ -200,9 +200,7 @@ function* applyTransact(context: ApplyContext, command: Transact, principal: Pri
   requireNamespace(context.transaction, namespace);
   checkGuard(context.transaction, namespace, guard);
   const run = new Run(context, namespace, principal);
-  const result = yield* context.atOneRevision(namespace, run.whole(command), (revision, changes) =>
-    recordChanges(context, revision, changes),
-  );
+  const result = yield* context.atOneRevision(namespace, run.whole(command), recordChanges);
   yield* run.passOn();
   return result;
 }

@@ -83,7 +83,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     name: "session-counts-a-key-that-left",
     pitfall: "S49",
     file: ROWS,
-    find: "    countOwned(context, namespace, before.sessionId, -1, -before.bytes);",
+    find: "    countOwned(context, before.sessionId, -1, -before.bytes);",
     replace: "",
   },
   {
@@ -167,8 +167,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     name: "hold-in-a-session-has-a-time-of-its-own",
     pitfall: "S22",
     file: "state/locks/lock-grants.ts",
-    find: "  return sessionId === undefined ? deadlineAfter(context, ttlSeconds) : 0;",
-    replace: "  return deadlineAfter(context, ttlSeconds);",
+    find: "  return sessionId === undefined ? context.deadlineAfter(ttlSeconds) : 0;",
+    replace: "  return context.deadlineAfter(ttlSeconds);",
   },
   {
     name: "hold-forgotten-by-its-session",

@@ -1,8 +1,8 @@
 /** The restore of a local cluster from a backup: its requirements, progress and result. */
 
 import { readFileSync } from "node:fs";
+import type { MemberStatus } from "@quoin/client";
 import { Refused, requireUnused } from "../src/storage/index.ts";
-import type { Observed } from "./assembly.ts";
 import type { MemberLayout } from "./member-layout.ts";
 import { StartError } from "./start-error.ts";
 
@@ -37,7 +37,7 @@ export class RestoreProgress {
   }
 
   /** Whether no member has data yet; prints the progress of the restore. */
-  isUnderWay(observed: readonly Observed[]): boolean {
+  isUnderWay(observed: readonly { readonly status: MemberStatus }[]): boolean {
     const [founder] = observed;
     if (founder === undefined || observed.some(({ status }) => status.state !== "EMPTY")) {
       return false;

@@ -149,7 +149,7 @@ describe("tidiness", () => {
       ]);
     });
 
-    it("have no circle in quoinctl either", () => {
+    it("have no circle anywhere else either", () => {
       const files = {
         ...main,
         ...door,

@@ -6,12 +6,7 @@
 import { BackupError, isClusterId } from "../format/index.ts";
 import type { BackupStore, StoredObject } from "../store/index.ts";
 import { type Chain, chainsOf } from "./chain.ts";
-import { hintName, type ObjectName, parseObjectName, type SegmentName, type SnapshotName } from "./object-name.ts";
-
-/** An object of the catalog: the fields of its name, and its size and age. */
-export type Stored<T extends ObjectName> = T & Pick<StoredObject, "size" | "modifiedMs">;
-export type StoredSnapshot = Stored<SnapshotName>;
-export type StoredSegment = Stored<SegmentName>;
+import { hintName, parseObjectName, type StoredSegment, type StoredSnapshot } from "./object-name.ts";
 
 export type CatalogProblemKind =
   /**

@@ -14,7 +14,7 @@ import {
   type SnapshotHeader,
 } from "../format/index.ts";
 import type { BackupStore } from "../store/index.ts";
-import type { StoredSegment, StoredSnapshot } from "./catalog.ts";
+import type { StoredSegment, StoredSnapshot } from "./object-name.ts";
 import { openSegment, openSnapshot } from "./stored-objects.ts";
 
 /** One object of a chain. The caller must consume its batches before it requests the next object. */

@@ -9,7 +9,7 @@
  * If two segments follow, the chain takes the path that reaches further.
  */
 
-import type { StoredSegment, StoredSnapshot } from "./catalog.ts";
+import type { StoredSegment, StoredSnapshot } from "./object-name.ts";
 
 /** The end of a chain. Revision and wall clock are undefined if the last segment does not have them. */
 export interface ChainEnd {

@@ -9,8 +9,6 @@ export {
   catalogOf,
   listClusters,
   readCatalog,
-  type StoredSegment,
-  type StoredSnapshot,
 } from "./catalog.ts";
 export { type Chain, type ChainEnd, furthestChain } from "./chain.ts";
 export { type ChainObjects, type ChainPart, readChain } from "./chain-reader.ts";
@@ -21,7 +19,15 @@ export {
   verifyChain,
 } from "./chain-verification.ts";
 export { type Hint, putHint, readHint } from "./hint.ts";
-export { parseObjectName, type SegmentName, type SnapshotName, segmentName, snapshotName } from "./object-name.ts";
+export {
+  parseObjectName,
+  type SegmentName,
+  type SnapshotName,
+  type StoredSegment,
+  type StoredSnapshot,
+  segmentName,
+  snapshotName,
+} from "./object-name.ts";
 export { planRestore, type RestorePlan, type RestorePoint } from "./restore-plan.ts";
 export { deletePlanned, planDeletion, planRetention, type RetentionPlan, type RetentionPolicy } from "./retention.ts";
 export { SnapshotFile } from "./snapshot-file.ts";

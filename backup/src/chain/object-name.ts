@@ -10,6 +10,7 @@
  */
 
 import { isClusterId, isObjectId, type SegmentHeader, type SnapshotHeader } from "../format/index.ts";
+import type { StoredObject } from "../store/index.ts";
 
 const DIGITS = 16;
 const UNKNOWN = "unknown";
@@ -40,6 +41,11 @@ export interface SegmentName {
 }
 
 export type ObjectName = SnapshotName | SegmentName;
+
+/** An object of a store: the fields of its name, and its size and age. */
+type Stored<T extends ObjectName> = T & Pick<StoredObject, "size" | "modifiedMs">;
+export type StoredSnapshot = Stored<SnapshotName>;
+export type StoredSegment = Stored<SegmentName>;
 
 export function snapshotName(header: SnapshotHeader): string {
   const { clusterId, id, index, revision, wallMs } = header;

@@ -1,8 +1,9 @@
 /** Plans a restore to a point from a catalog: which objects to read, or which points are possible instead. */
 
 import { BackupError } from "../format/index.ts";
-import type { Catalog, StoredSegment, StoredSnapshot } from "./catalog.ts";
+import type { Catalog } from "./catalog.ts";
 import { type Chain, type ChainEnd, endOf, furthestChain } from "./chain.ts";
+import type { StoredSegment, StoredSnapshot } from "./object-name.ts";
 
 /** To the end of the archive, to a revision, or to a time. */
 export type RestorePoint =

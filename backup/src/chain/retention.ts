@@ -11,7 +11,8 @@
 
 import { BackupError } from "../format/index.ts";
 import type { BackupStore } from "../store/index.ts";
-import type { Catalog, StoredSegment, StoredSnapshot } from "./catalog.ts";
+import type { Catalog } from "./catalog.ts";
+import type { StoredSegment, StoredSnapshot } from "./object-name.ts";
 
 export interface RetentionPolicy {
   /** The minimum number of snapshots to keep; undefined or 1: the newest one. */

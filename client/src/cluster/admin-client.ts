@@ -50,7 +50,12 @@ import {
   type TlsOptions,
   type TokenSource,
 } from "../transport/index.ts";
-import { type MemberCountersOptions, type MemberCountersResult, memberCounters } from "./member-counters.ts";
+import {
+  type MemberCountersOptions,
+  type MemberCountersResult,
+  type MemberStatus,
+  memberCounters,
+} from "./member-counters.ts";
 import { openSnapshot, type SnapshotOptions, type SnapshotStream } from "./snapshot-stream.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
@@ -99,14 +104,6 @@ interface AdminClientSettings {
   readonly channel?: ChannelOptions | undefined;
   readonly runtime?: Runtime | undefined;
 }
-
-/** The status of one member, by its own report. */
-export type MemberStatus = Omit<Plain<MemberStatusMessage>, "state" | "role"> & {
-  /** The state of its process, such as `RUNNING`; a decimal number if this client is too old to know it. */
-  state: string;
-  /** Its role in Raft, such as `LEADER`; a decimal number if this client is too old to know it. */
-  role: string;
-};
 
 /** The settings of the cluster. A `value` is empty if it is not set; then `defaultValue` applies. */
 export type Settings = Plain<GetSettingsResponse>;

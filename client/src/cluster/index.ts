@@ -12,7 +12,6 @@ export {
   type ChangeResult,
   createAdminClient,
   type MemberSlot,
-  type MemberStatus,
   type Membership,
   type PutSettingsOptions,
   type ResetOwnerOptions,
@@ -28,6 +27,7 @@ export type {
   MemberCounters,
   MemberCountersOptions,
   MemberCountersResult,
+  MemberStatus,
   RequestCounts,
 } from "./member-counters.ts";
 export { MemberDiscovery } from "./member-discovery.ts";

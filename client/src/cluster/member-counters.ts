@@ -1,15 +1,23 @@
-/** The counters of members in the form of the SDK: enums by name, and counts as numbers. */
+/** The status and the counters of members in the form of the SDK: enums by name, and counts as numbers. */
 
 import {
   type CounterSample as CounterSampleMessage,
   enumName,
   type MemberCounters as MemberCountersMessage,
   MemberRole,
+  type MemberStatus as MemberStatusMessage,
   RequestCounts_Kind,
   type RequestCounts as RequestCountsMessage,
 } from "@quoin/proto";
 import { type CallOptions, type Plain, toPlain } from "../calls/index.ts";
-import type { MemberStatus } from "./admin-client.ts";
+
+/** The status of one member, by its own report. */
+export type MemberStatus = Omit<Plain<MemberStatusMessage>, "state" | "role"> & {
+  /** The state of its process, such as `RUNNING`; a decimal number if this client is too old to know it. */
+  state: string;
+  /** Its role in Raft, such as `LEADER`; a decimal number if this client is too old to know it. */
+  role: string;
+};
 
 /** The requests of one kind that ended in an interval. */
 export type RequestCounts = Omit<Plain<RequestCountsMessage>, "kind"> & {

@@ -8,9 +8,14 @@ export {
   MemoryClient,
   type MemoryRegionInfo,
   type ReadMemoryResult,
-  type RegionChangeOptions,
   type RegionPage,
   type ResizeResult,
   type WriteMemoryResult,
 } from "./memory.ts";
-export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
+export {
+  MemoryRegion,
+  type RegionChangeOptions,
+  type RegionReadOptions,
+  type RegionWriteOptions,
+  type SeekOrigin,
+} from "./memory-region.ts";

@@ -8,13 +8,37 @@
  * the caller allows that.
  */
 
-import { guardedRules, type ReadOptions, readRules } from "../calls/index.ts";
+import { type GuardedOptions, guardedRules, type ReadOptions, readRules } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import { badField, bytesField, callback, callRules, flag, optionsCheck, whole } from "../options/index.ts";
-import type { MemoryClient, RegionChangeOptions } from "./memory.ts";
 
 /** The most bytes of one call: the limit of the service, 64 KiB less than its largest message. */
 const CALL_BYTES_MAX = 4 * 1_024 * 1_024 - 64 * 1_024;
+
+/** Options of a change of a region. */
+export interface RegionChangeOptions extends GuardedOptions {
+  /** The version that the region must have, else FAILED_PRECONDITION / VERSION_MISMATCH. */
+  readonly expectedVersion?: number | undefined;
+}
+
+/** The calls that a region makes. */
+interface RegionCalls {
+  describe(namespace: string, regionId: string): Promise<{ readonly sizeBytes: number }>;
+  read(
+    namespace: string,
+    regionId: string,
+    offset: number,
+    length: number,
+    options: ReadOptions,
+  ): Promise<{ readonly data: Uint8Array; readonly version: number }>;
+  write(
+    namespace: string,
+    regionId: string,
+    offset: number,
+    data: Uint8Array,
+    options: RegionChangeOptions,
+  ): Promise<{ readonly version: number }>;
+}
 
 /** Options of several calls, each with the whole `timeoutMs` and its own request id. */
 interface TransferOptions {
@@ -50,10 +74,10 @@ const checkWrite = optionsCheck<RegionWriteOptions>({
 export class MemoryRegion {
   readonly namespace: string;
   readonly regionId: string;
-  readonly #client: MemoryClient;
+  readonly #client: RegionCalls;
   #position = 0;
 
-  constructor(client: MemoryClient, namespace: string, regionId: string) {
+  constructor(client: RegionCalls, namespace: string, regionId: string) {
     this.#client = client;
     this.namespace = namespace;
     this.regionId = regionId;

@@ -20,7 +20,6 @@ import {
   type CallOptions,
   consistencyField,
   execute,
-  type GuardedOptions,
   guardedRules,
   guardField,
   type OperationContext,
@@ -43,7 +42,7 @@ import {
   whole32,
 } from "../options/index.ts";
 import { allPages } from "../pages/index.ts";
-import { MemoryRegion } from "./memory-region.ts";
+import { MemoryRegion, type RegionChangeOptions } from "./memory-region.ts";
 
 const service = serviceDefinitions.MemoryService;
 const allocateMethod = unaryMethod(service.allocateMemory);
@@ -82,12 +81,6 @@ export type RegionPage = Plain<ListMemoryRegionsResponse>;
 export interface AllocateOptions extends CallOptions {
   /** A label for people, at most 256 bytes; need not be unique. */
   readonly label?: string | undefined;
-}
-
-/** Options of a change of a region. */
-export interface RegionChangeOptions extends GuardedOptions {
-  /** The version that the region must have, else FAILED_PRECONDITION / VERSION_MISMATCH. */
-  readonly expectedVersion?: number | undefined;
 }
 
 /** Options of a listing. */

@@ -7,6 +7,7 @@ export {
   mayOperateCluster,
   mayWrite,
   type Role,
+  type Session,
   type SessionUser,
 } from "./rights.ts";
 export {
@@ -17,7 +18,6 @@ export {
   onOtherUser,
   renewed,
   resumeSession,
-  type Session,
   setKept,
   signIn,
   signOut,

@@ -4,7 +4,7 @@
  */
 
 import { claimsOf } from "./claims.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./rights.ts";
 
 /** Below one origin, a proxy may serve several clusters. */
 const nameOfPage = (): string => `quoin ${location.pathname}`;

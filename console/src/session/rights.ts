@@ -11,6 +11,12 @@ export interface SessionUser {
   readonly namespaces: readonly string[];
 }
 
+/** A token and its user. */
+export interface Session {
+  readonly token: string;
+  readonly user: SessionUser;
+}
+
 const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 
 const EVERY_NAMESPACE = "*";

@@ -8,13 +8,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { forgetSession, keepSession, keptSession } from "./kept-session.ts";
-import type { SessionUser } from "./rights.ts";
-
-/** A token and its user. */
-export interface Session {
-  readonly token: string;
-  readonly user: SessionUser;
-}
+import type { Session } from "./rights.ts";
 
 const session = signal<Session | null>(null);
 const kept = signal(false);

@@ -13,7 +13,6 @@ import { BucketStore } from "./bucket-store.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { PendingWork, type ProcessWork } from "./pending-work.ts";
 import type { ArchivePlan, StoreFaultKind } from "./plan.ts";
-import type { Process } from "./process.ts";
 import type { ProcessLoop } from "./process-loop.ts";
 import { type RandomStream, streamOf } from "./random.ts";
 import type { Rules } from "./rules.ts";
@@ -32,7 +31,10 @@ export interface ArchivesOptions {
 }
 
 /** An archiving member, as its process knows it. */
-type Archiving = Pick<Process, "memberId" | "backups">;
+interface Archiving {
+  readonly memberId: number;
+  readonly backups: MemberBackups | null;
+}
 
 const WALL_START_MS = 1_750_000_000_000;
 const STORE = { kind: "directory", directory: "/bucket" } as const;

@@ -1,7 +1,8 @@
 /** The status of a CoordinationBackup, and which parts of it stay the same while the backup runs. */
 import type { BackupStatus, CoordinationBackup } from "../generated/coordination-backup.ts";
 import type { BackupReport, BackupRunReport, StoredBackup } from "../members/index.ts";
-import { clipped, conditionsOf, timeText, type Verdict } from "./object-status.ts";
+import { clipped, timeText } from "../status/index.ts";
+import { conditionsOf, type Verdict } from "./object-status.ts";
 
 export function isFinal({ status }: CoordinationBackup): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";

@@ -8,10 +8,11 @@
  */
 import type { BackupStatus, CoordinationBackup } from "../generated/coordination-backup.ts";
 import { type BackupReport, type BackupRunReport, MemberError, type StoredBackup } from "../members/index.ts";
+import { timeText } from "../status/index.ts";
 import { type BackupMember, backupMembersOf, chooseMember, ignoreMemberError } from "./backup-members.ts";
 import { type Cause, factsOf, factsOfRun, isFinal, stateOf, statusOf } from "./backup-phase.ts";
 import { type BackupsContext, RETRY_MS } from "./context.ts";
-import { timeText, writeStatus } from "./object-status.ts";
+import { writeStatus } from "./object-status.ts";
 import { SCHEDULE_LABEL } from "./schedule-reconciler.ts";
 
 const KIND = "CoordinationBackup";

@@ -1,10 +1,8 @@
 /** Writes the status of an object if it differs from the present one. */
 import { isKubeError, type Kind } from "../kube/index.ts";
 import { preconditionOf } from "../observe/index.ts";
+import { clipped, timeText } from "../status/index.ts";
 import type { BackupsContext } from "./context.ts";
-
-/** Limit of the definitions, in characters. */
-const MESSAGE_LENGTH_MAX = 1_024;
 
 export interface Condition {
   readonly type: string;
@@ -39,15 +37,6 @@ export function conditionsOf({ metadata, status }: WithStatus, verdicts: readonl
       lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : timeText(now),
     };
   });
-}
-
-export function clipped(text: string): string {
-  return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
-}
-
-/** Time in Kubernetes' format, in whole seconds. */
-export function timeText(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /**

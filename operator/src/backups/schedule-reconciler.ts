@@ -7,9 +7,10 @@ import type { CoordinationBackup } from "../generated/coordination-backup.ts";
 import type { CoordinationBackupSchedule, ScheduleStatus } from "../generated/coordination-backup-schedule.ts";
 import { isKubeError } from "../kube/index.ts";
 import { preconditionOf } from "../observe/index.ts";
+import { timeText } from "../status/index.ts";
 import { isFinal } from "./backup-phase.ts";
 import { type BackupsContext, RETRY_MS } from "./context.ts";
-import { conditionsOf, timeText, type Verdict, writeStatus } from "./object-status.ts";
+import { conditionsOf, type Verdict, writeStatus } from "./object-status.ts";
 import { type ScheduleTimes, timesOf } from "./schedule-times.ts";
 
 export const SCHEDULE_LABEL = "quoin.dev/backup-schedule";

@@ -6,7 +6,7 @@ import type { BackupReport, MemberAddress, MemberClient } from "../members/index
 import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
 import { durationMsOf } from "../render/index.ts";
 import type { BackupView } from "../status/index.ts";
-import type { Memory } from "./memory.ts";
+import type { BackupAnswers, Memory } from "./memory.ts";
 import type { Reading } from "./reader.ts";
 
 const QUERY_INTERVAL_MS = 10_000;
@@ -43,13 +43,6 @@ export async function observeBackups(context: BackupObservationContext): Promise
     withoutStore: answers.reports.filter(({ store }) => store === "").length,
     ...summaryOf(answers.reports, answers.archiving),
   };
-}
-
-export interface BackupAnswers {
-  readonly at: number;
-  readonly reports: readonly BackupReport[];
-  /** The report of the member that archives. */
-  readonly archiving: BackupReport | null;
 }
 
 async function askAll({

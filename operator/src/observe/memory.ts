@@ -1,7 +1,7 @@
 /** What the operator remembers of one cluster from pass to pass. Losing it costs time, never safety. */
 
+import type { BackupReport } from "../members/index.ts";
 import type { Attempts, Obstacle, Refusal } from "../plan/index.ts";
-import type { BackupAnswers } from "./backup-observation.ts";
 
 export interface Memory {
   attempts: Attempts;
@@ -22,6 +22,13 @@ export interface Memory {
   causes: Causes | null;
   /** The members' last answers about backups; null if the cluster has none. */
   backups: BackupAnswers | null;
+}
+
+export interface BackupAnswers {
+  readonly at: number;
+  readonly reports: readonly BackupReport[];
+  /** The report of the member that archives. */
+  readonly archiving: BackupReport | null;
 }
 
 /** Why pods and volumes are missing, according to events. */

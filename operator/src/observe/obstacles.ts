@@ -7,6 +7,7 @@ import type { EventsV1Event } from "@kubernetes/client-node";
 import { isKubeError, type KubeClient, type Wire } from "../kube/index.ts";
 import type { CoordinationCluster, Obstacle } from "../plan/index.ts";
 import { namesOf, namespaceOf } from "../render/index.ts";
+import { clipped } from "../status/index.ts";
 import type { Claim } from "./claim-view.ts";
 import type { Causes, Memory } from "./memory.ts";
 import { type Pod, timeOf } from "./pod-view.ts";
@@ -46,7 +47,7 @@ export async function findObstacles(context: ObstacleContext): Promise<Obstacle[
   for (const [ordinal, pod] of reading.pods) {
     const cause = unscheduledCauseOf(pod, now);
     if (cause !== null) {
-      obstacles.set(ordinal, { ordinal, reason: "PodNotScheduled", cause: clipped(cause) });
+      obstacles.set(ordinal, { ordinal, reason: "PodNotScheduled", cause: clipped(cause, CAUSE_LENGTH_MAX) });
     }
   }
   // A volume that was not created explains why its pod has no node.
@@ -126,7 +127,7 @@ async function readCauses(context: ObstacleContext, late: readonly Missing[]): P
   for (const { key, ordinal, claim } of late) {
     const failure = claim === null ? undefined : (await eventsOf(context, claim)).find(isOfVolume);
     if (failure !== undefined) {
-      found.set(key, { ordinal, reason: "VolumeNotCreated", cause: clipped(failure.note ?? "") });
+      found.set(key, { ordinal, reason: "VolumeNotCreated", cause: clipped(failure.note ?? "", CAUSE_LENGTH_MAX) });
     }
   }
   return found;
@@ -156,7 +157,7 @@ function obstacleToPod(events: readonly Event[], cluster: CoordinationCluster, o
   const isOfClaim = note.includes("create Claim ");
   const begin = note.indexOf(BEFORE_CAUSE);
   const cause = begin < 0 ? note : note.slice(begin + BEFORE_CAUSE.length);
-  return { ordinal, reason: isOfClaim ? "VolumeNotCreated" : "PodNotCreated", cause: clipped(cause) };
+  return { ordinal, reason: isOfClaim ? "VolumeNotCreated" : "PodNotCreated", cause: clipped(cause, CAUSE_LENGTH_MAX) };
 }
 
 function isOfVolume({ reason }: Event): boolean {
@@ -174,8 +175,4 @@ function unscheduledCauseOf({ metadata, status }: Pod, now: number): string | nu
   const isObstacle =
     scheduled?.status === "False" && metadata?.deletionTimestamp === undefined && now - since >= GRACE_MS;
   return isObstacle ? (scheduled.message ?? scheduled.reason ?? "") : null;
-}
-
-function clipped(cause: string): string {
-  return cause.length <= CAUSE_LENGTH_MAX ? cause : `${cause.slice(0, CAUSE_LENGTH_MAX - 1)}…`;
 }

@@ -17,20 +17,12 @@ import {
 } from "../plan/index.ts";
 import { memoryLimitOf, parseQuantity } from "../quantity/index.ts";
 import type { BackupView } from "./backup.ts";
-
-/** Limit of the definition, in characters. */
-const MESSAGE_LENGTH_MAX = 1_024;
+import type { Problem } from "./messages.ts";
 
 /** Kubernetes' name of the reason. */
 const OUT_OF_MEMORY = "OOMKilled";
 /** A failed process counts as a problem for this long, even if it runs again. */
 const FAILED_EXIT_MS = 600_000;
-
-/** A problem, as a reason and as a sentence for people. */
-export interface Problem {
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** Findings of this pass from outside the planner. */
 export interface Surroundings {
@@ -117,16 +109,6 @@ function lossReportedBefore({ cluster, configuration }: Observed): QuorumLoss | 
   return configuration === null && told?.status === "True"
     ? { reason: told.reason as QuorumLoss["reason"], message: told.message }
     : null;
-}
-
-/** Time in Kubernetes' format, in whole seconds. */
-export function timeOf(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-/** Cuts a message to the length that the definition allows. */
-export function clipped(message: string): string {
-  return message.length <= MESSAGE_LENGTH_MAX ? message : `${message.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
 }
 
 function isWell(facts: Facts, membership: Membership | null, slot: Slot): boolean {

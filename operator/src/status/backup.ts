@@ -1,6 +1,6 @@
 /** The status of backups. Failing backups are shown and raise alerts, but do not affect the cluster. */
 import type { BackupSummary, ConditionStatus } from "../generated/coordination-cluster.ts";
-import { type Problem, timeOf } from "./assessment.ts";
+import { type Problem, timeText } from "./messages.ts";
 
 /** An archive with a longer lag is not healthy. */
 const LAG_MS_MAX = 60_000;
@@ -67,7 +67,7 @@ function backupHealth(view: BackupView, now: number): Health {
     return { status: "Unknown", reason: "NoBackupYet", message: "no backup has been taken since the members started" };
   }
   return archives && now - lastSuccessMs > 2 * intervalMs
-    ? { status: "False", reason: "BackupOverdue", message: `no backup succeeded since ${timeOf(lastSuccessMs)}` }
+    ? { status: "False", reason: "BackupOverdue", message: `no backup succeeded since ${timeText(lastSuccessMs)}` }
     : { status: "True", reason: "BackupSucceeded", message: "the last backup succeeded" };
 }
 
@@ -133,10 +133,10 @@ export function backupSummaryOf(
     ...(store === null ? {} : { store }),
     ...(encrypted === null ? {} : { encrypted }),
     ...(archive === null || archive.archiverId === "" ? {} : { archiver: archive.archiverId }),
-    ...(lastSuccessMs === 0 ? {} : { lastSuccessTime: timeOf(lastSuccessMs) }),
+    ...(lastSuccessMs === 0 ? {} : { lastSuccessTime: timeText(lastSuccessMs) }),
     ...(archive === null || archive.wallMs === 0
       ? {}
-      : { archivedRevision: archive.revision, archivedTime: timeOf(archive.wallMs) }),
+      : { archivedRevision: archive.revision, archivedTime: timeText(archive.wallMs) }),
   };
   return Object.keys(summary).length === 0 ? past : summary;
 }

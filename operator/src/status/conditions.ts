@@ -4,8 +4,9 @@
  */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import type { BlockerReason, Failure } from "../plan/index.ts";
-import { type Assessment, clipped, timeOf } from "./assessment.ts";
+import type { Assessment } from "./assessment.ts";
 import { backupVerdicts } from "./backup.ts";
+import { clipped, timeText } from "./messages.ts";
 import { recoveryVerdict } from "./recovery.ts";
 import { restoreVerdict } from "./restore.ts";
 
@@ -86,7 +87,7 @@ function dated(
   now: number,
 ): ConditionStatus {
   const before = past.find(({ type }) => type === found.type);
-  const lastTransitionTime = before?.status === found.status ? before.lastTransitionTime : timeOf(now);
+  const lastTransitionTime = before?.status === found.status ? before.lastTransitionTime : timeText(now);
   return { ...found, message: clipped(found.message), observedGeneration, lastTransitionTime };
 }
 

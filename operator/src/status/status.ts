@@ -12,9 +12,10 @@ import {
   type Plan,
   type Slot,
 } from "../plan/index.ts";
-import { type Assessment, assess, clipped, type Surroundings, timeOf } from "./assessment.ts";
+import { type Assessment, assess, type Surroundings } from "./assessment.ts";
 import { backupSummaryOf } from "./backup.ts";
 import { conditionsOf, conditionsOfFailedReconcile } from "./conditions.ts";
+import { clipped, timeText } from "./messages.ts";
 import { phaseOf } from "./phase.ts";
 
 /** A smaller lag is not worth a write. */
@@ -70,7 +71,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
 /** @returns the time before, unless it is too old to stand for now */
 function observedTime(before: string | undefined, now: number): string {
   const beforeMs = Date.parse(before ?? "");
-  return before !== undefined && beforeMs <= now && now - beforeMs < OBSERVED_MS ? before : timeOf(now);
+  return before !== undefined && beforeMs <= now && now - beforeMs < OBSERVED_MS ? before : timeText(now);
 }
 
 /** Status after a pass that could not observe the cluster: the previous status, and why it is not newer. */
@@ -113,7 +114,7 @@ function blockedOf({ observed, plan, blockedForMs }: Assessment): BlockedStatus 
 }
 
 function blockedBy({ gate, reason, target, message }: Blocker, since: number): BlockedStatus {
-  return { gate, reason, target, message: clipped(message), since: timeOf(since) };
+  return { gate, reason, target, message: clipped(message), since: timeText(since) };
 }
 
 /**
@@ -171,7 +172,7 @@ function membersOf({ observed, facts }: Assessment): MemberRow[] {
       ...(pod === undefined || pod.restarts === 0 ? {} : { restarts: pod.restarts }),
       ...(pod === undefined || pod.failedExit === null
         ? {}
-        : { lastTermination: pod.failedExit.reason, lastTerminationAt: timeOf(pod.failedExit.at) }),
+        : { lastTermination: pod.failedExit.reason, lastTerminationAt: timeText(pod.failedExit.at) }),
       ...(slot.lagMs > LAG_MS_SHOWN ? { lagMs: slot.lagMs } : {}),
     };
   });

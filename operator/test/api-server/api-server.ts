@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Connection } from "../../src/kube/index.ts";
 import { directConnection } from "./direct-connection.ts";
+import type { Reply, Request } from "./exchange.ts";
 import { type Change, listedTextOf, matches, Refused, Store, type Stored, textOf } from "./store.ts";
 import type { Any } from "./tree.ts";
 
@@ -52,25 +53,6 @@ export type Fault =
 
 /** An evicted pod counts as gone for this long. */
 const ADMITTED_MS = 120_000;
-
-/** A request as it arrives. */
-export interface Request {
-  readonly method: string;
-  /** Path and query. */
-  readonly url: string;
-  /** The body. */
-  readonly text: string;
-}
-
-/** The part of node:http's ServerResponse that writes answers. */
-export interface Reply {
-  writeHead(status: number, headers?: Record<string, string>): this;
-  flushHeaders(): void;
-  write(text: string): void;
-  end(text?: string): void;
-  destroy(): void;
-  on(event: "close", listener: () => void): void;
-}
 
 interface Watcher {
   readonly call: Call;

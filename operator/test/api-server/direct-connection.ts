@@ -4,7 +4,7 @@
  */
 import { Dispatcher, errors } from "undici";
 import type { Connection } from "../../src/kube/index.ts";
-import type { Reply, Request } from "./api-server.ts";
+import type { Reply, Request } from "./exchange.ts";
 
 type Headers = Record<string, string>;
 

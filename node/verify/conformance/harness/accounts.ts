@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { answered, type HttpConnection } from "./http-connection.ts";
 import type { Mailbox } from "./mailbox.ts";
-import { NotApplicable } from "./table.ts";
+import { NotApplicable } from "./not-applicable.ts";
 
 export type Role = "viewer" | "member" | "admin" | "owner";
 

@@ -9,7 +9,8 @@ import { create, createFileRegistry, fromBinary, fromJson, toBinary, toJson } fr
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Metadata } from "@grpc/grpc-js";
 import { decodeStatusDetails, readDescriptorSet, type StatusDetails } from "@quoin/proto";
-import { type Answer, bytesOf, type CallOptions, Connection, type Pending, type Sent } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import { bytesOf, type CallOptions, Connection, type Pending, type Sent } from "./connection.ts";
 import type { Operation } from "./operations.ts";
 import type { Origin } from "./raw-call.ts";
 import { Stream } from "./stream.ts";

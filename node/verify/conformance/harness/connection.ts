@@ -5,26 +5,13 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Metadata } from "@grpc/grpc-js";
-import type { StatusDetails } from "@quoin/proto";
+import type { Answer } from "./answer.ts";
 import type { Operation } from "./operations.ts";
 import type { Stream } from "./stream.ts";
 
 /** How the operations are called. */
 export const PROTOCOLS = ["grpc", "connect"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
-
-export interface Answer<Response> {
-  /** Undefined if the call failed. */
-  readonly response: Response | undefined;
-  /** Name of the status, including `OK`. */
-  readonly code: string;
-  readonly message: string;
-  /** Undefined if the status has none. */
-  readonly details: StatusDetails | undefined;
-  readonly headers: Metadata;
-  readonly trailers: Metadata;
-}
 
 export interface CallOptions {
   /** Replaces metadata of the call. Null removes an entry, a list repeats it. */

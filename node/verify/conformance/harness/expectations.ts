@@ -1,7 +1,7 @@
 /** Expectations about answers. A failed expectation raises an error that shows both sides. */
 
 import { expect } from "chai";
-import type { Answer } from "./connection.ts";
+import type { Answer } from "./answer.ts";
 
 /** A value that must be equal, or a condition that it must meet. */
 type Expected<Value> = Value | ((value: never) => boolean);

@@ -1,6 +1,7 @@
 import { WatchKeysResponse } from "@quoin/proto";
 import { expect } from "chai";
-import type { Answer, Connection } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import type { Connection } from "./connection.ts";
 import { follow } from "./follow.ts";
 import { watchKeys } from "./operations.ts";
 import { Stream } from "./stream.ts";

@@ -5,7 +5,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TailEventsRequest, TailEventsResponse } from "@quoin/proto";
-import type { Answer, Connection } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import type { Connection } from "./connection.ts";
 import { type Operation, tailEvents } from "./operations.ts";
 import { Stream } from "./stream.ts";
 

@@ -2,7 +2,8 @@
 
 import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeStatusDetails, STATUS_DETAILS_TRAILER } from "@quoin/proto";
-import { type Answer, bytesOf, type CallOptions, Connection, type Pending, type Sent } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import { bytesOf, type CallOptions, Connection, type Pending, type Sent } from "./connection.ts";
 import type { Operation } from "./operations.ts";
 import { Stream } from "./stream.ts";
 

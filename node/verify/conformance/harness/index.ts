@@ -1,7 +1,8 @@
 /** Building blocks of the tables of expectations. They know the contract, but not the implementation. */
 
 export type { Accounts, KeyBody, Role, TestUser, UserBody } from "./accounts.ts";
-export { type Answer, bytesOf, type CallOptions, type Connection, PROTOCOLS, type Protocol } from "./connection.ts";
+export type { Answer } from "./answer.ts";
+export { bytesOf, type CallOptions, type Connection, PROTOCOLS, type Protocol } from "./connection.ts";
 export {
   append,
   appendBatch,
@@ -39,12 +40,13 @@ export {
   type HttpRequest,
 } from "./http-connection.ts";
 export { HttpEvents } from "./http-events.ts";
+export { NotApplicable } from "./not-applicable.ts";
 export * from "./operations.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";
 export type { Reason } from "./reasons.ts";
 export { expectReplay, replayed } from "./replays.ts";
 export type { Stream } from "./stream.ts";
-export { type Entries, NotApplicable, type Table } from "./table.ts";
+export type { Entries, Table } from "./table.ts";
 export { claimsOf, type Target } from "./target.ts";
 export { type Queued, TestContext } from "./test-context.ts";
 export { TestRun } from "./test-run.ts";

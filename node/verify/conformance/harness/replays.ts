@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { Answer } from "./connection.ts";
+import type { Answer } from "./answer.ts";
 import type { Operation } from "./operations.ts";
 import type { TestContext } from "./test-context.ts";
 

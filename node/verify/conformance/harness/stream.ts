@@ -1,6 +1,6 @@
 /** A streaming call: the messages so far, and how it ended. */
 
-import type { Answer } from "./connection.ts";
+import type { Answer } from "./answer.ts";
 import { until } from "./until.ts";
 
 export class Stream<Response> {

@@ -11,6 +11,3 @@ export interface Table {
   /** Whether its entries disturb others, or measure times, so that each must run alone. */
   readonly alone?: boolean;
 }
-
-/** Thrown by an entry that is not possible at this endpoint; the message has the reason. */
-export class NotApplicable extends Error {}

@@ -12,9 +12,11 @@ import type {
 } from "@quoin/proto";
 import { expect } from "chai";
 import type { Role, TestUser } from "./accounts.ts";
-import type { Answer, CallOptions, Connection, Pending, Protocol } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import type { CallOptions, Connection, Pending, Protocol } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
 import type { HttpConnection } from "./http-connection.ts";
+import { NotApplicable } from "./not-applicable.ts";
 import {
   acquireLock,
   acquireRWLock,
@@ -30,7 +32,6 @@ import {
 } from "./operations.ts";
 import type { RawAnswer } from "./raw-call.ts";
 import { CODES, type Reason } from "./reasons.ts";
-import { NotApplicable } from "./table.ts";
 import type { Claims } from "./target.ts";
 import type { StockUsers, TestRun } from "./test-run.ts";
 import { until } from "./until.ts";

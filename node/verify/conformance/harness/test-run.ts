@@ -14,6 +14,7 @@ import { succeeded } from "./expectations.ts";
 import { GrpcConnection } from "./grpc-connection.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { Mailbox } from "./mailbox.ts";
+import { NotApplicable } from "./not-applicable.ts";
 import {
   createNamespace,
   deleteKey,
@@ -25,7 +26,6 @@ import {
   listMemoryRegions,
 } from "./operations.ts";
 import type { Origin } from "./raw-call.ts";
-import { NotApplicable } from "./table.ts";
 import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
 
 const RANDOM_BYTES = 6;

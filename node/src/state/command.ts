@@ -147,12 +147,12 @@ export function divisionOf(bytes: Uint8Array, from = 0): OperationKind["division
 }
 
 /** The same as `decodeCommand`, in steps, for a payload that has a `divisionOf`. */
-export function* decodeInSteps(bytes: Uint8Array): Steps<ClientCommand> {
+export function* decodeInSteps(bytes: Uint8Array): Steps<Command> {
   const { reader, kind, principal, request } = readHead(bytes, 0);
   invariant(kind.division !== null, "only long commands are decoded in steps", () => kind.kind);
   const operation = yield* kind.division.read(reader);
   reader.end();
-  return { principal, request, operation } as ClientCommand;
+  return { principal, request, operation } as Command;
 }
 
 /** What comes before the operation, and a reader of the operation. */

@@ -131,7 +131,7 @@ export class StateMachine {
    * should. Before the last step the caller must not apply another entry or commit. Readers still see what was
    * committed before.
    */
-  *applyInSteps(row: Uint8Array): Steps<Outcome> {
+  *applyInSteps(row: Uint8Array): Steps<Outcome | null> {
     this.#begin(row);
     this.#isWithinEntry = true;
     const outcome = yield* applyCommandInSteps(this.#context, entryPayload(row));
@@ -263,8 +263,11 @@ function applyCounted(context: ApplyContext, command: ClientCommand): Outcome {
 }
 
 /** The same for a command that may pause. */
-function* applyCommandInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome> {
+function* applyCommandInSteps(context: ApplyContext, payload: Uint8Array): Steps<Outcome | null> {
   const command = yield* decodeInSteps(payload);
+  if (command.principal === null) {
+    return yield* kindOf(command.operation).apply(context, command.operation) as Steps<null>;
+  }
   const { principal, request, operation } = command;
   let outcome = rightsRefusalOf(context, command);
   if (outcome === null) {
@@ -374,8 +377,8 @@ function stored(context: ApplyContext, asked: RequestSlot | null, answer: Result
 function applyClusterOperation(context: ApplyContext, operation: ClusterOperation): Outcome | null {
   const { apply, isAnswered } = kindOf(operation);
   if (!isAnswered) {
-    apply(context, operation);
-    return null;
+    const steps = apply(context, operation) as Steps<null> | null;
+    return steps === null ? null : allAtOnce(steps);
   }
   const { subject, request } = "request" in operation ? operation : NO_REQUEST;
   return answerOnce(context, subject, request, () => apply(context, operation) as Result);

@@ -70,7 +70,7 @@ export interface ApplyLoopOptions {
 /** An entry that is applied over several turns. */
 interface LongEntry {
   readonly row: Uint8Array;
-  readonly steps: Steps<Outcome>;
+  readonly steps: Steps<Outcome | null>;
   /** Entries before it, which are in the same batch, and their bytes. */
   readonly entries: readonly AppliedEntry[];
   readonly bytes: number;

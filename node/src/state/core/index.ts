@@ -151,6 +151,7 @@ export {
   type OperationOf,
   operationByContent,
   operationWithOptionalId,
+  pausingClusterStep,
 } from "./operation.ts";
 export { type AnswerForm, AnswerForms, type Outcome, type Replayed } from "./outcome.ts";
 export {

@@ -20,7 +20,7 @@ interface Kind {
 
 /** How an operation is divided that may take longer than one turn. */
 interface Division<Asked> {
-  /** Reads the fields. */
+  /** Reads the fields. Absent from a definition whose fields are few. */
   readonly read: (reader: RecordReader) => Steps<Asked>;
   /** Whether few bytes can be much work. */
   readonly isHidden: boolean;
@@ -34,7 +34,7 @@ interface Definition<Asked extends Kind> {
   /** The fields besides the kind, in the order in which they are encoded. */
   readonly fields: FieldsOf<Omit<Asked, "kind">> | Field<Asked>;
   /** Absent if it never takes longer than one turn of the event loop should (S44). */
-  readonly division?: Division<Asked>;
+  readonly division?: Pick<Division<Asked>, "isHidden"> & Partial<Division<Asked>>;
   /**
    * Whether it may make the state larger; absent = no. Members refuse such operations while the disk is nearly full
    * (P45).
@@ -101,8 +101,8 @@ export interface ClusterOperationKind<Asked extends Kind> extends OperationKind<
   readonly caller: "cluster";
   /** Whether someone waits for the outcome; then refusals are answers. */
   readonly isAnswered: boolean;
-  /** Returns the result; null if no one waits for it. */
-  readonly apply: (context: ApplyContext, operation: Asked) => Result | null;
+  /** Returns the result; null, perhaps in steps, if no one waits for it. */
+  readonly apply: (context: ApplyContext, operation: Asked) => Result | null | Steps<null>;
 }
 
 /** A request and who sent it. */
@@ -232,6 +232,14 @@ export function clusterStep<Asked extends Kind>(
   return { ...shared(definition), caller: "cluster", isAnswered: false, apply };
 }
 
+/** The same for one that may pause. */
+export function pausingClusterStep<Asked extends Kind>(
+  definition: Definition<Asked> & { readonly apply: (context: ApplyContext, operation: Asked) => Steps<null> },
+): ClusterOperationKind<Asked> {
+  const { apply } = definition;
+  return { ...shared({ ...definition, division: { isHidden: true } }), caller: "cluster", isAnswered: false, apply };
+}
+
 export function answerForm<Applied extends StoredResult>(
   kind: Applied["kind"],
   { number, fields, withoutValues = (answer) => answer }: StoredForm<Applied>,
@@ -246,10 +254,18 @@ export function answerForm<Applied extends StoredResult>(
 }
 
 function shared<Asked extends Kind>(definition: Definition<Asked>) {
-  const { kind, number, fields, grows, rows = () => 0, division = null } = definition;
+  const { kind, number, fields, grows, rows = () => 0 } = definition;
   const field = isField(fields) ? fields : recordOf<Asked, Kind>(fields, { kind });
+  const division = definition.division === undefined ? null : { read: readAtOnce(field), ...definition.division };
   const canGrow = typeof grows === "function" ? grows : () => grows === true;
   return { kind, number, field, division, rows, grows: canGrow, answer: null };
+}
+
+function readAtOnce<Asked>(field: Field<Asked>): Division<Asked>["read"] {
+  // biome-ignore lint/correctness/useYield: few fields are read within one step.
+  return function* (reader) {
+    return field.read(reader);
+  };
 }
 
 function isField<Asked extends Kind>(fields: Definition<Asked>["fields"]): fields is Field<Asked> {

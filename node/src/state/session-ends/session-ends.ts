@@ -8,8 +8,6 @@
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
-  allAtOnce,
-  clusterStep,
   count,
   flag,
   type LockName,
@@ -18,6 +16,7 @@ import {
   ONE_REQUEST,
   operationByContent,
   type Principal,
+  pausingClusterStep,
   recordChanges,
   recordOf,
   requireNamespace,
@@ -49,12 +48,13 @@ export const endSessionOperation = operationByContent<EndSession, EndSessionResu
   since: VERSION_WITH_SESSIONS,
   usageOf: () => ONE_REQUEST,
   fields: { namespace: name, sessionId: count, force: flag },
+  division: { isHidden: true },
   rows: (reader, { namespace, sessionId }) => readSession(reader, namespace, sessionId)?.objects ?? 0,
   answer: { number: 102, fields: { endedObjects: count } },
   apply: applyEndSession,
 });
 
-export const expireSessionsOperation = clusterStep<ExpireSessions>({
+export const expireSessionsOperation = pausingClusterStep<ExpireSessions>({
   kind: "expire-sessions",
   number: 103,
   fields: { sessions: listOf(recordOf({ namespace: text, sessionId: count })) },
@@ -76,13 +76,15 @@ function* applyEndSession(
 }
 
 /** Ends the named sessions whose deadline has passed (S22). Ticks are rounded down, as for keys (S21). */
-function applyExpireSessions(context: ApplyContext, { sessions }: ExpireSessions): void {
+function* applyExpireSessions(context: ApplyContext, { sessions }: ExpireSessions): Steps<null> {
   for (const { namespace, sessionId } of sessions) {
     const session = readSession(context.transaction, namespace, sessionId);
     if (session !== undefined && session.deadlineMs < context.tickMs) {
-      allAtOnce(end(context, session, "expire"));
+      yield* end(context, session, "expire");
+      yield;
     }
   }
+  return null;
 }
 
 function* end(context: ApplyContext, session: Session, kind: "delete" | "expire"): Steps<void> {

@@ -27,6 +27,7 @@ import {
   type StateLimits,
   type StoredKey,
 } from "../core/index.ts";
+import { mayBeLong } from "../index.ts";
 import { listKeys, readKey } from "../keys/index.ts";
 import { type AcquireLock, type AcquireLockResult, describeLock } from "../locks/index.ts";
 import type { RenewSessionsResult } from "../sessions/index.ts";
@@ -39,9 +40,9 @@ const NO_BYTES = new Uint8Array(0);
 class Sessions {
   readonly log: AppliedLog;
 
-  constructor(limits: Partial<StateLimits> = {}) {
+  constructor(limits: Partial<StateLimits> = {}, users: readonly Principal[] = [ANNA, BEN]) {
     this.log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, ...limits });
-    for (const one of [ANNA, BEN]) {
+    for (const one of users) {
       addUser(this.log, one, { role: "member" });
     }
   }
@@ -130,6 +131,34 @@ describe("sessions", () => {
     expect(readSession(sessions.log.store, NAMESPACE, sessionId)).to.equal(undefined);
     expect(sessions.log.progress.totals.sessions).to.equal(0);
     expectExactUsage(sessions.log.store);
+  });
+
+  it("S44: end in steps, with the same outcome and state as in one go", () => {
+    const sessions = new Sessions({}, []);
+    const { log } = sessions;
+    const [ended, expiring] = [sessions.create(OWNER), sessions.create(OWNER)];
+    for (let at = 0; at < 300; at++) {
+      sessions.put(`a${at}`, ended, OWNER);
+      sessions.put(`b${at}`, expiring, OWNER);
+    }
+    sessions.end(ended, OWNER);
+    log.tickMs += 10_001;
+    sessions.expire();
+    const rows = log.rows.slice(-2);
+    expect(rows.map((row) => mayBeLong(row, 1_000_000))).to.deep.equal([true, true]);
+    const store = new MemoryStateStore();
+    const machine = machineOver(store);
+    applyRows(machine, log.rows.slice(0, -2));
+    for (const row of rows) {
+      const running = machine.applyInSteps(row);
+      let steps = 1;
+      while (running.next().done !== true) {
+        steps++;
+      }
+      expect(steps).to.be.above(4);
+      machine.commit();
+    }
+    expect(dumpOf(store)).to.deep.equal(log.dump());
   });
 
   it("leave nothing behind", () => {

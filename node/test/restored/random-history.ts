@@ -1,5 +1,5 @@
 /**
- * A history of random operations on keys, locks, memory, event logs and settings, after a script with entries of every
+ * A history of random operations on keys, locks, memory, event logs, sessions and settings, some of them in transactions, after a script with entries of every
  * kind. The encoders of the product write it, and it is applied to a real state machine. The same seed makes the same
  * history.
  */
@@ -8,10 +8,12 @@ import type { Row } from "@quoin/backup";
 import {
   CoordinationError,
   dueLockTimers,
+  dueSessions,
   expiredKeys,
   Payloads,
   readCluster,
   readProgress,
+  type TransactedOperation,
 } from "../../src/state/index.ts";
 import { ANNA, GoldenLog, OWNER, writeCluster } from "../golden/index.ts";
 import { rowsOf } from "../index.ts";
@@ -27,6 +29,9 @@ export interface RandomHistoryOptions {
 const KEYS = 2_000;
 const LOCKS = 12;
 const REGION_BYTES = 64 * 1024;
+const SESSIONS = 8;
+/** More than any session has. */
+const OBJECTS_MAX = 1_000;
 const DUE_MAX = 64;
 /** A leader does its own work each time after this many operations. */
 const LEADER_INTERVAL = 50;
@@ -64,6 +69,8 @@ class RandomWriter {
   readonly #log: GoldenLog;
   readonly #below: (below: number) => number;
   readonly #tokens = new Map<string, number>();
+  /** Sessions that may have ended meanwhile. */
+  readonly #sessions: number[] = [];
   readonly #regionId: Uint8Array;
   readonly #logId: Uint8Array;
   #steps = 0;
@@ -109,6 +116,8 @@ class RandomWriter {
       () => ({ kind: "apply-retention", rowsMax: 100 }) as const,
       () => ({ kind: "prune-duplicates", countMax: 100 }) as const,
       () => ({ kind: "tick" }) as const,
+      () => ({ kind: "expire-sessions", sessions: dueSessions(store, tickMs, DUE_MAX, OBJECTS_MAX) }) as const,
+      () => ({ kind: "renew-sessions", renewals: [this.#renewal()] }) as const,
     ];
     const make = operations[(this.#steps / LEADER_INTERVAL) % operations.length] as (typeof operations)[number];
     this.#log.cluster(make());
@@ -116,9 +125,13 @@ class RandomWriter {
 
   #ask(choice: number): void {
     const key = Buffer.from(`key-${this.#below(KEYS)}`);
-    if (choice < 50) {
+    if (choice < 5) {
+      this.#transact(choice);
+    } else if (choice < 12) {
+      this.#askForSession(key, choice);
+    } else if (choice < 50) {
       const value = Buffer.alloc(this.#below(300), choice);
-      this.#log.client({ ...PUT, key, value, ttlSeconds: choice < 10 ? 1 + this.#below(60) : 0 });
+      this.#log.client({ ...PUT, key, value, ttlSeconds: choice < 20 ? 1 + this.#below(60) : 0 });
     } else if (choice < 60) {
       const value = Buffer.alloc(8, choice);
       const newValue = Buffer.alloc(8, choice + 1);
@@ -133,17 +146,76 @@ class RandomWriter {
     } else if (choice < 84) {
       this.#askForLock(`lock-${this.#below(LOCKS)}`, choice);
     } else if (choice < 92) {
-      const region = { namespace: "default", regionId: this.#regionId, expectedVersion: undefined } as const;
-      const offset = this.#below(REGION_BYTES - 100);
-      this.#log.client({ kind: "write-memory", ...region, offset, data: Buffer.alloc(1 + this.#below(99), choice) });
+      this.#log.client(this.#write(choice));
     } else {
       const isBatch = choice % 2 === 1;
       const count = isBatch ? 1 + this.#below(4) : 1;
-      const payloads = Payloads.of(Array.from({ length: count }, (_, at) => Buffer.from(`event ${at}`)));
       const idempotencyKey = isBatch ? `event-${this.#below(500)}` : null;
-      const append = { kind: "append-events", logId: this.#logId, expectedSequence: undefined } as const;
-      this.#log.client({ ...append, isBatch, idempotencyKey, payloads }, choice % 3 === 0 ? ANNA : OWNER);
+      const append = this.#append(
+        idempotencyKey,
+        Array.from({ length: count }, (_, at) => Buffer.from(`event ${at}`)),
+      );
+      this.#log.client(append, choice % 3 === 0 ? ANNA : OWNER);
     }
+  }
+
+  #write(fill: number) {
+    const region = { namespace: "default", regionId: this.#regionId, expectedVersion: undefined } as const;
+    const offset = this.#below(REGION_BYTES - 100);
+    return { kind: "write-memory", ...region, offset, data: Buffer.alloc(1 + this.#below(99), fill) } as const;
+  }
+
+  /** @param idempotencyKey null for a single event */
+  #append(idempotencyKey: string | null, events: readonly Buffer[]) {
+    const append = { kind: "append-events", logId: this.#logId, expectedSequence: undefined } as const;
+    const payloads = Payloads.of(events);
+    return { ...append, isBatch: idempotencyKey !== null, idempotencyKey, payloads } as const;
+  }
+
+  /** Several changes at one revision. */
+  #transact(choice: number): void {
+    const numbered = (): Buffer => Buffer.from(`key-${this.#below(KEYS)}`);
+    const namespace = "default";
+    const operations: (() => TransactedOperation)[] = [
+      () => ({ ...PUT, key: numbered(), value: Buffer.alloc(this.#below(300), choice), ttlSeconds: 0 }),
+      () => ({ kind: "increment-key", namespace, key: Buffer.from("counter"), delta: 1n, ttlSeconds: 0 }),
+      () => ({ kind: "delete-keys", namespace, prefix: numbered() }),
+      () => this.#write(choice),
+      () => this.#append(null, [Buffer.from("an event of a transaction")]),
+    ];
+    const success = Array.from({ length: 1 + this.#below(12) }, () => {
+      return (operations[this.#below(operations.length)] as () => TransactedOperation)();
+    });
+    this.#log.client({ kind: "transact", namespace, conditions: [], success, failure: [] });
+  }
+
+  /** Creates a session or ends one; or puts a key into one, if it is still there. */
+  #askForSession(key: Buffer, choice: number): void {
+    const namespace = "default";
+    const at = this.#below(SESSIONS);
+    const sessionId = this.#sessions[at];
+    if (sessionId === undefined || choice === 5) {
+      const metadata = Buffer.alloc(this.#below(20), choice);
+      const asked = {
+        kind: "create-session",
+        namespace,
+        ttlSeconds: 1 + this.#below(30),
+        owner: "",
+        metadata,
+      } as const;
+      const answer = this.#log.client<"create-session">(asked);
+      if (!(answer instanceof CoordinationError)) {
+        this.#sessions[Math.min(at, this.#sessions.length)] = answer.sessionId;
+      }
+    } else if (choice === 6) {
+      this.#log.client({ kind: "end-session", namespace, sessionId, force: false });
+    } else {
+      this.#log.client({ ...PUT, key, value: Buffer.alloc(this.#below(100), choice), ttlSeconds: 0, sessionId });
+    }
+  }
+
+  #renewal() {
+    return { principal: OWNER, namespace: "default", sessionIds: this.#sessions.filter((_, at) => at % 2 === 0) };
   }
 
   #askForLock(name: string, choice: number): void {

@@ -1,6 +1,6 @@
 /** Transact: watches deliver all changes of a small transaction in one message, and resume only between revisions. */
 
-import { KeyEvent_Type, LockEvent_Action } from "@quoin/proto";
+import { KeyEvent_Type, LockEvent_Action, type WatchKeysResponse } from "@quoin/proto";
 import { expect } from "chai";
 import {
   acquireLock,
@@ -34,6 +34,22 @@ async function firstMessage<Request extends { readonly startRevision: bigint }, 
   const watch: Stream<Response> = follow(connection, operation, fields);
   try {
     return await watch.until("events", (messages) => messages.find(({ events }) => events.length > 0));
+  } finally {
+    watch.cancel();
+  }
+}
+
+/** The keys that have changed at the revision, and whether one message has had all of them. Ends the watch. */
+async function changesAt(watch: Stream<WatchKeysResponse>, revision: bigint) {
+  try {
+    const messages = await watch.until(
+      "the revision to be complete",
+      (all) => (all.at(-1)?.revision ?? 0n) >= revision && all,
+    );
+    const events = messages.map((one) => one.events.filter(({ kv }) => kv?.modRevision === revision));
+    // A watch that a member has ended meanwhile gets all of them again.
+    const told = [...new Set(events.flat().map(({ kv }) => kv?.key))];
+    return { told, isWhole: events.some(({ length }) => length === told.length) };
   } finally {
     watch.cancel();
   }
@@ -97,6 +113,32 @@ export const transactionWatches: Table = {
         expect(events.slice(0, changes.length).every(({ kv }) => kv?.modRevision === revision)).to.equal(true);
         const behind = await firstMessage(connection, watchKeys, { ...at, startRevision: revision + 1n });
         expect(behind.events.map(({ kv }) => kv?.modRevision)).to.deep.equal([next]);
+      }
+    },
+    "get 1,000 changes in one message, in parts only beyond 1 MiB, and resume between these with all of them": async (
+      context,
+    ) => {
+      const { namespace } = context;
+      for (const valueBytes of [100, 1_500]) {
+        const prefix = `${context.name()}/`;
+        const keys = Array.from({ length: 1_000 }, (_, at) => `${prefix}${at}`);
+        const value = Buffer.alloc(valueBytes, "v");
+        const watch = follow(context.elsewhere, watchKeys, { namespace, prefix });
+        await watch.until("the watch to be in place", ([first]) => first);
+        const { revision } = await committed(
+          context,
+          keys.map((key) => ({ put: { key, value } })),
+        );
+        const { isWhole, told } = await changesAt(watch, revision);
+        expect(told).to.deep.equal(keys);
+        expect(isWhole, `${valueBytes} bytes each`).to.equal(valueBytes === 100);
+        const from = watch.messages.find(({ events }) => events.length > 0)?.revision ?? 0n;
+        expect(from, "where a client resumes after the first of them").to.equal(isWhole ? revision : revision - 1n);
+        const resumed = await changesAt(
+          follow(context.here, watchKeys, { namespace, prefix, startRevision: revision }),
+          revision,
+        );
+        expect(resumed.told).to.deep.equal(keys);
       }
     },
     "of locks get all of its releases, and then the next hold of the lock": async (context) => {

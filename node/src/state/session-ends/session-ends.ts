@@ -71,8 +71,8 @@ function* applyEndSession(
   const session = force
     ? requireSession(transaction, namespace, sessionId)
     : requireOwnSession(transaction, namespace, sessionId, subject);
-  yield* end(context, session, "delete");
-  return { kind: "end-session", endedObjects: session.objects, revision: context.revision };
+  const revision = yield* end(context, session, "delete");
+  return { kind: "end-session", endedObjects: session.objects, revision };
 }
 
 /** Ends the named sessions whose deadline has passed (S22). Ticks are rounded down, as for keys (S21). */
@@ -87,15 +87,18 @@ function* applyExpireSessions(context: ApplyContext, { sessions }: ExpireSession
   return null;
 }
 
-function* end(context: ApplyContext, session: Session, kind: "delete" | "expire"): Steps<void> {
+/** Returns the revision of the end. Others get the locks right after it. */
+function* end(context: ApplyContext, session: Session, kind: "delete" | "expire"): Steps<number> {
   const { namespace, sessionId, objects } = session;
   const things = thingsOf(context.transaction, sessionId, objects + 1);
   invariant(things.length === objects, "a session counts what belongs to it", () => `${things.length} of ${objects}`);
   const locks = yield* context.atOneRevision(namespace, endThings(context, session, things, kind), recordChanges);
+  const { revision } = context;
   for (const lock of locks) {
     passOn(context, lock);
     yield;
   }
+  return revision;
 }
 
 /** Its end is a change that clients can see, also if nothing belongs to it. Returns the locks that others may get now. */

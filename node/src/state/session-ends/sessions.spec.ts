@@ -406,6 +406,15 @@ describe("sessions", () => {
       expectExactUsage(sessions.log.store);
     });
 
+    it("end at the revision in the answer, after which the next one gets the lock", () => {
+      const sessionId = sessions.create();
+      acquire(sessionId);
+      sessions.log.execute(acquireLock({ waitMs: 60_000 }), { principal: BEN });
+      const before = sessions.log.revision;
+      expect(sessions.end(sessionId)).to.include({ endedObjects: 1, revision: before + 1 });
+      expect(holdsOf().map(({ token }) => token)).to.deep.equal([before + 2]);
+    });
+
     it("start the delay of the lock if the session expires, and not if its user ends it", () => {
       sessions.log.result(createLock({ name: "slow", lockDelaySeconds: 5 }));
       const stateOf = () => describeLock(sessions.log.store, { ...LOCK, rw: false, name: "slow" }).state;

@@ -192,6 +192,13 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     replace: "",
   },
   {
+    name: "end-of-a-session-is-answered-at-the-revision-of-the-next-grant",
+    pitfall: "S37",
+    file: ENDS,
+    find: "  return revision;",
+    replace: "  return context.revision;",
+  },
+  {
     name: "hold-granted-in-a-session-that-has-ended",
     pitfall: "S22",
     file: "state/locks/lock-grants.ts",

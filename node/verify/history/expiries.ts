@@ -68,6 +68,17 @@ export function shortestMs(clusterMs: number, { clockDrift, clockResolutionMs }:
   return Math.max(0, clusterMs / (1 + clockDrift) - clockResolutionMs);
 }
 
+/** What a client knows from an answer: when it sent the request, and for how long the thing lives at least. */
+export interface KnownLife {
+  readonly sentMs: number;
+  readonly lifeMs: number;
+}
+
+/** Until when the thing certainly lives (S23): the cluster got the request after it was sent. */
+export function knownUntilMs({ sentMs, lifeMs }: KnownLife, limits: ClockLimits): number {
+  return sentMs + shortestMs(lifeMs, limits);
+}
+
 /** The latest time at which a value may still exist if its TTL began at `fromMs` at the latest. */
 export function latestEndMs(fromMs: number, ttlMs: number, limits: ExpiryLimits): number {
   const { clockDrift, clockResolutionMs, lateMsMax, leaderless } = limits;

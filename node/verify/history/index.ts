@@ -1,5 +1,5 @@
 export { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
-export { EXPIRY_LATE_MS_MAX, type ExpiryLimits, withExpiries } from "./expiries.ts";
+export { EXPIRY_LATE_MS_MAX, type ExpiryLimits, type KnownLife, knownUntilMs, withExpiries } from "./expiries.ts";
 export {
   History,
   type KeyAnswer,

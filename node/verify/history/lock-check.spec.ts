@@ -4,6 +4,7 @@ import { lockCheck } from "./lock-check.ts";
 import {
   acquire,
   acquired,
+  acquireIn,
   change,
   described,
   describeIt,
@@ -455,6 +456,20 @@ describe("the judgement of locks", () => {
     const late: readonly LockLine[] = [HELD, [guarded(5), 4_000, 4_010, written(6)]];
     expect(judged(late)).to.contain("is gone soon");
     expect(judged(late, { ...LIMITS, leaderless: [{ fromMs: 500, toMs: 2_000 }] })).to.equal("");
+  });
+
+  it("lets a hold live as long as its session, and no other hold beside it", () => {
+    const held: LockLine = [acquireIn(2, "a"), 0, 10, acquired(["a", 5])];
+    const seen: LockLine = [describeIt, 9_000, 9_010, described(viewAt(8, [["a", 5]]))];
+    const gone: LockLine = [describeIt, 20, 30, described(viewAt(8, []))];
+    expect(judged([held, seen])).to.equal("");
+    expect(judged([held, gone])).to.equal("");
+    const next = (token: number): LockLine => [acquireIn(3, "b"), 9_020, 9_030, acquired(["b", token])];
+    expect(judged([held, seen, next(9)])).to.equal("");
+    expect(judged([held, seen, next(8)]))
+      .to.contain("5 was live at 8")
+      .and.to.contain("no hold beside");
+    expect(judged([held, [acquireIn(3, "b"), 20, 30, acquired(["b", 4])]])).to.contain("revisions never go backwards");
   });
 
   it("judges each lock by itself, and the order of revisions over all", () => {

@@ -12,6 +12,7 @@
  */
 
 import type { ExpiryLimits } from "./expiries.ts";
+import { contradictionsOfLife, type KnownBound } from "./life.ts";
 import {
   describeLockRecord,
   type LockRecord,
@@ -20,7 +21,7 @@ import {
   SHOWN_HOLDS_MAX,
   viewOf,
 } from "./lock-history.ts";
-import { type Hold, holdsOf, type KnownBound } from "./lock-holds.ts";
+import { type Hold, holdsOf } from "./lock-holds.ts";
 import { contradictionsOfQueue } from "./lock-queue.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
 
@@ -133,7 +134,10 @@ function contradictionsOfOwners(records: readonly LockRecord[]): readonly string
 }
 
 function contradictionsOfHolds(holds: readonly Hold[], limits: ExpiryLimits): readonly string[] {
-  const wrong = holds.flatMap((hold) => [...contradictionsOfLife(hold), ...contradictionsOfTime(hold, limits)]);
+  const wrong = holds.flatMap((hold) => [
+    ...contradictionsOfGrant(hold),
+    ...contradictionsOfLife("hold", hold.token, hold, limits, describeLockRecord),
+  ]);
   for (const [at, hold] of holds.entries()) {
     // One conflict is enough to report: the last one.
     const other = holds.slice(0, at).findLast((before) => overlaps(before, hold, limits));
@@ -147,9 +151,9 @@ function contradictionsOfHolds(holds: readonly Hold[], limits: ExpiryLimits): re
   return wrong;
 }
 
-/** A hold is granted to one request, after its start. It ends once, and never comes back. */
-function contradictionsOfLife(hold: Hold): readonly string[] {
-  const { token, grants, lastRevision, lastMs, goneRevision, goneMs, firstMs, mode, writes } = hold;
+/** A hold is granted to one request, after its start. It guards writes from then on, if it is for writing. */
+function contradictionsOfGrant(hold: Hold): readonly string[] {
+  const { token, grants, firstMs, mode, writes } = hold;
   const wrong: string[] = [];
   const [grant, ...others] = grants;
   if (others.length > 0) {
@@ -157,18 +161,6 @@ function contradictionsOfLife(hold: Hold): readonly string[] {
   }
   if (grant !== undefined && firstMs.at < grant.startMs) {
     wrong.push(`a hold is granted after its request began: ${token}, ${shownBy("seen by", firstMs)}`);
-  }
-  if (lastRevision.at >= goneRevision.at) {
-    wrong.push(
-      `a hold that has ended is never live again: ${token} was live at ${lastRevision.at} for ` +
-        `${shownBy("", lastRevision)}, and gone at ${goneRevision.at} for ${shownBy("", goneRevision)}`,
-    );
-  }
-  if (lastMs.at > goneMs.at) {
-    wrong.push(
-      `a hold that has ended is never live again: ${token} was live for ${shownBy("", lastMs)}, which began when ` +
-        `${shownBy("", goneMs)} had ended, for which it was gone`,
-    );
   }
   const early = writes.find(({ revision }) => revision <= token);
   if (early !== undefined) {
@@ -183,21 +175,6 @@ function contradictionsOfLife(hold: Hold): readonly string[] {
   return wrong;
 }
 
-/** No hold expires before its time, and none lives long after it. */
-function contradictionsOfTime(hold: Hold, limits: ExpiryLimits): readonly string[] {
-  const { token, goneMs, lastMs, enders } = hold;
-  const wrong: string[] = [];
-  const earliestMs = hold.earliestExpiryMs(limits);
-  if (goneMs.at < earliestMs && !enders.some(({ startMs }) => startMs <= goneMs.at)) {
-    const early = (earliestMs - goneMs.at).toFixed(3);
-    wrong.push(`no hold ends before its time: ${token} was gone ${early} ms early for ${shownBy("", goneMs)}`);
-  }
-  if (lastMs.at > hold.latestExpiryMs(limits)) {
-    wrong.push(`an expired hold is gone soon: ${token} was still live for ${shownBy("", lastMs)}`);
-  }
-  return wrong;
-}
-
 /** Whether `before` was certainly live when `hold` was granted, and the two exclude each other. */
 function overlaps(before: Hold, hold: Hold, limits: ExpiryLimits): boolean {
   if (!(before.mayRead(hold.token) && hold.mayRead()) && before.lastRevision.at >= hold.token) {
@@ -206,6 +183,6 @@ function overlaps(before: Hold, hold: Hold, limits: ExpiryLimits): boolean {
   return !(before.mayRead() && hold.mayRead()) && hold.firstMs.at < before.certainUntilMs(limits);
 }
 
-function shownBy(what: string, { by }: KnownBound): string {
+function shownBy(what: string, { by }: KnownBound<LockRecord>): string {
   return `${what} ${by === null ? "no operation" : describeLockRecord(by)}`.trim();
 }

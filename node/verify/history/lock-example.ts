@@ -22,6 +22,11 @@ export function acquire(owner: string, mode: LockMode = "exclusive", waitMs = 0)
   return { kind: "acquire", lock: LOCK, owner, mode, ttlMs: TTL_MS, waitMs };
 }
 
+/** Asks for a hold that ends with the session. */
+export function acquireIn(session: number, owner: string): LockOperation {
+  return { kind: "acquire", lock: LOCK, owner, mode: "exclusive", ttlMs: 0, waitMs: 0, session };
+}
+
 export function change(token: number, mode: LockMode = "exclusive", ttlMs = TTL_MS): LockOperation {
   return { kind: "change", lock: LOCK, token, mode, ttlMs };
 }

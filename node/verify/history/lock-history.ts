@@ -14,11 +14,14 @@ export type LockOperation = { readonly lock: string } & (
       readonly kind: "acquire";
       readonly mode: LockMode;
       readonly owner: string;
+      /** 0 for a hold that ends with a session. */
       readonly ttlMs: number;
       /** How long to wait for the lock; 0 = not at all. */
       readonly waitMs: number;
       /** Permits of a semaphore. */
       readonly permits?: number;
+      /** Id of the session that the hold ends with. */
+      readonly session?: number;
     }
   /** Renews the hold, or changes its mode. A downgrade keeps the token; an upgrade brings another one. */
   | { readonly kind: "change"; readonly token: number; readonly mode: LockMode; readonly ttlMs: number }

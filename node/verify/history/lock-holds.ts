@@ -5,21 +5,16 @@
  */
 
 import { type ClockLimits, type ExpiryLimits, latestEndMs, shortestMs } from "./expiries.ts";
+import { type KnownBound, Life, later } from "./life.ts";
 import { type LockMode, type LockRecord, lockAnswerOf, SHOWN_HOLDS_MAX, viewOf } from "./lock-history.ts";
 
-/** One bound of what is known, and the operation that showed it. */
-export interface KnownBound {
-  readonly at: number;
-  readonly by: LockRecord | null;
-}
-
-const NEVER: KnownBound = { at: Number.NEGATIVE_INFINITY, by: null };
-const NOT_YET: KnownBound = { at: Number.POSITIVE_INFINITY, by: null };
 /** Reasons of a refusal that mean that the named hold is not live. */
 const GONE_REASONS: ReadonlySet<string> = new Set(["LOCK_LOST", "NOT_LOCK_HOLDER", "FENCED"]);
 
-export class Hold {
+export class Hold extends Life<LockRecord> {
   readonly token: number;
+  /** Who asked for it; null if no answer showed that. */
+  owner: string | null = null;
   /** Mode of the grant; null if no answer showed it. */
   mode: LockMode | null = null;
   /** Operations whose answers granted the hold, without its renewals. */
@@ -28,43 +23,28 @@ export class Hold {
   readonly changes: LockRecord[] = [];
   /** Writes that took effect under its guard, with their revisions. */
   readonly writes: { readonly by: LockRecord; readonly revision: number }[] = [];
-  /** Operations that may have ended it before its time. */
-  readonly enders: LockRecord[] = [];
-  /** The last revision and the last time at which it was still live. */
-  lastRevision = NEVER;
-  lastMs = NEVER;
   /** The last revision at which it was live for writing. */
-  lastWriting = NEVER;
-  /** The first time at which it was certainly granted. */
-  firstMs = NOT_YET;
-  /** The first revision and the first time at which it was no longer live. */
-  goneRevision = NOT_YET;
-  goneMs = NOT_YET;
+  lastWriting: KnownBound<LockRecord> = { at: Number.NEGATIVE_INFINITY, by: null };
 
   constructor(token: number) {
+    super();
     this.token = token;
   }
 
-  /** The operation shows the hold live: at the revision, if known, and at some time within the operation. */
-  see(by: LockRecord, revision: number | null, mode: LockMode | null): void {
+  /** The session that it ends with; null if it has a time to live, or if no answer has granted it. */
+  get session(): number | null {
+    const operation = this.grants[0]?.operation;
+    return operation?.kind === "acquire" ? (operation.session ?? null) : null;
+  }
+
+  /** The operation shows the hold live in the mode, if known. */
+  seeIn(mode: LockMode | null, by: LockRecord, revision: number | null): void {
     if (mode === "permits") {
       this.mode = mode;
     }
-    this.lastMs = later(this.lastMs, { at: by.startMs, by });
-    this.firstMs = earlier(this.firstMs, { at: by.endMs, by });
-    if (revision !== null) {
-      this.lastRevision = later(this.lastRevision, { at: revision, by });
-      if (mode === "exclusive" || mode === "write") {
-        this.lastWriting = later(this.lastWriting, { at: revision, by });
-      }
-    }
-  }
-
-  /** The operation shows the hold gone: at the revision, if known, and at some time within the operation. */
-  miss(by: LockRecord, revision: number | null): void {
-    this.goneMs = earlier(this.goneMs, { at: by.endMs, by });
-    if (revision !== null) {
-      this.goneRevision = earlier(this.goneRevision, { at: revision, by });
+    this.see(by, revision);
+    if (revision !== null && (mode === "exclusive" || mode === "write")) {
+      this.lastWriting = later(this.lastWriting, { at: revision, by });
     }
   }
 
@@ -92,10 +72,10 @@ export class Hold {
     return Math.max(Math.min(this.earliestExpiryMs(limits), ...enders), this.lastMs.at);
   }
 
-  /** The earliest time at which it can expire, unless an operation ends it. */
-  earliestExpiryMs(limits: ClockLimits): number {
+  /** Nothing is known here of a hold that ends with a session: `session-check.ts` judges it. */
+  override earliestExpiryMs(limits: ClockLimits): number {
     const [grant] = this.grants;
-    if (grant === undefined) {
+    if (grant === undefined || this.session !== null) {
       return Number.NEGATIVE_INFINITY;
     }
     return Math.min(
@@ -108,10 +88,9 @@ export class Hold {
     );
   }
 
-  /** The latest time at which it can still be live. */
-  latestExpiryMs(limits: ExpiryLimits): number {
+  override latestExpiryMs(limits: ExpiryLimits): number {
     const [grant] = this.grants;
-    if (grant === undefined) {
+    if (grant === undefined || this.session !== null) {
       return Number.POSITIVE_INFINITY;
     }
     return Math.max(...this.#lives(grant).map(({ record, ttlMs }) => latestEndMs(record.endMs, ttlMs, limits)));
@@ -175,8 +154,9 @@ function mayHaveChanged(record: LockRecord): boolean {
 function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
   const { operation } = record;
   const answer = lockAnswerOf(record);
-  for (const { token, mode } of viewOf(record)?.holds ?? []) {
-    holdOf(token).see(record, viewOf(record)?.revision ?? null, mode);
+  for (const { token, mode, owner } of viewOf(record)?.holds ?? []) {
+    holdOf(token).owner = owner;
+    holdOf(token).seeIn(mode, record, viewOf(record)?.revision ?? null);
   }
   if (operation.kind === "change" && (answer?.kind !== "refused" || mayHaveChanged(record))) {
     holdOf(operation.token).changes.push(record);
@@ -184,25 +164,25 @@ function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
   switch (answer?.kind) {
     case "acquired": {
       const hold = holdOf(answer.token);
-      hold.see(record, answer.view.revision, answer.mode);
+      hold.seeIn(answer.mode, record, answer.view.revision);
       if (operation.kind !== "change" || operation.token !== answer.token) {
         hold.grants.push(record);
         hold.mode = "mode" in operation ? operation.mode : null;
       }
       if (operation.kind === "change" && operation.token !== answer.token) {
-        holdOf(operation.token).see(record, answer.token - 1, "read");
+        holdOf(operation.token).seeIn("read", record, answer.token - 1);
       }
       return;
     }
     case "released":
       if ("token" in operation && operation.token !== 0) {
-        holdOf(operation.token).see(record, answer.revision - 1, null);
+        holdOf(operation.token).seeIn(null, record, answer.revision - 1);
       }
       return;
     case "written":
       if (operation.kind === "guarded-write") {
         const hold = holdOf(operation.token);
-        hold.see(record, answer.revision, "write");
+        hold.seeIn("write", record, answer.revision);
         hold.writes.push({ by: record, revision: answer.revision });
       }
       return;
@@ -279,12 +259,4 @@ function noteAbsences(record: LockRecord, holds: readonly Hold[]): void {
 function isGone(hold: Hold, { operation, startMs }: LockRecord, reason: string): boolean {
   const isForReading = operation.kind === "guarded-write" && hold.mode !== "permits" && hold.mayRead();
   return GONE_REASONS.has(reason) && hold.firstMs.at < startMs && !isForReading;
-}
-
-function later(one: KnownBound, other: KnownBound): KnownBound {
-  return other.at > one.at ? other : one;
-}
-
-function earlier(one: KnownBound, other: KnownBound): KnownBound {
-  return other.at < one.at ? other : one;
 }

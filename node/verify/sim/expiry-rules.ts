@@ -1,6 +1,7 @@
 /** When keys, holds of locks and sessions ended, compared with the times that they were given. */
 
 import { entryEnvelope, entryTerm } from "../../src/raft/index.ts";
+import { knownUntilMs } from "../history/index.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
 import type { Expiry } from "./key-history.ts";
 import type { Ending } from "./key-lifetimes.ts";
@@ -9,7 +10,10 @@ import { DRIFT } from "./process.ts";
 import type { Execution } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 import type { Rules } from "./rules.ts";
-import type { KnownLife } from "./session-clients.ts";
+import type { SessionLife } from "./session-clients.ts";
+
+/** Members count whole milliseconds, and their clocks may drift. */
+const CLOCK = { clockDrift: DRIFT, clockResolutionMs: 1 } as const;
 
 /** A key can lose the most time if clocks run fast by as much as they may. */
 export function checkKeyExpiries(
@@ -37,10 +41,11 @@ export function checkHoldExpiries(
   { log, locks }: Pick<Rules, "log" | "locks">,
   holderDeadlines: readonly HolderDeadline[],
 ): void {
-  for (const { token, sentMs, lifeMs } of holderDeadlines) {
+  for (const deadline of holderDeadlines) {
+    const { token, sentMs, lifeMs } = deadline;
     const index = locks.expiries.get(token);
     const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
-    must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder knows", () => {
+    must(endMs >= knownUntilMs(deadline, CLOCK), "S23 a hold lasts as long as its holder knows", () => {
       return `${token}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
     });
   }
@@ -49,12 +54,13 @@ export function checkHoldExpiries(
 /** No session expires before the time that its client knows (S23). */
 export function checkSessionExpiries(
   { log, sessions }: Pick<Rules, "log" | "sessions">,
-  lives: readonly KnownLife[],
+  lives: readonly SessionLife[],
 ): void {
-  for (const { sessionId, sentMs, lifeMs } of lives) {
+  for (const life of lives) {
+    const { sessionId, sentMs, lifeMs } = life;
     const index = sessions.expiries.get(sessionId);
     const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
-    must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a session lives as long as its client knows", () => {
+    must(endMs >= knownUntilMs(life, CLOCK), "S23 a session lives as long as its client knows", () => {
       return `${sessionId}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
     });
   }

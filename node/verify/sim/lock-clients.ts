@@ -17,6 +17,7 @@ import {
   type LockMode,
   type LockName,
 } from "../../src/state/index.ts";
+import type { KnownLife } from "../history/index.ts";
 import { isRevocation } from "./access-rules.ts";
 import {
   AGAIN_MS,
@@ -104,10 +105,8 @@ interface Known {
 type LockClient = ClientOf<Known>;
 
 /** The deadline that a holder computes: its hold does not expire before that time of the run, in milliseconds. */
-export interface HolderDeadline {
+export interface HolderDeadline extends KnownLife {
   readonly token: number;
-  readonly sentMs: number;
-  readonly lifeMs: number;
 }
 
 const FORMER_MAX = 4;

@@ -11,6 +11,7 @@ import {
   type Result,
 } from "../../src/state/index.ts";
 import { putOf } from "../../test/index.ts";
+import type { KnownLife } from "../history/index.ts";
 import { ClientGroup, type ClientGroupOptions, type ClientOf } from "./client-group.ts";
 import type { SessionPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
@@ -20,12 +21,9 @@ export interface SessionClientsOptions extends ClientGroupOptions {
   readonly plan: SessionPlan;
 }
 
-/** Until when a session lives, as its client knows. */
-export interface KnownLife {
+/** How long a session lives at least, as its client knows. */
+export interface SessionLife extends KnownLife {
   readonly sessionId: number;
-  /** When the client asked for it. */
-  readonly sentMs: number;
-  readonly lifeMs: number;
 }
 
 interface Known {
@@ -43,14 +41,14 @@ const TTL_SECONDS_MAX = 3;
 const NO_METADATA = new Uint8Array(0);
 
 export class SessionClients extends ClientGroup<Known, SessionClientsOptions> {
-  readonly #lives: KnownLife[] = [];
+  readonly #lives: SessionLife[] = [];
 
   constructor(options: SessionClientsOptions) {
     super(options, LEAVE_SHARE);
   }
 
   /** What clients know of the lives of their sessions, from the answers. */
-  get lives(): readonly KnownLife[] {
+  get lives(): readonly SessionLife[] {
     return this.#lives;
   }
 

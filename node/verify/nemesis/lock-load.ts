@@ -3,29 +3,21 @@
  * release their holds, or abandon them. They also keep using old tokens.
  */
 
-import { AllocateMemoryRequest, CreateLockRequest, CreateRWLockRequest, serviceDefinitions } from "@quoin/proto";
-import { type ClusterUnderTest, pause, until } from "../../test/harness/index.ts";
-import {
-  EXPIRY_LATE_MS_MAX,
-  History,
-  type LockAnswer,
-  type LockMode,
-  type LockOperation,
-  type LockRecord,
-  lockCheck,
-  type Span,
-} from "../history/index.ts";
+import { type ClusterUnderTest, pause } from "../../test/harness/index.ts";
+import { EXPIRY_LATE_MS_MAX, type LockMode, type LockRecord, lockCheck, type Span } from "../history/index.ts";
 import { BackgroundClients } from "./background-load.ts";
 import { pick } from "./fault.ts";
-import { type LockInUse, performLockOperation } from "./lock-operations.ts";
-import { type AskOptions, MemberCalls } from "./member-calls.ts";
+import type { LockInUse } from "./lock-operations.ts";
+import { MemberCalls } from "./member-calls.ts";
+import { type LockKind, RecordedLocks } from "./recorded-locks.ts";
 
-const { LockService, MemoryService } = serviceDefinitions;
 const CLIENTS = 6;
 /** Locks in use at a time: two exclusive ones, the second with a lock delay, and a read-write lock. */
-const LOCKS = 3;
-const DELAYED_LOCK = 1;
-const RW_LOCK = 2;
+const LOCKS: readonly LockKind[] = [
+  { rw: false, delaySeconds: 0, hasRegion: true },
+  { rw: false, delaySeconds: 1, hasRegion: true },
+  { rw: true, delaySeconds: 0, hasRegion: true },
+];
 const REST_MS = 30;
 /** The deadline of a request that does not wait for its lock to the end. */
 const IMPATIENT_MS = 200;
@@ -40,13 +32,6 @@ const STEPS_MAX = 4;
 const PAUSE_MS_MAX = 60;
 /** Number of past holds whose tokens stay in use. */
 const OLD_HOLDS = 20;
-const GUARDED_BYTES = 64;
-/**
- * Maximum operations of one generation of locks, of all outcomes and of unknown outcome, so that histories stay short.
- */
-const OPERATIONS_MAX = 900;
-const UNKNOWN_MAX = 30;
-const LAST_READ: AskOptions = { timeoutMs: 5_000, triesMax: 6 };
 /** All processes share one clock, and the cluster counts whole milliseconds. */
 const CLOCK = { clockDrift: 0, clockResolutionMs: 1 } as const;
 
@@ -59,23 +44,19 @@ export class LockLoad {
   readonly #clients: BackgroundClients;
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
-  readonly #history = new History<LockOperation, LockAnswer>(() => performance.now());
-  readonly #locks = new Map<string, LockInUse>();
+  readonly #locks: RecordedLocks;
   readonly #old: Held[] = [];
-  #generation = 0;
-  #operations = 0;
-  #unknown = 0;
-  #owners = 0;
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
+    this.#locks = new RecordedLocks(this.#calls, random, NAMESPACE, LOCKS);
     const options = { name: "lock", clients: CLIENTS, timeoutMs, restMs: REST_MS };
     this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
   }
 
   get records(): readonly LockRecord[] {
-    return this.#history.operations;
+    return this.#locks.records;
   }
 
   get failure(): unknown {
@@ -90,17 +71,9 @@ export class LockLoad {
     return this.#clients.stop();
   }
 
-  /**
-   * Waits until all locks are free and no request waits for one. All members must serve again. Rejects if a lock does
-   * not become free: then a hold never expires, or a waiter was forgotten.
-   */
-  async untilAllFree(): Promise<void> {
-    for (const lock of this.#locks.values()) {
-      await until(`${lock.name} to be free`, async () => {
-        const answer = await this.#do("last-reader", lock, { kind: "describe", lock: lock.name }, LAST_READ);
-        return answer?.kind === "described" && answer.view.state === "free" && answer.view.waiters === 0;
-      });
-    }
+  /** Waits until all locks are free. Rejects if one does not become free. */
+  untilAllFree(): Promise<void> {
+    return this.#locks.untilAllFree();
   }
 
   /** Closes the connections. */
@@ -131,50 +104,20 @@ export class LockLoad {
   }
 
   async #turn(name: string): Promise<void> {
-    const lock = await this.#someLock();
+    const lock = await this.#locks.some();
     if (lock === null) {
       return;
     }
     const dice = this.#random(100);
     if (dice < 10) {
-      await this.#do(name, lock, { kind: "describe", lock: lock.name });
+      await this.#locks.do(name, lock, { kind: "describe", lock: lock.name });
     } else if (dice < 20) {
       await this.#useOldToken(name);
     } else if (dice < 22) {
-      await this.#do(name, lock, { kind: "force-release", lock: lock.name, token: 0 });
+      await this.#locks.do(name, lock, { kind: "force-release", lock: lock.name, token: 0 });
     } else {
       await this.#hold(name, lock);
     }
-  }
-
-  /** A lock of the current generation; creates it if needed. Null if that fails. */
-  async #someLock(): Promise<LockInUse | null> {
-    if (this.#operations >= OPERATIONS_MAX || this.#unknown >= UNKNOWN_MAX) {
-      this.#generation++;
-      this.#operations = 0;
-      this.#unknown = 0;
-    }
-    const position = this.#random(LOCKS);
-    const rw = position === RW_LOCK;
-    const name = `${rw ? "rw-lock" : "lock"}-${this.#generation}-${position}`;
-    const known = this.#locks.get(name);
-    if (known !== undefined) {
-      return known;
-    }
-    const fields = { namespace: NAMESPACE, name, lockDelaySeconds: position === DELAYED_LOCK ? 1n : 0n };
-    const asked = rw
-      ? await this.#calls.ask(LockService.createRWLock, CreateRWLockRequest.fromPartial(fields))
-      : await this.#calls.ask(LockService.createLock, CreateLockRequest.fromPartial(fields));
-    if (asked.kind !== "ok" && !(asked.kind === "refused" && asked.reason === "LOCK_EXISTS")) {
-      return null;
-    }
-    const region = AllocateMemoryRequest.fromPartial({ namespace: NAMESPACE, sizeBytes: BigInt(GUARDED_BYTES) });
-    const allocated = await this.#calls.ask(MemoryService.allocateMemory, region);
-    const regionId = allocated.kind === "ok" ? allocated.response.regionId : "";
-    // Another client may have created it meanwhile.
-    const lock = this.#locks.get(name) ?? { namespace: NAMESPACE, name, rw, regionId };
-    this.#locks.set(name, lock);
-    return lock;
   }
 
   /** Acquires the lock, uses it, and releases or abandons it. */
@@ -195,7 +138,7 @@ export class LockLoad {
     this.#old.splice(0, this.#old.length - OLD_HOLDS);
     // One in four is abandoned, and expires.
     if (this.#random(4) > 0) {
-      await this.#do(name, lock, { kind: "release", lock: lock.name, token: held.token });
+      await this.#locks.do(name, lock, { kind: "release", lock: lock.name, token: held.token });
     }
   }
 
@@ -205,14 +148,14 @@ export class LockLoad {
     // One in eight waiting requests has a deadline before the end of its wait.
     const isImpatient = waitMs > 0 && this.#random(8) === 0;
     const whole = waitMs === 0 ? {} : { timeoutMs: waitMs + WAIT_MARGIN_MS };
-    const answer = await this.#do(
+    const answer = await this.#locks.do(
       name,
       lock,
       {
         kind: "acquire",
         lock: lock.name,
         mode,
-        owner: `owner-${this.#owners++}`,
+        owner: this.#locks.newOwner(),
         ttlMs: pick(this.#random, TTLS_MS),
         waitMs,
       },
@@ -226,7 +169,7 @@ export class LockLoad {
     const { lock, token } = held;
     const mode: LockMode = !lock.rw ? "exclusive" : pick(this.#random, ["read", "write"]);
     const ttlMs = pick(this.#random, TTLS_MS);
-    const answer = await this.#do(name, lock, { kind: "change", lock: lock.name, token, mode, ttlMs });
+    const answer = await this.#locks.do(name, lock, { kind: "change", lock: lock.name, token, mode, ttlMs });
     if (answer?.kind === "acquired") {
       return { lock, token: answer.token };
     }
@@ -242,22 +185,6 @@ export class LockLoad {
 
   async #write(name: string, { lock, token }: Held): Promise<void> {
     const what = lock.regionId !== "" && this.#random(2) === 0 ? "memory" : "a key";
-    await this.#do(name, lock, { kind: "guarded-write", lock: lock.name, token, what });
-  }
-
-  /** Performs and records the operation. Returns the answer; null if it is not known. */
-  async #do(name: string, lock: LockInUse, operation: LockOperation, options?: AskOptions): Promise<LockAnswer | null> {
-    const open = this.#history.begin(name, operation);
-    this.#operations++;
-    const asked = await performLockOperation(this.#calls, lock, operation, options);
-    if (asked.kind === "ok") {
-      open.end({ kind: "ok", answer: asked.response });
-      return asked.response;
-    }
-    // A read-only operation has no effect, so without an answer it counts as not executed.
-    const isUnknown = asked.kind === "unknown" && operation.kind !== "describe";
-    open.end({ kind: isUnknown ? "unknown" : "not-executed" });
-    this.#unknown += Number(isUnknown);
-    return null;
+    await this.#locks.do(name, lock, { kind: "guarded-write", lock: lock.name, token, what });
   }
 }

@@ -28,6 +28,8 @@ export {
   type TransactedKey,
   type TransactionAnswer,
 } from "./transactions.ts";
+export { sessionCheck } from "./session-check.ts";
+export type { SessionAnswer, SessionOperation, SessionRecord } from "./session-history.ts";
 export type { Verdict } from "./verdict.ts";
 export { watchCheck } from "./watch-check.ts";
 export type { WatchedChange, WatchedLockChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";

@@ -1,4 +1,7 @@
-/** One order of revisions over all primitives: the answers about keys, locks and regions follow the times together. */
+/**
+ * One order of revisions over all primitives: the answers about keys, locks, regions and sessions follow the times
+ * together.
+ */
 
 import type { RecordedOperation } from "./history.ts";
 import { revisionAnswersOfLocks } from "./lock-check.ts";
@@ -6,6 +9,8 @@ import type { LockRecord } from "./lock-history.ts";
 import { revisionAnswersOfRegions } from "./region-check.ts";
 import type { RegionRecord } from "./region-history.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
+import { revisionAnswersOfSessions } from "./session-check.ts";
+import type { SessionRecord } from "./session-history.ts";
 import { isWrite, revisionAnsweredBy } from "./shown-revisions.ts";
 
 /** Histories of one cluster by one clock. */
@@ -13,14 +18,16 @@ export interface Histories {
   readonly keys: readonly RecordedOperation[];
   readonly locks: readonly LockRecord[];
   readonly regions: readonly RegionRecord[];
+  readonly sessions: readonly SessionRecord[];
 }
 
 /** Returns the contradictions to the one order in words; empty if there are none. */
-export function orderCheck({ keys, locks, regions }: Histories): readonly string[] {
+export function orderCheck({ keys, locks, regions, sessions }: Histories): readonly string[] {
   return contradictionsOfOrder([
     ...revisionAnswersOfKeys(keys),
     ...revisionAnswersOfLocks(locks),
     ...revisionAnswersOfRegions(regions),
+    ...revisionAnswersOfSessions(sessions),
   ]);
 }
 

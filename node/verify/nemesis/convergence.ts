@@ -8,22 +8,22 @@ const NAMESPACE = "default";
 const CALL_TIMEOUT_MS = 30_000;
 
 /**
- * Waits until every member serves, ends the loads, and checks these conditions: keys with a time to live are gone,
- * locks are free, every other key, region, event log and account is readable, watchers have received all changes, each member
+ * Waits until every member serves, ends the loads, and checks these conditions: keys with a time to live and
+ * sessions are gone, locks are free, every other key, region, event log and account is readable, watchers have received all changes, each member
  * takes a write and reads it back, there is one leader, all members have the same state, and no member raises an alarm.
  *
  * @returns descriptions of the conditions that are not met
  */
 export async function converge(
   cluster: ClusterUnderTest,
-  { keys, lifetimes, counters, locks, regions, appends, transfers, watches, lockWatches }: Loads,
+  { keys, lifetimes, counters, locks, regions, appends, transfers, sessions, watches, lockWatches }: Loads,
 ): Promise<readonly string[]> {
   const steps: readonly (() => Promise<readonly string[]>)[] = [
     async () => {
       await Promise.all(cluster.members.map((member) => revive(cluster, member)));
       return [];
     },
-    ...[lifetimes, locks].map((load) => async () => {
+    ...[lifetimes, locks, sessions].map((load) => async () => {
       await load.stop();
       return [];
     }),
@@ -34,6 +34,10 @@ export async function converge(
     },
     async () => {
       await locks.untilAllFree();
+      return [];
+    },
+    async () => {
+      await sessions.untilAllGone();
       return [];
     },
     ...[keys, counters, regions, appends, transfers].map((load) => async () => {

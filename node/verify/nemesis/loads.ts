@@ -22,6 +22,7 @@ import type { LockLoad } from "./lock-load.ts";
 import { countOutcomes, type OutcomeCount } from "./outcome-counts.ts";
 import type { RegionLoad } from "./region-load.ts";
 import { writeLines } from "./report.ts";
+import type { SessionLoad } from "./session-load.ts";
 import type { TransferLoad } from "./transfer-load.ts";
 import type { WatchLoad } from "./watch-load.ts";
 
@@ -33,6 +34,7 @@ export interface Loads {
   readonly regions: RegionLoad;
   readonly appends: AppendLoad;
   readonly transfers: TransferLoad;
+  readonly sessions: SessionLoad;
   /** They watch the changes of the first two loads, and of locks. */
   readonly watches: WatchLoad<WatchedChange, WatchKeysResponse>;
   readonly lockWatches: WatchLoad<WatchedLockChange, WatchLocksResponse>;
@@ -50,8 +52,8 @@ export function startLoads({ keys, ...others }: Loads): void {
 }
 
 /** Closes the connections that outlive a load. */
-export function closeLoads({ locks, regions, transfers }: Loads): void {
-  for (const load of [locks, regions, transfers]) {
+export function closeLoads({ locks, regions, transfers, sessions }: Loads): void {
+  for (const load of [locks, regions, transfers, sessions]) {
     load.close();
   }
 }
@@ -62,7 +64,7 @@ export function closeLoads({ locks, regions, transfers }: Loads): void {
  * @param timeoutMs the timeout of the clients on keys
  */
 export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
-  const { keys, lifetimes, counters, locks, regions, appends, transfers, watches, lockWatches } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, transfers, sessions, watches, lockWatches } = loads;
   const { operations } = keys.history;
   const ofKeys = [...operations, ...lifetimes.operations];
   const ofAll = [...ofKeys, ...transfers.operations];
@@ -75,10 +77,16 @@ export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
     ...locks.judge(leaderless),
     ...regions.judge(),
     ...transfers.judge(SEARCH),
+    ...sessions.judge(leaderless),
     ...logCheck(appends.history.operations),
     ...watchCheck(watches.watchings, ofKeys, WATCH_LIMITS),
     ...lockWatchCheck(lockWatches.watchings, locks.records, { ...WATCH_LIMITS, nameOf: (lock) => lock }),
-    ...orderCheck({ keys: ofAll, locks: locks.records, regions: regions.records }),
+    ...orderCheck({
+      keys: ofAll,
+      locks: [...locks.records, ...sessions.lockRecords],
+      regions: regions.records,
+      sessions: sessions.records,
+    }),
   ];
 }
 
@@ -91,7 +99,7 @@ function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[
 }
 
 export function writeHistories(output: string, loads: Loads): void {
-  const { keys, lifetimes, counters, locks, regions, appends, transfers, watches, lockWatches } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, transfers, sessions, watches, lockWatches } = loads;
   writeLines(output, "history.jsonl", keys.history.operations);
   writeLines(output, "pages.jsonl", keys.pages);
   writeLines(output, "lifetimes.jsonl", lifetimes.operations);
@@ -101,6 +109,8 @@ export function writeHistories(output: string, loads: Loads): void {
   writeLines(output, "event-logs.jsonl", appends.history.operations);
   writeLines(output, "accounts.jsonl", transfers.operations);
   writeLines(output, "transfers.jsonl", transfers.transfers);
+  writeLines(output, "sessions.jsonl", sessions.records);
+  writeLines(output, "session-locks.jsonl", sessions.lockRecords);
   writeLines(output, "watches.jsonl", watches.lines);
   writeLines(output, "changes.jsonl", watches.changes);
   writeLines(output, "lock-watches.jsonl", lockWatches.lines);
@@ -109,7 +119,7 @@ export function writeHistories(output: string, loads: Loads): void {
 
 /** Counts operations by kind and outcome. */
 export function outcomesOf(loads: Loads): readonly OutcomeCount[] {
-  const { keys, lifetimes, counters, locks, regions, appends, transfers } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, transfers, sessions } = loads;
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
     ...keys.pages.map(() => ({ kind: "page", outcome: "ok" }) as const),
@@ -128,14 +138,21 @@ export function outcomesOf(loads: Loads): readonly OutcomeCount[] {
     ...transfers.transfers.map(({ outcome }) => {
       return { kind: "transfer", outcome: outcome === "succeeded" ? ("ok" as const) : outcome };
     }),
+    ...sessions.records.map(({ operation, outcome }) => ({
+      kind: `session: ${operation.kind}`,
+      outcome: outcome.kind,
+    })),
+    ...sessions.lockRecords.map(({ operation, outcome }) => {
+      return { kind: `lock in a session: ${operation.kind}`, outcome: outcome.kind };
+    }),
   ]);
 }
 
 /** Further results of the loads, one line each. */
 export function describeLoads(loads: Loads): readonly string[] {
-  const { counters, locks, regions, appends, transfers, watches, lockWatches } = loads;
+  const { counters, locks, regions, appends, transfers, sessions, watches, lockWatches } = loads;
   return [
     `increments acknowledged after an attempt of unknown outcome ${counters.retried}`,
-    ...[locks, regions, appends, transfers, watches, lockWatches].flatMap((load) => load.describe()),
+    ...[locks, regions, appends, transfers, sessions, watches, lockWatches].flatMap((load) => load.describe()),
   ];
 }

@@ -40,8 +40,9 @@ export function performLockOperation(
 ): Promise<CallResult<LockAnswer>> {
   switch (operation.kind) {
     case "acquire": {
-      const { owner, mode, ttlMs, waitMs } = operation;
-      return acquire(calls, lock, mode, { owner, ttlSeconds: secondsOf(ttlMs), waitMs: BigInt(waitMs) }, options);
+      const { owner, mode, ttlMs, waitMs, session = 0 } = operation;
+      const fields = { owner, ttlSeconds: secondsOf(ttlMs), waitMs: BigInt(waitMs), sessionId: BigInt(session) };
+      return acquire(calls, lock, mode, fields, options);
     }
     case "change": {
       const { token, mode, ttlMs } = operation;

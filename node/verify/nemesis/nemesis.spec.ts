@@ -33,8 +33,8 @@ describe("the nemesis", function () {
     const landed = new Set(result.faults.filter((fault) => fault.result === "landed").map(({ kind }) => kind));
     expect([...landed]).to.include.members(KINDS);
     const count = (file: string): number => readFileSync(join(output, file), "utf8").trimEnd().split("\n").length;
-    const names = ["history", "lifetimes", "counters", "locks", "regions", "event-logs", "transfers"];
-    const files = names.map((name) => `${name}.jsonl`);
+    const names = ["history", "lifetimes", "counters", "locks", "regions", "event-logs", "transfers", "sessions"];
+    const files = [...names, "session-locks"].map((name) => `${name}.jsonl`);
     const recorded = files.reduce((sum, file) => sum + count(file), 0);
     const operations = result.outcomes.filter(({ kind }) => kind !== "page");
     const counted = operations.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);
@@ -44,6 +44,9 @@ describe("the nemesis", function () {
       .and.to.be.above(0);
     for (const kind of ["append", "read"]) {
       expect(result.outcomes.find((one) => one.kind === `event log: ${kind}`)?.ok, kind).to.be.above(0);
+    }
+    for (const kind of ["session: renew", "session: end", "lock in a session: acquire"]) {
+      expect(result.outcomes.find((one) => one.kind === kind)?.ok, kind).to.be.above(0);
     }
     expect(result.elections).to.be.above(1);
     expect(result.acknowledgedWrites).to.be.above(0);

@@ -32,6 +32,7 @@ import { PROCESS_FAULTS } from "./process-faults.ts";
 import { RegionLoad } from "./region-load.ts";
 import { type FaultRecord, type NemesisResult, writeFault, writeStates, writeSummary } from "./report.ts";
 import { Schedule } from "./schedule.ts";
+import { SessionLoad } from "./session-load.ts";
 import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
 import { TransferLoad } from "./transfer-load.ts";
@@ -80,6 +81,7 @@ const WATCH_STREAM = 105;
 const LOCK_WATCH_STREAM = 106;
 const APPEND_STREAM = 107;
 const TRANSFER_STREAM = 108;
+const SESSION_STREAM = 109;
 /** Acknowledged writes before the first fault. */
 const WARM_WRITES = 100;
 /** Rest before each fault. */
@@ -212,6 +214,7 @@ async function runAt(
         alsoExpected,
       }),
       transfers: new TransferLoad(cluster, timeoutMs, seededRandom(seed + TRANSFER_STREAM)),
+      sessions: new SessionLoad(cluster, timeoutMs, seededRandom(seed + SESSION_STREAM)),
       watches: new WatchLoad(WATCHED_KEYS, cluster, members, seededRandom(seed + WATCH_STREAM)),
       lockWatches: new WatchLoad(WATCHED_LOCKS, cluster, members, seededRandom(seed + LOCK_WATCH_STREAM)),
     };

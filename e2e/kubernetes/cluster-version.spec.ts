@@ -1,6 +1,7 @@
 /**
  * A rolling upgrade under load, from the last release that ran cluster version 6, built from its commit. The members
- * raise the version by themselves once all of them run the new release. From then on they refuse the former release.
+ * raise the version by themselves once all of them run the new release. Until then they refuse the methods that came with
+ * it; from then on they refuse the former release.
  */
 
 import { expect } from "chai";
@@ -9,16 +10,37 @@ import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
-import { LIMIT_MS } from "./quoin-cluster.ts";
-import { quoinctl } from "./quoinctl.ts";
+import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
+import { quoinctl, quoinctlAt } from "./quoinctl.ts";
 import { Restarts } from "./restarts.ts";
 import { report, Scene, seconds } from "./scene.ts";
 
-const MEMBERS = 3;
+const MEMBERS = ["demo-0", "demo-1", "demo-2"];
 const [FORMER, NEW] = [6, 7] as const;
 /** The members wait this long before they raise the version, so that each of them may still be downgraded. */
 const RAISE_MS = 60_000;
 const METRIC = /^quoin_cluster_version (\d+)$/m;
+const NOT_YET =
+  "the cluster is being upgraded: this method is served a minute after the last member has started the new release " +
+  "(NOT_SERVED)";
+
+/** A call of a method that the former release lacks, as a member's own command line makes it. */
+interface NewCall {
+  readonly method: string;
+  readonly args: (member: string) => readonly string[];
+  readonly input?: string;
+}
+
+const NEW_CALLS: readonly NewCall[] = [
+  {
+    method: "Transact",
+    args: () => ["txn", "default"],
+    input: '{"success": [{"put": {"key": "upgraded", "value_text": "yes"}}, {"get": {"key": "upgraded"}}]}',
+  },
+  { method: "CreateSession", args: () => ["session", "create", "default"] },
+  { method: "CreateSemaphore", args: (member) => ["semaphore", "create", `default/of-${member}`, "--permits", "2"] },
+  { method: "DeleteNamespace", args: (member) => ["namespace", "delete", namespaceOf(member)] },
+];
 /** Exit code of a member whose release the others refuse. */
 const REFUSED = 75;
 
@@ -27,6 +49,7 @@ describeWithAll("An upgrade to a newer cluster version", function () {
   let scene: Scene;
   let load: LoadPod;
   let restarts: Restarts | null = null;
+  let token = "";
   let former = "";
   let next = "";
   let fromMs = 0;
@@ -41,10 +64,13 @@ describeWithAll("An upgrade to a newer cluster version", function () {
       this.skip();
     }
     [former, next] = [tag, version];
-    await scene.cluster.create({ replicas: MEMBERS, image: { tag: former } });
+    await scene.cluster.create({ replicas: MEMBERS.length, image: { tag: former } });
     await scene.cluster.untilReady();
     // Members of the former release exchange no API key for clients of this one.
-    const token = (await quoinctl(scene.cluster, "token")).trim();
+    token = (await quoinctl(scene.cluster, "token")).trim();
+    for (const member of MEMBERS) {
+      await quoinctl(scene.cluster, "namespace", "create", namespaceOf(member));
+    }
     ({ load } = await scene.startLoad({ token }));
     restarts = new Restarts(scene.cluster);
     fromMs = nowMs();
@@ -55,28 +81,33 @@ describeWithAll("An upgrade to a newer cluster version", function () {
     await scene?.clear();
   });
 
-  it("changes no cluster version while a member may go back", async () => {
+  it("changes no cluster version while a member may go back, and serves no new method", async () => {
     const { cluster } = scene;
     expect(await versions(), "the former release").to.deep.equal([FORMER, FORMER, FORMER]);
     await cluster.patch({ spec: { version: next, image: { tag: null } } });
-    const { tookMs, shown } = await untilReadyWithVersions();
-    report(`${MEMBERS} members run the new release after ${seconds(tookMs)}`);
+    const [{ tookMs, shown }] = await Promise.all([untilReadyWithVersions(), ...MEMBERS.map(refusesNewCalls)]);
+    report(`${MEMBERS.length} members run the new release after ${seconds(tookMs)}`);
     expect(
       shown.filter((version) => version !== 0),
       "while members are restarted",
     ).to.deep.equal([FORMER]);
     expect(await versions()).to.deep.equal([FORMER, FORMER, FORMER]);
-    expect(restarts?.all.map(({ name }) => name)).to.have.members(["demo-0", "demo-1", "demo-2"]);
+    expect(restarts?.all.map(({ name }) => name)).to.have.members(MEMBERS);
     expect(restarts?.awayMax).to.equal(1);
     await load.untilMoreWrites();
   });
 
-  it("raises it when all members have run the new release for a while", async () => {
+  it("raises it when all members have run the new release for a while, and serves the new methods", async () => {
     await until("all members to run the new cluster version", isRaised, LIMIT_MS);
     const tookMs = nowMs() - upgradedMs;
     report(`cluster version ${NEW} ${seconds(tookMs)} later`);
     // The members count from the start of the last one, slightly before Kubernetes sees it as ready.
     expect(tookMs).to.be.above(RAISE_MS / 2);
+    for (const member of MEMBERS) {
+      for (const call of NEW_CALLS) {
+        await called(member, call);
+      }
+    }
     await load.untilMoreWrites();
   });
 
@@ -104,6 +135,23 @@ describeWithAll("An upgrade to a newer cluster version", function () {
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);
   });
+
+  /** Asks a member for each of the new methods when it runs the new release, and expects the refusal. */
+  async function refusesNewCalls(member: string): Promise<void> {
+    const runsNew = async (): Promise<boolean> => {
+      const pod = await scene.cluster.pod(member);
+      return isPodReady(pod) && !pod.spec.containers[0].image.endsWith(`:${former}`);
+    };
+    await until(`${member} to run the new release`, runsNew, LIMIT_MS * 2);
+    for (const call of NEW_CALLS) {
+      const answer = await called(member, call).catch((error: Error) => error.message);
+      expect(answer, `${call.method} at ${member}`).to.include(NOT_YET);
+    }
+  }
+
+  function called(member: string, { args, input = "" }: NewCall): Promise<string> {
+    return quoinctlAt(scene.cluster, { member, token, input }, ...args(member), "--timeout", "30s");
+  }
 
   /** The cluster versions that any member shows until all are ready, and how long that takes. */
   async function untilReadyWithVersions(): Promise<{ readonly tookMs: number; readonly shown: readonly number[] }> {
@@ -148,3 +196,8 @@ describeWithAll("An upgrade to a newer cluster version", function () {
     );
   }
 });
+
+/** Deleted at this member. */
+function namespaceOf(member: string): string {
+  return `deleted-at-${member}`;
+}

@@ -29,6 +29,9 @@ const SCENARIOS = [
   "deadline",
   "cancellation",
   "transaction",
+  "accounts",
+  "session",
+  "semaphore",
   "watch",
 ];
 

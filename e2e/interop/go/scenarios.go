@@ -32,6 +32,9 @@ var scenarios = map[string]func(*Members){
 	"deadline":        deadline,
 	"cancellation":    cancellation,
 	"transaction":     transaction,
+	"accounts":        accounts,
+	"session":         session,
+	"semaphore":       semaphore,
 	"watch":           watch,
 	"drain":           drain,
 }
@@ -165,6 +168,79 @@ func transaction(m *Members) {
 	}`, key))
 	expect("the code", status.Code(refused.err), codes.NotFound)
 	expect("the key", status.Code(m.call("KeyValueService", "GetKey", fmt.Sprintf(`{"namespace": "default", "key": %q}`, key)).err), codes.NotFound)
+}
+
+// accounts moves money from one account to the other as long as the first has enough: five of seven transfers.
+func accounts(m *Members) {
+	from, to := "interop/go/"+uuid(), "interop/go/"+uuid()
+	put := fmt.Sprintf(`{"namespace": "default", "success": [
+		{"put": {"key": %q, "value": %q}}, {"put": {"key": %q, "value": %q}}
+	]}`, from, value([]byte("50")), to, value([]byte("0")))
+	must("open the accounts", m.call("TransactionService", "Transact", put).err)
+	transfer := fmt.Sprintf(`{
+		"namespace": "default",
+		"compare": [{"key": {"key": %[1]q, "operator": "NOT_EQUAL", "value": %[3]q}}],
+		"success": [{"increment": {"key": %[1]q, "delta": -10}}, {"increment": {"key": %[2]q, "delta": 10}}],
+		"failure": [{"get": {"key": %[1]q}}, {"get": {"key": %[2]q}}]
+	}`, from, to, value([]byte("0")))
+	for turn := range 7 {
+		done := m.call("TransactionService", "Transact", transfer)
+		must("transfer", done.err)
+		expect("succeeded", field(done.response, "succeeded").Bool(), turn < 5)
+	}
+	for key, balance := range map[string]string{from: "0", to: "50"} {
+		found := m.call("KeyValueService", "GetKey", fmt.Sprintf(`{"namespace": "default", "key": %q}`, key))
+		must("get", found.err)
+		expect("the balance", string(field(found.response, "value").Bytes()), balance)
+	}
+}
+
+func session(m *Members) {
+	created := m.call("SessionService", "CreateSession", `{"namespace": "default", "ttlSeconds": 60, "owner": "go"}`)
+	must("create", created.err)
+	id := field(created.response, "session_id").Int()
+	key := newName("key")
+	must("put", m.call("KeyValueService", "PutKey", fmt.Sprintf(`{%s, "sessionId": "%d"}`, key, id)).err)
+	renew := fmt.Sprintf(`{"namespace": "default", "sessions": [{"sessionId": "%d"}]}`, id)
+	renewed := m.call("SessionService", "RenewSessions", renew)
+	must("renew", renewed.err)
+	expect("the remaining time", remaining(renewed), int64(60_000))
+	must("get", m.call("KeyValueService", "GetKey", "{"+key+"}").err)
+	ended := m.call("SessionService", "EndSession", fmt.Sprintf(`{"namespace": "default", "sessionId": "%d"}`, id))
+	must("end", ended.err)
+	expect("the objects that ended", field(ended.response, "ended_objects").Int(), int64(1))
+	expect("the key", status.Code(m.call("KeyValueService", "GetKey", "{"+key+"}").err), codes.NotFound)
+	renewed = m.call("SessionService", "RenewSessions", renew)
+	must("renew what has ended", renewed.err)
+	expect("the remaining time", remaining(renewed), int64(0))
+}
+
+// remaining is how long the first session of a renewal lives, in milliseconds.
+func remaining(renewed Answer) int64 {
+	first := field(renewed.response, "sessions").List().Get(0).Message().Interface().(*dynamicpb.Message)
+	return field(first, "expires_in_ms").Int()
+}
+
+func semaphore(m *Members) {
+	name := newName("name")
+	must("create", m.call("LockService", "CreateSemaphore", fmt.Sprintf(`{%s, "permits": 3, "ttlSeconds": 60}`, name)).err)
+	acquire := func(owner string, waitMs int64) Answer {
+		request := fmt.Sprintf(`{%s, "permits": 2, "owner": %q, "waitMs": %d}`, name, owner, waitMs)
+		answer := m.call("LockService", "AcquireSemaphore", request)
+		must("acquire", answer.err)
+		return answer
+	}
+	first := acquire("first", 0)
+	expect("acquired", field(first.response, "acquired").Bool(), true)
+	expect("the held permits", field(first.response, "held_permits").Int(), int64(2))
+	for _, waitMs := range []int64{0, shortTime.Milliseconds()} {
+		expect("acquired by the second", field(acquire("second", waitMs).response, "acquired").Bool(), false)
+	}
+	must("release", m.call("LockService", "ReleaseSemaphore", fmt.Sprintf(`{%s, "owner": "first"}`, name)).err)
+	second := acquire("second", 0)
+	expect("acquired after the release", field(second.response, "acquired").Bool(), true)
+	older, newer := field(first.response, "fencing_token").Int(), field(second.response, "fencing_token").Int()
+	expect("whether tokens grow", newer > older, true)
 }
 
 func watch(m *Members) {

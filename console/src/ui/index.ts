@@ -21,5 +21,6 @@ export { showNamesEscaped } from "./shown-names.ts";
 export { Sparkline } from "./sparkline.tsx";
 export { type Column, Table } from "./table.tsx";
 export { Tile } from "./tile.tsx";
+export { TimeLeft } from "./time-left.tsx";
 export { announce, Toasts } from "./toast.tsx";
 export { useSubmission } from "./use-submission.ts";

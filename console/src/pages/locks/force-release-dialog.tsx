@@ -3,8 +3,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { forceReleaseLock, type Lock, type LockHold } from "../../api/index.ts";
+import { Owner } from "../../people/index.ts";
 import { FormDialog, TextField } from "../../ui/index.ts";
-import { Owner } from "./subject.tsx";
 
 export interface ForceReleaseDialogProps {
   readonly namespace: string;

@@ -3,16 +3,15 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Lock, LockHold } from "../../api/index.ts";
+import { Owner, Subject } from "../../people/index.ts";
 import { mayAdminister, mayWrite, type SessionUser } from "../../session/index.ts";
 import { agoText, countdownText, countText, durationText } from "../../text/index.ts";
-import { Button, Chip, Panel, Properties } from "../../ui/index.ts";
+import { Button, Chip, Panel, Properties, TimeLeft } from "../../ui/index.ts";
 import { AcquireDialog } from "./acquire-dialog.tsx";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
 import { isAcquirable, kindText, remainingMs, stateText, stateTone } from "./lock-text.ts";
 import { ReleaseDialog } from "./release-dialog.tsx";
-import { Owner, Subject } from "./subject.tsx";
-import { TimeLeft } from "./time-left.tsx";
 
 export interface LockPanelProps {
   readonly namespace: string;

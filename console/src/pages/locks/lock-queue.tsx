@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { ApiError, type Lock, type LockWait, listLockWaits } from "../../api/index.ts";
+import { Owner, Subject } from "../../people/index.ts";
 import { countdownText, countText, durationText } from "../../text/index.ts";
 import { Button, Chip, Problem } from "../../ui/index.ts";
 import { remainingMs, waiting } from "./lock-text.ts";
-import { Owner, Subject } from "./subject.tsx";
 
 export interface LockQueueProps {
   readonly namespace: string;

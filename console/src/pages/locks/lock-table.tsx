@@ -2,11 +2,10 @@
 
 import type { JSX } from "preact";
 import type { Lock } from "../../api/index.ts";
+import { Owner } from "../../people/index.ts";
 import { countdownText, countText } from "../../text/index.ts";
-import { Chip, Table } from "../../ui/index.ts";
+import { Chip, Table, TimeLeft } from "../../ui/index.ts";
 import { kindText, lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
-import { Owner } from "./subject.tsx";
-import { TimeLeft } from "./time-left.tsx";
 
 export interface LockTableProps {
   readonly locks: readonly Lock[];

@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact";
 import { type Lock, type LockHold, releaseLock } from "../../api/index.ts";
+import { Owner } from "../../people/index.ts";
 import { FormDialog } from "../../ui/index.ts";
-import { Owner } from "./subject.tsx";
 
 export interface ReleaseDialogProps {
   readonly namespace: string;

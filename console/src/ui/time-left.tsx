@@ -1,7 +1,7 @@
 /** The time until a hold ends, as a bar and a text. */
 
 import type { JSX } from "preact";
-import { countdownText } from "../../text/index.ts";
+import { countdownText } from "../text/index.ts";
 
 const WIDTH = 100;
 const SHORT = 0.2;

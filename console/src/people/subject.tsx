@@ -1,7 +1,7 @@
 /** Who holds a lock or waits for it: the label that the client gave, and the user behind it. */
 
 import type { JSX } from "preact";
-import { Person } from "../../people/index.ts";
+import { Person } from "./person.tsx";
 
 export interface SubjectProps {
   /** The label; the id of the user if the client gave none. */

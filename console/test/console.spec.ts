@@ -26,6 +26,7 @@ import {
   HOSTILE,
   MANY,
   MARKUP,
+  registerAs,
   SHOP,
   withCustomers,
 } from "./example-data.ts";
@@ -63,6 +64,8 @@ const VIEWS: readonly View[] = [
   { name: "overview", route: "#/overview", shows: "q-2" },
   { name: "keys", route: `#/keys/${SHOP}?prefix=config%2F&key=config%2Fcheckout`, shows: "gift-cards" },
   { name: "locks", route: `#/locks/${SHOP}?lock=x+checkout-leader`, shows: "checkout-e5a9" },
+  { name: "semaphore", route: `#/locks/${SHOP}?lock=x+bank-calls`, shows: "3 of 5 held" },
+  { name: "sessions", route: `#/sessions/${SHOP}`, shows: "payment-3b1f" },
   { name: "memory", route: `#/memory/${SHOP}`, shows: "price table" },
   { name: "logs", route: `#/logs/${SHOP}`, shows: "orders" },
   { name: "watches", route: "#/watches", shows: "stock/" },
@@ -183,7 +186,10 @@ describe("the console in a browser", function () {
       for (const { name, route, shows } of VIEWS) {
         await show(page, route);
         await main(page).getByText(shows).first().waitFor();
-        if (name === "memory") {
+        if (name === "sessions") {
+          await main(page).getByRole("row").filter({ hasText: shows }).getByRole("link").click();
+          await main(page).getByText("services/payment/10.0.9.2").waitFor();
+        } else if (name === "memory") {
           await main(page).getByRole("link", { name: "price table" }).click();
           await main(page).getByText("00000010").waitFor();
         } else if (name === "logs") {
@@ -245,6 +251,7 @@ describe("the console in a browser", function () {
       [`#/keys/${HOSTILE}`],
       [`#/keys/${HOSTILE}?${new URLSearchParams({ key: MARKUP })}`],
       [`#/locks/${HOSTILE}?${new URLSearchParams({ lock: `x ${MARKUP}` })}`],
+      [`#/sessions/${HOSTILE}`, (shown) => main(shown).getByRole("link", { name: /^\d+$/ }).click()],
       [`#/memory/${HOSTILE}`, (shown) => main(shown).getByRole("link", { name: MARKUP }).click()],
       [`#/logs/${HOSTILE}`, (shown) => main(shown).getByRole("link", { name: MARKUP }).click()],
       ["#/accounts/keys"],
@@ -312,6 +319,103 @@ describe("the console in a browser", function () {
     await submit(page, { Reason: "a test", Confirmation: "stock-import" }, "Force release");
     await page.getByRole("region", { name: "Lock stock-import" }).getByText("No one holds it.").waitFor();
     expect((await client.locks.describe(SHOP, "stock-import")).state).to.equal("FREE");
+  });
+
+  it("shows permits, values and sessions of holds, and leads to a session", async () => {
+    const page = await openAsOwner();
+    await show(page, `#/locks/${SHOP}?lock=x+payment-leader`);
+    const leader = page.getByRole("region", { name: "Lock payment-leader" });
+    await leader.getByText("value 10.0.9.2:8080").waitFor();
+    await show(page, `#/locks/${SHOP}?lock=x+bank-calls`);
+    const semaphore = page.getByRole("region", { name: "Lock bank-calls" });
+    await semaphore.getByText("3 of 5 held").waitFor();
+    const permits = await semaphore.locator(".hold .chip").allTextContents();
+    expect(permits).to.deep.equal(["2 permits", "1 permit"]);
+    await semaphore.getByText("ends with session").getByRole("link").click();
+    await page.getByRole("heading", { name: "Sessions" }).waitFor();
+    const panel = page.getByRole("region", { name: /^Session \d/ });
+    await panel.getByText("10.0.9.2:8080").waitFor();
+    const links = await panel.getByRole("link").allTextContents();
+    expect(links).to.have.members(["services/payment/10.0.9.2", "bank-calls", "payment-leader"]);
+    await panel.getByRole("link", { name: "bank-calls" }).click();
+    await semaphore.getByText("3 of 5 held").waitFor();
+    await show(page, `#/keys/${SHOP}?key=${encodeURIComponent("services/payment/10.0.9.2")}`);
+    await main(page).locator(".properties").getByRole("link", { name: /^\d+$/ }).waitFor();
+    await show(page, `#/locks/${SHOP}?prefix=bank`);
+    await page.getByRole("row").filter({ hasText: "bank-calls" }).getByText("3 of 5").waitFor();
+  });
+
+  it("ends a session of another user by force, after its id, with its keys and holds", async () => {
+    const user = await createUser(cluster, "service@example.com", { role: "member", namespaces: [SHOP] });
+    await client.locks.create(SHOP, "of-a-service");
+    const service = { owner: "doomed-1", key: "services/doomed/1", lock: "of-a-service" };
+    const id = await registerAs(cluster, user, service);
+    const page = await openAsOwner();
+    await show(page, `#/sessions/${SHOP}`);
+    await main(page).getByRole("row").filter({ hasText: "doomed-1" }).getByRole("link").click();
+    const panel = page.getByRole("region", { name: `Session ${id}` });
+    await panel.getByText("services/doomed/1").waitFor();
+    await panel.getByText("of-a-service").waitFor();
+    await panel.getByText(user.email).waitFor();
+    await panel.getByRole("button", { name: "Force end" }).click();
+    const confirm = page.getByRole("dialog").getByRole("button", { name: "Force end" });
+    expect(await confirm.isDisabled(), "before the id is typed").to.equal(true);
+    await submit(page, { Confirmation: id }, "Force end");
+    await panel.getByText("The session has ended.").waitFor();
+    await main(page).getByRole("row").filter({ hasText: "doomed-1" }).waitFor({ state: "hidden" });
+    expect((await client.keyValue.list(SHOP, { prefix: "services/doomed/" })).items).to.deep.equal([]);
+    expect((await client.locks.describe(SHOP, "of-a-service")).state).to.equal("FREE");
+  });
+
+  it("deletes a lock after its name, and one in use only by force", async () => {
+    const page = await openAsOwner();
+    await client.readWriteLocks.create(SHOP, "retired-rw");
+    await client.locks.create(SHOP, "retired");
+    await client.semaphores.create(SHOP, "retired-permits", 2);
+    await client.semaphores.acquire(SHOP, "retired-permits", { ttlSeconds: 3_600 });
+    for (const [key, name] of [
+      ["rw+retired-rw", "retired-rw"],
+      ["x+retired", "retired"],
+      ["x+retired-permits", "retired-permits"],
+    ] as const) {
+      await show(page, `#/locks/${SHOP}?prefix=retired&lock=${key}`);
+      await page
+        .getByRole("region", { name: `Lock ${name}` })
+        .getByRole("button", { name: "Delete" })
+        .click();
+      const dialog = page.getByRole("dialog");
+      expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled(), "before the name").to.equal(true);
+      await submit(page, { Confirmation: name }, "Delete");
+      if (name === "retired-permits") {
+        await dialog.getByRole("alert").getByText("cannot be deleted").waitFor();
+        await dialog.getByLabel("Also if it is in use").check();
+        await submit(page, {}, "Delete");
+      }
+      await page.getByText(`Lock ${name} deleted`).waitFor();
+    }
+    await main(page).getByText("No locks").waitFor();
+    expect((await client.locks.list(SHOP, { namePrefix: "retired" })).locks).to.deep.equal([]);
+  });
+
+  it("deletes a namespace after its name, and one that has something in it only where that is asked for", async () => {
+    const namespace = "retired";
+    await client.keyValue.createNamespace(namespace);
+    await client.keyValue.put(namespace, "last", "of its kind");
+    const page = await openAsOwner();
+    await show(page, "#/keys/default");
+    await main(page).getByText("No keys").waitFor();
+    const button = page.getByRole("button", { name: "Delete the namespace" });
+    expect(await button.count(), "for the namespace that stays").to.equal(0);
+    await show(page, `#/keys/${namespace}`);
+    await button.click();
+    await submit(page, { Confirmation: namespace }, "Delete");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("alert").getByText("1 keys").waitFor();
+    await dialog.getByLabel("Also keys, locks, memory regions and event logs in it").check();
+    await submit(page, {}, "Delete");
+    await page.getByText(`Namespace ${namespace} deleted`).waitFor();
+    expect(new URL(page.url()).hash, "another namespace").to.equal("#/keys");
+    await client.keyValue.untilNamespaceDeleted(namespace);
   });
 
   it("names people: you, others by their addresses for those who may list users, else by the beginning of the id", async () => {
@@ -401,7 +505,7 @@ describe("the console in a browser", function () {
     const pages = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
     // Neither watches nor backups, although there is a store.
     expect(pages).to.deep.equal([
-      ...["Overview", "Keys", "Locks", "Memory", "Event logs", "Users and keys", "Usage", "Settings"],
+      ...["Overview", "Keys", "Locks", "Sessions", "Memory", "Event logs", "Users and keys", "Usage", "Settings"],
     ]);
     await main(page).getByText("leader").waitFor();
     for (const [route, refusal] of [
@@ -426,9 +530,14 @@ describe("the console in a browser", function () {
       "Release",
       "Force release",
       "Create a namespace",
+      "Delete the namespace",
     ]) {
       expect(await page.getByRole("button", { name }).count(), name).to.equal(0);
     }
+    await show(page, `#/sessions/${SHOP}`);
+    await main(page).getByRole("row").filter({ hasText: "payment-3b1f" }).getByRole("link").click();
+    await main(page).getByText("services/payment/10.0.9.2").waitFor();
+    expect(await page.getByRole("button", { name: /\bend\b/i }).count(), "buttons that end a session").to.equal(0);
     await show(page, `#/keys/${HOSTILE}`);
     await main(page)
       .getByText("NAMESPACE_DENIED")

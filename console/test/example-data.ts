@@ -54,10 +54,33 @@ export async function createUnverified(
 }
 
 /** Lets a user acquire a lock of the shop without a label. */
-export async function acquireAs(cluster: ClusterUnderTest, { email, password }: TestUser, name: string): Promise<void> {
+export async function acquireAs(cluster: ClusterUnderTest, user: TestUser, name: string): Promise<void> {
+  await callAs(cluster, user, "LockService/AcquireLock", { name, ttlSeconds: 3_600 });
+}
+
+/** Lets a user register a service in the shop: a session with a key of this name, and a hold of this lock. Returns its id. */
+export async function registerAs(
+  cluster: ClusterUnderTest,
+  user: TestUser,
+  service: { readonly owner: string; readonly key: string; readonly lock: string },
+): Promise<string> {
+  const { owner, key, lock: name } = service;
+  const { sessionId = "" } = await callAs(cluster, user, "SessionService/CreateSession", { owner, ttlSeconds: 3_600 });
+  await callAs(cluster, user, "KeyValueService/PutKey", { key, sessionId });
+  await callAs(cluster, user, "LockService/AcquireLock", { name, sessionId });
+  return sessionId;
+}
+
+/** Calls a method in the shop. */
+async function callAs(
+  cluster: ClusterUnderTest,
+  { email, password }: TestUser,
+  method: string,
+  fields: object,
+): Promise<Record<string, string>> {
   const address = addressOf(cluster);
   const { access_token: token = "" } = await post(`${address}/auth/login`, { email, password });
-  await post(`${address}/coordination.v1.LockService/AcquireLock`, { namespace: SHOP, name, ttlSeconds: 3_600 }, token);
+  return await post(`${address}/coordination.v1.${method}`, { namespace: SHOP, ...fields }, token);
 }
 
 function addressOf(cluster: ClusterUnderTest): string {
@@ -87,7 +110,7 @@ export class ExampleShop {
 
   async fill(): Promise<void> {
     await this.#client.keyValue.createNamespace(SHOP);
-    await Promise.all([this.#fillKeys(), this.#fillLocks(), this.#fillMemory(), this.#fillLog()]);
+    await Promise.all([this.#fillKeys(), this.#fillLocks(), this.#fillSession(), this.#fillMemory(), this.#fillLog()]);
     await this.#client.keys.create("checkout-service");
     await this.#client.keys.create("nightly-reports", { expiresInDays: 90 });
   }
@@ -124,6 +147,19 @@ export class ExampleShop {
     for (const owner of ["search-indexer", "price-sync"]) {
       await readWriteLocks.acquire(SHOP, "catalog", "READ", { owner, ttlSeconds: 3_600 });
     }
+  }
+
+  /** A session with a key, permits of a semaphore, and an election that it leads. */
+  async #fillSession(): Promise<void> {
+    const { keyValue, locks, semaphores, sessions } = this.#client;
+    const [owner, address] = ["payment-3b1f", "10.0.9.2:8080"];
+    const { sessionId } = await sessions.create(SHOP, { owner, metadata: address, ttlSeconds: 3_600 });
+    await keyValue.put(SHOP, "services/payment/10.0.9.2", address, { sessionId });
+    await semaphores.create(SHOP, "bank-calls", 5);
+    await semaphores.acquire(SHOP, "bank-calls", { owner, permits: 2, sessionId });
+    await semaphores.acquire(SHOP, "bank-calls", { owner: "refunds-1", ttlSeconds: 3_600 });
+    await locks.create(SHOP, "payment-leader");
+    await locks.acquire(SHOP, "payment-leader", { owner, value: address, sessionId });
   }
 
   /** A client that waits for a lock until the shop ends. */
@@ -193,8 +229,10 @@ async function visits({ keyValue }: Client, aheadMs: number, ending: AbortSignal
 
 /** A namespace in which every name and every value is markup. Returns what ends its holds. */
 export async function fillHostile(client: Client): Promise<LockHandle> {
-  const { keyValue, locks, memory, logs } = client;
+  const { keyValue, locks, memory, logs, sessions } = client;
   await keyValue.createNamespace(HOSTILE);
+  const { sessionId } = await sessions.create(HOSTILE, { owner: MARKUP, metadata: MARKUP, ttlSeconds: 3_600 });
+  await keyValue.put(HOSTILE, `of the session ${MARKUP}`, MARKUP, { sessionId });
   await keyValue.put(HOSTILE, MARKUP, MARKUP);
   await keyValue.put(HOSTILE, MARKUP, `${MARKUP} changed`);
   await keyValue.put(HOSTILE, `folder${MARKUP}/key`, JSON.stringify({ [MARKUP]: MARKUP }));
@@ -203,7 +241,7 @@ export async function fillHostile(client: Client): Promise<LockHandle> {
   const { logId } = await logs.create(MARKUP, { namespace: HOSTILE });
   await logs.append(logId, MARKUP, { key: `key ${randomUUID()} ${MARKUP}` });
   await client.keys.create(MARKUP);
-  return await locks.hold(HOSTILE, MARKUP, { owner: MARKUP });
+  return await locks.hold(HOSTILE, MARKUP, { owner: MARKUP, value: MARKUP });
 }
 
 export const MANY = "many";

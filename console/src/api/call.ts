@@ -11,6 +11,7 @@ type Service =
   | "KeyValueService"
   | "LockService"
   | "MemoryService"
+  | "SessionService"
   | "WatchService";
 
 export interface CallOptions {

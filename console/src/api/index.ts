@@ -12,3 +12,4 @@ export * from "./locks.ts";
 export * from "./memory.ts";
 export { orProblem } from "./or-problem.ts";
 export { isReachable } from "./request.ts";
+export * from "./sessions.ts";

@@ -45,6 +45,14 @@ export async function createNamespace(namespace: string): Promise<void> {
   });
 }
 
+/** Begins to delete a namespace. `recursive`: also one that has something in it. */
+export async function deleteNamespace(namespace: string, recursive: boolean): Promise<void> {
+  await change<Proto.DeleteNamespaceRequest, Proto.DeleteNamespaceResponse>("KeyValueService", "DeleteNamespace", {
+    namespace,
+    recursive,
+  });
+}
+
 export interface KeyListing {
   readonly namespace: string;
   readonly prefix: string;

@@ -111,3 +111,20 @@ export async function forceReleaseLock(release: ForcedRelease): Promise<void> {
     release,
   );
 }
+
+export interface LockDeletion {
+  readonly namespace: string;
+  readonly name: string;
+  /** Whether to delete it although it is in use. */
+  readonly force: boolean;
+}
+
+export async function deleteLock({ rw, permits }: Pick<Lock, "rw" | "permits">, lock: LockDeletion): Promise<void> {
+  if (permits > 0) {
+    await change<Proto.DeleteSemaphoreRequest, Proto.DeleteSemaphoreResponse>("LockService", "DeleteSemaphore", lock);
+  } else if (rw) {
+    await change<Proto.DeleteRWLockRequest, Proto.DeleteRWLockResponse>("LockService", "DeleteRWLock", lock);
+  } else {
+    await change<Proto.DeleteLockRequest, Proto.DeleteLockResponse>("LockService", "DeleteLock", lock);
+  }
+}

@@ -7,6 +7,7 @@ const PATHS = {
   overview: "M2 2h5v6H2zM9 2h5v4H9zM9 8h5v6H9zM2 10h5v4H2z",
   keys: "M5.5 7a3.5 3.5 0 1 1 3.2 3.5L7.5 11.7H6v1.6H4.4V15H2v-2.7l3.8-3.8A3.4 3.4 0 0 1 5.5 7zM10 5.6h.01",
   locks: "M3 7h10v7H3zM5 7V4.5a3 3 0 0 1 6 0V7M8 10v1.5",
+  sessions: "M1 8h3.5L6.5 3l3 10 2-5H15",
   memory: "M3 3h10v10H3zM6 6h4v4H6zM6 1v2M10 1v2M6 13v2M10 13v2M1 6h2M1 10h2M13 6h2M13 10h2",
   logs: "M3 2h10v12H3zM5.5 5h5M5.5 8h5M5.5 11h3",
   watches: "M1 8s2.5-4.5 7-4.5S15 8 15 8s-2.5 4.5-7 4.5S1 8 1 8zM8 6a2 2 0 1 1 0 4 2 2 0 0 1 0-4z",

@@ -11,6 +11,7 @@ import {
   LocksPage,
   MemoryPage,
   OverviewPage,
+  SessionsPage,
   SettingsPage,
   StreamsPage,
   UsagePage,
@@ -52,6 +53,7 @@ const PAGES: readonly PageEntry[] = [
   { name: "overview", title: "Overview", icon: "overview", View: OverviewPage },
   { name: "keys", title: "Keys", icon: "keys", View: KeysPage, hasPath: ofNamespace },
   { name: "locks", title: "Locks", icon: "locks", View: LocksPage, hasPath: ofNamespace },
+  { name: "sessions", title: "Sessions", icon: "sessions", View: SessionsPage, hasPath: ofNamespace },
   { name: "memory", title: "Memory", icon: "memory", View: MemoryPage, hasPath: ofNamespace },
   { name: "logs", title: "Event logs", icon: "logs", View: EventLogsPage, hasPath: ofNamespace },
   {

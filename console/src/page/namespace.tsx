@@ -3,10 +3,10 @@
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { ApiError, createNamespace, listNamespaceNames } from "../api/index.ts";
+import { ApiError, createNamespace, deleteNamespace, listNamespaceNames } from "../api/index.ts";
 import { formatRoute, navigate, type Route } from "../router/index.ts";
 import { mayAdminister, onOtherUser, type SessionUser } from "../session/index.ts";
-import { Button, FormDialog, Glyph, Select, TextField } from "../ui/index.ts";
+import { Button, Checkbox, FormDialog, Glyph, Select, TextField } from "../ui/index.ts";
 
 const DEFAULT_NAMESPACE = "default";
 const EVERY_NAMESPACE = "*";
@@ -40,7 +40,10 @@ export interface NamespacePickerProps {
 }
 
 export function NamespacePicker({ page, namespace, user }: NamespacePickerProps): JSX.Element {
-  const isCreating = useSignal(false);
+  const dialog = useSignal<"create" | "delete" | null>(null);
+  const close = (): void => {
+    dialog.value = null;
+  };
   useEffect(() => {
     const ending = new AbortController();
     void loadNames(ending.signal);
@@ -59,20 +62,25 @@ export function NamespacePicker({ page, namespace, user }: NamespacePickerProps)
         <Button
           label="Create a namespace"
           onClick={() => {
-            isCreating.value = true;
+            dialog.value = "create";
           }}
         >
           <Glyph name="plus" />
         </Button>
       )}
-      {isCreating.value && (
-        <CreateNamespaceDialog
-          page={page}
-          onClose={() => {
-            isCreating.value = false;
+      {mayAdminister(user) && namespace !== DEFAULT_NAMESPACE && (
+        <Button
+          label="Delete the namespace"
+          kind="danger"
+          onClick={() => {
+            dialog.value = "delete";
           }}
-        />
+        >
+          <Glyph name="delete" />
+        </Button>
       )}
+      {dialog.value === "create" && <CreateNamespaceDialog page={page} onClose={close} />}
+      {dialog.value === "delete" && <DeleteNamespaceDialog page={page} namespace={namespace} onClose={close} />}
     </>
   );
 }
@@ -98,6 +106,40 @@ function CreateNamespaceDialog({
       }}
     >
       <TextField label="Name" isRequired hasFocus isMonospaced maxLength={63} hint={NAMESPACE_RULE} value={name} />
+    </FormDialog>
+  );
+}
+
+function DeleteNamespaceDialog({
+  page,
+  namespace,
+  onClose,
+}: {
+  readonly page: string;
+  readonly namespace: string;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const recursive = useSignal(false);
+  return (
+    <FormDialog
+      title="Delete the namespace"
+      action="Delete"
+      isDanger
+      confirmation={namespace}
+      done={`Namespace ${namespace} deleted`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await deleteNamespace(namespace, recursive.value);
+        names.value = names.value.filter((name) => name !== namespace);
+        lastShown.value = "";
+        navigate(formatRoute(page));
+      }}
+    >
+      <p>
+        Only an empty namespace is deleted, unless you ask for everything in it. Nothing brings it back. Its sessions
+        end, and its watches too.
+      </p>
+      <Checkbox label="Also keys, locks, memory regions and event logs in it" value={recursive} />
     </FormDialog>
   );
 }

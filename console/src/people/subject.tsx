@@ -1,4 +1,4 @@
-/** Who holds a lock or waits for it: the label that the client gave, and the user behind it. */
+/** Who holds a lock, waits for it, or has a session: the label that the client gave, and the user behind it. */
 
 import type { JSX } from "preact";
 import { Person } from "./person.tsx";

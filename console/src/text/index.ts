@@ -4,6 +4,7 @@ export { base64OfBytes, bytesOfBase64, bytesOfText, textOfBytes } from "./base64
 export { HEX_LINE_BYTES, type HexLine, hexLines, hexOfBytes } from "./hex.ts";
 export { type FolderEntry, folderEntries, folderPath } from "./key-folders.ts";
 export { type DifferenceLine, lineDifference } from "./line-difference.ts";
+export { lockKey } from "./lock-key.ts";
 export { PASSWORD_RULE } from "./password-rule.ts";
 export {
   agoText,
@@ -11,6 +12,7 @@ export {
   countText,
   durationText,
   instantText,
+  remainingMs,
   shortCountText,
   sizeText,
 } from "./quantities.ts";
@@ -21,6 +23,7 @@ export {
   formattedValue,
   indentedJson,
   parsedValue,
+  plainValue,
   possibleForms,
   type ValueForm,
   ValueProblem,

@@ -5,6 +5,7 @@ import {
   countText,
   durationText,
   instantText,
+  remainingMs,
   shortCountText,
   sizeText,
 } from "./quantities.ts";
@@ -24,6 +25,12 @@ describe("texts of quantities", () => {
     expect([0, 0.25, 7, 42.5, 9876, 12345, 4560000, 2e9].map(shortCountText)).to.deep.equal([
       ...["0", "0.25", "7", "42.5", "9,876", "12.3k", "4.56M", "2G"],
     ]);
+  });
+
+  it("count down from the time of the report, never below 0, and not up if the clock was set back", () => {
+    expect(remainingMs("5000", 100_000, 102_000)).to.equal(3_000);
+    expect(remainingMs("5000", 100_000, 200_000)).to.equal(0);
+    expect(remainingMs("5000", 100_000, 90_000)).to.equal(5_000);
   });
 
   it("show durations by their two largest units", () => {

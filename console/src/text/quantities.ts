@@ -69,6 +69,11 @@ export function countdownText(ms: number): string {
   return hours === 0 ? `${minutes}:${twoDigits(seconds)}` : `${hours}:${twoDigits(minutes)}:${twoDigits(seconds)}`;
 }
 
+/** Milliseconds that are left of a time that was reported at `atMs`; never below 0. */
+export function remainingMs(reportedMs: string, atMs: number, nowMs: number): number {
+  return Math.max(0, Number(reportedMs) - Math.max(0, nowMs - atMs));
+}
+
 /** How long before `nowMs` something happened, such as `5 min ago`. */
 export function agoText(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;

@@ -59,6 +59,11 @@ export function formattedValue(bytes: Uint8Array, form: ValueForm): string {
   return form === "json" ? indentedJson(text) : text;
 }
 
+/** The bytes in a line of other text: as text if they are readable, else in hexadecimal. */
+export function plainValue(bytes: Uint8Array): string {
+  return formattedValue(bytes, bestForm(bytes) === "hex" ? "hex" : "text");
+}
+
 /** The bytes for editing: `parsedValue` gives the same bytes back. Throws a ValueProblem for a form that cannot do that. */
 export function editableValue(bytes: Uint8Array, form: ValueForm): string {
   const forms = possibleForms(bytes);

@@ -1,4 +1,4 @@
-/** The time until a hold ends, as a bar and a text. */
+/** The time until a hold or a session ends, as a bar and a text. */
 
 import type { JSX } from "preact";
 import { countdownText } from "../text/index.ts";

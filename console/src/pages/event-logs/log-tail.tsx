@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useCallback, useRef } from "preact/hooks";
 import { type EventLog, eventStreamPath, type LogEvent, logEventOf, type ServerSentEvent } from "../../api/index.ts";
 import { useEventStream } from "../../live/index.ts";
-import { bestForm, bytesOfBase64, countText, formattedValue, instantText } from "../../text/index.ts";
+import { bytesOfBase64, countText, instantText, plainValue } from "../../text/index.ts";
 import { Checkbox, Chip, Problem, TextField } from "../../ui/index.ts";
 
 /** A browser stays fast with this number of events; older ones leave the page. */
@@ -78,7 +78,6 @@ function Event({
 }: {
   readonly event: LogEvent;
 }): JSX.Element {
-  const bytes = bytesOfBase64(payload);
   return (
     <li class="event">
       <p class="event-head">
@@ -86,7 +85,7 @@ function Event({
         <span class="muted">{instantText(Date.parse(timestamp))}</span>
         {idempotency_key !== null && <span class="muted mono">{idempotency_key}</span>}
       </p>
-      <pre>{formattedValue(bytes, bestForm(bytes) === "hex" ? "hex" : "text")}</pre>
+      <pre>{plainValue(bytesOfBase64(payload))}</pre>
     </li>
   );
 }

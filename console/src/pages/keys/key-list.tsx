@@ -87,7 +87,6 @@ function KeyRow({
   readonly isChosen: boolean;
   readonly href: string;
 }): JSX.Element {
-  const expiresInMs = Number(item.expiresInMs);
   return (
     <tr class={isChosen ? "chosen" : undefined}>
       <th scope="row">
@@ -97,7 +96,14 @@ function KeyRow({
       </th>
       <td class="number">{countText(Number(item.modRevision))}</td>
       <td class="number">{countText(Number(item.version))}</td>
-      <td class="number">{expiresInMs === 0 ? "" : durationText(expiresInMs)}</td>
+      <td class="number">{expiryText(item)}</td>
     </tr>
   );
+}
+
+function expiryText({ expiresInMs, sessionId }: KeyValue): string {
+  if (sessionId !== "0") {
+    return "with session";
+  }
+  return expiresInMs === "0" ? "" : durationText(Number(expiresInMs));
 }

@@ -62,7 +62,9 @@ export function KeyPanel({ namespace, name, isWritable, onClose, onChanged }: Ke
       onClose={onClose}
     >
       {error !== undefined && <Problem message={isGone ? "The key does not exist." : error.message} />}
-      {value !== undefined && <KeyProperties kv={value} isLive={state.value === "open"} isGone={isGone} />}
+      {value !== undefined && (
+        <KeyProperties kv={value} namespace={namespace} isLive={state.value === "open"} isGone={isGone} />
+      )}
       <div class="bar">
         <Choice<View>
           label="View"

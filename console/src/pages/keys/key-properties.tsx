@@ -1,6 +1,7 @@
 /** Revisions, version and expiry of a key. */
 
 import type { JSX } from "preact";
+import { SessionLink } from "../../page/index.ts";
 import { bytesOfBase64, countText, durationText, sizeText } from "../../text/index.ts";
 import { Chip, Properties } from "../../ui/index.ts";
 
@@ -11,13 +12,15 @@ export interface KeyPropertiesProps {
     readonly modRevision: string;
     readonly version: string;
     readonly expiresInMs: string;
+    readonly sessionId: string;
   };
+  readonly namespace: string;
   /** Whether changes arrive as they happen. */
   readonly isLive: boolean;
   readonly isGone: boolean;
 }
 
-export function KeyProperties({ kv, isLive, isGone }: KeyPropertiesProps): JSX.Element {
+export function KeyProperties({ kv, namespace, isLive, isGone }: KeyPropertiesProps): JSX.Element {
   const expiresInMs = Number(kv.expiresInMs);
   return (
     <Properties
@@ -31,6 +34,9 @@ export function KeyProperties({ kv, isLive, isGone }: KeyPropertiesProps): JSX.E
         ["Version", countText(Number(kv.version))],
         ["Size", sizeText(bytesOfBase64(kv.value).length)],
         ["Expires in", expiresInMs === 0 ? "never" : durationText(expiresInMs)],
+        ...(kv.sessionId === "0"
+          ? []
+          : [["Session", <SessionLink namespace={namespace} id={kv.sessionId} />] as const]),
       ]}
     />
   );

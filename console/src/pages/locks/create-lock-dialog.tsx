@@ -35,14 +35,7 @@ export function CreateLockDialog({ namespace, onCreated, onClose }: CreateLockDi
         onCreated();
       }}
     >
-      <TextField
-        label="Name"
-        isRequired
-        hasFocus
-        isMonospaced
-        hint="1 to 256 bytes. A lock cannot be deleted."
-        value={name}
-      />
+      <TextField label="Name" isRequired hasFocus isMonospaced hint="1 to 256 bytes." value={name} />
       <Choice<Kind>
         label="Kind"
         options={[

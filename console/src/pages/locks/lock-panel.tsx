@@ -3,14 +3,32 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Lock, LockHold } from "../../api/index.ts";
+import { SessionLink } from "../../page/index.ts";
 import { Owner, Subject } from "../../people/index.ts";
 import { mayAdminister, mayWrite, type SessionUser } from "../../session/index.ts";
-import { agoText, countdownText, countText, durationText } from "../../text/index.ts";
+import {
+  agoText,
+  bytesOfBase64,
+  countdownText,
+  countText,
+  durationText,
+  plainValue,
+  remainingMs,
+} from "../../text/index.ts";
 import { Button, Chip, Panel, Properties, TimeLeft } from "../../ui/index.ts";
 import { AcquireDialog } from "./acquire-dialog.tsx";
+import { DeleteLockDialog } from "./delete-lock-dialog.tsx";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
-import { isAcquirable, kindText, remainingMs, stateText, stateTone } from "./lock-text.ts";
+import {
+  endsWithSession,
+  isAcquirable,
+  kindText,
+  permitCount,
+  permitsText,
+  stateText,
+  stateTone,
+} from "./lock-text.ts";
 import { ReleaseDialog } from "./release-dialog.tsx";
 
 export interface LockPanelProps {
@@ -29,6 +47,7 @@ export interface LockPanelProps {
 export function LockPanel(props: LockPanelProps): JSX.Element {
   const { namespace, lock, atMs, nowMs, refusedForMs, user, onClose, onChanged } = props;
   const isAcquiring = useSignal(false);
+  const isDeleting = useSignal(false);
   const released = useSignal<LockHold | null>(null);
   const forced = useSignal<LockHold | null>(null);
   const hidden = lock.holderCount - lock.holders.length;
@@ -42,7 +61,7 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
       <Properties
         items={[
           ["Kind", kindText(lock)],
-          ...(lock.permits > 0 ? [["Permits", `${lock.heldPermits} of ${lock.permits} held`] as const] : []),
+          ...(lock.permits > 0 ? [["Permits", `${permitsText(lock)} held`] as const] : []),
           ["Time to live", durationText(Number(lock.ttlSeconds) * 1_000)],
           ["Delay after expiry", `${lock.lockDelaySeconds} s`],
           ["Last token", lock.lastFencingToken],
@@ -50,14 +69,24 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
           ["Created", agoText(Number(lock.createdAtMs), nowMs)],
         ]}
       />
-      {mayWrite(user) && isAcquirable(lock) && (
+      {mayWrite(user) && (
         <div class="actions">
+          {isAcquirable(lock) && (
+            <Button
+              onClick={() => {
+                isAcquiring.value = true;
+              }}
+            >
+              Acquire
+            </Button>
+          )}
           <Button
+            kind="danger"
             onClick={() => {
-              isAcquiring.value = true;
+              isDeleting.value = true;
             }}
           >
-            Acquire
+            Delete
           </Button>
         </div>
       )}
@@ -78,12 +107,27 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
                   <Owner {...hold} />
                 </strong>{" "}
                 {lock.rw && <Chip>{hold.mode === "READ" ? "reads" : "writes"}</Chip>}
+                {lock.permits > 0 && <Chip>{permitCount(hold)}</Chip>}
               </span>
               <span class="muted">
                 token <span class="mono">{hold.fencingToken}</span>, since {agoText(Number(hold.acquiredAtMs), nowMs)}
               </span>
               <Subject {...hold} />
-              <TimeLeft leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)} wholeMs={Number(lock.ttlSeconds) * 1_000} />
+              {hold.value !== "" && (
+                <span>
+                  value <span class="mono">{plainValue(bytesOfBase64(hold.value))}</span>
+                </span>
+              )}
+              {endsWithSession(hold) ? (
+                <span>
+                  ends with session <SessionLink namespace={namespace} id={hold.sessionId} />
+                </span>
+              ) : (
+                <TimeLeft
+                  leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)}
+                  wholeMs={Number(lock.ttlSeconds) * 1_000}
+                />
+              )}
             </div>
             <div class="hold-actions">
               {mayWrite(user) && hold.subject === user.userId && (
@@ -119,6 +163,20 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
           onAcquired={onChanged}
           onClose={() => {
             isAcquiring.value = false;
+          }}
+        />
+      )}
+      {isDeleting.value && (
+        <DeleteLockDialog
+          namespace={namespace}
+          lock={lock}
+          mayForce={mayAdminister(user)}
+          onDeleted={() => {
+            onChanged();
+            onClose();
+          }}
+          onClose={() => {
+            isDeleting.value = false;
           }}
         />
       )}

@@ -4,9 +4,9 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { ApiError, type Lock, type LockWait, listLockWaits } from "../../api/index.ts";
 import { Owner, Subject } from "../../people/index.ts";
-import { countdownText, countText, durationText } from "../../text/index.ts";
+import { countdownText, countText, durationText, remainingMs } from "../../text/index.ts";
 import { Button, Chip, Problem } from "../../ui/index.ts";
-import { remainingMs, waiting } from "./lock-text.ts";
+import { permitCount, waiting } from "./lock-text.ts";
 
 export interface LockQueueProps {
   readonly namespace: string;
@@ -56,6 +56,7 @@ export function LockQueue({ namespace, lock, atMs, nowMs }: LockQueueProps): JSX
                   <Owner {...wait} />
                 </strong>{" "}
                 {lock.rw && <Chip>{wait.mode === "READ" ? "to read" : "to write"}</Chip>}
+                {lock.permits > 0 && <Chip>{permitCount(wait)}</Chip>}
               </span>
               <span class="muted queue-times">
                 waits {durationText(Number(wait.waitedMs) + Math.max(0, nowMs - shown.atMs))}, gives up in{" "}

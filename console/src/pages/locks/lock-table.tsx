@@ -3,9 +3,9 @@
 import type { JSX } from "preact";
 import type { Lock } from "../../api/index.ts";
 import { Owner } from "../../people/index.ts";
-import { countdownText, countText } from "../../text/index.ts";
+import { countdownText, countText, lockKey, remainingMs } from "../../text/index.ts";
 import { Chip, Table, TimeLeft } from "../../ui/index.ts";
-import { kindText, lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
+import { kindText, nextToEnd, permitsText, stateText, stateTone, waiting } from "./lock-text.ts";
 
 export interface LockTableProps {
   readonly locks: readonly Lock[];
@@ -22,6 +22,7 @@ const COLUMNS = [
   { name: "Lock", width: 170, isEssential: true },
   { name: "Kind", width: 92, isEssential: false },
   { name: "State", width: 100, isEssential: true },
+  { name: "Permits", width: 84, isEssential: false, isNumber: true },
   { name: "Holder", width: 170, isEssential: true },
   { name: "Token", width: 92, isEssential: false, isNumber: true },
   { name: "Time left", width: 132, isEssential: true },
@@ -54,6 +55,7 @@ export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTab
             <td>
               <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
             </td>
+            {!isNarrow && <td class="number">{lock.permits > 0 ? permitsText(lock) : ""}</td>}
             <td title={first?.owner}>
               {first !== undefined && <Owner {...first} />}
               {lock.holderCount > 1 && ` + ${lock.holderCount - 1}`}

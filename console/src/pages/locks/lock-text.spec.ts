@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import type { Lock, LockHold } from "../../api/index.ts";
-import { isAcquirable, kindText, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
+import { lockKey } from "../../text/index.ts";
+import { isAcquirable, kindText, nextToEnd, permitsText, stateText, waiting } from "./lock-text.ts";
 
-function hold(owner: string, expiresInMs: string): LockHold {
+function hold(owner: string, expiresInMs: string, sessionId = "0"): LockHold {
   return {
     owner,
     subject: "s",
@@ -12,7 +13,7 @@ function hold(owner: string, expiresInMs: string): LockHold {
     mode: "READ",
     permits: 0,
     value: "",
-    sessionId: "0",
+    sessionId,
   };
 }
 
@@ -39,15 +40,13 @@ function lock(changes: Partial<Lock>): Lock {
 }
 
 describe("words for a lock", () => {
-  it("count down from the time of the report, never below 0, and not up if the clock was set back", () => {
-    expect(remainingMs("5000", 100_000, 102_000)).to.equal(3_000);
-    expect(remainingMs("5000", 100_000, 200_000)).to.equal(0);
-    expect(remainingMs("5000", 100_000, 90_000)).to.equal(5_000);
-  });
-
   it("name the kind of a lock", () => {
     const kinds = [lock({}), lock({ rw: true }), lock({ permits: 3 })].map(kindText);
     expect(kinds).to.deep.equal(["exclusive", "read-write", "semaphore"]);
+  });
+
+  it("count permits, also more than there are any more", () => {
+    expect(permitsText(lock({ permits: 1_000, heldPermits: 1_200 }))).to.equal("1,200 of 1,000");
   });
 
   it("know whether a lock may have one more hold", () => {
@@ -62,6 +61,7 @@ describe("words for a lock", () => {
 
   it("know which hold ends first", () => {
     expect(nextToEnd([hold("a", "10000"), hold("b", "9000")])?.owner).to.equal("b");
+    expect(nextToEnd([hold("a", "10000"), hold("b", "0", "17")])?.owner, "with a time of its own").to.equal("a");
     expect(nextToEnd([])).to.equal(undefined);
   });
 

@@ -1,23 +1,23 @@
 /** Words for the state of a lock. */
 
 import type { Lock, LockHold } from "../../api/index.ts";
+import { countText } from "../../text/index.ts";
 import type { Tone } from "../../ui/index.ts";
-
-/** Milliseconds that are left of a time that was reported at `atMs`; never below 0. */
-export function remainingMs(reportedMs: string, atMs: number, nowMs: number): number {
-  return Math.max(0, Number(reportedMs) - Math.max(0, nowMs - atMs));
-}
-
-/** The key of a lock among those of its namespace: exclusive and read-write locks have separate names. */
-export function lockKey({ name, rw }: Pick<Lock, "name" | "rw">): string {
-  return `${rw ? "rw" : "x"} ${name}`;
-}
 
 export function kindText({ rw, permits = 0 }: Pick<Lock, "rw" | "permits">): string {
   if (permits > 0) {
     return "semaphore";
   }
   return rw ? "read-write" : "exclusive";
+}
+
+export function permitsText({ permits, heldPermits }: Pick<Lock, "permits" | "heldPermits">): string {
+  return `${countText(heldPermits)} of ${countText(permits)}`;
+}
+
+/** The permits of a hold of a semaphore, or of a wait for one. */
+export function permitCount({ permits }: { readonly permits: number }): string {
+  return `${countText(permits)} ${permits === 1 ? "permit" : "permits"}`;
 }
 
 export function stateText({ state }: Lock): string {
@@ -56,9 +56,16 @@ export function isAcquirable({ rw, permits = 0, state, waitingReaders, waitingWr
   return state === "FREE" || (rw && state === "READ_HELD" && waitingReaders + waitingWriters === 0);
 }
 
-/** The hold that ends first. */
+/** Whether it ends with a session, and has no time of its own. */
+export function endsWithSession({ sessionId }: LockHold): boolean {
+  return sessionId !== "0";
+}
+
+/** The hold that ends first of those with a time of their own. */
 export function nextToEnd(holders: readonly LockHold[]): LockHold | undefined {
-  return holders.toSorted((a, b) => Number(a.expiresInMs) - Number(b.expiresInMs))[0];
+  return holders
+    .filter((hold) => !endsWithSession(hold))
+    .toSorted((a, b) => Number(a.expiresInMs) - Number(b.expiresInMs))[0];
 }
 
 export function waiting({ waitingReaders, waitingWriters }: Lock): number {

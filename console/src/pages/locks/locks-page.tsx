@@ -7,11 +7,11 @@ import { type ListPage, nowMs, useListing } from "../../live/index.ts";
 import { NamespacePicker, PageHead, type PageProps, useNamespace } from "../../page/index.ts";
 import { formatRoute, navigate } from "../../router/index.ts";
 import { mayWrite } from "../../session/index.ts";
+import { lockKey } from "../../text/index.ts";
 import { Button, Checkbox, emptyText, ListEnd, SearchField } from "../../ui/index.ts";
 import { CreateLockDialog } from "./create-lock-dialog.tsx";
 import { LockPanel } from "./lock-panel.tsx";
 import { LockTable } from "./lock-table.tsx";
-import { lockKey } from "./lock-text.ts";
 
 const POLL_MS = 10_000;
 const PAGE_LOCKS = 100;

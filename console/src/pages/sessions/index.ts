@@ -1,0 +1,3 @@
+/** Sessions of clients, with what belongs to them. */
+
+export { SessionsPage } from "./sessions-page.tsx";

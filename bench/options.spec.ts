@@ -65,6 +65,10 @@ describe("options of a benchmark", () => {
     ["cas", "--clients", [1, 16]],
     ["memory", "--in-flight", [1, 64]],
     ["watch", "--watchers", [1, 100, 1000]],
+    ["transact", "--puts", [1, 10, 100, 1000]],
+    ["increment", "--clients", [1, 16]],
+    ["session", "--in-flight", [1, 64]],
+    ["keep-alive", "--sessions", [10_000]],
   ] as const) {
     it(`of ${scenario} set the concurrency with ${flag}`, () => {
       expect(clusterOptions([scenario])).to.deep.include({ concurrency: counts, beside: null });
@@ -174,7 +178,10 @@ describe("options of a comparison", () => {
     expect(comparison("--peer", "etcd")).to.deep.equal({
       peer: "etcd",
       generator: "node",
-      scenarios: ["put", "get", "lock", "handover", "watch", "cas"],
+      scenarios: [
+        ...["put", "get", "lock", "handover", "watch", "cas"],
+        ...["transact", "increment", "session", "keep-alive"],
+      ],
       seconds: 10,
       operations: 30_000,
       warmUpSeconds: 2,

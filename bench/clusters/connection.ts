@@ -1,12 +1,13 @@
 /**
- * The benchmark's interface to a member of any kind of cluster: keys, locks and regions over one kind of connection,
- * and watches over another. A failed call rejects; nothing is retried. Revisions are those of the cluster.
+ * The benchmark's interface to a member of any kind of cluster: keys, locks, sessions and regions over one kind of
+ * connection, and watches over another. A failed call rejects; nothing is retried. Revisions are those of the cluster.
  */
 
 export interface Connection {
   /** Null for a system without keys; the same holds for the other fields. */
   readonly keys: Keys | null;
   readonly locks: Locks | null;
+  readonly sessions: Sessions | null;
   readonly regions: Regions | null;
   readonly logs: EventLogs | null;
   close(): void;
@@ -19,6 +20,10 @@ export interface Keys {
   get(key: string): Promise<Found>;
   /** Stores the value if the last change of the key has that revision. */
   swap(key: string, modRevision: bigint, value: Buffer): Promise<Swapped>;
+  /** Stores the value under each of these keys in one transaction, and returns the revision after it. */
+  transact(keys: readonly string[], value: Buffer): Promise<bigint>;
+  /** Adds 1 to the number in the key, and returns the revision after it; null for a system without increments. */
+  readonly increment: ((key: string) => Promise<bigint>) | null;
 }
 
 export interface Found {
@@ -51,6 +56,25 @@ export interface Hold {
   readonly token: bigint;
   /** Releases the lock and returns the revision after that. */
   release(): Promise<bigint>;
+}
+
+/** Sessions: of etcd, leases. */
+export interface Sessions {
+  /** By how much the creation of a session raises the revision. */
+  readonly revisionsPerCreation: bigint;
+  /** Prepares the cluster for more sessions than it has by default. */
+  allowMany(): Promise<void>;
+  create(ttlSeconds: number): Promise<CreatedSession>;
+  /** Renews these sessions at once, and returns the revision then. A session that has ended is an error. */
+  renew(ids: readonly bigint[]): Promise<bigint>;
+  /** Number of live sessions, of any client. */
+  count(): Promise<number>;
+}
+
+export interface CreatedSession {
+  readonly id: bigint;
+  /** After the creation. */
+  readonly revision: bigint;
 }
 
 export interface Regions {

@@ -1,4 +1,7 @@
-/** A new cluster of etcd on this machine, as an object of measurement; only its names and addresses are configured. */
+/**
+ * A new cluster of etcd on this machine, as an object of measurement. Only its names, its addresses and the limit of a
+ * transaction are configured.
+ */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,10 +18,12 @@ import type { RawCalls } from "./raw-calls.ts";
 const HOST = "127.0.0.1";
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
+/** As many as a transaction of Quoin may have. */
+const OPERATIONS_MAX = 10_000;
 
 export class EtcdCluster implements MeasuredCluster {
   readonly name = "etcd";
-  readonly settings = "";
+  readonly settings = `transactions of up to ${OPERATIONS_MAX} operations instead of 128`;
   readonly version: string;
   readonly members: readonly MeasuredMember[];
   readonly #processes: readonly PeerProcess[];
@@ -54,6 +59,7 @@ export class EtcdCluster implements MeasuredCluster {
           "advertise-client-urls": `http://${client}`,
           "listen-peer-urls": `http://${peer}`,
           "initial-advertise-peer-urls": `http://${peer}`,
+          "max-txn-ops": OPERATIONS_MAX,
           "initial-cluster": plans.map((plan) => `${plan.name}=http://${plan.peer}`).join(","),
         };
         const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);

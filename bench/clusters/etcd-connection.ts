@@ -11,24 +11,22 @@ import {
   type Keys,
   LOCK_WAIT_MS,
   type Locks,
+  type Sessions,
   type Swapped,
   type WatchConnection,
   type WatchListener,
 } from "./connection.ts";
-import {
-  decodeLeaseGrantResponse,
-  decodeLockResponse,
-  encodeLeaseGrantRequest,
-  encodeLockRequest,
-  encodeUnlockRequest,
-} from "./etcd-lock-messages.ts";
+import { EtcdLeases, grantLease } from "./etcd-leases.ts";
+import { decodeLockResponse, encodeLockRequest, encodeUnlockRequest } from "./etcd-lock-messages.ts";
 import {
   decodeHeaderOnly,
+  decodePutsResponse,
   decodeRangeResponse,
   decodeStatusResponse,
   decodeSwapResponse,
   encodeCountRequest,
   encodePutRequest,
+  encodePutsRequest,
   encodeRangeRequest,
   encodeStatusRequest,
   encodeSwapRequest,
@@ -41,9 +39,10 @@ import { UnaryCalls } from "./unary-calls.ts";
 import { openWatch } from "./watch-message.ts";
 
 /** No lease ends during a measurement. */
-const LEASE_SECONDS = 3_600n;
+const LEASE_SECONDS = 3_600;
 
-type Ask = <Response>(
+/** Makes one call. */
+export type Ask = <Response>(
   path: string,
   request: Buffer,
   decode: (message: Buffer) => Response,
@@ -54,10 +53,12 @@ export class EtcdConnection implements Connection {
   readonly endpoint: string;
   readonly keys: Keys;
   readonly locks: Locks;
+  readonly sessions: Sessions;
   readonly regions = null;
   readonly logs = null;
   readonly #calls: UnaryCalls;
   readonly #ask: Ask;
+  readonly #leases: EtcdLeases;
 
   constructor(endpoint: string) {
     this.endpoint = endpoint;
@@ -66,6 +67,8 @@ export class EtcdConnection implements Connection {
       this.#calls.call({ path, requestSerialize: asIs, responseDeserialize }, request, new Metadata(), timeoutMs);
     this.keys = new EtcdKeys(this.#ask);
     this.locks = new EtcdLocks(this.#ask);
+    this.#leases = new EtcdLeases(endpoint, this.#ask);
+    this.sessions = this.#leases;
   }
 
   status(): Promise<Status> {
@@ -74,10 +77,12 @@ export class EtcdConnection implements Connection {
 
   close(): void {
     this.#calls.close();
+    this.#leases.close();
   }
 }
 
 class EtcdKeys implements Keys {
+  readonly increment = null;
   readonly #ask: Ask;
 
   constructor(ask: Ask) {
@@ -100,6 +105,15 @@ class EtcdKeys implements Keys {
   swap(key: string, modRevision: bigint, value: Buffer): Promise<Swapped> {
     return this.#ask("/etcdserverpb.KV/Txn", encodeSwapRequest(key, modRevision, value), decodeSwapResponse);
   }
+
+  async transact(keys: readonly string[], value: Buffer): Promise<bigint> {
+    const request = encodePutsRequest(keys, value);
+    const { results, revision } = await this.#ask("/etcdserverpb.KV/Txn", request, decodePutsResponse);
+    if (results !== keys.length) {
+      throw new Error(`a transaction of ${keys.length} puts has ${results} results`);
+    }
+    return revision;
+  }
 }
 
 class EtcdLocks implements Locks {
@@ -114,11 +128,7 @@ class EtcdLocks implements Locks {
   }
 
   async acquire(name: string): Promise<Hold> {
-    const grant = encodeLeaseGrantRequest(LEASE_SECONDS);
-    const lease = await this.#ask("/etcdserverpb.Lease/LeaseGrant", grant, decodeLeaseGrantResponse);
-    if (lease.error !== "") {
-      throw new Error(`etcd granted no lease: ${lease.error}`);
-    }
+    const lease = await grantLease(this.#ask, LEASE_SECONDS);
     const request = encodeLockRequest(name, lease.id);
     const { key, revision } = await this.#ask("/v3lockpb.Lock/Lock", request, decodeLockResponse, LOCK_WAIT_MS);
     return { token: revision, release: () => this.#release(key) };

@@ -1,26 +1,13 @@
 import { expect } from "chai";
-import {
-  decodeLeaseGrantResponse,
-  decodeLockResponse,
-  encodeLeaseGrantRequest,
-  encodeLockRequest,
-  encodeUnlockRequest,
-} from "./etcd-lock-messages.ts";
+import { decodeLockResponse, encodeLockRequest, encodeUnlockRequest } from "./etcd-lock-messages.ts";
 
 /** header { revision: 300 } */
 const HEADER = "0a0318ac02";
 
 describe("messages of etcd for locks", () => {
   it("are encoded as protocol buffers", () => {
-    expect(encodeLeaseGrantRequest(3_600n).toString("hex")).to.equal("08901c");
     expect(encodeLockRequest("n", (1n << 63n) - 1n).toString("hex")).to.equal("0a016e" + "10ffffffffffffffff7f");
     expect(encodeUnlockRequest(Buffer.from("n/1")).toString("hex")).to.equal("0a036e2f31");
-  });
-
-  it("contain the lease, or why there is none", () => {
-    const granted = Buffer.from(`${HEADER}10ffffffffffffffff7f18901c`, "hex");
-    expect(decodeLeaseGrantResponse(granted)).to.deep.equal({ id: (1n << 63n) - 1n, error: "" });
-    expect(decodeLeaseGrantResponse(Buffer.from(`${HEADER}22026e6f`, "hex"))).to.deep.equal({ id: 0n, error: "no" });
   });
 
   it("contain the key of the hold, and the revision", () => {

@@ -1,44 +1,19 @@
 /**
- * The messages of etcd's gRPC interface for leases and locks, as far as the benchmark uses them. Only the fields that it
+ * The messages of etcd's gRPC interface for locks, as far as the benchmark uses them. Only the fields that it
  * uses are here:
  *
- *   LeaseGrantRequest  1 TTL           LeaseGrantResponse  1 header, 2 ID, 4 error
- *   LockRequest        1 name, 2 lease LockResponse        1 header, 2 key
- *   UnlockRequest      1 key           UnlockResponse      1 header
+ *   LockRequest    1 name, 2 lease    LockResponse    1 header, 2 key
+ *   UnlockRequest  1 key              UnlockResponse  1 header
  */
 
 import { decodeHeaderOnly } from "./etcd-messages.ts";
 import { decodeFields, encodeFields } from "./wire.ts";
-
-export interface Lease {
-  readonly id: bigint;
-  /** Why there is no lease; "" if there is one. */
-  readonly error: string;
-}
 
 export interface LockedKey {
   /** Identifies the hold at its release. */
   readonly key: Uint8Array;
   /** A revision at which the lock was seen as held. */
   readonly revision: bigint;
-}
-
-export function encodeLeaseGrantRequest(ttlSeconds: bigint): Buffer {
-  return encodeFields([{ number: 1, varint: ttlSeconds }]);
-}
-
-/** Raises WireError, like all decoders here. */
-export function decodeLeaseGrantResponse(message: Uint8Array): Lease {
-  let id = 0n;
-  let error = "";
-  for (const { number, varint, bytes } of decodeFields(message)) {
-    if (number === 2 && varint !== null) {
-      id = varint;
-    } else if (number === 4 && bytes !== null) {
-      error = Buffer.from(bytes).toString();
-    }
-  }
-  return { id, error };
 }
 
 export function encodeLockRequest(name: string, lease: bigint): Buffer {
@@ -48,6 +23,7 @@ export function encodeLockRequest(name: string, lease: bigint): Buffer {
   ]);
 }
 
+/** Raises WireError. */
 export function decodeLockResponse(message: Uint8Array): LockedKey {
   const { revision } = decodeHeaderOnly(message);
   let key: Uint8Array = new Uint8Array(0);

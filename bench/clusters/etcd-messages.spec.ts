@@ -1,11 +1,13 @@
 import { expect } from "chai";
 import {
   decodeHeaderOnly,
+  decodePutsResponse,
   decodeRangeResponse,
   decodeStatusResponse,
   decodeSwapResponse,
   encodeCountRequest,
   encodePutRequest,
+  encodePutsRequest,
   encodeRangeRequest,
   encodeSwapRequest,
 } from "./etcd-messages.ts";
@@ -27,6 +29,8 @@ describe("messages of etcd", () => {
     const compare = "0a0a" + "0800" + "1002" + "1a016b" + "30ac02";
     const put = "1208" + "1206" + "0a016b" + "120176";
     expect(encodeSwapRequest("k", 300n, Buffer.from("v")).toString("hex")).to.equal(compare + put);
+    const other = "1208" + "1206" + "0a016c" + "120176";
+    expect(encodePutsRequest(["k", "l"], Buffer.from("v")).toString("hex")).to.equal(put + other);
   });
 
   it("are decoded, past fields that are not used", () => {
@@ -50,6 +54,12 @@ describe("messages of etcd", () => {
     expect(decodeSwapResponse(after("1001" + "1a021200"))).to.deep.equal({ isDone: true, revision: 300n });
     expect(decodeSwapResponse(after("1000"))).to.deep.equal({ isDone: false, revision: 300n });
     expect(decodeSwapResponse(HEADER)).to.deep.equal({ isDone: false, revision: 300n });
+  });
+
+  it("contain one result for each operation of a transaction", () => {
+    const result = "1a02" + "1200";
+    expect(decodePutsResponse(after(`1001${result}${result}`))).to.deep.equal({ results: 2, revision: 300n });
+    expect(decodePutsResponse(HEADER)).to.deep.equal({ results: 0, revision: 300n });
   });
 
   it("keep all 64 bits of a member's id", () => {

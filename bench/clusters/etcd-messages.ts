@@ -5,6 +5,7 @@
  *   PutRequest      1 key, 2 value                     PutResponse     1 header
  *   RangeRequest    1 key, 2 range_end, 9 count_only   RangeResponse   1 header, 2 kvs, 4 count
  *   TxnRequest      1 compare, 2 success               TxnResponse     1 header, 2 succeeded
+ *                                                                      3 responses
  *   Compare         1 result, 2 target, 3 key,         RequestOp       2 request_put
  *                   6 mod_revision
  *   StatusRequest   (none)                             StatusResponse  1 header, 2 version, 4 leader
@@ -74,11 +75,19 @@ export function encodeSwapRequest(key: string, modRevision: bigint, value: Uint8
     { number: 3, bytes: Buffer.from(key) },
     { number: 6, varint: modRevision },
   ]);
-  const put = encodeFields([{ number: 2, bytes: encodePutRequest(key, value) }]);
   return encodeFields([
     { number: 1, bytes: compare },
-    { number: 2, bytes: put },
+    { number: 2, bytes: encodePutOperation(key, value) },
   ]);
+}
+
+/** Requests a put of each of these keys, in one transaction. */
+export function encodePutsRequest(keys: readonly string[], value: Uint8Array): Buffer {
+  return encodeFields(keys.map((key) => ({ number: 2, bytes: encodePutOperation(key, value) })));
+}
+
+function encodePutOperation(key: string, value: Uint8Array): Buffer {
+  return encodeFields([{ number: 2, bytes: encodePutRequest(key, value) }]);
 }
 
 /** The fields key and range_end of a request, for all keys with the prefix. The prefix must not end with 0xff. */
@@ -126,6 +135,16 @@ export function decodeSwapResponse(message: Uint8Array): { readonly isDone: bool
     }
   }
   return { isDone, revision };
+}
+
+/** The number of results of a transaction, and the revision after it. */
+export function decodePutsResponse(message: Uint8Array): { readonly results: number; readonly revision: bigint } {
+  const { revision } = decodeHeaderOnly(message);
+  let results = 0;
+  for (const { number } of decodeFields(message)) {
+    results += number === 3 ? 1 : 0;
+  }
+  return { results, revision };
 }
 
 export function encodeStatusRequest(): Buffer {

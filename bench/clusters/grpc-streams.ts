@@ -16,6 +16,9 @@ export interface StreamListener {
   onEnd(error: Error): void;
 }
 
+/** Sends another message over a stream whose request is open. */
+export type SendMessage = (message: Uint8Array) => void;
+
 /** Space for messages in flight, so that no server waits for the benchmark's permission to send more. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 64 * 1024 * 1024;
@@ -38,6 +41,7 @@ export class GrpcStreams {
    * Calls a method with one message.
    *
    * @param keepsAsking leaves the request open, for methods that end the stream when the client has no more requests.
+   * @returns how to send more messages, if the request is open.
    */
   open(
     path: string,
@@ -45,7 +49,7 @@ export class GrpcStreams {
     message: Uint8Array,
     keepsAsking: boolean,
     listener: StreamListener,
-  ): void {
+  ): SendMessage {
     const headers: OutgoingHttpHeaders = {
       ":method": "POST",
       ":path": path,
@@ -60,6 +64,7 @@ export class GrpcStreams {
     } else {
       stream.end(withPrefix(message));
     }
+    return (next) => stream.write(withPrefix(next));
   }
 
   close(): void {

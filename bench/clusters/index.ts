@@ -2,6 +2,7 @@
 
 export type {
   Connection,
+  CreatedSession,
   EventLogs,
   Found,
   Hold,
@@ -9,6 +10,7 @@ export type {
   Locks,
   RegionPart,
   Regions,
+  Sessions,
   Swapped,
   WatchConnection,
   WatchedPut,

@@ -11,6 +11,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 export class NatsConnection implements Connection {
   readonly keys = null;
   readonly locks = null;
+  readonly sessions = null;
   readonly regions = null;
   readonly logs: NatsEventLogs;
   readonly #client: NatsConnectionImpl;

@@ -12,6 +12,7 @@ import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-clu
 import { readMetric } from "./prometheus-text.ts";
 import { type OnCall, QuoinConnection } from "./quoin-connection.ts";
 import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
+import { SESSIONS_MAX } from "./quoin-sessions.ts";
 import { QuoinWatches } from "./quoin-watches.ts";
 import type { RawCalls } from "./raw-calls.ts";
 
@@ -31,7 +32,7 @@ const THIS: OtherQuoin = { name: "quoin", checkout: null };
 
 export class QuoinCluster implements MeasuredCluster {
   readonly name: string;
-  readonly settings = "no rate limits";
+  readonly settings = `no rate limits; up to ${SESSIONS_MAX} sessions in a namespace where sessions are measured`;
   readonly version: string;
   readonly members: readonly MeasuredMember[];
   readonly #cluster: LocalCluster;

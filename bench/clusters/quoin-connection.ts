@@ -12,6 +12,7 @@ import {
   ReadMemoryRequest,
   ReleaseLockRequest,
   serviceDefinitions,
+  TransactRequest,
   WriteMemoryRequest,
 } from "@quoin/proto";
 import {
@@ -23,16 +24,21 @@ import {
   type Locks,
   type RegionPart,
   type Regions,
+  type Sessions,
   type Swapped,
 } from "./connection.ts";
 import { QuoinEventLogs } from "./quoin-event-logs.ts";
 import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
+import { QuoinSessions } from "./quoin-sessions.ts";
 import { type Method, UnaryCalls } from "./unary-calls.ts";
 
-const { KeyValueService, LockService, MemoryService } = serviceDefinitions;
+const { KeyValueService, LockService, MemoryService, TransactionService } = serviceDefinitions;
 const namespace = NAMESPACE;
 
-type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
+/** Makes one call. */
+export type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
+
+type Operations = NonNullable<Parameters<typeof TransactRequest.fromPartial>[0]["success"]>;
 
 /** Receives the request id of a call just before the call starts. */
 export type OnCall = (requestId: string) => void;
@@ -40,6 +46,7 @@ export type OnCall = (requestId: string) => void;
 export class QuoinConnection implements Connection {
   readonly keys: Keys;
   readonly locks: Locks;
+  readonly sessions: Sessions;
   readonly regions: Regions;
   readonly logs: QuoinEventLogs;
   readonly #calls: UnaryCalls;
@@ -59,6 +66,7 @@ export class QuoinConnection implements Connection {
     };
     this.keys = new QuoinKeys(ask);
     this.locks = new QuoinLocks(ask);
+    this.sessions = new QuoinSessions(ask);
     this.regions = new QuoinRegions(ask);
   }
 
@@ -89,6 +97,24 @@ class QuoinKeys implements Keys {
     const request = CompareAndSwapRequest.fromPartial(fields);
     const { success, revision } = await this.#ask(KeyValueService.compareAndSwap, request);
     return { isDone: success, revision };
+  }
+
+  transact(keys: readonly string[], value: Buffer): Promise<bigint> {
+    return this.#transact(keys.map((key) => ({ put: { key, value } })));
+  }
+
+  /** A transaction of one operation. */
+  increment(key: string): Promise<bigint> {
+    return this.#transact([{ increment: { key, delta: 1n } }]);
+  }
+
+  async #transact(success: Operations): Promise<bigint> {
+    const request = TransactRequest.fromPartial({ namespace, success });
+    const { results, revision } = await this.#ask(TransactionService.transact, request);
+    if (results.length !== request.success.length) {
+      throw new Error(`a transaction of ${request.success.length} operations has ${results.length} results`);
+    }
+    return revision;
   }
 }
 

@@ -11,11 +11,12 @@ describe("a system that has nothing", () => {
         ...(await connect(member)),
         keys: null,
         locks: null,
+        sessions: null,
         regions: null,
         logs: null,
       });
       const failure = await failureOf(performed(createWorkload(16), cluster, 4, 20));
-      expect(failure).to.match(/this system has no (?:keys|locks|memory regions|event logs)$/);
+      expect(failure).to.match(/this system has no (?:keys|locks|sessions|memory regions|event logs)$/);
     });
   }
 });

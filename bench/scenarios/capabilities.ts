@@ -1,6 +1,6 @@
 /** The abilities of a system that a scenario needs. Raises an error if the system lacks one. */
 
-import type { Connection, EventLogs, Keys, Locks, Regions } from "../clusters/index.ts";
+import type { Connection, EventLogs, Keys, Locks, Regions, Sessions } from "../clusters/index.ts";
 
 export function keysOf({ keys }: Connection): Keys {
   return present(keys, "keys");
@@ -8,6 +8,10 @@ export function keysOf({ keys }: Connection): Keys {
 
 export function locksOf({ locks }: Connection): Locks {
   return present(locks, "locks");
+}
+
+export function sessionsOf({ sessions }: Connection): Sessions {
+  return present(sessions, "sessions");
 }
 
 export function regionsOf({ regions }: Connection): Regions {

@@ -8,7 +8,7 @@
 import type { Connection } from "../clusters/index.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { assertGrown } from "./revisions.ts";
-import type { Bounds, Load, LoadResult, Workload } from "./scenario.ts";
+import type { Bounds, Load, LoadResult, Workload, WorkloadContext } from "./scenario.ts";
 
 /** Operations of one kind. */
 export interface Operations {
@@ -18,9 +18,13 @@ export interface Operations {
   readonly revision: bigint;
   /** Number of attempts so far; null if each operation needs one. */
   readonly attempts: number | null;
+  /** How many operations `perform` does at once; 1 by default. */
+  readonly atOnce?: number;
+  /** Whether each worker keeps one connection; by default, an operation takes the next one. */
+  readonly keepsConnection?: boolean;
   /** Writes the data that the operations need, which also reveals the revision. */
   prepare(connection: Connection, workersMax: number): Promise<void>;
-  /** Performs one operation of the worker with that number. Raises an error if it fails or its answer is wrong. */
+  /** Performs `atOnce` operations of the worker with that number. Raises an error if one fails or an answer is wrong. */
   perform(connection: Connection, worker: number): Promise<void>;
   /** Checks the results of the operations. Raises an error if they are not as expected. */
   verify(connection: Connection): Promise<void>;
@@ -30,8 +34,13 @@ export interface Operations {
 export function closedLoop(operations: Operations): Workload {
   return {
     prepare: (connection, workersMax) => operations.prepare(connection, workersMax),
-    open: async (context, workers) => new ClosedLoop(operations, await connectAll(context, workers), workers),
+    open: (context, workers) => openLoop(context, operations, workers),
   };
+}
+
+/** A run of these operations with this many workers. */
+export async function openLoop(context: WorkloadContext, operations: Operations, workers: number): Promise<Load> {
+  return new ClosedLoop(operations, await connectAll(context, workers), workers);
 }
 
 class ClosedLoop implements Load {
@@ -50,7 +59,7 @@ class ClosedLoop implements Load {
     const startedMs = performance.now();
     const latenciesMs = await this.#performAll(bounds, interrupted);
     const durationMs = performance.now() - startedMs;
-    const operations = latenciesMs.length;
+    const operations = latenciesMs.length * this.#atOnce;
     const expected = BigInt(operations) * this.#operations.revisionsPerOperation;
     assertGrown(operations, this.#operations.revision - revision, expected);
     return {
@@ -70,10 +79,14 @@ class ClosedLoop implements Load {
     closeAll(this.#connections);
   }
 
+  get #atOnce(): number {
+    return this.#operations.atOnce ?? 1;
+  }
+
   /**
-   * The latencies of the operations, in the order of their ends. Each operation takes the next connection, so that all
-   * connections, and the members behind them, get the same share. An error is raised when everything in flight has
-   * ended.
+   * The latencies of the operations, in the order of their ends; those that are performed at once have one. Each
+   * operation takes the next connection, so that all connections, and the members behind them, get the same share. An
+   * error is raised when everything in flight has ended.
    */
   async #performAll(bounds: Bounds, interrupted: AbortSignal): Promise<number[]> {
     const latenciesMs: number[] = [];
@@ -81,14 +94,16 @@ class ClosedLoop implements Load {
     let started = 0;
     let failure: Error | null = null;
     const isOver = (): boolean =>
-      started >= bounds.operations ||
+      started * this.#atOnce >= bounds.operations ||
       failure !== null ||
       interrupted.aborted ||
       performance.now() - startedMs >= bounds.ms;
 
     const work = async (worker: number): Promise<void> => {
       while (!isOver()) {
-        const connection = this.#connections[started++ % this.#connections.length] as Connection;
+        const turn = this.#operations.keepsConnection === true ? worker : started;
+        const connection = this.#connections[turn % this.#connections.length] as Connection;
+        started++;
         const sentMs = performance.now();
         try {
           await this.#operations.perform(connection, worker);

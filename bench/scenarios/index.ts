@@ -4,10 +4,14 @@ import { cas } from "./cas.ts";
 import { append, appendBatch, appendKeyed, tail } from "./event-logs.ts";
 import { get } from "./get.ts";
 import { handover } from "./handover.ts";
+import { increment } from "./increment.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { lock } from "./lock.ts";
 import { memory } from "./memory.ts";
 import { put } from "./put.ts";
 import type { Scenario } from "./scenario.ts";
+import { session } from "./session.ts";
+import { transact } from "./transact.ts";
 import { watch } from "./watch.ts";
 
 export { keysOf } from "./capabilities.ts";
@@ -16,5 +20,6 @@ export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
 
 export const scenarios: readonly Scenario[] = [
   ...[put, get, lock, handover, cas, memory, watch],
+  ...[transact, increment, session, keepAlive],
   ...[append, appendKeyed, appendBatch, tail],
 ];

@@ -5,6 +5,7 @@
 
 import type {
   Connection,
+  CreatedSession,
   Found,
   Hold,
   Leadership,
@@ -25,6 +26,18 @@ export interface Faults {
   failsAtPut: number;
   /** A compare-and-swap always succeeds. */
   swapsAlways: boolean;
+  /** The puts of a transaction have a revision each. */
+  splitsTransactions: boolean;
+  /** A transaction does only its first put. */
+  cutsTransactions: boolean;
+  /** Increments are acknowledged with a new revision, but the number stays. */
+  forgetsIncrements: boolean;
+  /** The system has no increments. */
+  lacksIncrements: boolean;
+  /** Creations of sessions are acknowledged with a new revision, but there is no session. */
+  forgetsSessions: boolean;
+  /** Renewals are acknowledged, but the sessions end. */
+  endsSessions: boolean;
   /** Locks are granted while they are held. */
   grantsWhileHeld: boolean;
   /** The number of waiters that get the lock at each release. */
@@ -56,6 +69,9 @@ export class ClusterInMemory implements MeasuredCluster {
   readonly settings: string = "";
   readonly members: readonly MeasuredMember[] = ["a", "b", "c"].map((endpoint) => ({ endpoint, pid: process.pid }));
   readonly values = new Map<string, { value: Buffer; modRevision: bigint }>();
+  readonly sessions = new Set<bigint>();
+  /** Number of sessions of each renewal, by member. */
+  readonly renewals: { readonly endpoint: string; readonly sessions: number }[] = [];
   readonly regions: { readonly bytes: Buffer; version: bigint }[] = [];
   readonly watches: Watch[] = [];
   /** The one event log: acknowledged events, stored events, and followers. */
@@ -66,6 +82,12 @@ export class ClusterInMemory implements MeasuredCluster {
     losesFromPut: Number.POSITIVE_INFINITY,
     failsAtPut: Number.POSITIVE_INFINITY,
     swapsAlways: false,
+    splitsTransactions: false,
+    cutsTransactions: false,
+    forgetsIncrements: false,
+    lacksIncrements: false,
+    forgetsSessions: false,
+    endsSessions: false,
     grantsWhileHeld: false,
     grantsPerRelease: 1,
     repeatsTokens: false,
@@ -98,11 +120,20 @@ export class ClusterInMemory implements MeasuredCluster {
         put: async (key, value) => answer(this.#put(key, value)),
         get: async (key) => answer(this.#get(key)),
         swap: async (key, modRevision, value) => answer(this.#swap(key, modRevision, value)),
+        transact: async (keys, value) => answer(this.#transact(keys, value)),
+        increment: this.faults.lacksIncrements ? null : async (key) => answer(this.#increment(key)),
       },
       locks: {
         create: async () => answer(++this.revision),
         acquire: async (name) => answer(await this.#acquire(name)),
         countWaiters: async (name) => answer(this.#lock(name).queue.length),
+      },
+      sessions: {
+        revisionsPerCreation: 1n,
+        allowMany: async () => undefined,
+        create: async () => answer(this.#createSession()),
+        renew: async (ids) => answer(this.#renew(endpoint, ids)),
+        count: async () => answer(this.sessions.size),
       },
       regions: {
         allocate: async (sizeBytes) => answer(this.#allocate(sizeBytes)),
@@ -181,8 +212,39 @@ export class ClusterInMemory implements MeasuredCluster {
     return { isDone, revision: this.revision };
   }
 
-  #store(key: string, value: Buffer): void {
-    const revision = ++this.revision;
+  #transact(keys: readonly string[], value: Buffer): bigint {
+    const revision = this.revision + 1n;
+    for (const key of this.faults.cutsTransactions ? keys.slice(0, 1) : keys) {
+      this.#store(key, value, this.faults.splitsTransactions ? this.revision + 1n : revision);
+    }
+    return this.revision;
+  }
+
+  #increment(key: string): bigint {
+    const { value } = this.#get(key);
+    const more = this.faults.forgetsIncrements ? 0 : 1;
+    this.#store(key, Buffer.from(String(Number(value.toString()) + more)));
+    return this.revision;
+  }
+
+  #createSession(): CreatedSession {
+    const id = ++this.revision;
+    if (!this.faults.forgetsSessions) {
+      this.sessions.add(id);
+    }
+    return { id, revision: id };
+  }
+
+  #renew(endpoint: string, ids: readonly bigint[]): bigint {
+    this.renewals.push({ endpoint, sessions: ids.length });
+    for (const id of this.faults.endsSessions ? ids : []) {
+      this.sessions.delete(id);
+    }
+    return this.revision;
+  }
+
+  #store(key: string, value: Buffer, revision = this.revision + 1n): void {
+    this.revision = revision;
     this.values.set(key, { value, modRevision: revision });
     for (const [watcher, { prefix, listener }] of this.watches.entries()) {
       const puts = key.startsWith(prefix) ? this.faults.deliver({ key, revision }, watcher) : [];

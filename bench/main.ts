@@ -30,6 +30,7 @@ import {
 import { FiguresError, runMicro } from "./micro/index.ts";
 import { NoisyError, runNoisy } from "./noisy/index.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
+import { runSessions, SessionsError } from "./sessions/index.ts";
 import { runTimeline, TimelineError } from "./timeline/index.ts";
 
 const EXIT_FAILED = 1;
@@ -143,6 +144,8 @@ try {
     await runInterference(asked.options, interrupted);
   } else if (asked?.kind === "noisy") {
     await runNoisy(asked.options, interrupted);
+  } else if (asked?.kind === "sessions") {
+    await runSessions(asked.options, interrupted);
   } else if (asked?.kind === "timeline") {
     await runTimeline(asked.options, interrupted);
   }
@@ -154,7 +157,8 @@ try {
     error instanceof BuildError ||
     error instanceof FiguresError ||
     error instanceof InterferenceError ||
-    error instanceof NoisyError
+    error instanceof NoisyError ||
+    error instanceof SessionsError
   ) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
   } else if (error instanceof UnfairError) {

@@ -122,6 +122,23 @@ describe("options of a benchmark", () => {
     expect(() => parseOptions(["interference", "--missed-mib", "191"])).to.throw(UsageError, "at least 192");
   });
 
+  it("of sessions have defaults, and are read from the arguments", () => {
+    const counts = { sessions: 20_000, ttlSeconds: 10, seconds: 60, elections: 10 };
+    expect(parseOptions(["sessions"])).to.deep.equal({
+      kind: "sessions",
+      options: { ...counts, markdown: null, json: null },
+    });
+    const args = "sessions --sessions 60 --ttl-seconds 2 --seconds 3 --elections 1 --markdown m --json j";
+    expect(parseOptions(args.split(" "))).to.deep.equal({
+      kind: "sessions",
+      options: { sessions: 60, ttlSeconds: 2, seconds: 3, elections: 1, markdown: "m", json: "j" },
+    });
+    for (const sessions of ["1", "5001"]) {
+      const tooMany = ["sessions", "--ttl-seconds", "2", "--sessions", sessions];
+      expect(() => parseOptions(tooMany)).to.throw(UsageError, "2 to 5000");
+    }
+  });
+
   it("of a timeline have defaults, and are read from the arguments", () => {
     expect(parseOptions(["timeline"])).to.deep.equal({
       kind: "timeline",

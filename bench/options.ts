@@ -8,6 +8,7 @@ import type { Target } from "./measuring/index.ts";
 import { type MicroOptions, microCommand } from "./micro/index.ts";
 import { type NoisyOptions, noisyCommand } from "./noisy/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
+import { type SessionsOptions, sessionsCommand } from "./sessions/index.ts";
 import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
 
 export interface BenchOptions {
@@ -49,6 +50,7 @@ export type ParsedCommand =
   | { readonly kind: "interference"; readonly options: InterferenceOptions }
   | { readonly kind: "micro"; readonly options: MicroOptions }
   | { readonly kind: "noisy"; readonly options: NoisyOptions }
+  | { readonly kind: "sessions"; readonly options: SessionsOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
 
 /** Parses the arguments. Returns null for --help. Raises UsageError. */
@@ -84,6 +86,10 @@ export function parseOptions(args: readonly string[]): ParsedCommand | null {
     asked = { kind: "noisy", options };
   });
   program.addCommand(noisy.copyInheritedSettings(program));
+  const sessions = sessionsCommand(parseCount, (options) => {
+    asked = { kind: "sessions", options };
+  });
+  program.addCommand(sessions.copyInheritedSettings(program));
   const timeline = timelineCommand(parseCount, (options) => {
     asked = { kind: "timeline", options };
   });

@@ -2,3 +2,4 @@
 
 export { type NoisyOptions, noisyCommand } from "./options.ts";
 export { NoisyError, runNoisy } from "./run.ts";
+export { createTenant } from "./tenants.ts";

@@ -12,4 +12,5 @@ export {
   STABLE_PORT_MAX,
   STABLE_PORT_MIN,
 } from "./ports.ts";
+export { RestartedMember } from "./restarted-member.ts";
 export { StartError } from "./start-error.ts";

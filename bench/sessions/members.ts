@@ -56,15 +56,16 @@ export class Members {
     return (await (this.#admins[0] as AdminClient).getStatus()).status.version;
   }
 
+  /** Processor time of each member so far, in milliseconds; null if this machine does not report it. */
+  cpuMs(): readonly number[] | null {
+    const usages = this.#pids.map(usageOf).filter((usage) => usage !== null);
+    return usages.length === MEMBERS ? usages.map(({ cpuMs }) => cpuMs) : null;
+  }
+
   async work(): Promise<Work> {
     const { at: leader } = await this.#untilLeader(0);
-    const usages = this.#pids.map(usageOf).filter((usage) => usage !== null);
     const response = await fetch(`${this.#cluster.members[leader]?.health}/metrics`);
-    return {
-      leader,
-      cpuMs: usages.length === MEMBERS ? usages.map(({ cpuMs }) => cpuMs) : null,
-      entries: sumOfMetric(await response.text(), ENTRIES_METRIC),
-    };
+    return { leader, cpuMs: this.cpuMs(), entries: sumOfMetric(await response.text(), ENTRIES_METRIC) };
   }
 
   /** Kills the leader, starts it again when another one leads, and returns when all members serve. */

@@ -19,6 +19,8 @@ const REPORT: SessionsReport = {
   lateness: { count: 10_000, p50Ms: 200, p99Ms: 420, maxMs: 480 },
   deadlinesMs: 700,
   allGoneMs: 1_100,
+  cpuMsBefore: 250,
+  cpuMsMeanwhile: 1_600.4,
   putsBefore: PUTS,
   putsMeanwhile: { ...PUTS, count: 300, p99Ms: 12 },
 };
@@ -29,8 +31,8 @@ describe("the report on sessions", () => {
     expect(lines).to.include("| renewals | 60.0 | 720 | 360000 | 1 | 2 | 0 | 12.3 | 20, 42 (leader), 19 |");
     expect(lines).to.include("| 10 elections | 71.0 | 720 | 360000 | 1 | 2 | 500 |  |  |");
     expect(lines).to.include("| 10000 | 700 | 1100 | 200 | 420 | 480 |");
-    expect(lines).to.include("| before | 1800 | 0 | 2.0 | 8.0 | 11.0 |  |");
-    expect(lines).to.include("| while sessions end | 300 | 0 | 2.0 | 12.0 | 11.0 | 1.50× |");
+    expect(lines).to.include("| before | 1800 | 0 | 2.0 | 8.0 | 11.0 |  | 250 |");
+    expect(lines).to.include("| while sessions end | 300 | 0 | 2.0 | 12.0 | 11.0 | 1.50× | 1600 |");
     expect(terminalReport(REPORT)).to.include("1.50×").and.to.include("20000 sessions of 10 s in 1 namespaces");
   });
 
@@ -48,8 +50,9 @@ describe("the report on sessions", () => {
     const [phase] = REPORT.phases;
     const load = { leader: 0, cpuMs: null, entries: 1 };
     const putsBefore = { ...PUTS, count: 0, p99Ms: 0 };
-    const text = markdownReport({ ...REPORT, phases: [{ ...phase, load } as typeof phase & object], putsBefore });
-    expect(text).to.include("| 1.0 | ? |").and.to.include("| 11.0 | ? |");
+    const phases = [{ ...phase, load } as typeof phase & object];
+    const text = markdownReport({ ...REPORT, phases, putsBefore, cpuMsMeanwhile: null });
+    expect(text).to.include("| 1.0 | ? |").and.to.include("| 11.0 | ? | ? |");
   });
 });
 

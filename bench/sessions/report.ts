@@ -40,6 +40,9 @@ export interface SessionsReport {
   /** From the first deadline to the last one, and to the last end. */
   readonly deadlinesMs: number;
   readonly allGoneMs: number;
+  /** Processor time of all members in a second, from the last renewal to the first deadline, and from there to the end. */
+  readonly cpuMsBefore: number | null;
+  readonly cpuMsMeanwhile: number | null;
   readonly putsBefore: PutDelays;
   readonly putsMeanwhile: PutDelays;
 }
@@ -49,7 +52,10 @@ const PHASE_HEAD = [
   ...["entries a second", "processor time, ms a second"],
 ];
 const ENDS_HEAD = ["ended", "deadlines within ms", "all gone after ms", "late p50 ms", "late p99 ms", "late max ms"];
-const PUTS_HEAD = ["puts of another user", "puts", "failed", "p50 ms", "p99 ms", "max ms", "p99 ratio"];
+const PUTS_HEAD = [
+  ...["puts of another user", "puts", "failed", "p50 ms", "p99 ms", "max ms", "p99 ratio"],
+  "processor time of members, ms a second",
+];
 const UNKNOWN = "?";
 
 /** What the members did between these moments, which are that many seconds apart, for one second. */
@@ -100,8 +106,13 @@ function tablesOf(report: SessionsReport): { readonly head: string[]; readonly r
     {
       head: PUTS_HEAD,
       rows: [
-        putsRow("before", putsBefore, ""),
-        putsRow("while sessions end", putsMeanwhile, ratio(putsMeanwhile.p99Ms, putsBefore.p99Ms)),
+        putsRow("before", putsBefore, "", report.cpuMsBefore),
+        putsRow(
+          "while sessions end",
+          putsMeanwhile,
+          ratio(putsMeanwhile.p99Ms, putsBefore.p99Ms),
+          report.cpuMsMeanwhile,
+        ),
       ],
     },
   ];
@@ -122,8 +133,14 @@ function cpuOf({ leader, cpuMs }: MemberLoad): string {
   return each?.join(", ") ?? UNKNOWN;
 }
 
-function putsRow(name: string, { count, failed, p50Ms, p99Ms, maxMs }: PutDelays, compared: string): string[] {
-  return [name, String(count), String(failed), ...[p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1)), compared];
+function putsRow(
+  name: string,
+  { count, failed, p50Ms, p99Ms, maxMs }: PutDelays,
+  compared: string,
+  cpuMs: number | null,
+): string[] {
+  const delays = [p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1));
+  return [name, String(count), String(failed), ...delays, compared, cpuMs?.toFixed(0) ?? UNKNOWN];
 }
 
 function ratio(p99Ms: number, beforeMs: number): string {

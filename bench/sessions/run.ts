@@ -69,7 +69,7 @@ export async function runSessions(options: SessionsOptions, interrupted: AbortSi
 }
 
 type Measured = Omit<SessionsReport, "startedAt" | "version" | "cpus" | "syncMs" | "options">;
-type Ended = Pick<Measured, "lateness" | "deadlinesMs" | "allGoneMs" | "putsBefore" | "putsMeanwhile">;
+type Ended = Omit<Measured, "namespaces" | "phases" | "early">;
 
 class Storm {
   readonly #members: Members;
@@ -218,6 +218,7 @@ class Storm {
       await this.#pause(WARM_UP_SECONDS);
       await this.#renewTogether(ending);
       const beforeMs = performance.now();
+      const cpuBefore = this.#members.cpuMs();
       const renewed = ending.filter(({ ids, deadlineMs }) => ids.length > 0 && deadlineMs > beforeMs);
       if (renewed.length === 0) {
         throw new SessionsError("no sessions are left to end");
@@ -225,7 +226,10 @@ class Storm {
       const deadlines = renewed.map(({ deadlineMs }) => deadlineMs);
       const [firstMs, lastMs] = [Math.min(...deadlines), Math.max(...deadlines)];
       const groups = new Set(renewed);
+      await sleep(Math.max(0, firstMs - performance.now()), undefined, { signal: this.#interrupted });
+      const cpuAtFirst = this.#members.cpuMs();
       const allGoneMs = await this.#untilGone(groups, lastMs + ENDS_LIMIT_MS);
+      const cpuMsMeanwhile = cpuASecond(cpuAtFirst, this.#members.cpuMs(), performance.now() - firstMs);
       const untilMs = Math.max(allGoneMs, firstMs + PUTS_MS_MIN);
       await sleep(Math.max(0, untilMs + ANSWERS_MS - performance.now()), undefined, { signal: this.#interrupted });
       puts.assertRunning();
@@ -233,6 +237,8 @@ class Storm {
         lateness: this.#ends.latenessOf(groups),
         deadlinesMs: lastMs - firstMs,
         allGoneMs: allGoneMs - firstMs,
+        cpuMsBefore: cpuASecond(cpuBefore, cpuAtFirst, firstMs - beforeMs),
+        cpuMsMeanwhile,
         putsBefore: puts.between(beforeMs, firstMs),
         putsMeanwhile: puts.between(firstMs, untilMs),
       };
@@ -274,4 +280,14 @@ class Storm {
       throw this.#watchFailure;
     }
   }
+}
+
+/** Of all members together. */
+function cpuASecond(
+  before: readonly number[] | null,
+  after: readonly number[] | null,
+  durationMs: number,
+): number | null {
+  const usedMs = before && after?.reduce((sum, ms, at) => sum + ms - (before[at] ?? 0), 0);
+  return usedMs === null || usedMs === undefined ? null : (usedMs / durationMs) * MS_PER_SECOND;
 }

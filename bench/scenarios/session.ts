@@ -1,4 +1,4 @@
-/** New sessions that nobody renews: of etcd, leases. */
+/** New sessions, which are not renewed: of etcd, leases. */
 
 import type { Connection } from "../clusters/index.ts";
 import { sessionsOf } from "./capabilities.ts";

@@ -221,7 +221,7 @@ class Storm {
       const cpuBefore = this.#members.cpuMs();
       const renewed = ending.filter(({ ids, deadlineMs }) => ids.length > 0 && deadlineMs > beforeMs);
       if (renewed.length === 0) {
-        throw new SessionsError("no sessions are left to end");
+        throw new SessionsError("no session that was to end was renewed in time: choose a longer time to live");
       }
       const deadlines = renewed.map(({ deadlineMs }) => deadlineMs);
       const [firstMs, lastMs] = [Math.min(...deadlines), Math.max(...deadlines)];

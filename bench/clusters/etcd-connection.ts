@@ -35,19 +35,11 @@ import {
 import { decodeWatchResponse, encodeWatchRequest } from "./etcd-watch-messages.ts";
 import { GrpcStreams } from "./grpc-streams.ts";
 import { RepeatedMessages } from "./repeated-messages.ts";
-import { UnaryCalls } from "./unary-calls.ts";
+import { type AskBytes, UnaryCalls } from "./unary-calls.ts";
 import { openWatch } from "./watch-message.ts";
 
 /** No lease ends during a measurement. */
 const LEASE_SECONDS = 3_600;
-
-/** Makes one call. */
-export type Ask = <Response>(
-  path: string,
-  request: Buffer,
-  decode: (message: Buffer) => Response,
-  timeoutMs?: number,
-) => Promise<Response>;
 
 export class EtcdConnection implements Connection {
   readonly endpoint: string;
@@ -57,7 +49,7 @@ export class EtcdConnection implements Connection {
   readonly regions = null;
   readonly logs = null;
   readonly #calls: UnaryCalls;
-  readonly #ask: Ask;
+  readonly #ask: AskBytes;
   readonly #leases: EtcdLeases;
 
   constructor(endpoint: string) {
@@ -83,9 +75,9 @@ export class EtcdConnection implements Connection {
 
 class EtcdKeys implements Keys {
   readonly increment = null;
-  readonly #ask: Ask;
+  readonly #ask: AskBytes;
 
-  constructor(ask: Ask) {
+  constructor(ask: AskBytes) {
     this.#ask = ask;
   }
 
@@ -117,9 +109,9 @@ class EtcdKeys implements Keys {
 }
 
 class EtcdLocks implements Locks {
-  readonly #ask: Ask;
+  readonly #ask: AskBytes;
 
-  constructor(ask: Ask) {
+  constructor(ask: AskBytes) {
     this.#ask = ask;
   }
 

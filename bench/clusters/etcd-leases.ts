@@ -4,7 +4,6 @@
  */
 
 import type { CreatedSession, Sessions } from "./connection.ts";
-import type { Ask } from "./etcd-connection.ts";
 import {
   decodeKeepAliveResponse,
   decodeLeaseGrantResponse,
@@ -17,6 +16,7 @@ import {
 } from "./etcd-lease-messages.ts";
 import { decodeHeaderOnly, encodeCountRequest } from "./etcd-messages.ts";
 import { GrpcStreams, type SendMessage } from "./grpc-streams.ts";
+import type { AskBytes } from "./unary-calls.ts";
 
 /** A renewal that waits for answers, in the order of its leases. */
 interface Renewal {
@@ -30,13 +30,13 @@ export class EtcdLeases implements Sessions {
   /** A lease is no change of a key. */
   readonly revisionsPerCreation = 0n;
   readonly #endpoint: string;
-  readonly #ask: Ask;
+  readonly #ask: AskBytes;
   /** Open after the first renewal. */
   #stream: { readonly streams: GrpcStreams; readonly send: SendMessage } | null = null;
   /** In the order of their requests. */
   readonly #renewals: Renewal[] = [];
 
-  constructor(endpoint: string, ask: Ask) {
+  constructor(endpoint: string, ask: AskBytes) {
     this.#endpoint = endpoint;
     this.#ask = ask;
   }
@@ -105,7 +105,7 @@ export class EtcdLeases implements Sessions {
 }
 
 /** Raises an error if there is no lease. */
-export async function grantLease(ask: Ask, ttlSeconds: number): Promise<Lease> {
+export async function grantLease(ask: AskBytes, ttlSeconds: number): Promise<Lease> {
   const request = encodeLeaseGrantRequest(BigInt(ttlSeconds));
   const lease = await ask("/etcdserverpb.Lease/LeaseGrant", request, decodeLeaseGrantResponse);
   if (lease.error !== "") {

@@ -30,13 +30,10 @@ import {
 import { QuoinEventLogs } from "./quoin-event-logs.ts";
 import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
 import { QuoinSessions } from "./quoin-sessions.ts";
-import { type Method, UnaryCalls } from "./unary-calls.ts";
+import { type Ask, UnaryCalls } from "./unary-calls.ts";
 
 const { KeyValueService, LockService, MemoryService, TransactionService } = serviceDefinitions;
 const namespace = NAMESPACE;
-
-/** Makes one call. */
-export type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
 
 type Operations = NonNullable<Parameters<typeof TransactRequest.fromPartial>[0]["success"]>;
 

@@ -8,8 +8,8 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import type { CreatedSession, Sessions } from "./connection.ts";
-import type { Ask } from "./quoin-connection.ts";
 import { NAMESPACE } from "./quoin-headers.ts";
+import type { Ask } from "./unary-calls.ts";
 
 const { ClusterAdminService, SessionService } = serviceDefinitions;
 const namespace = NAMESPACE;

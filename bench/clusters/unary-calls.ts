@@ -10,6 +10,17 @@ export interface Method<Request, Response> {
   readonly responseDeserialize: (message: Buffer) => Response;
 }
 
+/** Makes one call, with the metadata that every call of the system has. */
+export type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
+
+/** The same with encoded requests. `timeoutMs` undefined = no limit. */
+export type AskBytes = <Response>(
+  path: string,
+  request: Buffer,
+  decode: (message: Buffer) => Response,
+  timeoutMs?: number,
+) => Promise<Response>;
+
 /** By default, clients of one process share connections; here each client must have its own. */
 const OPTIONS: ChannelOptions = { "grpc.use_local_subchannel_pool": 1 };
 

@@ -52,6 +52,13 @@ describe("describeFailure", () => {
     expect(hint("DEADLINE_EXCEEDED", "DEADLINE", "unknown")).to.include("may have been executed");
     expect(hint("UNAUTHENTICATED", "TOKEN_INVALID", "not-executed")).to.include("--api-key-file");
     expect(hint("NOT_FOUND", "KEY_NOT_FOUND", "not-executed")).to.equal(undefined);
+    expect(hint("UNIMPLEMENTED", "NOT_SERVED", "not-executed")).to.equal(undefined);
+    const onAdminPort = {
+      code: "UNIMPLEMENTED",
+      reason: "NOT_SERVED",
+      message: "M is served on the admin port only",
+    } as const;
+    expect(describeFailure(new QuoinError({ ...onAdminPort, outcome: "not-executed" })).hint).to.include("host:7403");
   });
 
   it("shows the stack of a bug", () => {

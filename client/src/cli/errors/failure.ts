@@ -128,7 +128,6 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["OTHER_BACKUP_STORE", "see the stores of the members with: quoinctl backup status"],
   ["BACKUP_IN_PROGRESS", "see its progress with: quoinctl backup status"],
   ["BACKUP_STORE_UNAVAILABLE", "the member cannot use its store; see its flags --backup-store and --backup-key-file"],
-  ["NOT_SERVED", "for administration, name the admin ports: --endpoints host:7403 --token-file FILE"],
   ["CONFIG_CHANGED", "look again with: quoinctl member list"],
 ]);
 
@@ -156,6 +155,10 @@ function hintFor(error: QuoinError): string | undefined {
   const hint = HINTS.get(error.reason);
   if (hint !== undefined) {
     return hint;
+  }
+  // The same reason refuses what a cluster does not serve yet, or not at all.
+  if (error.reason === "NOT_SERVED" && error.message.includes("admin port")) {
+    return "name the admin ports: --endpoints host:7403 --token-file FILE";
   }
   if (error.code === "UNAUTHENTICATED") {
     return "the token or API key is not valid here; log in with: quoinctl login, or see --token-file, --api-key-file";

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { serviceDefinitions } from "@quoin/proto";
+import { type AcquireLockResponse, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { seededRandom } from "../../src/replica/index.ts";
 import { type Answer, type CallOptions, type ClusterUnderTest, GrpcCaller, ok, until } from "../harness/index.ts";
@@ -40,6 +40,13 @@ const LIMIT_MS = 600_000;
 /** Sends a request to a member. */
 type Send<Response> = (caller: GrpcCaller, options: CallOptions) => Promise<Answer<Response>>;
 
+interface RepeatOptions {
+  /** What happens before the last attempt. */
+  readonly between?: () => Promise<unknown>;
+  /** Whether it asks for a lock: an attempt without an answer that comes last undoes it. */
+  readonly mayBeUndone?: boolean;
+}
+
 /** A kind of request, which is performed with a number of its own. */
 type Trial = (at: number) => Promise<void>;
 
@@ -66,12 +73,15 @@ export class RepeatedRequests {
     (at) => this.#setLockValue(at),
     (at) => this.#deleteNamespace(at),
   ];
+  /** Ids of requests that had an attempt without an answer. */
+  readonly #unanswered = new Set<string>();
   #logId = "";
   #regionId = "";
   #begun = 0;
   #done = 0;
   #repeats = 0;
   #replayed = 0;
+  #undoable = 0;
 
   constructor(cluster: ClusterUnderTest, seed: number) {
     this.#cluster = cluster;
@@ -131,7 +141,7 @@ export class RepeatedRequests {
   describe(): string {
     const first = [...this.#first].map(([what, times]) => `${what} ${times}`).join(", ");
     const sent = this.#repeats * 2;
-    return `${this.#repeats} requests; first attempts ${first}; ${this.#replayed} of ${sent} repeats were replayed`;
+    return `${this.#repeats} requests; first attempts ${first}; ${this.#replayed} of ${sent} repeats were replayed; ${this.#undoable} acquisitions may have been undone`;
   }
 
   close(): void {
@@ -175,7 +185,7 @@ export class RepeatedRequests {
     const told = await this.#repeat(
       (caller, options) => caller.ask(transactions.transact, { namespace: NAMESPACE, success }, options),
       ({ revision, results }) => ({ revision, deleted: results[0]?.deletePrefix?.deletedKeys }),
-      () => this.#put(`${prefix}later`),
+      { between: () => this.#put(`${prefix}later`) },
     );
     this.#revisions.push(told.revision);
     expect(told.deleted, `deleted keys of ${prefix}`).to.equal(2n);
@@ -189,11 +199,9 @@ export class RepeatedRequests {
     const touch = (ttlSeconds: bigint): Send<{ readonly modRevision: bigint }> => {
       return (caller, options) => caller.ask(keys.touchKey, { namespace: NAMESPACE, key, ttlSeconds }, options);
     };
-    await this.#repeat(
-      touch(LONG_SECONDS),
-      ({ modRevision }) => ({ modRevision }),
-      () => this.#must(touch(LONGER_SECONDS)),
-    );
+    await this.#repeat(touch(LONG_SECONDS), ({ modRevision }) => ({ modRevision }), {
+      between: () => this.#must(touch(LONGER_SECONDS)),
+    });
     const { expiresInMs } = await this.#get(key);
     expect(expiresInMs, `milliseconds that ${key} has left`).to.be.above(Number(LONG_SECONDS * MS_PER_SECOND));
   }
@@ -222,38 +230,52 @@ export class RepeatedRequests {
     this.#revisions.push(told.revision);
   }
 
-  /** A second acquisition would hold a permit at the end; a second release would find no hold. */
+  /**
+   * A second acquisition would hold a second permit; a second release would find no hold. An attempt without an answer
+   * may undo the acquisition if it comes last (S25). The request then gets another hold, but never two at a time.
+   */
   async #holdPermit(at: number): Promise<void> {
     const name = SEMAPHORE;
-    const acquire = { namespace: NAMESPACE, name, permits: 1, ttlSeconds: LONG_SECONDS, owner: ownerOf(at) };
-    const { acquired, fencingToken } = await this.#repeat(
+    const owner = ownerOf(at);
+    const tokens: bigint[] = [];
+    const acquire = { namespace: NAMESPACE, name, permits: 1, ttlSeconds: LONG_SECONDS, owner };
+    const { isUndoable } = await this.#repeat(
       (caller, options) => caller.ask(locks.acquireSemaphore, acquire, options),
-      ({ acquired, fencingToken }) => ({ acquired, fencingToken }),
+      ({ acquired, fencingToken }) => {
+        tokens.push(fencingToken);
+        return { acquired };
+      },
+      { mayBeUndone: true },
     );
-    expect(acquired).to.equal(true);
-    const release = { namespace: NAMESPACE, name, fencingToken };
-    const { revision } = await this.#repeat(
-      (caller, options) => caller.ask(locks.releaseSemaphore, release, options),
-      ({ revision }) => ({ revision }),
-    );
+    const semaphore = { namespace: NAMESPACE, name };
+    const { holders } = await this.#must((caller, options) => caller.ask(locks.describeSemaphore, semaphore, options));
+    const held = holders.filter((hold) => hold.owner === owner).map(({ fencingToken }) => fencingToken);
+    expect(held.length, `holds of ${owner}`).to.be.at.most(1);
+    const fencingToken = tokens.at(-1) ?? 0n;
+    const release: Send<{ readonly revision: bigint }> = (caller, options) => {
+      return caller.ask(locks.releaseSemaphore, { ...semaphore, fencingToken }, options);
+    };
+    if (isUndoable) {
+      expect(["OK", "FAILED_PRECONDITION"]).to.include((await this.#answer(release)).code);
+      this.#undoable++;
+      return;
+    }
+    expect(new Set(tokens).size, `tokens of ${owner}`).to.equal(1);
+    expect(held, `holds of ${owner}`).to.deep.equal([fencingToken]);
+    const { revision } = await this.#repeat(release, (response) => ({ revision: response.revision }));
     this.#revisions.push(fencingToken, revision);
   }
 
   /** A second execution would replace the value that is set after the first one. */
   async #setLockValue(at: number): Promise<void> {
-    const name = `elected-${at}`;
-    await this.#must((caller, options) => caller.ask(locks.createLock, { namespace: NAMESPACE, name }, options));
-    const acquire = { namespace: NAMESPACE, name, ttlSeconds: LONG_SECONDS };
-    const { fencingToken } = await this.#must((caller, options) => caller.ask(locks.acquireLock, acquire, options));
+    const { name, fencingToken } = await this.#holdNewLock(`elected-${at}`);
     const set = (value: string): Send<{ readonly revision: bigint }> => {
       const fields = { namespace: NAMESPACE, name, fencingToken, value: Buffer.from(value) };
       return (caller, options) => caller.ask(locks.setLockValue, fields, options);
     };
-    const { revision } = await this.#repeat(
-      set("first"),
-      (response) => ({ revision: response.revision }),
-      () => this.#must(set("second")),
-    );
+    const { revision } = await this.#repeat(set("first"), (response) => ({ revision: response.revision }), {
+      between: () => this.#must(set("second")),
+    });
     this.#revisions.push(revision);
     const { holder } = await this.#must((caller, options) =>
       caller.ask(locks.describeLock, { namespace: NAMESPACE, name }, options),
@@ -270,16 +292,35 @@ export class RepeatedRequests {
     const { revision } = await this.#repeat(
       (caller, options) => caller.ask(keys.deleteNamespace, { namespace: name, recursive: true }, options),
       (response) => ({ revision: response.revision }),
-      async () => {
-        await until(`${name} to be created again`, async () => {
-          const { code, reason } = await this.#answer(create);
-          return code === "OK" || reason === "NAMESPACE_EXISTS";
-        });
-        await this.#put("later", 0n, name);
+      {
+        between: async () => {
+          await until(`${name} to be created again`, async () => {
+            const { code, reason } = await this.#answer(create);
+            return code === "OK" || reason === "NAMESPACE_EXISTS";
+          });
+          await this.#put("later", 0n, name);
+        },
       },
     );
     this.#revisions.push(revision);
     expect((await this.#get("later", name)).version, `a key of ${name}, created again`).to.equal(1);
+  }
+
+  /** A hold of a new lock that no attempt without an answer can undo (S25). */
+  async #holdNewLock(prefix: string): Promise<{ readonly name: string; readonly fencingToken: bigint }> {
+    for (let at = 0; ; at++) {
+      const name = `${prefix}-${at}`;
+      const lock = { namespace: NAMESPACE, name };
+      await this.#must((caller, options) => caller.ask(locks.createLock, lock, options));
+      const requestId = randomUUID();
+      const acquire = { ...lock, ttlSeconds: LONG_SECONDS };
+      const from = this.#random(this.#cluster.endpoints.length);
+      const send: Send<AcquireLockResponse> = (caller, options) => caller.ask(locks.acquireLock, acquire, options);
+      const { fencingToken } = ok(await this.#answer(send, from, requestId));
+      if (!this.#unanswered.has(requestId)) {
+        return { name, fencingToken };
+      }
+    }
   }
 
   async #put(key: string, sessionId = 0n, within = NAMESPACE): Promise<void> {
@@ -324,15 +365,13 @@ export class RepeatedRequests {
 
   /**
    * Sends the request to all members, one after the other, with one id. Returns what its answers tell, which must be the
-   * same.
-   *
-   * @param between what happens before the last attempt
+   * same, and whether an attempt without an answer may have undone it.
    */
-  async #repeat<Response, Told>(
+  async #repeat<Response, Told extends object>(
     send: Send<Response>,
     toldBy: (response: Response) => Told,
-    between: () => Promise<unknown> = async () => undefined,
-  ): Promise<Told> {
+    { between, mayBeUndone = false }: RepeatOptions = {},
+  ): Promise<Told & { readonly isUndoable: boolean }> {
     const requestId = randomUUID();
     const first = this.#random(this.#cluster.endpoints.length);
     const answer = await this.#attempt(send, first, requestId, FIRST_TIMEOUT_MS);
@@ -344,12 +383,15 @@ export class RepeatedRequests {
     if (!PASSING.has(answer.code)) {
       expect(toldBy(ok(answer)), "the first answer, beside the second").to.deep.equal(told);
     }
-    await between();
+    await between?.();
     const third = await this.#answer(send, first + 2, requestId);
     expect(toldBy(ok(third)), "the third answer, beside the second").to.deep.equal(told);
-    expect(third.headers.get("replayed"), "marks of a replay").to.have.lengthOf(1);
-    this.#replayed += second.headers.get("replayed").length + 1;
-    return told;
+    const isUndoable = mayBeUndone && this.#unanswered.delete(requestId);
+    if (!isUndoable) {
+      expect(third.headers.get("replayed"), "marks of a replay").to.have.lengthOf(1);
+    }
+    this.#replayed += second.headers.get("replayed").length + third.headers.get("replayed").length;
+    return { ...told, isUndoable };
   }
 
   /** The response of a request that must succeed. */
@@ -383,6 +425,9 @@ export class RepeatedRequests {
     const authorization = `Bearer ${await tokens.token()}`;
     const metadata = new Map(Object.entries({ authorization, "request-id": requestId }));
     const answer = await send(caller, { metadata, timeoutMs });
+    if (PASSING.has(answer.code)) {
+      this.#unanswered.add(requestId);
+    }
     if (answer.code === "UNAVAILABLE" && answer.reason === "") {
       // An old connection to a member that was killed may wait for long before it is tried again.
       this.#callers.delete(endpoint);

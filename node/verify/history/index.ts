@@ -22,14 +22,14 @@ export { regionCheck } from "./region-check.ts";
 export type { RegionAnswer, RegionOperation, RegionRecord } from "./region-history.ts";
 export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, type SearchOptions, searchCheck } from "./search.ts";
+export { sessionCheck } from "./session-check.ts";
+export type { SessionAnswer, SessionOperation, SessionRecord } from "./session-history.ts";
 export {
   beginTransaction,
   contradictionOfTransaction,
   type TransactedKey,
   type TransactionAnswer,
 } from "./transactions.ts";
-export { sessionCheck } from "./session-check.ts";
-export type { SessionAnswer, SessionOperation, SessionRecord } from "./session-history.ts";
 export type { Verdict } from "./verdict.ts";
 export { watchCheck } from "./watch-check.ts";
 export type { WatchedChange, WatchedLockChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";

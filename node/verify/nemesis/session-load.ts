@@ -162,18 +162,18 @@ export class SessionLoad {
     if (await this.#renewDue(name, own)) {
       return;
     }
-    const session = own[this.#random(OWN_MAX)];
+    const session = own[this.#random(own.length + 1)];
     const dice = this.#random(100);
-    if (session === undefined) {
+    if (session === undefined && own.length < OWN_MAX) {
       await this.#create(name, own);
+    } else if (session === undefined || dice < 30) {
+      await this.#look(name);
     } else if (performance.now() >= session.untilMs) {
       await this.#leave(name, own, session);
-    } else if (dice < 20) {
+    } else if (dice < 60) {
       await this.#put(name, session);
-    } else if (dice < 50) {
-      await this.#useLock(name, session);
     } else {
-      await this.#look(name);
+      await this.#useLock(name, session);
     }
   }
 
@@ -302,7 +302,10 @@ export class SessionLoad {
 
   /** Looks at a session of any client, at one of its keys, or at the lock of one of its holds. */
   async #look(name: string): Promise<void> {
-    const session = pick(this.#random, this.#known);
+    const session = this.#known[this.#random(this.#known.length)];
+    if (session === undefined) {
+      return;
+    }
     const { id, keys, holds } = session;
     const held = holds[this.#random(holds.length + 1)];
     const dice = this.#random(3);

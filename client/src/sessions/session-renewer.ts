@@ -41,6 +41,9 @@ const ATTEMPT_TIMEOUT_MIN_MS = 250;
 /** Minimum pause before a renewal, also one that is repeated, in milliseconds. */
 const PAUSE_MIN_MS = 100;
 
+/** Pause between two calls of more sessions than one may have, in milliseconds: a member takes so many of a user in it. */
+const CALL_PAUSE_MS = 100;
+
 interface Scheduled {
   readonly life: SessionLife;
   /** On the runtime's clock. */
@@ -54,6 +57,8 @@ export class SessionRenewer {
   readonly #renew: Renew;
   /** Sessions that are not being renewed now. */
   readonly #waiting = new Map<number, Scheduled>();
+  /** When the next call may be made. */
+  #nextCallMs = Number.NEGATIVE_INFINITY;
   /** When the next session is due; Infinity = none. */
   #timerMs = Number.POSITIVE_INFINITY;
   #cancelTimer: () => void = () => undefined;
@@ -92,24 +97,24 @@ export class SessionRenewer {
     }
     this.#timerMs = dueMs;
     if (dueMs < Number.POSITIVE_INFINITY) {
-      const delayMs = Math.max(0, dueMs - this.#runtime.monotonicMs());
+      const delayMs = Math.max(0, Math.max(dueMs, this.#nextCallMs) - this.#runtime.monotonicMs());
       this.#cancelTimer = this.#runtime.after(delayMs, () => this.#renewDue());
     }
   }
 
   #renewDue(): void {
     const nowMs = this.#runtime.monotonicMs();
-    const due: SessionLife[] = [];
-    for (const { life, soonMs } of this.#waiting.values()) {
-      if (!life.hasStopped && soonMs <= nowMs) {
-        due.push(life);
-      }
+    const due = [...this.#waiting.values()].filter(({ life, soonMs }) => !life.hasStopped && soonMs <= nowMs);
+    if (due.length > SESSIONS_PER_CALL) {
+      due.sort((one, other) => one.dueMs - other.dueMs);
+      this.#nextCallMs = nowMs + CALL_PAUSE_MS;
     }
-    for (const { id } of due) {
+    const together = due.slice(0, SESSIONS_PER_CALL).map(({ life }) => life);
+    for (const { id } of together) {
       this.#waiting.delete(id);
     }
-    for (let from = 0; from < due.length; from += SESSIONS_PER_CALL) {
-      void this.#renewTogether(due.slice(from, from + SESSIONS_PER_CALL));
+    if (together.length > 0) {
+      void this.#renewTogether(together);
     }
     this.#setTimer();
   }

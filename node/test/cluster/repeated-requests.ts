@@ -294,10 +294,13 @@ export class RepeatedRequests {
       (response) => ({ revision: response.revision }),
       {
         between: async () => {
-          await until(`${name} to be created again`, async () => {
-            const { code, reason } = await this.#answer(create);
-            return code === "OK" || reason === "NAMESPACE_EXISTS";
+          await until(`${name} to be gone`, async () => {
+            const { namespaces } = await this.#must((caller, options) =>
+              caller.ask(keys.listNamespaces, { prefix: name }, options),
+            );
+            return namespaces.every((one) => one.name !== name);
           });
+          await this.#must(create);
           await this.#put("later", 0n, name);
         },
       },

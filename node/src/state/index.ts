@@ -132,6 +132,7 @@ export {
   isHotRow,
   isKnownSetting,
   isReason,
+  isSessionRow,
   type KeyChange,
   type KeyRange,
   type ListedNamespace,

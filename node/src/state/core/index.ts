@@ -194,6 +194,7 @@ export {
   expiryRow,
   formerClusterRow,
   isHotRow,
+  isSessionRow,
   keyRow,
   keyRowPrefixLength,
   lockHoldRow,

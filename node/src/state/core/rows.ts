@@ -482,6 +482,12 @@ export function isHotRow(key: Uint8Array): boolean {
   return table === TABLES.user || table === TABLES.apiKey || table === TABLES.namespace || table === TABLES.settings;
 }
 
+/** Whether each renewal of a session reads the row: worth caching. */
+export function isSessionRow(key: Uint8Array): boolean {
+  const table = key[0];
+  return table === TABLES.session || table === TABLES.sessionLife;
+}
+
 /** First key of the table and first key after it. */
 export function tableRange(table: Table): KeyRange {
   const from = new Uint8Array([TABLES[table]]);

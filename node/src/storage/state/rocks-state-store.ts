@@ -9,7 +9,7 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { invariant, writeUint53 } from "../../primitives/index.ts";
-import { type Change, droppedGenerations, isHotRow, type KeyRange, type Row } from "../../state/index.ts";
+import { type Change, droppedGenerations, isHotRow, isSessionRow, type KeyRange, type Row } from "../../state/index.ts";
 import { crashPoint, StoreError } from "../files/index.ts";
 import { type Rocks, StoreThread } from "../rocks/index.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
@@ -25,6 +25,11 @@ import type { StateReply, StateRequest, StateThreadData } from "./state-thread.t
 const DIRECTORY_MODE = 0o700;
 const FIRST_KEY = new Uint8Array([0]);
 
+/** More users, keys and namespaces than are usually in use. */
+const HOT_ROWS_MAX = 10_000;
+/** Two for each session: some MiB, unless most of them have all the metadata that they may have. */
+const SESSION_ROWS_MAX = 50_000;
+
 export class RocksStateStore implements MemberStateStore {
   readonly #thread: StoreThread<StateRequest, StateReply>;
   readonly #onFatal: (error: StoreError) => void;
@@ -32,7 +37,8 @@ export class RocksStateStore implements MemberStateStore {
   readonly #awaited: (() => void)[] = [];
   #rocks: Rocks;
   #markers: SequenceMarkers;
-  #hotRows = new RowCache();
+  #hotRows = new RowCache(HOT_ROWS_MAX);
+  #sessionRows = new RowCache(SESSION_ROWS_MAX);
   #gaps = new ScanGaps();
   #syncs = 0;
   #isSyncing = false;
@@ -106,7 +112,8 @@ export class RocksStateStore implements MemberStateStore {
   }
 
   get(key: Uint8Array, name?: string): Uint8Array | undefined {
-    return isHotRow(key) ? this.#hotRows.get(key, this.#read, name) : this.#read(key);
+    const cache = this.#cacheOf(key);
+    return cache === null ? this.#read(key) : cache.get(key, this.#read, name);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -118,7 +125,7 @@ export class RocksStateStore implements MemberStateStore {
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#markers.addMarkers(changes), false));
     this.#gaps.onWrite(changes);
-    this.#forgetHotRows(changes);
+    this.#updateCaches(changes);
     crashPoint("state.batch.after");
     for (const range of dropped) {
       crashPoint("state.drop.before");
@@ -187,7 +194,8 @@ export class RocksStateStore implements MemberStateStore {
     const former = this.#rocks;
     this.#markers = this.#orFatal(() => SequenceMarkers.read(next.rocks));
     this.#rocks = next.rocks;
-    this.#hotRows = new RowCache();
+    this.#hotRows = new RowCache(HOT_ROWS_MAX);
+    this.#sessionRows = new RowCache(SESSION_ROWS_MAX);
     this.#gaps = new ScanGaps();
     this.#probedErrors = 0;
     this.#replacement = null;
@@ -212,12 +220,14 @@ export class RocksStateStore implements MemberStateStore {
     await this.#rocks.close();
   }
 
-  #forgetHotRows(changes: readonly Change[]): void {
+  #cacheOf(key: Uint8Array): RowCache | null {
+    return isHotRow(key) ? this.#hotRows : isSessionRow(key) ? this.#sessionRows : null;
+  }
+
+  #updateCaches(changes: readonly Change[]): void {
     for (let at = 0; at < changes.length; at++) {
-      const { key, name } = changes[at] as Change;
-      if (isHotRow(key)) {
-        this.#hotRows.forget(key, name);
-      }
+      const { key, value, name } = changes[at] as Change;
+      this.#cacheOf(key)?.update(key, value, name);
     }
   }
 

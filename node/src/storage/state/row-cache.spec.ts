@@ -10,7 +10,7 @@ describe("RowCache", () => {
   let stored: Uint8Array | undefined;
 
   beforeEach(() => {
-    cache = new RowCache();
+    cache = new RowCache(10_000);
     reads = 0;
     stored = VALUE;
   });
@@ -31,11 +31,17 @@ describe("RowCache", () => {
     expect([get(), get(), reads]).to.deep.equal([undefined, undefined, 1]);
   });
 
-  it("reads written rows again", () => {
+  it("has what was written to a row that it knows, and reads any other row", () => {
     get();
-    stored = undefined;
-    cache.forget(KEY.slice());
-    expect([get(), reads]).to.deep.equal([undefined, 2]);
+    const written = new Uint8Array([2]);
+    cache.update(KEY.slice(), written);
+    written[0] = 3;
+    expect([get(), reads]).to.deep.equal([new Uint8Array([2]), 1]);
+    cache.update(KEY, null);
+    expect([get(), reads]).to.deep.equal([undefined, 1]);
+    const other = new Uint8Array([0x75, 7]);
+    cache.update(other, new Uint8Array([2]));
+    expect([get(other), reads]).to.deep.equal([VALUE, 2]);
   });
 
   it("distinguishes rows by their bytes, not by their text", () => {

@@ -31,7 +31,7 @@ export interface MaintenanceLimits {
    */
   readonly expiriesMax: number;
   readonly lockTimersMax: number;
-  /** Sessions that one command names, and what belongs to them, unless it names only one. It is applied in steps. */
+  /** Sessions that one command names, and what belongs to them, unless it names only one. Others wait for all of it. */
   readonly sessionsMax: number;
   readonly sessionObjectsMax: number;
   readonly prunesMax: number;
@@ -66,8 +66,8 @@ export interface MaintenanceLimits {
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
   expiriesMax: 64,
   lockTimersMax: 64,
-  sessionsMax: 512,
-  sessionObjectsMax: 1_024,
+  sessionsMax: 64,
+  sessionObjectsMax: 256,
   prunesMax: 512,
   erasuresMax: 256,
   namespaceRowsMax: 256,

@@ -33,7 +33,7 @@ describe("RowCache", () => {
 
   it("has what was written to a row that it knows, and reads any other row", () => {
     get();
-    const written = new Uint8Array([2]);
+    const written = Buffer.from([2]);
     cache.update(KEY.slice(), written);
     written[0] = 3;
     expect([get(), reads]).to.deep.equal([new Uint8Array([2]), 1]);

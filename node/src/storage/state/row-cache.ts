@@ -43,7 +43,7 @@ export class RowCache {
   update(key: Uint8Array, value: Uint8Array | null, name: string = latin1Of(key)): void {
     if (this.#rows.has(name)) {
       // A copy, because the bytes of a change are a part of larger ones.
-      this.#rows.set(name, value?.slice());
+      this.#rows.set(name, value === null ? undefined : new Uint8Array(value));
     }
   }
 }

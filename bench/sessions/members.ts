@@ -1,14 +1,13 @@
 /** Three members with their default limits. The leader can be killed, and is then started again. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { type AdminClient, createAdminClient } from "@quoin/client";
 import { type Endpoints, freeBasePort, LocalCluster, RestartedMember } from "@quoin/node/local";
+import { until } from "../../testing/index.ts";
 import { sumOfMetric } from "../clusters/index.ts";
 import { usageOf } from "../measuring/index.ts";
 
 const MEMBERS = 3;
-const POLL_MS = 50;
-const LIMIT_MS = 60_000;
+const WAIT = { limitMs: 60_000, pollMs: 50 };
 const STATUS_TIMEOUT_MS = 1_000;
 const ENTRIES_METRIC = "quoin_storage_log_written_entries_total";
 
@@ -74,13 +73,13 @@ export class Members {
     const pid = this.#pids[at] as number;
     process.kill(pid, "SIGKILL");
     await this.#restarted.get(at)?.stop();
-    await until("the killed leader to end", async () => !isRunning(pid));
+    await until("the killed leader to end", () => !isRunning(pid), WAIT);
     await this.#untilLeader(term + 1);
     const member = this.#cluster.members[at]?.name as string;
     const restarted = await RestartedMember.start({ member, dataDirectory: this.directory }, "npm start");
     this.#restarted.set(at, restarted);
     this.#pids[at] = restarted.pid;
-    await until(`${member} to serve`, () => isReady(`${this.#cluster.members[at]?.health}/readyz`));
+    await until(`${member} to serve`, () => isReady(`${this.#cluster.members[at]?.health}/readyz`), WAIT);
   }
 
   async stop(): Promise<void> {
@@ -92,9 +91,9 @@ export class Members {
   }
 
   /** The leader, as soon as there is one in this term or a later one. */
-  async #untilLeader(termMin: number): Promise<Leadership> {
-    let found: Leadership | null = null;
-    await until("a leader", async () => {
+  #untilLeader(termMin: number): Promise<Leadership> {
+    const find = async (): Promise<Leadership | null> => {
+      let found: Leadership | null = null;
       const asked = this.#admins.map((admin) => admin.getStatus({ timeoutMs: STATUS_TIMEOUT_MS }));
       for (const [at, answer] of (await Promise.allSettled(asked)).entries()) {
         const status = answer.status === "fulfilled" ? answer.value.status : null;
@@ -102,9 +101,9 @@ export class Members {
           found = { at, term: status.term };
         }
       }
-      return found !== null;
-    });
-    return found as unknown as Leadership;
+      return found;
+    };
+    return until("a leader", find, WAIT);
   }
 }
 
@@ -125,15 +124,5 @@ async function isReady(url: string): Promise<boolean> {
       return false;
     }
     throw error;
-  }
-}
-
-async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const limitMs = performance.now() + LIMIT_MS;
-  while (!(await isTrue())) {
-    if (performance.now() > limitMs) {
-      throw new Error(`waited ${LIMIT_MS} ms in vain for ${what}`);
-    }
-    await sleep(POLL_MS);
   }
 }

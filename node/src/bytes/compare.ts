@@ -1,4 +1,4 @@
-/** Compares byte strings. */
+/** Compares byte strings, in the order of unsigned bytes. */
 
 /** Negative, 0 or positive as a comes before, equals or comes after b in the order of unsigned bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
@@ -33,4 +33,11 @@ export function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
     }
   }
   return true;
+}
+
+/** The least byte string above the key. */
+export function withNul(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
 }

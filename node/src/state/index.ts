@@ -198,7 +198,6 @@ export {
   VERSION_WITH_SESSIONS,
   type VersionFinding,
   type WatchedChange,
-  withNul,
 } from "./core/index.ts";
 export type { AppendEventsResult, DeleteLogResult } from "./event-logs/index.ts";
 export {

@@ -11,10 +11,11 @@
  * from the existing rows step by step; until a filter is complete, rows are read without it.
  */
 
+import { withNul } from "../../bytes/index.ts";
 import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
 import { ChunkedFilter, type FilterSeed, KeyHash, LiveKeys } from "./answer-filters.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import { ANSWER_KEY_HEAD_BYTES, answerGenerationRow, answerRange, answerRow, tableRange, withNul } from "./rows.ts";
+import { ANSWER_KEY_HEAD_BYTES, answerGenerationRow, answerRange, answerRow, tableRange } from "./rows.ts";
 import type { KeyRange, StateReader } from "./store.ts";
 import { decodeStoredAnswer, encodeStoredAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 import type { Transaction } from "./transaction.ts";

@@ -239,7 +239,6 @@ export {
   userKey,
   userRow,
   verificationRow,
-  withNul,
 } from "./rows.ts";
 export { SequenceRuns, SequenceRunsWriter, sequenceRuns, withLaterSequences } from "./sequence-runs.ts";
 export type { PutSettingsResult } from "./settings.ts";

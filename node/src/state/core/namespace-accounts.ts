@@ -6,10 +6,11 @@
  * a write needs no further read, and no row of its own within a batch.
  */
 
+import { withNul } from "../../bytes/index.ts";
 import { invariant, writeUint53 } from "../../primitives/index.ts";
 import { NAMESPACE_QUOTAS, type NamespaceLimits, type NamespaceQuota, namespaceFull } from "./quotas.ts";
 import { decodeText, RecordReader } from "./record.ts";
-import { namespaceUsageRow, tableRange, withNul } from "./rows.ts";
+import { namespaceUsageRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 

@@ -1,7 +1,7 @@
 /** The rows of a namespace in one table, and how they are erased when the namespace is deleted. */
 
+import { withNul } from "../../bytes/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { withNul } from "./rows.ts";
 import type { KeyRange, Row } from "./store.ts";
 
 export interface NamespacedRows {

@@ -5,10 +5,11 @@
  * steps erase what is in it, and its record last.
  */
 
+import { withNul } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { namespaceKey, namespaceRow, prefixRange, tableRange, withNul } from "./rows.ts";
+import { namespaceKey, namespaceRow, prefixRange, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 

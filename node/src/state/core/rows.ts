@@ -509,10 +509,3 @@ export function prefixRange(prefix: Uint8Array): KeyRange {
   to[at] = last + 1;
   return { from: prefix, to };
 }
-
-/** The least byte string above the key. */
-export function withNul(key: Uint8Array): Uint8Array {
-  const next = new Uint8Array(key.length + 1);
-  next.set(key);
-  return next;
-}

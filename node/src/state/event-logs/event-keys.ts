@@ -10,6 +10,7 @@
  * other single key has its own row. Each row has a timer for when it may be dropped.
  */
 
+import { withNul } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
@@ -32,7 +33,6 @@ import {
   smallCount,
   tableRange,
   withLaterSequences,
-  withNul,
 } from "../core/index.ts";
 import { type AddedRuns, EventKeyRow, type IsStored, mergedRow, NOTHING_ADDED } from "./event-key-rows.ts";
 import { BATCH_EVENTS_MAX, LOG_ID_BYTES, type PruneEventKeys } from "./log-commands.ts";

@@ -10,7 +10,7 @@
  * absent to them. Changing settings and deleting need the access level admin, or to be the log's creator.
  */
 
-import { compareBytes } from "../../bytes/index.ts";
+import { compareBytes, withNul } from "../../bytes/index.ts";
 import { includesAccess, includesNamespace, readUser, roleAccess } from "../accounts/index.ts";
 import {
   type Access,
@@ -40,7 +40,6 @@ import {
   sequenceRuns,
   tableRange,
   text,
-  withNul,
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";

@@ -6,6 +6,7 @@
  * sequence, event count and bytes are correct after each step.
  */
 
+import { withNul } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
@@ -18,7 +19,6 @@ import {
   type StateReader,
   smallCount,
   tableRange,
-  withNul,
 } from "../core/index.ts";
 import { eraseKeys } from "./event-keys.ts";
 import type { ApplyRetention, EraseLogs } from "./log-commands.ts";

@@ -3,7 +3,7 @@
  * changed among the keys that are counted already, so the number is exact at the revision of the last step.
  */
 
-import { compareBytes } from "../../bytes/index.ts";
+import { compareBytes, withNul } from "../../bytes/index.ts";
 import {
   completeFrom,
   keyRow,
@@ -13,7 +13,6 @@ import {
   type Steps,
   scanHistory,
   type WatchedChange,
-  withNul,
 } from "../core/index.ts";
 
 /** A state that changes between steps, and its revision. */

@@ -6,7 +6,7 @@
  * A touch moves the deadline. It is no change of the key: revisions, watches and the history show nothing of it.
  */
 
-import { compareBytes, equalBytes } from "../../bytes/index.ts";
+import { compareBytes, equalBytes, withNul } from "../../bytes/index.ts";
 import { invariant, readUint32, readUint53 } from "../../primitives/index.ts";
 import {
   type ApplyContext,
@@ -44,7 +44,6 @@ import {
   tableRange,
   text,
   VERSION_WITH_TOUCH,
-  withNul,
 } from "../core/index.ts";
 import { checkGuard, optionalGuard } from "../locks/index.ts";
 import { changeBelonging, requireOwnSession, requireRoom, type Thing } from "../sessions/index.ts";

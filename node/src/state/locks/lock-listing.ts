@@ -5,7 +5,7 @@
  * have fewer locks than the caller wants, and more may follow.
  */
 
-import { compareBytes } from "../../bytes/index.ts";
+import { compareBytes, withNul } from "../../bytes/index.ts";
 import {
   decodeText,
   type Hold,
@@ -15,7 +15,6 @@ import {
   requireNamespace,
   type StateReader,
   splitLockRow,
-  withNul,
 } from "../core/index.ts";
 import type { LockState } from "./lock-commands.ts";
 import { decodeLock, type Lock, readFirstHolds, requireLock, visitWaits, type Wait } from "./lock-rows.ts";

@@ -11,8 +11,9 @@
  */
 
 import { type RocksBatch, type RocksIterator, RocksLevel } from "rocksdb";
+import { withNul } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
-import { type Change, type KeyRange, type Row, withNul } from "../../state/index.ts";
+import type { Change, KeyRange, Row } from "../../state/index.ts";
 import { requireReadableLogs, StoreError } from "../files/index.ts";
 
 export interface RocksOptions {

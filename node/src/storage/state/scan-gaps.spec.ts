@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../../test/index.ts";
-import { type Change, type KeyRange, type Row, withNul } from "../../state/index.ts";
+import { withNul } from "../../bytes/index.ts";
+import type { Change, KeyRange, Row } from "../../state/index.ts";
 import { ScanGaps } from "./scan-gaps.ts";
 
 const key = (number: number): Uint8Array => Uint8Array.of(1, number);

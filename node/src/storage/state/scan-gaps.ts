@@ -7,8 +7,8 @@
  * a gap divides it. The result of a scan does not change.
  */
 
-import { compareBytes } from "../../bytes/index.ts";
-import { type Change, type KeyRange, type Row, withNul } from "../../state/index.ts";
+import { compareBytes, withNul } from "../../bytes/index.ts";
+import type { Change, KeyRange, Row } from "../../state/index.ts";
 
 /** The store that is scanned. */
 export interface ScannedStore {

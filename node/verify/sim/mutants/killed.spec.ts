@@ -1,4 +1,7 @@
-/** All mutants against their recorded killers, as specs. `npm run mutants` does the same. */
+/**
+ * All mutants against their recorded killers, as specs. `npm run mutants` does the same, and also runs each killer
+ * without its mutant, as the other specs of the suite do.
+ */
 
 import { expect } from "chai";
 import { MUTANTS } from "./catalogue.ts";
@@ -17,7 +20,7 @@ describe("mutants, each against its recorded killer", function () {
 
   before(() => {
     const onResult = (result: MutantResult): void => results.get(result.mutant.name)?.resolve(result);
-    finished = checkAll(MUTANTS, readRecord(), { atATime: AT_A_TIME, onResult });
+    finished = checkAll(MUTANTS, readRecord(), { atATime: AT_A_TIME, isControlled: false, onResult });
     finished.catch((error: unknown) => {
       for (const { promise, reject } of results.values()) {
         // A test that waits for it fails. If none waits, this handles the rejection.

@@ -55,7 +55,8 @@ function printResult({ mutant, isKilled, killer, line }: MutantResult): void {
 
 async function runAll(mutants: readonly Mutant[]): Promise<number> {
   const record = readRecord();
-  const results = await checkAll(mutants, record, { atATime: RUNS_AT_A_TIME, onResult: printResult });
+  const options = { atATime: RUNS_AT_A_TIME, isControlled: true, onResult: printResult };
+  const results = await checkAll(mutants, record, options);
   const failed = results.filter(({ isKilled }) => !isKilled);
   const rows = results.map(({ mutant, isKilled, killer, line }): Row => {
     const simulator = record.get(mutant.name)?.simulator ?? "";

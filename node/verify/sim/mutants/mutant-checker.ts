@@ -3,7 +3,8 @@
  *
  * Killers of a spec file run one after the other in one process. A failure there counts if it is the recorded one, and
  * if the killers pass without a mutant afterwards, in the same process. So no run has disturbed another one. Whatever
- * is not so runs again in a process of its own, whose result counts.
+ * is not so runs again in a process of its own, whose result counts. The test suite leaves the runs without a mutant out:
+ * each killer is one of its tests anyway.
  */
 
 import { mapWithLimit } from "../../../../testing/index.ts";
@@ -36,6 +37,8 @@ type TestKiller = Exclude<Killer, { seeds: unknown }>;
 export interface CheckOptions {
   /** How many killers run at a time, besides those that wait in vain or simulate. */
   readonly atATime: number;
+  /** Whether the killers run without a mutant, too. */
+  readonly isControlled: boolean;
   /** Called for each mutant as soon as its result is known. */
   readonly onResult: (result: MutantResult) => void;
 }
@@ -52,7 +55,7 @@ const RUNS_PER_PROCESS = 100;
 export async function checkAll(
   mutants: readonly Mutant[],
   record: ReadonlyMap<string, Found>,
-  { atATime, onResult }: CheckOptions,
+  { atATime, isControlled, onResult }: CheckOptions,
 ): Promise<MutantResult[]> {
   const results: MutantResult[] = [];
   const add = (mutant: Mutant, killer: Killer | null, isKilled: boolean, line: string): void => {
@@ -69,9 +72,12 @@ export async function checkAll(
     }
     return [{ mutant, killer, rule }];
   });
+  const control = isControlled ? runWithout : (): Promise<SpecReport> => Promise.resolve({ kind: "passed" });
   const idle: SpecProcess[] = [];
   const check = async (group: readonly Checked[], process: SpecProcess | null): Promise<void> => {
-    const { reports, unmutated } = await (process === null ? checkAlone(group) : checkTogether(process, group));
+    const { reports, unmutated } = await (process === null
+      ? checkAlone(group, control)
+      : checkTogether(process, group, control));
     for (const { mutant, killer } of group) {
       const { isKilled, line } = verdictOn(reports.get(mutant) ?? NOT_RUN, unmutated);
       add(mutant, killer, isKilled, line);
@@ -98,6 +104,9 @@ export async function checkAll(
   return results;
 }
 
+/** Runs the killers of a group without a mutant: in this process, or if it is null, in one of their own. */
+type Control = (group: readonly Checked[], process: SpecProcess | null) => Promise<SpecReport>;
+
 /** The results of some killers with their mutants, and of all of them without one. */
 interface GroupReports {
   readonly reports: ReadonlyMap<Mutant, SpecReport>;
@@ -112,16 +121,16 @@ function groupsOf(all: readonly Checked[]): Checked[][] {
 }
 
 /** Each in a process of its own, some at a time: those that wait take no core. */
-async function checkAlone(group: readonly Checked[]): Promise<GroupReports> {
+async function checkAlone(group: readonly Checked[], control: Control): Promise<GroupReports> {
   const reports = new Map<Mutant, SpecReport>();
   await mapWithLimit(group, WAITING_AT_A_TIME, async ({ mutant, killer }) => {
     reports.set(mutant, await runKiller(killer, mutant, KILLER_LIMIT_MS));
   });
-  return { reports, unmutated: await runWithout(group) };
+  return { reports, unmutated: await control(group, null) };
 }
 
 /** All of a spec file in this process. */
-async function checkTogether(process: SpecProcess, group: readonly Checked[]): Promise<GroupReports> {
+async function checkTogether(process: SpecProcess, group: readonly Checked[], control: Control): Promise<GroupReports> {
   const reports = new Map<Mutant, SpecReport>();
   for (const { mutant, killer, rule } of group) {
     const order = { mutant: mutant.name, ...testsOf(killer as TestKiller) };
@@ -129,21 +138,22 @@ async function checkTogether(process: SpecProcess, group: readonly Checked[]): P
     const isRecorded = report.kind === "failed" && report.rule === rule;
     reports.set(mutant, isRecorded ? report : await runKiller(killer, mutant, KILLER_LIMIT_MS));
   }
-  const unmutated = await process.run({ mutant: null, ...testsOfAll(group) }, KILLER_LIMIT_MS);
+  const unmutated = await control(group, process);
   if (process.runs >= RUNS_PER_PROCESS) {
     await process.end();
   }
-  return unmutated.kind === "passed" ? { reports, unmutated } : await checkAlone(group);
+  return unmutated.kind === "passed" ? { reports, unmutated } : await checkAlone(group, control);
 }
 
-/** The killers of a group without a mutant, in a process of their own. */
-function runWithout(group: readonly Checked[]): Promise<SpecReport> {
+function runWithout(group: readonly Checked[], process: SpecProcess | null): Promise<SpecReport> {
   const [first] = group;
   if (first !== undefined && "seeds" in first.killer) {
     return runKiller(first.killer, null, KILLER_LIMIT_MS);
   }
   const { files, filter } = testsOfAll(group);
-  return runSpecs(files, filter, null, KILLER_LIMIT_MS);
+  return process === null
+    ? runSpecs(files, filter, null, KILLER_LIMIT_MS)
+    : process.run({ mutant: null, files, filter }, KILLER_LIMIT_MS);
 }
 
 /** The tests of killers of one spec file. */

@@ -489,6 +489,30 @@ describe("the console in a browser", function () {
     await page.keyboard.press("Escape");
   });
 
+  it("creates a semaphore, acquires permits of it, and releases them", async () => {
+    const page = await openAsOwner();
+    await show(page, `#/locks/${SHOP}?prefix=printers`);
+    await page.getByRole("button", { name: "New lock" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Semaphore" }).click();
+    await submit(page, { Name: "printers", Permits: "5" }, "Create");
+    await show(page, `#/locks/${SHOP}?prefix=printers&lock=x+printers`);
+    const panel = page.getByRole("region", { name: "Lock printers" });
+    await panel.getByText("0 of 5 held").waitFor();
+    await panel.getByRole("button", { name: "Acquire" }).click();
+    await submit(page, { Holder: "at the console", Permits: "4" }, "Acquire");
+    await panel.getByText("4 of 5 held").waitFor();
+    const { permits, heldPermits, holders } = await client.semaphores.describe(SHOP, "printers");
+    expect([permits, heldPermits, holders[0]?.owner]).to.deep.equal([5, 4, "at the console"]);
+    await panel.getByRole("button", { name: "Acquire" }).click();
+    await submit(page, { Permits: "2" }, "Acquire");
+    await page.getByRole("dialog").getByText("There are fewer free permits").waitFor();
+    await page.keyboard.press("Escape");
+    await panel.getByRole("button", { name: "Release", exact: true }).click();
+    await submit(page, {}, "Release");
+    await panel.getByText("0 of 5 held").waitFor();
+    expect((await client.semaphores.describe(SHOP, "printers")).holders).to.deep.equal([]);
+  });
+
   it("appends to an event log, and shows events as they arrive", async () => {
     const page = await openAsOwner();
     await show(page, `#/logs/${SHOP}`);

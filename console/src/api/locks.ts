@@ -50,6 +50,20 @@ export interface NewLock {
   readonly lockDelaySeconds: number;
 }
 
+export interface NewSemaphore {
+  readonly namespace: string;
+  readonly name: string;
+  readonly permits: number;
+  readonly ttlSeconds: number;
+}
+
+export async function createSemaphore(semaphore: NewSemaphore): Promise<void> {
+  await change<Proto.CreateSemaphoreRequest, Proto.CreateSemaphoreResponse>(
+    ...(["LockService", "CreateSemaphore"] as const),
+    semaphore,
+  );
+}
+
 export async function createLock({ rw, ...lock }: NewLock): Promise<void> {
   if (rw) {
     await change<Proto.CreateRWLockRequest, Proto.CreateRWLockResponse>("LockService", "CreateRWLock", lock);
@@ -79,17 +93,38 @@ export async function acquireLock({ mode, ...lock }: Acquisition): Promise<boole
   return acquired;
 }
 
+export interface PermitsAcquisition {
+  readonly namespace: string;
+  readonly name: string;
+  readonly permits: number;
+  readonly owner: string;
+  readonly ttlSeconds: number;
+}
+
+/** Acquires permits of a semaphore without waiting for them. Returns whether the user has them now. */
+export async function acquirePermits(acquisition: PermitsAcquisition): Promise<boolean> {
+  const { acquired } = await change<Proto.AcquireSemaphoreRequest, Proto.AcquireSemaphoreResponse>(
+    ...(["LockService", "AcquireSemaphore"] as const),
+    acquisition,
+  );
+  return acquired;
+}
+
 export interface Release {
   readonly namespace: string;
   readonly name: string;
-  readonly rw: boolean;
   readonly owner: string;
   readonly fencingToken: string;
 }
 
 /** Ends a hold of the user. */
-export async function releaseLock({ rw, ...release }: Release): Promise<void> {
-  if (rw) {
+export async function releaseLock({ rw, permits }: Pick<Lock, "rw" | "permits">, release: Release): Promise<void> {
+  if (permits > 0) {
+    await change<Proto.ReleaseSemaphoreRequest, Proto.ReleaseSemaphoreResponse>(
+      ...(["LockService", "ReleaseSemaphore"] as const),
+      release,
+    );
+  } else if (rw) {
     await change<Proto.ReleaseRWLockRequest, Proto.ReleaseRWLockResponse>("LockService", "ReleaseRWLock", release);
   } else {
     await change<Proto.ReleaseLockRequest, Proto.ReleaseLockResponse>("LockService", "ReleaseLock", release);

@@ -52,7 +52,9 @@ describe("words for a lock", () => {
   it("know whether a lock may have one more hold", () => {
     expect(isAcquirable(lock({}))).to.equal(true);
     expect(isAcquirable(lock({ state: "HELD" }))).to.equal(false);
-    expect(isAcquirable(lock({ permits: 3 })), "the console acquires no permits").to.equal(false);
+    expect(isAcquirable(lock({ permits: 3, heldPermits: 2, state: "HELD" }))).to.equal(true);
+    expect(isAcquirable(lock({ permits: 3, heldPermits: 3, state: "HELD" }))).to.equal(false);
+    expect(isAcquirable(lock({ permits: 3, heldPermits: 2, state: "HELD", waitingWriters: 1 }))).to.equal(false);
     expect(isAcquirable(lock({ state: "COOLDOWN" }))).to.equal(false);
     expect(isAcquirable(lock({ rw: true, state: "READ_HELD" }))).to.equal(true);
     expect(isAcquirable(lock({ rw: true, state: "READ_HELD", waitingWriters: 1 }))).to.equal(false);

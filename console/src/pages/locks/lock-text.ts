@@ -48,10 +48,11 @@ export function stateTone({ state }: Lock): Tone {
   }
 }
 
-/** Whether the console can add a hold, as far as the last state of the lock shows. It acquires no permits. */
-export function isAcquirable({ rw, permits = 0, state, waitingReaders, waitingWriters }: Lock): boolean {
+/** Whether the console can add a hold, as far as the last state of the lock shows. */
+export function isAcquirable(lock: Lock): boolean {
+  const { rw, permits = 0, heldPermits, state, waitingReaders, waitingWriters } = lock;
   if (permits > 0) {
-    return false;
+    return heldPermits < permits && waiting(lock) === 0;
   }
   return state === "FREE" || (rw && state === "READ_HELD" && waitingReaders + waitingWriters === 0);
 }

@@ -13,7 +13,7 @@ export interface ReleaseDialogProps {
 }
 
 export function ReleaseDialog({ namespace, lock, hold, onClose }: ReleaseDialogProps): JSX.Element {
-  const { name, rw } = lock;
+  const { name } = lock;
   const { owner, fencingToken } = hold;
   return (
     <FormDialog
@@ -21,7 +21,7 @@ export function ReleaseDialog({ namespace, lock, hold, onClose }: ReleaseDialogP
       action="Release"
       done={`${name} is released`}
       onClose={onClose}
-      onSubmit={() => releaseLock({ namespace, name, rw, owner, fencingToken })}
+      onSubmit={() => releaseLock(lock, { namespace, name, owner, fencingToken })}
     >
       <p>
         This ends the hold <span class="mono">{fencingToken}</span> of{" "}

@@ -35,10 +35,12 @@ function sessionsOf(...lines: readonly SessionLine[]): SessionRecord[] {
 const renew = { kind: "renew", session: ID } as const;
 const end = { kind: "end", session: ID } as const;
 const describeSession = { kind: "describe", session: ID } as const;
+const guardedWrite = { kind: "guarded-write", session: ID } as const;
 const put = (key: string) => ({ kind: "put", session: ID, key }) as const;
 const get = (key: string) => ({ kind: "get", session: ID, key }) as const;
 const renewed = (revision: number) => ({ kind: "renewed", lifeMs: TTL_MS, revision }) as const;
 const wasPut = (revision: number) => ({ kind: "put", revision }) as const;
+const written = (revision: number) => ({ kind: "written", revision }) as const;
 const found = (revision: number, session = ID) => ({ kind: "found", session, revision }) as const;
 const ended = (revision: number) => ({ kind: "ended", revision }) as const;
 const gone = (revision: number | null = null) => ({ kind: "gone", revision }) as const;
@@ -102,6 +104,18 @@ const HISTORIES: readonly (readonly [
     [ENDED, [put("late"), 115, 120, gone()]],
     [ENDED, [put("late"), 105, 120, wasPut(10)]],
     "a session that has ended is never live again",
+  ],
+  [
+    "no write is guarded after the end",
+    [ENDED, [guardedWrite, 105, 120, written(8)], [guardedWrite, 121, 125, gone()]],
+    [ENDED, [guardedWrite, 105, 120, written(9)]],
+    "a session that has ended is never live again",
+  ],
+  [
+    "a guard fails only when its session is gone",
+    [[guardedWrite, 990, 1_000, gone()]],
+    [[guardedWrite, 990, 999, gone()]],
+    "no session ends before its time",
   ],
   [
     "no session ends before its time",

@@ -3,7 +3,7 @@
  * model of the service: every rule compares facts that two operations have shown, by the revisions in their answers and
  * by their times. An operation of unknown outcome never makes a history wrong by itself.
  *
- * - A session that has ended is never live again. No key and no hold of it is seen after its end.
+ * - A session that has ended is never live again. No key and no hold of it is seen after its end, and it guards nothing.
  * - No session ends before its time as acknowledged, from before the request was sent, unless a client ends it. None
  *   lives long after its time.
  * - A key or a hold is there until its session ends, and belongs to that session alone.
@@ -16,7 +16,10 @@ import { contradictionsOfLife, earlier, Life, later } from "./life.ts";
 import { describeLockRecord, type LockRecord, lockAnswerOf } from "./lock-history.ts";
 import { type Hold, holdsOf } from "./lock-holds.ts";
 import type { RevisionAnswer } from "./revision-order.ts";
-import { describeSessionRecord, type SessionRecord, sessionAnswerOf } from "./session-history.ts";
+import { describeSessionRecord, type SessionAnswer, type SessionRecord, sessionAnswerOf } from "./session-history.ts";
+
+/** Answers to operations that have a revision of their own. */
+const CHANGES: ReadonlySet<SessionAnswer["kind"]> = new Set(["created", "put", "written", "ended"]);
 
 /** What shows a session: an operation on it or on its keys, or one on a lock. */
 type Shower = SessionRecord | LockRecord;
@@ -115,8 +118,8 @@ export function revisionAnswersOfSessions(records: readonly SessionRecord[]): re
     if (answer === null || revision === null) {
       return [];
     }
-    const isChange = answer.kind === "created" || answer.kind === "put" || answer.kind === "ended";
-    return [{ name: describeSessionRecord(record), startMs, endMs, revision, own: isChange ? revision : null }];
+    const own = CHANGES.has(answer.kind) ? revision : null;
+    return [{ name: describeSessionRecord(record), startMs, endMs, revision, own }];
   });
 }
 
@@ -173,6 +176,7 @@ function note(life: SessionLife, record: SessionRecord): void {
   switch (answer?.kind) {
     case "renewed":
     case "put":
+    case "written":
     case "found":
     case "described":
       life.see(record, answer.revision);

@@ -9,6 +9,8 @@ import type { RecordedOperation } from "./history.ts";
 export type SessionOperation =
   | { readonly kind: "create"; readonly ttlMs: number }
   | { readonly kind: "renew" | "end" | "describe"; readonly session: number }
+  /** Writes a key of no session, with the session as its guard. */
+  | { readonly kind: "guarded-write"; readonly session: number }
   /** Puts the key into the session, or reads it. */
   | { readonly kind: "put" | "get"; readonly session: number; readonly key: string };
 
@@ -19,6 +21,8 @@ export type SessionAnswer =
   | { readonly kind: "renewed"; readonly lifeMs: number; readonly revision: number }
   /** The key was put into the session at the revision. */
   | { readonly kind: "put"; readonly revision: number }
+  /** The guarded write was executed at the revision. */
+  | { readonly kind: "written"; readonly revision: number }
   /** The key is there at the revision; it belongs to this session, 0 = to none. */
   | { readonly kind: "found"; readonly session: number; readonly revision: number }
   /** The session is live at the revision, with these keys and with holds of these tokens. */

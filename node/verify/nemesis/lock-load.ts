@@ -14,9 +14,9 @@ import { type LockKind, RecordedLocks } from "./recorded-locks.ts";
 const CLIENTS = 6;
 /** Locks in use at a time: two exclusive ones, the second with a lock delay, and a read-write lock. */
 const LOCKS: readonly LockKind[] = [
-  { rw: false, delaySeconds: 0, hasRegion: true },
-  { rw: false, delaySeconds: 1, hasRegion: true },
-  { rw: true, delaySeconds: 0, hasRegion: true },
+  { rw: false, permits: 0, delaySeconds: 0, hasRegion: true },
+  { rw: false, permits: 0, delaySeconds: 1, hasRegion: true },
+  { rw: true, permits: 0, delaySeconds: 0, hasRegion: true },
 ];
 const REST_MS = 30;
 /** The deadline of a request that does not wait for its lock to the end. */

@@ -5,14 +5,19 @@ import {
   type AcquireLockResponse,
   AcquireRWLockRequest,
   type AcquireRWLockResponse,
+  AcquireSemaphoreRequest,
+  type AcquireSemaphoreResponse,
   DescribeLockRequest,
   DescribeRWLockRequest,
+  DescribeSemaphoreRequest,
+  type DescribeSemaphoreResponse,
   ForceReleaseLockRequest,
   type LockHold,
   LockState,
   PutKeyRequest,
   ReleaseLockRequest,
   ReleaseRWLockRequest,
+  ReleaseSemaphoreRequest,
   RWMode,
   serviceDefinitions,
   WriteMemoryRequest,
@@ -27,6 +32,8 @@ export interface LockInUse {
   readonly namespace: string;
   readonly name: string;
   readonly rw: boolean;
+  /** Permits of a semaphore; 0 = it is none. */
+  readonly permits: number;
   /** Id of the region that its holders write; "" = none. */
   readonly regionId: string;
 }
@@ -40,9 +47,9 @@ export function performLockOperation(
 ): Promise<CallResult<LockAnswer>> {
   switch (operation.kind) {
     case "acquire": {
-      const { owner, mode, ttlMs, waitMs, session = 0 } = operation;
+      const { owner, mode, ttlMs, waitMs, session = 0, permits = 0 } = operation;
       const fields = { owner, ttlSeconds: secondsOf(ttlMs), waitMs: BigInt(waitMs), sessionId: BigInt(session) };
-      return acquire(calls, lock, mode, fields, options);
+      return acquire(calls, lock, mode, permits > 0 ? { ...fields, permits } : fields, options);
     }
     case "change": {
       const { token, mode, ttlMs } = operation;
@@ -61,12 +68,16 @@ export function performLockOperation(
 
 async function acquire(
   calls: MemberCalls,
-  { namespace, name, rw }: LockInUse,
+  { namespace, name, rw, permits }: LockInUse,
   mode: LockMode,
   fields: object,
   options?: AskOptions,
 ): Promise<CallResult<LockAnswer>> {
   const named = { namespace, name, ...fields };
+  if (permits > 0) {
+    const request = AcquireSemaphoreRequest.fromPartial(named);
+    return answered(await calls.ask(LockService.acquireSemaphore, request, options), acquisitionOf);
+  }
   if (rw) {
     const request = AcquireRWLockRequest.fromPartial({ ...named, mode: mode === "read" ? RWMode.READ : RWMode.WRITE });
     return answered(await calls.ask(LockService.acquireRWLock, request, options), acquisitionOf);
@@ -77,11 +88,15 @@ async function acquire(
   );
 }
 
-async function release(calls: MemberCalls, { namespace, name, rw }: LockInUse, token: number, options?: AskOptions) {
+async function release(calls: MemberCalls, lock: LockInUse, token: number, options?: AskOptions) {
+  const { namespace, name, rw, permits } = lock;
   const fields = { namespace, name, fencingToken: BigInt(token) };
-  const asked = rw
-    ? await calls.ask(LockService.releaseRWLock, ReleaseRWLockRequest.fromPartial(fields), options)
-    : await calls.ask(LockService.releaseLock, ReleaseLockRequest.fromPartial(fields), options);
+  const asked =
+    permits > 0
+      ? await calls.ask(LockService.releaseSemaphore, ReleaseSemaphoreRequest.fromPartial(fields), options)
+      : rw
+        ? await calls.ask(LockService.releaseRWLock, ReleaseRWLockRequest.fromPartial(fields), options)
+        : await calls.ask(LockService.releaseLock, ReleaseLockRequest.fromPartial(fields), options);
   return answered(asked, ({ revision }) => ({ kind: "released", revision: Number(revision) }));
 }
 
@@ -115,7 +130,12 @@ async function guardedWrite(
   return answered(asked, ({ revision }) => ({ kind: "written", revision: Number(revision) }));
 }
 
-async function describe(calls: MemberCalls, { namespace, name, rw }: LockInUse, options?: AskOptions) {
+async function describe(calls: MemberCalls, { namespace, name, rw, permits }: LockInUse, options?: AskOptions) {
+  if (permits > 0) {
+    const request = DescribeSemaphoreRequest.fromPartial({ namespace, name });
+    const asked = await calls.ask(LockService.describeSemaphore, request, options);
+    return answered(asked, (response) => ({ kind: "described", view: semaphoreViewOf(response, response.waiters) }));
+  }
   if (rw) {
     const request = DescribeRWLockRequest.fromPartial({ namespace, name });
     const asked = await calls.ask(LockService.describeRWLock, request, options);
@@ -148,11 +168,16 @@ function answered<Response>(
   }
 }
 
-function acquisitionOf(response: AcquireLockResponse | AcquireRWLockResponse, isRepeated: boolean): LockAnswer {
+function acquisitionOf(
+  response: AcquireLockResponse | AcquireRWLockResponse | AcquireSemaphoreResponse,
+  isRepeated: boolean,
+): LockAnswer {
   const { acquired, fencingToken, waitedMs, state, queueLength, revision } = response;
+  const isSemaphore = "heldPermits" in response;
   const holds = "holders" in response ? response.holders : response.holder === undefined ? [] : [response.holder];
-  const shared = { waitedMs: Number(waitedMs), isRepeated, view: viewOf(state, holds, queueLength, revision) };
-  const mode = "mode" in response ? modeOf(response.mode) : "exclusive";
+  const view = isSemaphore ? semaphoreViewOf(response, queueLength) : viewOf(state, holds, queueLength, revision);
+  const shared = { waitedMs: Number(waitedMs), isRepeated, view };
+  const mode = isSemaphore ? "permits" : "mode" in response ? modeOf(response.mode) : "exclusive";
   return acquired
     ? { kind: "acquired", token: Number(fencingToken), mode, ...shared }
     : { kind: "not-acquired", ...shared };
@@ -163,6 +188,16 @@ function viewOf(state: LockState, holds: readonly LockHold[], waiters: number, r
     return { owner, token: Number(fencingToken), mode: modeOf(mode) };
   });
   return { state: stateOf(state), holds: seen, waiters, revision: Number(revision) };
+}
+
+function semaphoreViewOf(
+  { state, permits, heldPermits, holders, revision }: AcquireSemaphoreResponse | DescribeSemaphoreResponse,
+  waiters: number,
+): LockView {
+  const holds = holders.map(({ owner, fencingToken, permits: own }) => {
+    return { owner, token: Number(fencingToken), mode: "permits" as const, permits: own };
+  });
+  return { state: stateOf(state), holds, waiters, revision: Number(revision), permits, heldPermits };
 }
 
 function stateOf(state: LockState): LockView["state"] {

@@ -3,7 +3,13 @@
  * generation of locks takes their place, so that the history of each lock stays short.
  */
 
-import { AllocateMemoryRequest, CreateLockRequest, CreateRWLockRequest, serviceDefinitions } from "@quoin/proto";
+import {
+  AllocateMemoryRequest,
+  CreateLockRequest,
+  CreateRWLockRequest,
+  CreateSemaphoreRequest,
+  serviceDefinitions,
+} from "@quoin/proto";
 import { until } from "../../test/harness/index.ts";
 import { History, type LockAnswer, type LockOperation, type LockRecord } from "../history/index.ts";
 import { type LockInUse, performLockOperation } from "./lock-operations.ts";
@@ -19,6 +25,9 @@ const LAST_READ: AskOptions = { timeoutMs: 5_000, triesMax: 6 };
 /** What the locks of one position are, in each generation. */
 export interface LockKind {
   readonly rw: boolean;
+  /** Permits of a semaphore; 0 = it is none. */
+  readonly permits: number;
+  /** A semaphore has no delay. */
   readonly delaySeconds: number;
   /** Whether its holders also write a memory region. */
   readonly hasRegion: boolean;
@@ -67,7 +76,8 @@ export class RecordedLocks {
     }
     const position = this.#random(this.#kinds.length);
     const kind = this.#kinds[position] as LockKind;
-    const name = `${kind.rw ? "rw-lock" : "lock"}-${this.#generation}-${position}`;
+    const what = kind.permits > 0 ? "semaphore" : kind.rw ? "rw-lock" : "lock";
+    const name = `${what}-${this.#generation}-${position}`;
     return this.#locks.get(name) ?? (await this.#create(name, kind));
   }
 
@@ -100,18 +110,22 @@ export class RecordedLocks {
     }
   }
 
-  async #create(name: string, { rw, delaySeconds, hasRegion }: LockKind): Promise<LockInUse | null> {
+  async #create(name: string, { rw, permits, delaySeconds, hasRegion }: LockKind): Promise<LockInUse | null> {
     const namespace = this.#namespace;
     const fields = { namespace, name, lockDelaySeconds: BigInt(delaySeconds) };
-    const asked = rw
-      ? await this.#calls.ask(LockService.createRWLock, CreateRWLockRequest.fromPartial(fields))
-      : await this.#calls.ask(LockService.createLock, CreateLockRequest.fromPartial(fields));
+    const semaphore = { namespace, name, permits };
+    const asked =
+      permits > 0
+        ? await this.#calls.ask(LockService.createSemaphore, CreateSemaphoreRequest.fromPartial(semaphore))
+        : rw
+          ? await this.#calls.ask(LockService.createRWLock, CreateRWLockRequest.fromPartial(fields))
+          : await this.#calls.ask(LockService.createLock, CreateLockRequest.fromPartial(fields));
     if (asked.kind !== "ok" && !(asked.kind === "refused" && asked.reason === "LOCK_EXISTS")) {
       return null;
     }
     const regionId = hasRegion ? await this.#allocate() : "";
     // Another client may have created it meanwhile.
-    const lock = this.#locks.get(name) ?? { namespace, name, rw, regionId };
+    const lock = this.#locks.get(name) ?? { namespace, name, rw, permits, regionId };
     this.#locks.set(name, lock);
     return lock;
   }

@@ -1,7 +1,7 @@
 /**
- * Clients that have sessions of a few seconds. They put keys into them and acquire locks in them, renew them after a
- * third of their time, and later end them or let them die. Other clients look at all of it, until some time after a
- * session is gone.
+ * Clients that have sessions of a few seconds. They put keys into them and acquire locks of all kinds in them, write keys
+ * that they guard, renew them after a third of their time, and later end them or let them die. Other clients look at all
+ * of it, and try to write under the guard, until some time after a session is gone.
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
@@ -20,6 +20,7 @@ import { type ClusterUnderTest, until } from "../../test/harness/index.ts";
 import {
   EXPIRY_LATE_MS_MAX,
   History,
+  type LockMode,
   type LockRecord,
   lockCheck,
   type SessionAnswer,
@@ -41,15 +42,21 @@ const REST_MS = 40;
 const NAMESPACE = "sessions";
 /** Locks in use at a time: the second has a lock delay, which begins when a session with its hold dies. */
 const LOCKS: readonly LockKind[] = [
-  { rw: false, delaySeconds: 0, hasRegion: false },
-  { rw: false, delaySeconds: 1, hasRegion: false },
+  { rw: false, permits: 0, delaySeconds: 0, hasRegion: false },
+  { rw: false, permits: 0, delaySeconds: 1, hasRegion: false },
+  { rw: true, permits: 0, delaySeconds: 0, hasRegion: false },
+  { rw: false, permits: 4, delaySeconds: 0, hasRegion: false },
 ];
+/** Longer than the lives of most sessions, and shorter than the wait for all holds at the end. */
+const HOLD_TTL_MS = 5_000;
 /** Sessions that a client keeps alive at a time. */
 const OWN_MAX = 3;
 const TTLS_MS = [2_000, 3_000, 5_000] as const;
 /** Maximum time for which a client renews a session. */
 const RENEWED_MS_MAX = 6_000;
 const WAITS_MS = [0, 0, 300] as const;
+/** Refusals that say that the session is gone, or the key. */
+const ABSENCES: ReadonlySet<string> = new Set(["SESSION_NOT_FOUND", "KEY_NOT_FOUND", "FENCED"]);
 /** Looks at a session after it was seen to be gone. */
 const LOOKS_AFTER_END = 4;
 const LAST_READ: AskOptions = { timeoutMs: 5_000, triesMax: 6 };
@@ -148,7 +155,8 @@ export class SessionLoad {
     });
     return [
       `sessions created ${count("created")}, ended ${count("ended")}, seen gone ${this.#gone}`,
-      `sessions: renewals ${count("renewed")}  keys put ${count("put")}  holds granted ${holds.length}`,
+      `sessions: renewals ${count("renewed")}  keys put ${count("put")}  guarded writes ${count("written")}`,
+      `locks of all kinds with sessions: holds granted ${holds.length}`,
     ];
   }
 
@@ -170,8 +178,10 @@ export class SessionLoad {
       await this.#look(name);
     } else if (performance.now() >= session.untilMs) {
       await this.#leave(name, own, session);
-    } else if (dice < 60) {
+    } else if (dice < 50) {
       await this.#put(name, session);
+    } else if (dice < 60) {
+      await this.#guardedWrite(name, session.id);
     } else {
       await this.#useLock(name, session);
     }
@@ -276,7 +286,20 @@ export class SessionLoad {
     );
   }
 
-  /** Acquires a lock in the session, releases a hold of it, or reads a lock. */
+  /** Writes a key of the client, guarded by the session. */
+  #guardedWrite(name: string, session: number): Promise<SessionAnswer | null> {
+    const guard = { lockName: "", fencingToken: 0n, rw: false, sessionId: BigInt(session) };
+    const request = PutKeyRequest.fromPartial({ namespace: NAMESPACE, key: `guarded-by-a-session-${name}`, guard });
+    return this.#record(
+      name,
+      { kind: "guarded-write", session },
+      KeyValueService.putKey,
+      request,
+      ({ modRevision }) => ({ kind: "written", revision: Number(modRevision) }),
+    );
+  }
+
+  /** Acquires a lock in the session, or permits without it; releases a hold of it, or reads a lock. */
   async #useLock(name: string, session: Known): Promise<void> {
     const lock = await this.#locks.some();
     if (lock === null) {
@@ -285,10 +308,15 @@ export class SessionLoad {
     const dice = this.#random(10);
     const held = session.holds[0];
     if (dice < 5) {
-      const owner = this.#locks.newOwner();
+      const asked = { kind: "acquire", lock: lock.name, owner: this.#locks.newOwner() } as const;
       const waitMs = pick(this.#random, WAITS_MS);
-      const operation = { kind: "acquire", lock: lock.name, mode: "exclusive", owner, ttlMs: 0, waitMs } as const;
-      const answer = await this.#locks.do(name, lock, { ...operation, session: session.id });
+      const isPermits = lock.permits > 0;
+      const mode: LockMode = isPermits ? "permits" : !lock.rw ? "exclusive" : this.#random(2) === 0 ? "write" : "read";
+      const permits = isPermits ? { permits: 1 + this.#random(lock.permits) } : {};
+      // Holds with a time to live compete with those of sessions for permits.
+      const isIn = !isPermits || this.#random(3) > 0;
+      const life = isIn ? { ttlMs: 0, session: session.id } : { ttlMs: HOLD_TTL_MS };
+      const answer = await this.#locks.do(name, lock, { ...asked, mode, waitMs, ...permits, ...life });
       if (answer?.kind === "acquired") {
         session.holds.push({ lock, token: answer.token });
       }
@@ -316,9 +344,11 @@ export class SessionLoad {
     const isKey = dice === 1 && keys.length > 0;
     const answer = isKey
       ? await this.#get(name, id, pick(this.#random, keys), {})
-      : session.looks > 0
-        ? ((await this.#renew(name, [id]))?.[0] ?? null)
-        : await this.#describe(name, id, {});
+      : session.looks === 0
+        ? await this.#describe(name, id, {})
+        : this.#random(2) === 0
+          ? await this.#guardedWrite(name, id)
+          : ((await this.#renew(name, [id]))?.[0] ?? null);
     // The put of a key may have failed: only the session itself shows that it is gone.
     if (answer?.kind === "gone" && !isKey) {
       this.#gone += Number(session.looks === 0);
@@ -381,7 +411,7 @@ export class SessionLoad {
 
 /** Throws an Error for a refusal that says anything else. */
 function absenceFor(reason: string): SessionAnswer {
-  if (reason !== "SESSION_NOT_FOUND" && reason !== "KEY_NOT_FOUND") {
+  if (!ABSENCES.has(reason)) {
     throw new Error(`a request about a session was refused because of ${reason}`);
   }
   return { kind: "gone", revision: null };

@@ -15,9 +15,6 @@ const EXPECTED_CODES: ReadonlySet<string> = new Set([
   "RESOURCE_EXHAUSTED",
 ]);
 
-/** One action of a client. Rejects with the error of the service, or any other error. */
-export type Turn = (client: Client, name: string) => Promise<void>;
-
 export interface BackgroundOptions {
   /** Prefix of the clients' names. */
   readonly name: string;
@@ -28,19 +25,20 @@ export interface BackgroundOptions {
 }
 
 /** Clients that take turns until `stop`. */
-export class BackgroundClients {
+export abstract class BackgroundLoad {
   readonly #cluster: ClusterUnderTest;
   readonly #options: BackgroundOptions;
-  readonly #turn: Turn;
   #isStopping = false;
   #workers: Promise<unknown> = Promise.resolve();
   #failure: unknown;
 
-  constructor(cluster: ClusterUnderTest, options: BackgroundOptions, turn: Turn) {
+  constructor(cluster: ClusterUnderTest, options: BackgroundOptions) {
     this.#cluster = cluster;
     this.#options = options;
-    this.#turn = turn;
   }
+
+  /** One action of a client. Rejects with the error of the service, or any other error. */
+  protected abstract turn(client: Client, name: string): Promise<void>;
 
   /** The error that ended them, which no fault explains; undefined if there is none. */
   get failure(): unknown {
@@ -80,7 +78,7 @@ export class BackgroundClients {
           const { timeoutMs } = this.#options;
           client = createClient({ endpoints, credentials: this.#cluster.tokens, timeoutMs });
         }
-        await this.#turn(client, name);
+        await this.turn(client, name);
         await pause(this.#options.restMs);
       }
     } finally {

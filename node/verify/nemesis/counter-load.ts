@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { Client } from "@quoin/client";
 import { type ClusterUnderTest, pause } from "../../test/harness/index.ts";
 import { type CountedRequest, exactlyOnceCheck } from "../history/index.ts";
-import { BackgroundClients, outcomeOf } from "./background-load.ts";
+import { BackgroundLoad, outcomeOf } from "./background-load.ts";
 import { pick } from "./fault.ts";
 
 const CLIENTS = 3;
@@ -18,9 +18,8 @@ const TRIES_MAX = 25;
 const NAMESPACE = "default";
 const LAST_READ_TIMEOUT_MS = 30_000;
 
-export class CounterLoad {
+export class CounterLoad extends BackgroundLoad {
   readonly #cluster: ClusterUnderTest;
-  readonly #clients: BackgroundClients;
   readonly #timeoutMs: number;
   readonly #random: (bound: number) => number;
   readonly #byEndpoint = new Map<string, Client>();
@@ -29,11 +28,10 @@ export class CounterLoad {
   #retried = 0;
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
+    super(cluster, { name: "counter", clients: CLIENTS, timeoutMs, restMs: REST_MS });
     this.#cluster = cluster;
     this.#timeoutMs = timeoutMs;
     this.#random = random;
-    const options = { name: "counter", clients: CLIENTS, timeoutMs, restMs: REST_MS };
-    this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#increment(name));
   }
 
   get increments(): readonly CountedRequest[] {
@@ -43,18 +41,6 @@ export class CounterLoad {
   /** Increments that were acknowledged after an attempt of unknown outcome. */
   get retried(): number {
     return this.#retried;
-  }
-
-  get failure(): unknown {
-    return this.#clients.failure;
-  }
-
-  start(): void {
-    this.#clients.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#clients.stop();
   }
 
   /** Reads all counters. All members must serve again. Rejects if one cannot be read. */
@@ -71,7 +57,7 @@ export class CounterLoad {
     return exactlyOnceCheck(this.#increments, this.#versions);
   }
 
-  async #increment(name: string): Promise<void> {
+  protected override async turn(_client: Client, name: string): Promise<void> {
     const key = `counter-${this.#random(COUNTERS)}`;
     const requestId = randomUUID();
     // Once the outcome is unknown it stays so: a later refusal concerns only the later attempt.

@@ -13,7 +13,7 @@ import {
   type Span,
   withExpiries,
 } from "../history/index.ts";
-import { BackgroundClients, outcomeOf } from "./background-load.ts";
+import { BackgroundLoad, outcomeOf } from "./background-load.ts";
 
 const CLIENTS = 2;
 const REST_MS = 40;
@@ -32,35 +32,21 @@ interface Watched {
   readsAfterEnd: number;
 }
 
-export class LifetimeLoad {
+export class LifetimeLoad extends BackgroundLoad {
   readonly #cluster: ClusterUnderTest;
-  readonly #clients: BackgroundClients;
   readonly #random: (bound: number) => number;
   readonly #history = new History(() => performance.now());
   readonly #watched: Watched[] = [];
   #keys = 0;
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
+    super(cluster, { name: "lifetime", clients: CLIENTS, timeoutMs, restMs: REST_MS });
     this.#cluster = cluster;
     this.#random = random;
-    const options = { name: "lifetime", clients: CLIENTS, timeoutMs, restMs: REST_MS };
-    this.#clients = new BackgroundClients(cluster, options, (client, name) => this.#turn(client, name));
   }
 
   get operations(): readonly RecordedOperation[] {
     return this.#history.operations;
-  }
-
-  get failure(): unknown {
-    return this.#clients.failure;
-  }
-
-  start(): void {
-    this.#clients.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#clients.stop();
   }
 
   /** Waits until all keys are gone. All members must serve again. Rejects if a key stays. */
@@ -82,7 +68,7 @@ export class LifetimeLoad {
     return judgeHistory(withExpiries(this.operations, limits), search);
   }
 
-  async #turn(client: Client, name: string): Promise<void> {
+  protected override async turn(client: Client, name: string): Promise<void> {
     if (this.#watched.length < WATCHED && this.#random(2) === 0) {
       await this.#put(client, name);
       return;

@@ -3,9 +3,10 @@
  * release their holds, or abandon them. They also keep using old tokens.
  */
 
+import type { Client } from "@quoin/client";
 import { type ClusterUnderTest, pause } from "../../test/harness/index.ts";
 import { EXPIRY_LATE_MS_MAX, type LockMode, type LockRecord, lockCheck, type Span } from "../history/index.ts";
-import { BackgroundClients } from "./background-load.ts";
+import { BackgroundLoad } from "./background-load.ts";
 import { pick } from "./fault.ts";
 import type { LockInUse } from "./lock-operations.ts";
 import { MemberCalls } from "./member-calls.ts";
@@ -40,35 +41,21 @@ interface Held {
   readonly token: number;
 }
 
-export class LockLoad {
-  readonly #clients: BackgroundClients;
+export class LockLoad extends BackgroundLoad {
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
   readonly #locks: RecordedLocks;
   readonly #old: Held[] = [];
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
+    super(cluster, { name: "lock", clients: CLIENTS, timeoutMs, restMs: REST_MS });
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
     this.#locks = new RecordedLocks(this.#calls, random, NAMESPACE, LOCKS);
-    const options = { name: "lock", clients: CLIENTS, timeoutMs, restMs: REST_MS };
-    this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
   }
 
   get records(): readonly LockRecord[] {
     return this.#locks.records;
-  }
-
-  get failure(): unknown {
-    return this.#clients.failure;
-  }
-
-  start(): void {
-    this.#clients.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#clients.stop();
   }
 
   /** Waits until all locks are free. Rejects if one does not become free. */
@@ -103,7 +90,7 @@ export class LockLoad {
     ];
   }
 
-  async #turn(name: string): Promise<void> {
+  protected override async turn(_client: Client, name: string): Promise<void> {
     const lock = await this.#locks.some();
     if (lock === null) {
       return;

@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import type { Client } from "@quoin/client";
 import {
   AllocateMemoryRequest,
   FreeMemoryRequest,
@@ -14,7 +15,7 @@ import {
 } from "@quoin/proto";
 import type { ClusterUnderTest } from "../../test/harness/index.ts";
 import { History, type RegionAnswer, type RegionOperation, type RegionRecord, regionCheck } from "../history/index.ts";
-import { BackgroundClients } from "./background-load.ts";
+import { BackgroundLoad } from "./background-load.ts";
 import { type AskOptions, type CallResult, MemberCalls } from "./member-calls.ts";
 
 const { MemoryService } = serviceDefinitions;
@@ -48,8 +49,7 @@ interface RegionInUse {
   version: number;
 }
 
-export class RegionLoad {
-  readonly #clients: BackgroundClients;
+export class RegionLoad extends BackgroundLoad {
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
   readonly #history = new History<RegionOperation, RegionAnswer>(() => performance.now());
@@ -58,26 +58,13 @@ export class RegionLoad {
   #names = 0;
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
+    super(cluster, { name: "region", clients: CLIENTS, timeoutMs, restMs: REST_MS });
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
-    const options = { name: "region", clients: CLIENTS, timeoutMs, restMs: REST_MS };
-    this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
   }
 
   get records(): readonly RegionRecord[] {
     return this.#history.operations;
-  }
-
-  get failure(): unknown {
-    return this.#clients.failure;
-  }
-
-  start(): void {
-    this.#clients.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#clients.stop();
   }
 
   /** Reads each region in use completely. All members must serve again. Rejects if one cannot be read. */
@@ -113,7 +100,7 @@ export class RegionLoad {
     return [`regions: ${[...counts].map(([kind, count]) => `${kind} ${count}`).join("  ")}`];
   }
 
-  async #turn(name: string): Promise<void> {
+  protected override async turn(_client: Client, name: string): Promise<void> {
     const region = this.#regions[this.#random(REGIONS)];
     if (region === undefined) {
       await this.#allocate(name);

@@ -5,6 +5,7 @@
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
+import type { Client } from "@quoin/client";
 import {
   CreateNamespaceRequest,
   CreateSessionRequest,
@@ -29,7 +30,7 @@ import {
   type Span,
   sessionCheck,
 } from "../history/index.ts";
-import { BackgroundClients } from "./background-load.ts";
+import { BackgroundLoad } from "./background-load.ts";
 import { pick } from "./fault.ts";
 import type { LockInUse } from "./lock-operations.ts";
 import { type AskOptions, MemberCalls } from "./member-calls.ts";
@@ -76,8 +77,7 @@ interface Known {
   looks: number;
 }
 
-export class SessionLoad {
-  readonly #clients: BackgroundClients;
+export class SessionLoad extends BackgroundLoad {
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
   readonly #history = new History<SessionOperation, SessionAnswer>(() => performance.now());
@@ -91,11 +91,10 @@ export class SessionLoad {
   #gone = 0;
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
+    super(cluster, { name: "session", clients: CLIENTS, timeoutMs, restMs: REST_MS });
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
     this.#locks = new RecordedLocks(this.#calls, random, NAMESPACE, LOCKS);
-    const options = { name: "session", clients: CLIENTS, timeoutMs, restMs: REST_MS };
-    this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
   }
 
   get records(): readonly SessionRecord[] {
@@ -104,18 +103,6 @@ export class SessionLoad {
 
   get lockRecords(): readonly LockRecord[] {
     return this.#locks.records;
-  }
-
-  get failure(): unknown {
-    return this.#clients.failure;
-  }
-
-  start(): void {
-    this.#clients.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#clients.stop();
   }
 
   /** Waits until all sessions, keys and holds are gone. All members must serve again. Rejects if one stays. */
@@ -160,7 +147,7 @@ export class SessionLoad {
     ];
   }
 
-  async #turn(name: string): Promise<void> {
+  protected override async turn(_client: Client, name: string): Promise<void> {
     if (!this.#hasNamespace) {
       await this.#createNamespace();
       return;

@@ -19,7 +19,7 @@ import {
   type TransactedKey,
   type TransactionAnswer,
 } from "../history/index.ts";
-import { BackgroundClients, outcomeOf } from "./background-load.ts";
+import { BackgroundLoad, outcomeOf } from "./background-load.ts";
 import { pick } from "./fault.ts";
 import { type AskOptions, MemberCalls } from "./member-calls.ts";
 
@@ -58,8 +58,7 @@ interface Transfer {
   readonly revision: number;
 }
 
-export class TransferLoad {
-  readonly #clients: BackgroundClients;
+export class TransferLoad extends BackgroundLoad {
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
   readonly #history = new History(() => performance.now());
@@ -73,10 +72,9 @@ export class TransferLoad {
   #values = 0;
 
   constructor(cluster: ClusterUnderTest, timeoutMs: number, random: (bound: number) => number) {
+    super(cluster, { name: "transfer", clients: CLIENTS, timeoutMs, restMs: REST_MS });
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
-    const options = { name: "transfer", clients: CLIENTS, timeoutMs, restMs: REST_MS };
-    this.#clients = new BackgroundClients(cluster, options, (client, name) => this.#turn(client, name));
   }
 
   /** The history of the accounts. */
@@ -86,18 +84,6 @@ export class TransferLoad {
 
   get transfers(): readonly Transfer[] {
     return this.#transfers;
-  }
-
-  get failure(): unknown {
-    return this.#clients.failure;
-  }
-
-  start(): void {
-    this.#clients.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#clients.stop();
   }
 
   /** Reads all accounts and the outbox. All members must serve again. Rejects if they cannot be read. */
@@ -143,7 +129,7 @@ export class TransferLoad {
     return [`transfers: succeeded ${succeeded}  events in the outbox ${this.#outbox.length}`];
   }
 
-  async #turn(client: Client, name: string): Promise<void> {
+  protected override async turn(client: Client, name: string): Promise<void> {
     if (this.#logId === "") {
       await this.#createOutbox(client);
       return;

@@ -192,6 +192,7 @@ get --prefix --limit=7 --keys-only u/
     ['\nput k "v', "line 2: a quotation mark or a parenthesis"],
     ['\nput k "\\x"', "line 2: "],
     ["\n\n\nget k", "line 4: the parts are"],
+    ["\n\nincrement k 1", "the operations after the second empty line would never run"],
     ["{", "the transaction is no JSON"],
     ['{"compares":[]}', "the transaction has no compares"],
     ['{"success":{}}', "success must be a list"],

@@ -14,8 +14,9 @@ const TEXT_BYTES_MAX = 16 * 1_024 * 1_024;
 
 const AFTER_HELP = `
 The text has three parts, with an empty line between them: conditions, operations that run if all of them are true, and
-operations that run else. A condition compares mod, create, version or value of a key by =, !=, < or >. An operation is
-put KEY VALUE [--ttl 5m], get KEY, get PREFIX --prefix, del KEY, del PREFIX --prefix, or increment KEY [DELTA]:
+operations that run else. Without conditions, the text begins with an empty line. A condition compares mod, create,
+version or value of a key by =, !=, < or >. An operation is put KEY VALUE [--ttl 5m], get KEY, get PREFIX --prefix, del
+KEY, del PREFIX --prefix, or increment KEY [DELTA]:
 
   mod("config/color") > "0"
 

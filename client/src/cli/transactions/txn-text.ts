@@ -123,6 +123,12 @@ export function parseTransaction(text: string): TransactionParts {
     }
   }
   const [success, failure] = branches;
+  if (compare.length === 0 && failure.length > 0) {
+    throw new UsageError(
+      "there are no conditions, so the operations after the second empty line would never run",
+      "without conditions, begin the text with one empty line",
+    );
+  }
   return { compare, success, failure };
 }
 

@@ -2,23 +2,17 @@
  * Modules import each other without circles, types included: a reader can read them from the bottom up. The linter's rule
  * about circles does not follow imports of types.
  *
- * Specs are left out: no module imports them. So is the network of the simulator, whose connections, links and processes
- * know each other.
+ * Specs are left out: no module imports them.
  */
 import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
-const SIMULATED_NETWORK = ["connection", "link", "network", "sim-transport", "snapshot-stream"].map(
-  (name) => `node/verify/sim/${name}.ts`,
-);
 const MODULE = /\.tsx?$/;
 const IMPORT = /^(?:import|export) [^"';]*?"(\.[^"]+)";$/gm;
 
 /** @returns one finding for each circle, at the first of its files */
 export function checkImportCircles(files: readonly SourceFile[]): Finding[] {
-  const modules = files.filter(
-    (file) => MODULE.test(file.path) && !isSpec(file) && !isGenerated(file) && !SIMULATED_NETWORK.includes(file.path),
-  );
+  const modules = files.filter((file) => MODULE.test(file.path) && !isSpec(file) && !isGenerated(file));
   const imports = new Map(modules.map((file) => [file.path, importsOf(file)] as const));
   const findings: Finding[] = [];
   const covered = new Set<string>();

@@ -7,8 +7,10 @@
 
 import { crc32 } from "node:zlib";
 import type { Frame } from "../../src/peers/index.ts";
-import type { Network } from "./network.ts";
-import type { SimTransport } from "./sim-transport.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { ProcessLoop } from "./process-loop.ts";
+import type { RandomStream } from "./random.ts";
+import type { Trace } from "./trace.ts";
 
 export interface ConnectionUser {
   /** A frame has reached the accepting side. */
@@ -20,7 +22,30 @@ export interface ConnectionUser {
 }
 
 /** What a connection, and the faults that end it, need of a process at one of its ends. */
-export type ConnectionEnd = Pick<SimTransport, "memberId" | "loop" | "describe" | "notifyGone">;
+export interface ConnectionEnd {
+  readonly memberId: number;
+  readonly loop: ProcessLoop;
+  /** A frame to or from another member, in words. */
+  describe(from: number, frame: Frame): string;
+  /** No process listens at the peer's address. */
+  notifyGone(peer: number): void;
+}
+
+/** What a connection needs of the network that it goes through. */
+export interface Wires {
+  readonly heap: EventHeap;
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  /** Bytes that a connection takes before its sender must wait. */
+  readonly socketBytes: number;
+  /** The delay of a message from one member to another now. */
+  delayMs(from: number, to: number): number;
+  isBlocked(from: number, to: number): boolean;
+  /** Calls back when a message from one member has reached the other, or never will. */
+  pass(from: number, to: number, arrived: () => void, lost: () => void): void;
+  add(connection: Connection): void;
+  remove(connection: Connection): void;
+}
 
 interface InFlightFrame {
   readonly frame: Frame;
@@ -37,7 +62,7 @@ export class Connection {
   readonly from: ConnectionEnd;
   readonly to: ConnectionEnd;
   readonly label: string;
-  readonly #network: Network;
+  readonly #network: Wires;
   readonly #user: ConnectionUser;
   #isOpenAtDialer = true;
   #isOpenAtAcceptor = true;
@@ -53,7 +78,7 @@ export class Connection {
   #dialerHeardMs: number;
   #acceptorHeardMs: number;
 
-  constructor(network: Network, from: ConnectionEnd, to: ConnectionEnd, label: string, user: ConnectionUser) {
+  constructor(network: Wires, from: ConnectionEnd, to: ConnectionEnd, label: string, user: ConnectionUser) {
     this.#network = network;
     this.from = from;
     this.to = to;

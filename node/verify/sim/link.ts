@@ -1,9 +1,9 @@
 /** The connection of a simulated process to another member for one kind of frame: it dials, and dials again. */
 
-import type { IdentityRefusal, LinkKind, PeerMember } from "../../src/peers/index.ts";
+import type { Frame, IdentityRefusal, LinkKind, PeerMember } from "../../src/peers/index.ts";
 import { Connection } from "./connection.ts";
 import type { Network } from "./network.ts";
-import type { Accepted, SimTransport } from "./sim-transport.ts";
+import type { Accepted, DialingProcess } from "./peer-process.ts";
 
 /** The timeout of a dial, and the first and last pause between dials, each ±50 %. */
 const DIAL_MS = 3_000;
@@ -14,7 +14,7 @@ export class Link {
   readonly member: PeerMember;
   readonly kind: LinkKind;
   readonly #network: Network;
-  readonly #owner: SimTransport;
+  readonly #owner: DialingProcess;
   #connection: Connection | null = null;
   /** The boot at the other end. */
   #boot = 0;
@@ -24,7 +24,7 @@ export class Link {
   #isDialing = false;
   #isClosed = false;
 
-  constructor(network: Network, owner: SimTransport, member: PeerMember, kind: LinkKind) {
+  constructor(network: Network, owner: DialingProcess, member: PeerMember, kind: LinkKind) {
     this.#network = network;
     this.#owner = owner;
     this.member = member;
@@ -148,15 +148,15 @@ export class Link {
     this.#backoffMs = BACKOFF_MS_MIN;
     this.#connection = connection;
     this.#boot = accepted.boot;
-    this.#owner.onUsable(this, accepted);
+    this.#owner.onUsable(this.member, accepted);
   }
 
-  #onLost(connection: Connection, unsent: Parameters<SimTransport["onLinkLost"]>[1]): void {
+  #onLost(connection: Connection, unsent: readonly Frame[]): void {
     if (this.#connection !== connection) {
       return;
     }
     this.#connection = null;
-    this.#owner.onLinkLost(this, unsent);
+    this.#owner.onLinkLost(this.member, this.kind, unsent);
     if (!this.#isDialing) {
       this.#retry();
     }

@@ -5,11 +5,10 @@
  * than a connection may be silent, the side that hears nothing ends the connection.
  */
 
-import type { Connection } from "./connection.ts";
+import type { Connection, Wires } from "./connection.ts";
 import type { EventHeap } from "./event-heap.ts";
+import type { PassingSnapshot, PeerProcess } from "./peer-process.ts";
 import type { RandomStream } from "./random.ts";
-import type { SimTransport } from "./sim-transport.ts";
-import type { SnapshotStream } from "./snapshot-stream.ts";
 import type { Trace } from "./trace.ts";
 
 export interface NetworkPlan {
@@ -29,19 +28,19 @@ const LIVENESS_MS = 500;
 /** Pause before a blocked message is tried again. */
 const BLOCKED_MS = 100;
 
-export class Network {
+export class Network implements Wires {
   readonly heap: EventHeap;
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly #plan: NetworkPlan;
   /** The process of each running member. */
-  readonly #processes = new Map<number, SimTransport>();
+  readonly #processes = new Map<number, PeerProcess>();
   /** Blocked directed pairs "from>to", by the cut that blocks them. */
   #cuts: { readonly pairs: ReadonlySet<string> }[] = [];
   /** Directed pairs with an additional delay, in milliseconds. */
   #lags: { readonly pairs: ReadonlySet<string>; readonly extraMs: number }[] = [];
   readonly #connections = new Set<Connection>();
-  readonly #streams = new Set<SnapshotStream>();
+  readonly #streams = new Set<PassingSnapshot>();
   #hasFaultsEnded = false;
   /** Where the next snapshot is damaged. */
   #spoilt: number | null = null;
@@ -88,20 +87,20 @@ export class Network {
   }
 
   /** Running processes. */
-  get processes(): readonly SimTransport[] {
+  get processes(): readonly PeerProcess[] {
     return [...this.#processes.values()];
   }
 
-  processOf(memberId: number): SimTransport | undefined {
+  processOf(memberId: number): PeerProcess | undefined {
     return this.#processes.get(memberId);
   }
 
-  up(process: SimTransport): void {
+  up(process: PeerProcess): void {
     this.#processes.set(process.memberId, process);
   }
 
   /** The process and its sockets have ended. */
-  down(process: SimTransport): void {
+  down(process: PeerProcess): void {
     this.#processes.delete(process.memberId);
     for (const connection of this.connections) {
       if (connection.from === process || connection.to === process) {
@@ -123,11 +122,11 @@ export class Network {
     this.#connections.delete(connection);
   }
 
-  get streams(): readonly SnapshotStream[] {
+  get streams(): readonly PassingSnapshot[] {
     return [...this.#streams];
   }
 
-  addStream(stream: SnapshotStream): void {
+  addStream(stream: PassingSnapshot): void {
     this.#streams.add(stream);
     if (this.#spoilt !== null) {
       stream.spoil(this.#spoilt);
@@ -136,7 +135,7 @@ export class Network {
   }
 
   /** Flips a bit of the stream; if there is none, of the next one. */
-  spoil(place: number, stream: SnapshotStream | undefined): void {
+  spoil(place: number, stream: PassingSnapshot | undefined): void {
     if (stream === undefined) {
       this.#spoilt = place;
     } else {
@@ -144,7 +143,7 @@ export class Network {
     }
   }
 
-  removeStream(stream: SnapshotStream): void {
+  removeStream(stream: PassingSnapshot): void {
     this.#streams.delete(stream);
   }
 

@@ -15,7 +15,6 @@ import {
   type LinkKind,
   type PeerMember,
   PROTOCOL_VERSIONS,
-  type VersionRange,
   validateHello,
 } from "../../src/peers/index.ts";
 import { invariant } from "../../src/primitives/index.ts";
@@ -23,6 +22,7 @@ import type { MemberList, OutgoingSnapshot, Replica, Transport } from "../../src
 import type { Connection } from "./connection.ts";
 import { Link } from "./link.ts";
 import type { Network } from "./network.ts";
+import type { Accepted, DialingProcess, PassingSnapshot } from "./peer-process.ts";
 import { type ProcessLoop, passPoint } from "./process-loop.ts";
 import { SnapshotStream } from "./snapshot-stream.ts";
 
@@ -46,15 +46,6 @@ export interface TransportUser {
   onRefused(peer: number, refusal: IdentityRefusal): void;
 }
 
-/** A verified peer, as its handshake describes it. */
-export interface Accepted {
-  readonly incarnation: string;
-  readonly boot: number;
-  readonly damaged: boolean;
-  /** Only the dialing side sends the versions that it can run. */
-  readonly versions: VersionRange | null;
-}
-
 const LINK_KINDS: readonly LinkKind[] = ["control", "log"];
 /** Snapshots that a process receives at a time. */
 const INCOMING_SNAPSHOTS_MAX = 2;
@@ -66,7 +57,7 @@ export function nameOfType(type: number): string {
 /** Frames are described by the names of their types. */
 const TYPE_NAMES = new Map<number, string>(Object.entries(FrameType).map(([name, type]) => [type, name]));
 
-export class SimTransport implements Transport {
+export class SimTransport implements Transport, DialingProcess {
   readonly memberId: number;
   readonly incarnation: string;
   readonly loop: ProcessLoop;
@@ -75,7 +66,7 @@ export class SimTransport implements Transport {
   readonly #links = new Map<number, Map<LinkKind, Link>>();
   /** Accepted connections by incarnation and kind. */
   readonly #incoming = new Map<string, { readonly connection: Connection; readonly hello: Hello }>();
-  readonly #snapshots = new Map<string, SnapshotStream>();
+  readonly #snapshots = new Map<string, PassingSnapshot>();
   /** The highest boot seen of each incarnation. */
   readonly #boots = new Map<string, number>();
   readonly #unflushed = new Set<Connection>();
@@ -156,7 +147,6 @@ export class SimTransport implements Transport {
     this.setPeers(members);
   }
 
-  /** A frame to or from another member, in words. */
   describe(from: number, { type, body }: Frame): string {
     const name = nameOfType(type);
     if (!isMessageType(type)) {
@@ -177,7 +167,6 @@ export class SimTransport implements Transport {
     return { protocol: PROTOCOL_VERSIONS, kind, clusterId, source: self, target, joinToken: "", dialHint: null };
   }
 
-  /** A handshake has arrived. Returns the reason of a refusal, or null. */
   onHello(hello: Hello, connection: Connection): IdentityRefusal | null {
     const refusal = this.#judge(hello);
     if (refusal !== null) {
@@ -193,8 +182,7 @@ export class SimTransport implements Transport {
     return null;
   }
 
-  /** The same for a snapshot; BUSY says nothing about the identity. */
-  onSnapshotHello(hello: Hello, stream: SnapshotStream): IdentityRefusal | "BUSY" | null {
+  onSnapshotHello(hello: Hello, stream: PassingSnapshot): IdentityRefusal | "BUSY" | null {
     const { source } = hello;
     const before = this.#snapshots.get(source.incarnation);
     const isFull = before === undefined && this.#snapshots.size >= INCOMING_SNAPSHOTS_MAX;
@@ -214,27 +202,25 @@ export class SimTransport implements Transport {
     return null;
   }
 
-  /** A frame of a snapshot goes to the driver next; null = its end. */
   onSnapshotFrame(frame: Frame | null): void {
     if (frame?.type === FrameType.SnapshotManifest) {
       this.#user.onManifest(frame.body);
     }
   }
 
-  onSnapshotEnd(incarnation: string, stream: SnapshotStream): void {
+  onSnapshotEnd(incarnation: string, stream: PassingSnapshot): void {
     if (this.#snapshots.get(incarnation) === stream) {
       this.#snapshots.delete(incarnation);
     }
   }
 
-  /** Whether the dialed member that has accepted is not a former boot. */
   isCurrent({ incarnation, boot }: Accepted): boolean {
     return boot >= (this.#boots.get(incarnation) ?? 0);
   }
 
-  onUsable(link: Link, accepted: Accepted): void {
+  onUsable({ memberId }: PeerMember, accepted: Accepted): void {
     const restarted = this.#meet(accepted.incarnation, accepted.boot);
-    this.#notifyConnected(link.member.memberId, { ...accepted, restarted });
+    this.#notifyConnected(memberId, { ...accepted, restarted });
   }
 
   onRefused(peer: number, refusal: IdentityRefusal): void {
@@ -247,11 +233,10 @@ export class SimTransport implements Transport {
     this.#user.replica().onFrame(peer, kind, frame);
   }
 
-  onLinkLost(link: Link, unsent: readonly Frame[]): void {
-    const { memberId } = link.member;
+  onLinkLost({ memberId }: PeerMember, kind: LinkKind, unsent: readonly Frame[]): void {
     this.notifyUnreachable(memberId);
     if (unsent.length > 0) {
-      this.loop.defer(() => this.#user.replica().onUnsent(memberId, link.kind, unsent));
+      this.loop.defer(() => this.#user.replica().onUnsent(memberId, kind, unsent));
     }
   }
 
@@ -273,7 +258,6 @@ export class SimTransport implements Transport {
     }
   }
 
-  /** No process listens at the peer's address. */
   notifyGone(peer: number): void {
     this.#network.trace.record(this.memberId, "finds nobody at", [peer], () => `m${peer}`);
     this.loop.defer(() => {
@@ -294,7 +278,6 @@ export class SimTransport implements Transport {
     return this.#user.view().self.damaged;
   }
 
-  /** Why a process with this handshake would be refused, or null. */
   judge(hello: Hello): IdentityRefusal | null {
     return this.#judge(hello);
   }

@@ -7,9 +7,10 @@
 
 import { ConnectionError, type Frame, FrameType } from "../../src/peers/index.ts";
 import type { IncomingSnapshot, OutgoingSnapshot } from "../../src/replica/index.ts";
+import type { ConnectionEnd } from "./connection.ts";
 import type { Network } from "./network.ts";
+import type { PassingSnapshot, PeerProcess } from "./peer-process.ts";
 import { passPoint } from "./process-loop.ts";
-import type { SimTransport } from "./sim-transport.ts";
 
 type Done = (error: Error | null) => void;
 type ReadDone = (error: Error | null, frame: Frame | null) => void;
@@ -19,11 +20,11 @@ const UNREAD_MAX = 2;
 /** The bit that is flipped in a damaged byte. */
 const SPOILT_BIT = 0x10;
 
-export class SnapshotStream implements OutgoingSnapshot {
+export class SnapshotStream implements OutgoingSnapshot, PassingSnapshot {
   readonly boot: number;
   readonly #network: Network;
-  readonly #from: SimTransport;
-  #to: SimTransport | null = null;
+  readonly #from: PeerProcess;
+  #to: PeerProcess | null = null;
   #isAccepted = false;
   /** Null = the end. */
   #written: { readonly frame: Frame | null; readonly done: Done } | null = null;
@@ -39,7 +40,7 @@ export class SnapshotStream implements OutgoingSnapshot {
   #spoiltAt: number | null = null;
 
   /** `incarnation` is that of the peer; null if it is not listed any more. */
-  constructor(network: Network, from: SimTransport, peer: number, incarnation: string | null) {
+  constructor(network: Network, from: PeerProcess, peer: number, incarnation: string | null) {
     this.#network = network;
     this.#from = from;
     this.boot = from.boot;
@@ -75,7 +76,6 @@ export class SnapshotStream implements OutgoingSnapshot {
     );
   }
 
-  /** The peer's side. */
   readonly incoming: IncomingSnapshot = {
     read: (done) => {
       passPoint();
@@ -115,20 +115,18 @@ export class SnapshotStream implements OutgoingSnapshot {
     this.breakOff("it was given up");
   }
 
-  isFrom(process: SimTransport): boolean {
+  isFrom(process: ConnectionEnd): boolean {
     return this.#from === process;
   }
 
-  /** Flips a bit of the next frame; the place is a share of its length. */
   spoil(place: number): void {
     this.#spoiltAt = place;
   }
 
-  involves(process: SimTransport): boolean {
+  involves(process: ConnectionEnd): boolean {
     return this.#from === process || this.#to === process;
   }
 
-  /** Ends the connection early. */
   breakOff(reason: string): void {
     if (this.#brokenBy !== null) {
       return;

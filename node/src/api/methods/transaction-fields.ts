@@ -300,13 +300,21 @@ function countField(field: string, value: bigint): number {
  * @param what the fields are, for the refusal.
  */
 function onlyField<Message extends object>(message: Message, path: string, what: string): keyof Message & string {
-  const given = Object.entries(message).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  const [only, another] = given;
-  if (only === undefined || another !== undefined) {
-    const found = only === undefined ? "it has none" : `it has ${given.map(snakeCase).join(" and ")}`;
+  let given = 0;
+  let only: (keyof Message & string) | undefined;
+  // There are up to 10,000 operations in a request, each with a dozen fields, so this makes no list of them.
+  for (const name in message) {
+    if (message[name] !== undefined) {
+      given++;
+      only = name;
+    }
+  }
+  if (only === undefined || given > 1) {
+    const names = Object.entries(message).flatMap(([name, value]) => (value === undefined ? [] : [snakeCase(name)]));
+    const found = only === undefined ? "it has none" : `it has ${names.join(" and ")}`;
     throw badRequestField(path, `must have exactly one of ${what}; ${found}`);
   }
-  return only as keyof Message & string;
+  return only;
 }
 
 /** Runs the check of a part. Its refusals name the field within the request. */
@@ -324,8 +332,13 @@ function within<Value>(path: string, read: () => Value): Value {
   }
 }
 
+/** Names of fields in the definitions, by their names in messages: a few dozen. */
+const snakeCases = new Map<string, string>();
+
 function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const known = snakeCases.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeCases.set(name, known);
+  return known;
 }
 
 /** What a branch can write, each with the place of the operation. */
@@ -349,7 +362,14 @@ function writesOf(operations: readonly TransactionOperation[], path: string): Wr
   const keys = new Map<string, string>();
   const prefixes = new Map<string, string>();
   for (const [at, operation] of operations.entries()) {
-    const alternatives = alternativesOf(operation, `${path}[${at}]`);
+    const place = `${path}[${at}]`;
+    const key = operation.put?.key ?? operation.delete?.key ?? operation.increment?.key;
+    if (key !== undefined) {
+      requireSeparateKey({ keys, prefixes }, key, place);
+      keys.set(key, place);
+      continue;
+    }
+    const alternatives = alternativesOf(operation, place);
     for (const writes of alternatives) {
       requireSeparate({ keys, prefixes }, writes);
     }
@@ -361,13 +381,8 @@ function writesOf(operations: readonly TransactionOperation[], path: string): Wr
   return { keys, prefixes };
 }
 
-/** What an operation can write: a transaction what one of its branches writes, or the other. */
-function alternativesOf(operation: TransactionOperation, place: string): readonly Writes[] {
-  const { put, increment, deletePrefix, transaction } = operation;
-  const key = put?.key ?? operation.delete?.key ?? increment?.key;
-  if (key !== undefined) {
-    return [{ keys: new Map([[key, place]]), prefixes: NOTHING }];
-  }
+/** What an operation that names no key can write: a transaction what one of its branches writes, or the other. */
+function alternativesOf({ deletePrefix, transaction }: TransactionOperation, place: string): readonly Writes[] {
   if (deletePrefix !== undefined) {
     return [{ keys: NOTHING, prefixes: new Map([[deletePrefix.prefix, place]]) }];
   }
@@ -382,10 +397,7 @@ function alternativesOf(operation: TransactionOperation, place: string): readonl
 /** Copies no list of what was before: a request of 100 KiB has thousands of transactions behind thousands of keys. */
 function requireSeparate(before: Writes, { keys, prefixes }: Writes): void {
   for (const [key, place] of keys) {
-    const other = before.keys.get(key) ?? placeOf(before.prefixes, (prefix) => key.startsWith(prefix));
-    if (other !== undefined) {
-      throw badRequestField(place, `must not write a key that ${other} can write, too`);
-    }
+    requireSeparateKey(before, key, place);
   }
   for (const [prefix, place] of prefixes) {
     const other =
@@ -394,6 +406,13 @@ function requireSeparate(before: Writes, { keys, prefixes }: Writes): void {
     if (other !== undefined) {
       throw badRequestField(place, `must not delete a key that ${other} can write, too`);
     }
+  }
+}
+
+function requireSeparateKey({ keys, prefixes }: Writes, key: string, place: string): void {
+  const other = keys.get(key) ?? placeOf(prefixes, (prefix) => key.startsWith(prefix));
+  if (other !== undefined) {
+    throw badRequestField(place, `must not write a key that ${other} can write, too`);
   }
 }
 

@@ -171,7 +171,10 @@ get --prefix --limit=7 --keys-only u/
     });
     const input = "mod(a) = 1\nmod(b) = 1\n\n\nget k\n";
     const { code, out, err } = await quoinctl(["txn", "n"], { input });
-    expect([code, err]).to.deep.equal([4, "compare[1] is not true\n"]);
+    expect([code, err]).to.deep.equal([4, "mod(b) = 1 is not true\n"]);
+    const asJson =
+      '{"compare":[{"key":{"key":"a","exists":true}},{"key":{"key":"b","exists":true}}],"failure":[{"get":{"key":"k"}}]}';
+    expect((await quoinctl(["txn", "n"], { input: asJson })).err).to.equal("compare[1] is not true\n");
     expect(out).to.include("(not kept)");
     const json = JSON.parse((await quoinctl(["txn", "n", "-o", "json"], { input })).out);
     expect(json).to.deep.include({ succeeded: false, failed_compare: 1, values_omitted: true });

@@ -47,7 +47,7 @@ export const TRANSACTION = firstCommand("<NAMESPACE>", {
     const text = await readText(session, options.file);
     const isJson = text.trimStart().startsWith("{");
     const read = isJson ? readTransaction(text, namespace) : { ...parseTransaction(text), guard: undefined };
-    const { compare, success, failure } = read;
+    const { compare, success, failure, conditions } = read;
     // The SDK checks the guard of the text.
     const guard = guardOf(options) ?? (read.guard as Guard | undefined);
     const result = await session.withClient((client) =>
@@ -59,7 +59,11 @@ export const TRANSACTION = firstCommand("<NAMESPACE>", {
         .commit({ guard }),
     );
     const { valuesOmitted, revision } = result;
-    session.note(result.succeeded ? `done at revision ${revision}` : `compare[${result.failedCompare}] is not true`);
+    session.note(
+      result.succeeded
+        ? `done at revision ${revision}`
+        : `${conditions[result.failedCompare] ?? `compare[${result.failedCompare}]`} is not true`,
+    );
     await session.print({
       document: {
         namespace,

@@ -48,6 +48,7 @@ export function readTransaction(text: string, namespace: string): TransactionPar
     compare: listOf<TransactionCondition>("compare", compare),
     success: listOf<TransactionOperation>("success", success),
     failure: listOf<TransactionOperation>("failure", failure),
+    conditions: [],
     guard,
   };
 }

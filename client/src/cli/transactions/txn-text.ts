@@ -12,6 +12,8 @@ export interface TransactionParts {
   readonly compare: readonly TransactionCondition[];
   readonly success: readonly TransactionOperation[];
   readonly failure: readonly TransactionOperation[];
+  /** The conditions as they were written; none if that was JSON. */
+  readonly conditions: readonly string[];
 }
 
 /** A text in double quotes with the escapes of JSON, a text in single quotes as it is, or a word without quotes. */
@@ -105,6 +107,7 @@ const OPERATIONS: ReadonlyMap<string, OperationForm> = new Map<string, Operation
 /** @throws UsageError that names the line. */
 export function parseTransaction(text: string): TransactionParts {
   const compare: TransactionCondition[] = [];
+  const conditions: string[] = [];
   const branches: readonly [TransactionOperation[], TransactionOperation[]] = [[], []];
   let part = 0;
   for (const [at, line] of text.trimEnd().split("\n").entries()) {
@@ -114,6 +117,7 @@ export function parseTransaction(text: string): TransactionParts {
         part += 1;
       } else if (part === 0) {
         compare.push(parseCondition(content));
+        conditions.push(content);
       } else {
         const branch = branches[part - 1] ?? refuse("the parts are conditions, operations, and operations else");
         branch.push(parseOperation(content));
@@ -129,7 +133,7 @@ export function parseTransaction(text: string): TransactionParts {
       "without conditions, begin the text with one empty line",
     );
   }
-  return { compare, success, failure };
+  return { compare, success, failure, conditions };
 }
 
 function parseCondition(line: string): TransactionCondition {

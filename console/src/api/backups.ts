@@ -11,7 +11,8 @@ export type BackupList = Json<Proto.ListBackupsResponse>;
 /** @param memberId empty = the member that serves this page. */
 export async function getBackupStatus(memberId: string, options: CallOptions): Promise<BackupStatus> {
   return await read<Proto.GetBackupStatusRequest, Proto.GetBackupStatusResponse>(
-    ...(["ClusterAdminService", "GetBackupStatus"] as const),
+    "ClusterAdminService",
+    "GetBackupStatus",
     { memberId },
     options,
   );

@@ -41,7 +41,8 @@ export async function getSettings(options: CallOptions): Promise<Json<Proto.GetS
 /** Makes another member the leader. */
 export async function transferLeadership(targetId: string, ifTerm: string): Promise<void> {
   await change<Proto.TransferLeadershipRequest, Proto.TransferLeadershipResponse>(
-    ...(["ClusterAdminService", "TransferLeadership"] as const),
+    "ClusterAdminService",
+    "TransferLeadership",
     { targetId, ifTerm },
   );
 }

@@ -59,7 +59,8 @@ export interface NewSemaphore {
 
 export async function createSemaphore(semaphore: NewSemaphore): Promise<void> {
   await change<Proto.CreateSemaphoreRequest, Proto.CreateSemaphoreResponse>(
-    ...(["LockService", "CreateSemaphore"] as const),
+    "LockService",
+    "CreateSemaphore",
     semaphore,
   );
 }
@@ -104,7 +105,8 @@ export interface PermitsAcquisition {
 /** Acquires permits of a semaphore without waiting for them. Returns whether the user has them now. */
 export async function acquirePermits(acquisition: PermitsAcquisition): Promise<boolean> {
   const { acquired } = await change<Proto.AcquireSemaphoreRequest, Proto.AcquireSemaphoreResponse>(
-    ...(["LockService", "AcquireSemaphore"] as const),
+    "LockService",
+    "AcquireSemaphore",
     acquisition,
   );
   return acquired;
@@ -121,7 +123,8 @@ export interface Release {
 export async function releaseLock({ rw, permits }: Pick<Lock, "rw" | "permits">, release: Release): Promise<void> {
   if (permits > 0) {
     await change<Proto.ReleaseSemaphoreRequest, Proto.ReleaseSemaphoreResponse>(
-      ...(["LockService", "ReleaseSemaphore"] as const),
+      "LockService",
+      "ReleaseSemaphore",
       release,
     );
   } else if (rw) {
@@ -142,7 +145,8 @@ export interface ForcedRelease {
 /** Ends a hold that its holder does not release. */
 export async function forceReleaseLock(release: ForcedRelease): Promise<void> {
   await change<Proto.ForceReleaseLockRequest, Proto.ForceReleaseLockResponse>(
-    ...(["LockService", "ForceReleaseLock"] as const),
+    "LockService",
+    "ForceReleaseLock",
     release,
   );
 }

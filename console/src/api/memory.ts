@@ -56,7 +56,8 @@ export async function writeMemory(region: SeenRegion, offset: number, data: stri
 
 export async function allocateMemory(namespace: string, sizeBytes: number, label: string): Promise<string> {
   const { regionId } = await change<Proto.AllocateMemoryRequest, Proto.AllocateMemoryResponse>(
-    ...(["MemoryService", "AllocateMemory"] as const),
+    "MemoryService",
+    "AllocateMemory",
     { namespace, sizeBytes, label },
   );
   return regionId;

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { basename } from "node:path";
 import { expect } from "chai";
 
 /** Prints the address of each module that the first argument loads, as the entry of a thread or else. */
@@ -22,7 +23,7 @@ describe("the threads of the stores", () => {
       const lines = execFileSync(process.execPath, args, { encoding: "utf8" }).split("\n");
       expect(lines)
         .to.include(entry)
-        .and.include(`${thread.slice(thread.indexOf("/") + 1)} is the entry of a worker thread`);
+        .and.include(`${basename(thread)} is the entry of a worker thread`);
       const own = lines.filter((line) => line.includes("/node/src/")).map((line) => line.split("/node/src/")[1]);
       expect(own).to.include("storage/rocks/rocks.ts");
       expect(own.filter((name) => /^(state|raft|replica)\//.test(name ?? ""))).to.deep.equal([]);

@@ -48,8 +48,8 @@ export function performLockOperation(
   switch (operation.kind) {
     case "acquire": {
       const { owner, mode, ttlMs, waitMs, session = 0, permits = 0 } = operation;
-      const fields = { owner, ttlSeconds: secondsOf(ttlMs), waitMs: BigInt(waitMs), sessionId: BigInt(session) };
-      return acquire(calls, lock, mode, permits > 0 ? { ...fields, permits } : fields, options);
+      const life = { ttlSeconds: secondsOf(ttlMs), sessionId: BigInt(session) };
+      return acquire(calls, lock, mode, { owner, waitMs: BigInt(waitMs), permits, ...life }, options);
     }
     case "change": {
       const { token, mode, ttlMs } = operation;

@@ -275,7 +275,7 @@ export class SessionLoad extends BackgroundLoad {
 
   /** Writes a key of the client, guarded by the session. */
   #guardedWrite(name: string, session: number): Promise<SessionAnswer | null> {
-    const guard = { lockName: "", fencingToken: 0n, rw: false, sessionId: BigInt(session) };
+    const guard = { sessionId: BigInt(session) };
     const request = PutKeyRequest.fromPartial({ namespace: NAMESPACE, key: `guarded-by-a-session-${name}`, guard });
     return this.#record(
       name,

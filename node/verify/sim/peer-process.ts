@@ -25,8 +25,6 @@ export interface PeerProcess extends ConnectionEnd {
   knownMembers(): MemberList | null;
   /** The handshake for a member. */
   hello(kind: Hello["kind"], target: { readonly memberId: number; readonly incarnation: string }): Hello;
-  /** Why a process with this handshake would be refused, or null. */
-  judge(hello: Hello): IdentityRefusal | null;
   /** A handshake has arrived. Returns the reason of a refusal, or null. */
   onHello(hello: Hello, connection: Connection): IdentityRefusal | null;
   onFrame(peer: number, kind: LinkKind, frame: Frame): void;

@@ -278,6 +278,7 @@ export class SimTransport implements Transport, DialingProcess {
     return this.#user.view().self.damaged;
   }
 
+  /** Why a process with this handshake would be refused, or null. */
   judge(hello: Hello): IdentityRefusal | null {
     return this.#judge(hello);
   }

@@ -50,11 +50,11 @@ export function stateTone({ state }: Lock): Tone {
 
 /** Whether the console can add a hold, as far as the last state of the lock shows. */
 export function isAcquirable(lock: Lock): boolean {
-  const { rw, permits = 0, heldPermits, state, waitingReaders, waitingWriters } = lock;
+  const { rw, permits = 0, heldPermits, state } = lock;
   if (permits > 0) {
     return heldPermits < permits && waiting(lock) === 0;
   }
-  return state === "FREE" || (rw && state === "READ_HELD" && waitingReaders + waitingWriters === 0);
+  return state === "FREE" || (rw && state === "READ_HELD" && waiting(lock) === 0);
 }
 
 /** Whether it ends with a session, and has no time of its own. */

@@ -361,24 +361,25 @@ function requireSeparateWrites(request: NestedTransaction): void {
 function writesOf(operations: readonly TransactionOperation[], path: string): Writes {
   const keys = new Map<string, string>();
   const prefixes = new Map<string, string>();
+  const before: Writes = { keys, prefixes };
   for (const [at, operation] of operations.entries()) {
     const place = `${path}[${at}]`;
     const key = operation.put?.key ?? operation.delete?.key ?? operation.increment?.key;
     if (key !== undefined) {
-      requireSeparateKey({ keys, prefixes }, key, place);
+      requireSeparateKey(before, key, place);
       keys.set(key, place);
       continue;
     }
     const alternatives = alternativesOf(operation, place);
     for (const writes of alternatives) {
-      requireSeparate({ keys, prefixes }, writes);
+      requireSeparate(before, writes);
     }
     for (const writes of alternatives) {
       addAll(keys, writes.keys);
       addAll(prefixes, writes.prefixes);
     }
   }
-  return { keys, prefixes };
+  return before;
 }
 
 /** What an operation that names no key can write: a transaction what one of its branches writes, or the other. */

@@ -65,3 +65,13 @@ export class FakeRuntime implements Runtime {
     return [...this.#timers].sort((one, other) => one.dueMs - other.dueMs);
   }
 }
+
+/**
+ * For operations of 5 s that reach no member: the pauses leave the last attempt more than half a second of real time, so
+ * that it fails for its own reason and not at its deadline.
+ */
+export function runtimeForUnreached(): FakeRuntime {
+  const runtime = new FakeRuntime();
+  runtime.chance = 0.9;
+  return runtime;
+}

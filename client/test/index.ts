@@ -4,7 +4,7 @@
 
 export { type ChildResult, LAUNCHER, type RunningChild, runQuoinctl, startProgram, startQuoinctl } from "./child.ts";
 export { ConnectProxy } from "./connect-proxy.ts";
-export { FakeRuntime } from "./fake-runtime.ts";
+export { FakeRuntime, runtimeForUnreached } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
 export {
   issueTokens,

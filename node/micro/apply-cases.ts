@@ -12,6 +12,8 @@ import type { MicroCase } from "./measurement.ts";
 
 /** Entries of a slice: alone, under load, and while a member catches up. */
 const SLICES: readonly number[] = [1, 15, 128];
+/** The same for entries that are as much work as a hundred others. */
+const SLICES_OF_LONG_ENTRIES: readonly number[] = [1, 15];
 /** Operations of a round that ends before the garbage collector runs: slices are not cut. */
 const SHORT_ROUND_OPERATIONS = 30;
 const NAMESPACE = "default";
@@ -23,6 +25,7 @@ const LOCK_TTL_SECONDS = 30;
 const EVENT = Buffer.alloc(1024, 0x65);
 const REGION_BYTES = 4 * 1024 * 1024;
 const PAGE = Buffer.alloc(4096, 0x6d);
+const PUTS_OF_A_TRANSACTION = 100;
 
 /** Makes the commands of one operation, given its number. */
 type Commands = (number: number) => readonly ClientOperation[];
@@ -30,15 +33,16 @@ type Commands = (number: number) => readonly ClientOperation[];
 /** The cases of all operations and slices over this member, for which it makes what they need. */
 export function applyCases(member: FoundedMember): readonly MicroCase[] {
   const writer = new CommandWriter(member);
-  const operations: readonly (readonly [string, Commands])[] = [
-    ["put of 256 B", (number) => [putOf(number)]],
-    ["compare-and-swap", compareAndSwap(writer)],
-    ["lock cycle", lockCycle(writer)],
-    ["append of 1 KiB", append(writer)],
-    ["memory write of 4 KiB", memoryWrite(writer)],
+  const operations: readonly (readonly [string, Commands, readonly number[]])[] = [
+    ["put of 256 B", (number) => [putOf(keyOf(number))], SLICES],
+    ["compare-and-swap", compareAndSwap(writer), SLICES],
+    ["lock cycle", lockCycle(writer), SLICES],
+    ["append of 1 KiB", append(writer), SLICES],
+    ["memory write of 4 KiB", memoryWrite(writer), SLICES],
+    [`transaction of ${PUTS_OF_A_TRANSACTION} new keys of 256 B`, transactionOfPuts, SLICES_OF_LONG_ENTRIES],
   ];
-  return operations.flatMap(([name, commands]) =>
-    SLICES.map((slice) => ({
+  return operations.flatMap(([name, commands, slices]) =>
+    slices.map((slice) => ({
       name: `apply ${name}, slices of ${slice}`,
       roundMultiple: slice,
       shortRoundOperations: Math.max(slice, SHORT_ROUND_OPERATIONS),
@@ -96,16 +100,23 @@ function keyOf(number: number): Uint8Array {
   return Buffer.from(`key-${number % KEYS}`);
 }
 
-function putOf(number: number): ClientOperation {
+function putOf(key: Uint8Array): Extract<ClientOperation, { readonly kind: "put-key" }> {
   return {
     kind: "put-key",
     namespace: NAMESPACE,
-    key: keyOf(number),
+    key,
     value: VALUE,
     ttlSeconds: 0,
     expectedModRevision: undefined,
     returnPrevious: false,
   };
+}
+
+function transactionOfPuts(number: number): readonly ClientOperation[] {
+  const success = Array.from({ length: PUTS_OF_A_TRANSACTION }, (_, at) => {
+    return putOf(Buffer.from(`transaction/${number * PUTS_OF_A_TRANSACTION + at}`));
+  });
+  return [{ kind: "transact", namespace: NAMESPACE, conditions: [], success, failure: [] }];
 }
 
 /** Swaps one counter's value for the next one; each swap succeeds. */

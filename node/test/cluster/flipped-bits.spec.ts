@@ -31,7 +31,7 @@ const VALUE_BYTES = 1_000;
 const KEYS = 60;
 const KEYS_AGAIN = 6;
 /** Options to open a store for damage by hand, with less memory than a member takes. */
-const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
+const ROCKS = { createIfMissing: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
 const MIRROR_SLOT_BYTES = 512;
 const MIRROR_SLOT_STRIDE = 4096;
 

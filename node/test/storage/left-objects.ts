@@ -19,7 +19,6 @@ if (directory === undefined) {
 const constructors = await constructorsOf(join(directory, "probe"));
 const rocks = await Rocks.open(join(directory, "used"), {
   createIfMissing: true,
-  compression: false,
   memtableBytes: 4 * 1024 * 1024,
   cacheBytes: 1024 * 1024,
 });

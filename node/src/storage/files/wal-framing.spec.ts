@@ -63,7 +63,7 @@ describe("framing of write-ahead logs", () => {
 
   it("names the log or manifest of a real store in which a bit has flipped, and the record", async () => {
     const directory = temporaryDirectory();
-    const options = { createIfMissing: true, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
+    const options = { createIfMissing: true, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
     const rocks = await Rocks.open(directory, options);
     // Records of one block, of several, and of many in a block.
     for (const bytes of [10, 100_000, 1_000, ...Array.from({ length: 100 }, (_, at) => at)]) {

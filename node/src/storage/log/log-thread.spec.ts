@@ -8,7 +8,7 @@ import { encodeChanges, Rocks, type ThreadReply } from "../rocks/index.ts";
 import { emptyLogMeta } from "./log-meta.ts";
 import type { LogReply, LogRequest } from "./log-thread.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const META = emptyLogMeta({
   clusterId: "00112233-4455-6677-8899-aabbccddeeff",
   incarnation: "0f1e2d3c4b5a69788796a5b4c3d2e1f0",

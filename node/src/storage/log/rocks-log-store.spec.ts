@@ -19,7 +19,7 @@ import { Rocks } from "../rocks/index.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { entryKey, LOG_META_KEY, type MirrorFlags, RocksLogStore } from "./rocks-log-store.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const NOTHING: LogMeta = {
   ...emptyLogMeta({
     clusterId: "00112233-4455-6677-8899-aabbccddeeff",

@@ -34,7 +34,7 @@ import { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from
 import type { MemberData } from "./member-data.ts";
 
 const NOW = { tickMs: 0, wallMs: 1_750_000_000_000 };
-const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const ROCKS = { createIfMissing: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
 
 /** The owner of a directory that opened. */

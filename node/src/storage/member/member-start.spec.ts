@@ -32,7 +32,7 @@ import type { DataDirectory } from "./data-directory.ts";
 import type { MemberData } from "./member-data.ts";
 import { startMember } from "./member-start.ts";
 
-const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const ROCKS = { createIfMissing: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 /** Bounds of an empty log, and of one that begins after the state. */
 const EMPTY = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 const BEHIND_STATE = {

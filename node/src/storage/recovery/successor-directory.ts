@@ -43,7 +43,7 @@ const FORMER_PREFIX = "former-cluster-";
 const IDENTITY_FILE = "identity";
 /** Names that do not belong to a cluster's data and stay: `lost+found`, the reserve, and the parts of a succession. */
 const STAYS: ReadonlySet<string> = new Set(["lost+found", "reserve", SUCCESSOR_DRAFT, MADE, PLACING, SUCCESSION_LOCK]);
-const LOCK_OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 1024 * 1024, cacheBytes: 1024 * 1024 };
+const LOCK_OPTIONS = { createIfMissing: true, memtableBytes: 1024 * 1024, cacheBytes: 1024 * 1024 };
 
 /** The new member, and where its log begins. */
 export interface NewSuccessor {

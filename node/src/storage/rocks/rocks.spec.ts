@@ -13,7 +13,6 @@ import { Rocks, type RocksOptions } from "./rocks.ts";
 
 const OPTIONS: RocksOptions = {
   createIfMissing: true,
-  compression: false,
   memtableBytes: 4 * 1024 * 1024,
   cacheBytes: 1024 * 1024,
 };

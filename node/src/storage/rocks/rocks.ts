@@ -19,8 +19,6 @@ import { requireReadableLogs, StoreError } from "../files/index.ts";
 export interface RocksOptions {
   /** Whether to create a store that does not exist; otherwise that is an error of kind "missing". */
   readonly createIfMissing: boolean;
-  /** Whether blocks of older levels are compressed. */
-  readonly compression: boolean;
   /** Bytes of all memtables together. */
   readonly memtableBytes: number;
   readonly cacheBytes: number;
@@ -40,6 +38,11 @@ const SCAN_ROWS = 32;
 const SCAN_BYTES = 256 * 1024;
 /** Maximum rows of one read of a view: bounds the work of a turn when rows are small (S44). */
 const VIEW_ROWS_MAX = 1024;
+/**
+ * Bytes of a block, which is compressed by itself. Half of it costs a fifth more to compact; a read of the double costs a
+ * third more.
+ */
+const BLOCK_BYTES = 8 * 1024;
 const EMPTY = Buffer.alloc(0);
 const READ_OPTIONS = { valueEncoding: "buffer" } as const;
 
@@ -66,7 +69,10 @@ export class Rocks {
     try {
       await level.open({
         createIfMissing: options.createIfMissing,
-        compression: options.compression,
+        // Without dictionaries: they save a tenth of the disk, and cost a sixth of the time of compactions.
+        // Blocks from the third level on are compressed all the same.
+        compression: false,
+        blockSize: BLOCK_BYTES,
         memtableMemoryBudget: options.memtableBytes,
         cacheSize: options.cacheBytes,
         compaction: "level",

@@ -10,7 +10,7 @@ import { LOCAL_ROWS_FROM, SNAPSHOT_ORIGIN_ROW } from "./local-rows.ts";
 import { SequenceMarkers } from "./sequence-markers.ts";
 import { encodeSnapshotOrigin, readSnapshotOrigin } from "./snapshot-origin.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const MIB = 1024 * 1024;
 /** The progress row: entry 1 of term 1 is applied. */
 const PROGRESS: Row = { key: PROGRESS_ROW, value: new AppliedLog().store.get(PROGRESS_ROW) as Uint8Array };

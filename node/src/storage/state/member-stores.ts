@@ -18,12 +18,10 @@ const STATE_DIRECTORY_PATTERN = /^state-[1-9][0-9]*$/;
 export const DIRECTORY_MODE = 0o700;
 
 const RAFT_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
-  compression: false,
   memtableBytes: 32 * 1024 * 1024,
   cacheBytes: 8 * 1024 * 1024,
 };
 const STATE_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
-  compression: true,
   memtableBytes: 32 * 1024 * 1024,
   cacheBytes: 64 * 1024 * 1024,
 };

@@ -18,7 +18,6 @@ import { RocksStateStore } from "./rocks-state-store.ts";
 /** Every scan remembers the gaps between the rows that it reads, as otherwise only slow ones do. */
 const OPTIONS = {
   createIfMissing: true,
-  compression: false,
   memtableBytes: 4 * 1024 * 1024,
   cacheBytes: 1024 * 1024,
   slowMs: -1,

@@ -5,7 +5,7 @@ import { StoreError } from "../files/index.ts";
 import { Rocks } from "../rocks/index.ts";
 import { SequenceMarkers } from "./sequence-markers.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const MIB = 1024 * 1024;
 
 /** A batch of this many bytes, key and value together. */

@@ -13,7 +13,7 @@ import type { StateReplacement } from "./member-state-store.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
 import { readSnapshotOrigin } from "./snapshot-origin.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const MIB = 1024 * 1024;
 /** The progress row: entry 1 of term 1 is applied. */
 const PROGRESS: Row = { key: PROGRESS_ROW, value: new AppliedLog().store.get(PROGRESS_ROW) as Uint8Array };

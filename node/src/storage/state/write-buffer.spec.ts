@@ -9,7 +9,7 @@ import { Rocks } from "../rocks/index.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
 import { StateWriteBuffer, type WriteBufferLimits } from "./write-buffer.ts";
 
-const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
+const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const ROOMY: WriteBufferLimits = { rowsMax: 1_000, bytesMax: 1024 * 1024 };
 const [FIRST, END] = [new Uint8Array(0), Uint8Array.of(0xff)];
 

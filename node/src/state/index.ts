@@ -117,7 +117,6 @@ export {
   type ErrorOutcome,
   type EventLog,
   encodeText,
-  type FilterSeed,
   findClusterVersion,
   firstCompleteOf,
   type GenerationTotals,

@@ -6,6 +6,7 @@
  * with the progress row, so changes and progress are never separate (P42). Other readers see only committed batches.
  */
 
+import type { HashSeed } from "../bytes/index.ts";
 import { InvariantViolation, invariant } from "../primitives/index.ts";
 import { ENTRY_HEADER_BYTES, EntryType, entryIndex, entryPayload, entryTerm, entryType } from "../raft/index.ts";
 import { refusalOf, UsageLedger } from "./accounts/index.ts";
@@ -32,7 +33,6 @@ import {
   type Digest,
   type EndedWait,
   encodeProgress,
-  type FilterSeed,
   HistoryLedger,
   NamespaceAccounts,
   namespaceLimitsOf,
@@ -61,7 +61,7 @@ export interface Divergence extends Checkpoint {
   readonly clusterDigest: number;
 }
 
-const NO_SEED: FilterSeed = [0, 0];
+const NO_SEED: HashSeed = [0, 0];
 
 export class StateMachine {
   /** The digests of this state, to compare with those of other members. */
@@ -84,7 +84,7 @@ export class StateMachine {
   #isWithinEntry = false;
 
   /** @param seed random numbers of this process; only the choice of rows to read depends on them */
-  constructor(store: StateStore, digest: Digest, limits: StateLimits, seed: FilterSeed = NO_SEED) {
+  constructor(store: StateStore, digest: Digest, limits: StateLimits, seed: HashSeed = NO_SEED) {
     this.checkpoints = new Checkpoints(limits.checkpointEntries);
     this.#store = store;
     this.#committed = readProgress(store);

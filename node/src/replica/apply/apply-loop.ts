@@ -11,11 +11,11 @@
 
 import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
+import type { HashSeed } from "../../bytes/index.ts";
 import { invariant, mark } from "../../primitives/index.ts";
 import { entryIndex, entryOrigin, entryTickMs } from "../../raft/index.ts";
 import {
   type Checkpoints,
-  type FilterSeed,
   mayBeLong,
   type Outcome,
   type Progress,
@@ -79,7 +79,7 @@ interface LongEntry {
 /** Rows of stored answers that each tick after a start reads into the filters; takes a few milliseconds (S44). */
 const FILTER_ROWS_PER_TICK = 1_000;
 /** Random for each process, so that clients cannot know it. */
-const FILTER_SEED: FilterSeed = [randomInt(2 ** 32) | 0, randomInt(2 ** 32) | 0];
+const FILTER_SEED: HashSeed = [randomInt(2 ** 32) | 0, randomInt(2 ** 32) | 0];
 /** A member still counts as watched for this long after the last reader: readers that poll come back. */
 const WATCHED_MS = 1_000;
 const NO_ENDED_WAITS: readonly AnsweredAttempt[] = [];

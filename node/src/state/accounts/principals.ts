@@ -212,8 +212,8 @@ export function refusalOf(
 
 /** The user with this id. */
 export function readUser(reader: StateReader, userId: string): User | undefined {
-  const { key, name } = userKey(userId);
-  const bytes = reader.get(key, name);
+  const { key, hash } = userKey(userId);
+  const bytes = reader.get(key, hash);
   return bytes === undefined ? undefined : decodedOnce(decodedUsers, bytes, userFields);
 }
 
@@ -240,8 +240,8 @@ export function readUserByEmail(reader: StateReader, email: string): User | unde
 
 /** The API key with this id. */
 export function readApiKey(reader: StateReader, apiKeyId: string): ApiKey | undefined {
-  const { key, name } = apiKeyKey(apiKeyId);
-  const bytes = reader.get(key, name);
+  const { key, hash } = apiKeyKey(apiKeyId);
+  const bytes = reader.get(key, hash);
   return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, apiKeyFields);
 }
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { ChunkedFilter, KeyHash, LiveKeys } from "./answer-filters.ts";
+import { KeyHash } from "../../bytes/index.ts";
+import { ChunkedFilter, LiveKeys } from "./answer-filters.ts";
 
 const HEAD = 9;
 
@@ -12,39 +13,6 @@ function keyOfNumber(number: number): Uint8Array {
   name.writeUInt32BE(number, name.length - 16);
   return keyOf(name);
 }
-
-describe("the hash of keys", () => {
-  const hash = new KeyHash([1, -2]);
-  const hashOf = (key: Uint8Array, from = HEAD): readonly [number, number] => {
-    hash.update(key, from);
-    return [hash.low, hash.high];
-  };
-
-  it("depends only on the bytes after the head, in any array", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat({ max: 20 }), (name, shift) => {
-        const shifted = Buffer.concat([Buffer.alloc(shift), name]);
-        expect(hashOf(shifted.subarray(shift), 0)).to.deep.equal(hashOf(keyOf(name)));
-        expect(hashOf(keyOf(name)).every((number) => Number.isInteger(number) && number === (number | 0))).to.equal(
-          true,
-        );
-      }),
-    );
-  });
-
-  it("differs for byte strings that differ anywhere, also only in their length", () => {
-    const seen = new Set<string>();
-    for (let length = 0; length < 40; length++) {
-      seen.add(String(hashOf(keyOf(new Uint8Array(length)))));
-      for (let at = 0; at < length; at++) {
-        for (const byte of [1, 0x80, 0xff]) {
-          seen.add(String(hashOf(keyOf(new Uint8Array(length).fill(byte, at, at + 1)))));
-        }
-      }
-    }
-    expect(seen.size).to.equal(40 + 3 * ((39 * 40) / 2));
-  });
-});
 
 describe("a filter in chunks", () => {
   const hash = new KeyHash([1, -2]);

@@ -11,9 +11,9 @@
  * from the existing rows step by step; until a filter is complete, rows are read without it.
  */
 
-import { withNul } from "../../bytes/index.ts";
+import { type HashSeed, KeyHash, withNul } from "../../bytes/index.ts";
 import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
-import { ChunkedFilter, type FilterSeed, KeyHash, LiveKeys } from "./answer-filters.ts";
+import { ChunkedFilter, LiveKeys } from "./answer-filters.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { ANSWER_KEY_HEAD_BYTES, answerGenerationRow, answerRange, answerRow, tableRange } from "./rows.ts";
 import type { KeyRange, StateReader } from "./store.ts";
@@ -105,7 +105,7 @@ export class AnswerLedger {
     transaction: Transaction,
     store: StateReader,
     windowMs: number,
-    seed: FilterSeed,
+    seed: HashSeed,
     liveKeysMax = LIVE_KEYS_MAX,
   ) {
     this.#transaction = transaction;

@@ -1,4 +1,3 @@
-export type { FilterSeed } from "./answer-filters.ts";
 export {
   AnswerLedger,
   type AnswerSlot,
@@ -193,6 +192,7 @@ export {
   eventRow,
   expiryRow,
   formerClusterRow,
+  hashed,
   isHotRow,
   isSessionRow,
   keyRow,
@@ -211,8 +211,6 @@ export {
   memoryPageRow,
   memoryRegionRow,
   memorySegmentRow,
-  type NamedKey,
-  named,
   namespaceErasureRow,
   namespaceOfCursor,
   namespaceUsersRow,

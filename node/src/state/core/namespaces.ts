@@ -28,8 +28,8 @@ const UNMARKED_BYTES = 2 * 8;
 
 /** The namespace of this name, which may be one that is being deleted. */
 export function readNamespace(reader: StateReader, namespace: string): Namespace | undefined {
-  const { key, name } = namespaceKey(namespace);
-  const bytes = reader.get(key, name);
+  const { key, hash } = namespaceKey(namespace);
+  const bytes = reader.get(key, hash);
   return bytes === undefined ? undefined : decodeNamespace(bytes);
 }
 
@@ -43,8 +43,8 @@ export function requireNamespace(reader: StateReader, namespace: string): void {
 
 /** The same refusal without raising it; null if the namespace is there. */
 export function namespaceRefusalOf(reader: StateReader, namespace: string): CoordinationError | null {
-  const { key, name } = namespaceKey(namespace);
-  const bytes = reader.get(key, name);
+  const { key, hash } = namespaceKey(namespace);
+  const bytes = reader.get(key, hash);
   if (bytes?.length === UNMARKED_BYTES) {
     return null;
   }

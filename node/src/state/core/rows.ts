@@ -5,7 +5,7 @@
  * big-endian, so rows sort by them.
  */
 
-import { latin1Of } from "../../bytes/index.ts";
+import { hashOf, type Keyed } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import { decodeText, RecordWriter } from "./record.ts";
 import type { KeyRange } from "./store.ts";
@@ -82,38 +82,31 @@ export const USER_COUNT_ROW = row("accountIndex").uint8(0).finish();
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey").finish();
 
-/** The key of a row with its name; a read takes both. */
-export interface NamedKey {
-  readonly key: Uint8Array;
-  /** `latin1Of(key)` */
-  readonly name: string;
-}
-
-/** The key with its name, for code that reads and writes the row. */
-export function named(key: Uint8Array): NamedKey {
-  return { key, name: latin1Of(key) };
+/** The key with its hash, for code that reads and writes the row. */
+export function hashed(key: Uint8Array): Keyed {
+  return { key, hash: hashOf(key) };
 }
 
 /** More namespaces, users and API keys than are in use at a time. Above it, the cache of a table starts again. */
-const NAMED_KEYS_MAX = 10_000;
+const KNOWN_KEYS_MAX = 10_000;
 
 /** A cache of row keys that nearly every request reads, by their text. */
-class NamedKeys {
+class KnownKeys {
   readonly #table: Table;
-  readonly #keys = new Map<string, NamedKey>();
+  readonly #keys = new Map<string, Keyed>();
 
   constructor(table: Table) {
     this.#table = table;
   }
 
-  of(text: string): NamedKey {
+  of(text: string): Keyed {
     return this.#keys.get(text) ?? this.#make(text);
   }
 
-  #make(text: string): NamedKey {
+  #make(text: string): Keyed {
     // A copy with its own memory: a cut of a slab would keep the whole slab.
-    const made = named(row(this.#table).plainText(text).finish().slice());
-    if (this.#keys.size >= NAMED_KEYS_MAX) {
+    const made = hashed(row(this.#table).plainText(text).finish().slice());
+    if (this.#keys.size >= KNOWN_KEYS_MAX) {
       this.#keys.clear();
     }
     this.#keys.set(text, made);
@@ -121,22 +114,22 @@ class NamedKeys {
   }
 }
 
-const namespaceKeys = new NamedKeys("namespace");
-const userKeys = new NamedKeys("user");
-const apiKeyKeys = new NamedKeys("apiKey");
+const namespaceKeys = new KnownKeys("namespace");
+const userKeys = new KnownKeys("user");
+const apiKeyKeys = new KnownKeys("apiKey");
 
 /** The key of `namespaceRow`, for a read. */
-export function namespaceKey(namespace: string): NamedKey {
+export function namespaceKey(namespace: string): Keyed {
   return namespaceKeys.of(namespace);
 }
 
 /** The key of `userRow`, for a read. */
-export function userKey(userId: string): NamedKey {
+export function userKey(userId: string): Keyed {
   return userKeys.of(userId);
 }
 
 /** The key of `apiKeyRow`, for a read. */
-export function apiKeyKey(apiKeyId: string): NamedKey {
+export function apiKeyKey(apiKeyId: string): Keyed {
   return apiKeyKeys.of(apiKeyId);
 }
 

@@ -14,8 +14,8 @@ export interface Row {
 export interface Change {
   readonly key: Uint8Array;
   readonly value: Uint8Array | null;
-  /** `latin1Of(key)`, if known: a store that finds rows by name need not compute it again. */
-  readonly name?: string;
+  /** `hashOf(key)`, if known: a store that finds rows by hash need not compute it again. */
+  readonly hash?: number;
 }
 
 /** The keys with from ≤ key < to. */
@@ -28,9 +28,9 @@ export interface StateReader {
   /**
    * The value of the row, or undefined. Callers may keep it and must not change it.
    *
-   * @param name `latin1Of(key)`, if the caller knows it
+   * @param hash `hashOf(key)`, if the caller knows it
    */
-  get(key: Uint8Array, name?: string): Uint8Array | undefined;
+  get(key: Uint8Array, hash?: number): Uint8Array | undefined;
   /** Calls `visit` for the rows with from ≤ key < to in ascending order until it returns false or none is left. */
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void;
 }

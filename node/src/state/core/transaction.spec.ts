@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../../test/index.ts";
-import { compareBytes, isWithin } from "../../bytes/index.ts";
+import { compareBytes, hashOf, isWithin } from "../../bytes/index.ts";
 import type { Row, StateReader } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
 
@@ -93,8 +93,8 @@ describe("a transaction", () => {
     transaction.delete(Uint8Array.of(1));
     transaction.put(Uint8Array.of(2), Uint8Array.of(3));
     expect(transaction.take()).to.deep.equal([
-      { key: Uint8Array.of(1), value: null, name: "\x01" },
-      { key: Uint8Array.of(2), value: Uint8Array.of(3), name: "\x02" },
+      { key: Uint8Array.of(1), value: null, hash: hashOf(Uint8Array.of(1)) },
+      { key: Uint8Array.of(2), value: Uint8Array.of(3), hash: hashOf(Uint8Array.of(2)) },
     ]);
     expect(transaction.take()).to.deep.equal([]);
   });
@@ -200,7 +200,9 @@ describe("the digest of a transaction", () => {
     transaction.delete(Buffer.from("b"));
     transaction.rollBack(before);
     expect(transaction.digest).to.equal(before);
-    expect(transaction.take().map(({ name, value }) => [name, value])).to.deep.equal([["a", Buffer.from("1")]]);
+    expect(transaction.take().map(({ key, value }) => [key, value])).to.deep.equal([
+      ["a", "1"].map((text) => Buffer.from(text)),
+    ]);
   });
 
   it("covers noted bytes but not carried rows, which are still written", () => {
@@ -210,7 +212,8 @@ describe("the digest of a transaction", () => {
     expect(transaction.get(Buffer.from("a"))).to.deep.equal(Buffer.from("1"));
     transaction.note(Buffer.from("b"));
     expect(transaction.digest).to.equal(crc32(Buffer.from("b"), 7));
-    expect(transaction.take()).to.deep.equal([{ key: Buffer.from("a"), value: Buffer.from("1"), name: "a" }]);
+    const key = Buffer.from("a");
+    expect(transaction.take()).to.deep.equal([{ key, value: Buffer.from("1"), hash: hashOf(key) }]);
   });
 
   it("has these values", () => {

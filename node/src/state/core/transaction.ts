@@ -5,7 +5,7 @@
  * every change in order, so that members can compare their states.
  */
 
-import { latin1Of } from "../../bytes/index.ts";
+import { ByteTable, hashOf, type Keyed } from "../../bytes/index.ts";
 import { invariant, writeUint32 } from "../../primitives/index.ts";
 import { rowsPut, scanMerged } from "./merged-scan.ts";
 import type { Change, Row, StateReader } from "./store.ts";
@@ -13,16 +13,21 @@ import type { Change, Row, StateReader } from "./store.ts";
 /** Continues a running checksum over more bytes; the same on every member. */
 export type Digest = (previous: number, bytes: Uint8Array) => number;
 
+/** What a row was like at the savepoint. */
+interface Before extends Keyed {
+  readonly change: Required<Change> | undefined;
+}
+
 const DELETED = 0;
 const PUT = 1;
 
 export class Transaction implements StateReader {
   readonly #store: StateReader;
   readonly #digest: Digest;
-  #changes = new Map<string, Change>();
+  readonly #changes = new ByteTable<Required<Change>>();
   #running: number;
-  /** What changed since the savepoint was like before, by name; null without a savepoint. */
-  #before: Map<string, Change | undefined> | null = null;
+  /** What changed since the savepoint was like before; null without a savepoint. */
+  #before: ByteTable<Before> | null = null;
   #savepointBytes = 0;
   /** Precedes each change in the digest: whether it deletes or puts, and the length of its key. */
   readonly #lead = new Uint8Array(5);
@@ -38,12 +43,12 @@ export class Transaction implements StateReader {
     return this.#running;
   }
 
-  get(key: Uint8Array, name: string = latin1Of(key)): Uint8Array | undefined {
-    const change = this.#changes.get(name);
+  get(key: Uint8Array, hash: number = hashOf(key)): Uint8Array | undefined {
+    const change = this.#changes.get(key, hash);
     if (change !== undefined) {
       return change.value ?? undefined;
     }
-    return this.#store.get(key, name);
+    return this.#store.get(key, hash);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -52,16 +57,17 @@ export class Transaction implements StateReader {
       return;
     }
     const put = rowsPut(this.#changes.values(), from, to);
-    scanMerged(this.#store, put, (key) => this.#changes.has(latin1Of(key)), from, to, visit);
+    const isChanged = (key: Uint8Array) => this.#changes.get(key, hashOf(key)) !== undefined;
+    scanMerged(this.#store, put, isChanged, from, to, visit);
   }
 
-  /** @param name `latin1Of(key)`, if the caller knows it */
-  put(key: Uint8Array, value: Uint8Array, name: string = latin1Of(key)): void {
-    this.#record({ key, value, name });
+  /** @param hash `hashOf(key)`, if the caller knows it */
+  put(key: Uint8Array, value: Uint8Array, hash: number = hashOf(key)): void {
+    this.#record({ key, value, hash });
   }
 
   delete(key: Uint8Array): void {
-    this.#record({ key, value: null, name: latin1Of(key) });
+    this.#record({ key, value: null, hash: hashOf(key) });
   }
 
   /**
@@ -69,14 +75,13 @@ export class Transaction implements StateReader {
    * that the digest covers.
    */
   carry(key: Uint8Array, value: Uint8Array | null): void {
-    const name = latin1Of(key);
-    this.#set({ key, value, name });
+    this.#set({ key, value, hash: hashOf(key) });
   }
 
   /** From now on, `rollBack` undoes all changes. The caller must end the savepoint, or roll back, before `take`. */
   setSavepoint(): void {
     invariant(this.#before === null, "a transaction has one savepoint");
-    this.#before = new Map();
+    this.#before = new ByteTable();
     this.#savepointBytes = 0;
   }
 
@@ -93,11 +98,11 @@ export class Transaction implements StateReader {
   /** Undoes all changes since the savepoint, and ends it. @param digest as it was at the savepoint. */
   rollBack(digest: number): void {
     invariant(this.#before !== null, "a transaction rolls back to its savepoint");
-    for (const [name, before] of this.#before) {
-      if (before === undefined) {
-        this.#changes.delete(name);
+    for (const { key, hash, change } of this.#before.take()) {
+      if (change === undefined) {
+        this.#changes.delete(key, hash);
       } else {
-        this.#changes.set(name, before);
+        this.#changes.set(change);
       }
     }
     this.#running = digest;
@@ -112,20 +117,18 @@ export class Transaction implements StateReader {
   /** The batch to write; the transaction is empty afterwards. */
   take(): Change[] {
     invariant(this.#before === null, "a savepoint ends before the batch is written");
-    const changes = [...this.#changes.values()];
-    this.#changes = new Map();
-    return changes;
+    return this.#changes.take();
   }
 
   #set(change: Required<Change>): void {
-    const { name } = change;
     if (this.#before !== null) {
-      this.#savepointBytes += change.value?.length ?? 0;
-      if (!this.#before.has(name)) {
-        this.#before.set(name, this.#changes.get(name));
+      const { key, hash, value } = change;
+      this.#savepointBytes += value?.length ?? 0;
+      if (this.#before.get(key, hash) === undefined) {
+        this.#before.set({ key, hash, change: this.#changes.get(key, hash) });
       }
     }
-    this.#changes.set(name, change);
+    this.#changes.set(change);
   }
 
   #record(change: Required<Change>): void {

@@ -6,7 +6,7 @@
  * A touch moves the deadline. It is no change of the key: revisions, watches and the history show nothing of it.
  */
 
-import { compareBytes, equalBytes, withNul } from "../../bytes/index.ts";
+import { compareBytes, equalBytes, type Keyed, withNul } from "../../bytes/index.ts";
 import { invariant, readUint32, readUint53 } from "../../primitives/index.ts";
 import {
   type ApplyContext,
@@ -20,14 +20,13 @@ import {
   endOf,
   expiryRow,
   flag,
+  hashed,
   KEY_OPERATION,
   keyRow,
   keyRowPrefixLength,
   listOf,
-  type NamedKey,
   type NamespacedRows,
   name,
-  named,
   nullable,
   optionalCount,
   orEmpty,
@@ -176,7 +175,7 @@ function applyPutKey(context: ApplyContext, command: PutKey, principal: Principa
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
   requireSessionOf(context, command, principal);
-  const row = named(keyRow(command.namespace, command.key));
+  const row = hashed(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   requireModRevision(command, current);
   const stored = putKey(context, row, command, command.value, current);
@@ -212,7 +211,7 @@ function applyCompareAndSwap(
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
   requireSessionOf(context, command, principal);
-  const row = named(keyRow(command.namespace, command.key));
+  const row = hashed(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   if (!matches(command, current)) {
     return {
@@ -239,7 +238,7 @@ function applyCompareAndSwap(
 function applyTouchKey(context: ApplyContext, command: TouchKey): TouchKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const row = named(keyRow(command.namespace, command.key));
+  const row = hashed(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   if (current === undefined) {
     throw keyNotFound(command.namespace, command.key);
@@ -250,7 +249,7 @@ function applyTouchKey(context: ApplyContext, command: TouchKey): TouchKeyResult
   const deadlineMs = deadlineOf(context, ttlSeconds);
   replaceDeadline(context, { namespace, key, modRevision }, current.deadlineMs, deadlineMs);
   if (deadlineMs !== current.deadlineMs) {
-    context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.name);
+    context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.hash);
   }
   return { kind: "touch-key", modRevision, deadlineMs, revision: context.revision };
 }
@@ -285,11 +284,11 @@ export function withoutValue(stored: StoredKey): StoredKey {
 
 /** The key, whether or not its deadline has passed. */
 export function readKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey | undefined {
-  return readKeyAt(reader, named(keyRow(namespace, key)), key);
+  return readKeyAt(reader, hashed(keyRow(namespace, key)), key);
 }
 
-export function readKeyAt(reader: StateReader, row: NamedKey, key: Uint8Array): StoredKey | undefined {
-  const bytes = reader.get(row.key, row.name);
+export function readKeyAt(reader: StateReader, row: Keyed, key: Uint8Array): StoredKey | undefined {
+  const bytes = reader.get(row.key, row.hash);
   return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
 }
 
@@ -382,7 +381,7 @@ function requireSessionOf(
 /** @param row of the key in the command; `current` is its present content. */
 function putKey(
   context: ApplyContext,
-  row: NamedKey,
+  row: Keyed,
   command: PutKey | CompareAndSwap,
   value: Uint8Array,
   current: StoredKey | undefined,
@@ -398,7 +397,7 @@ function putKey(
  */
 export function writeKey(
   context: ApplyContext,
-  row: NamedKey,
+  row: Keyed,
   { namespace, key }: { readonly namespace: string; readonly key: Uint8Array },
   {
     value,
@@ -446,7 +445,7 @@ export function writeKey(
   if (isOwned) {
     changeBelonging(context, namespace, thingOf(key), before, after);
   }
-  context.transaction.put(row.key, encodeStoredKey(stored), row.name);
+  context.transaction.put(row.key, encodeStoredKey(stored), row.hash);
   recordChanges(context, revision, [
     { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
   ]);

@@ -9,12 +9,12 @@ import {
   count,
   encodeText,
   flag,
+  hashed,
   int64,
   KEY_OPERATION,
   keyRow,
   listOf,
   name,
-  named,
   optionalCount,
   prefixRange,
   REVISION_CHANGES_MAX,
@@ -170,7 +170,7 @@ function applyListKeys(context: ApplyContext, command: ListKeys): ListKeysResult
 /** A key that does not exist counts as 0. The sum is exact, or the increment is refused: it never wraps. */
 function applyIncrementKey(context: ApplyContext, command: IncrementKey): IncrementKeyResult {
   const { namespace, key, delta, ttlSeconds } = command;
-  const row = named(keyRow(namespace, key));
+  const row = hashed(keyRow(namespace, key));
   const current = readKeyAt(context.transaction, row, key);
   const before = current === undefined ? 0n : numberIn(current.value);
   if (before === null) {

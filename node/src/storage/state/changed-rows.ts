@@ -1,13 +1,13 @@
 /** Changes of rows in memory: by key for reads, and by table for scans. */
 
-import { isWithin, latin1Of } from "../../bytes/index.ts";
+import { ByteTable, hashOf, isWithin } from "../../bytes/index.ts";
 import { type Change, type KeyRange, type Row, rowsPut } from "../../state/index.ts";
 
 const TABLES = 256;
 
 export class ChangedRows {
   /** By the letter of the table, which is the first byte of its keys. */
-  readonly #tables: (Map<string, Change> | undefined)[] = new Array(TABLES);
+  readonly #tables: (ByteTable<Required<Change>> | undefined)[] = new Array(TABLES);
   #count = 0;
   #bytes = 0;
 
@@ -21,22 +21,22 @@ export class ChangedRows {
     return this.#bytes;
   }
 
-  /** Whether a key of the same table may be changed. For most reads the answer is no, and no name is computed. */
+  /** Whether a key of the same table may be changed. For most reads the answer is no, and no hash is computed. */
   mayHave(key: Uint8Array): boolean {
     return (this.#tables[key[0] ?? 0]?.size ?? 0) > 0;
   }
 
-  /** The change of the key, whose name is `latin1Of(key)`. */
-  get(key: Uint8Array, name: string): Change | undefined {
-    return this.#tables[key[0] ?? 0]?.get(name);
+  /** @param hash `hashOf(key)` */
+  get(key: Uint8Array, hash: number): Change | undefined {
+    return this.#tables[key[0] ?? 0]?.get(key, hash);
   }
 
   /** Sets the change of its key; replaces an earlier one. */
   set(change: Change): void {
-    const { key, value, name = latin1Of(key) } = change;
+    const { key, value, hash } = change;
     const table = this.#tableOf(key[0] ?? 0);
     const before = table.size;
-    table.set(name, change);
+    table.set(hash === undefined ? { key, value, hash: hashOf(key) } : (change as Required<Change>));
     this.#count += table.size - before;
     this.#bytes += key.length + (value?.length ?? 0);
   }
@@ -45,9 +45,9 @@ export class ChangedRows {
   forget({ from, to }: KeyRange): void {
     for (const table of this.#tablesWithin(from, to)) {
       const before = table.size;
-      for (const [name, { key }] of table) {
+      for (const { key, hash } of table.values()) {
         if (isWithin(key, from, to)) {
-          table.delete(name);
+          table.delete(key, hash);
         }
       }
       this.#count += table.size - before;
@@ -67,28 +67,20 @@ export class ChangedRows {
 
   /** All changes, one for each key. */
   all(): Change[] {
-    const changes: Change[] = [];
-    for (const table of this.#tables) {
-      if (table !== undefined) {
-        for (const change of table.values()) {
-          changes.push(change);
-        }
-      }
-    }
-    return changes;
+    return this.#tables.flatMap((table) => table?.values() ?? []);
   }
 
-  #tableOf(letter: number): Map<string, Change> {
+  #tableOf(letter: number): ByteTable<Required<Change>> {
     let table = this.#tables[letter];
     if (table === undefined) {
-      table = new Map();
+      table = new ByteTable();
       this.#tables[letter] = table;
     }
     return table;
   }
 
-  #tablesWithin(from: Uint8Array, to: Uint8Array): Map<string, Change>[] {
-    const tables: Map<string, Change>[] = [];
+  #tablesWithin(from: Uint8Array, to: Uint8Array): ByteTable<Required<Change>>[] {
+    const tables: ByteTable<Required<Change>>[] = [];
     for (let letter = from[0] ?? 0; letter <= (to[0] ?? 0); letter++) {
       const table = this.#tables[letter];
       if (table !== undefined) {

@@ -111,9 +111,9 @@ export class RocksStateStore implements MemberStateStore {
     return this.#rocks.rowsRead;
   }
 
-  get(key: Uint8Array, name?: string): Uint8Array | undefined {
+  get(key: Uint8Array, hash?: number): Uint8Array | undefined {
     const cache = this.#cacheOf(key);
-    return cache === null ? this.#read(key) : cache.get(key, this.#read, name);
+    return cache === null ? this.#read(key) : cache.get(key, this.#read, hash);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -226,8 +226,8 @@ export class RocksStateStore implements MemberStateStore {
 
   #updateCaches(changes: readonly Change[]): void {
     for (let at = 0; at < changes.length; at++) {
-      const { key, value, name } = changes[at] as Change;
-      this.#cacheOf(key)?.update(key, value, name);
+      const { key, value, hash } = changes[at] as Change;
+      this.#cacheOf(key)?.update(key, value, hash);
     }
   }
 

@@ -6,11 +6,16 @@
  * write replaces its rows in the cache in the same turn.
  */
 
-import { latin1Of } from "../../bytes/index.ts";
+import { ByteTable, hashOf, type Keyed } from "../../bytes/index.ts";
+
+interface CachedRow extends Keyed {
+  /** Undefined = there is no such row. */
+  readonly value: Uint8Array | undefined;
+}
 
 export class RowCache {
   readonly #rowsMax: number;
-  readonly #rows = new Map<string, Uint8Array | undefined>();
+  readonly #rows = new ByteTable<CachedRow>();
 
   /** @param rowsMax with more rows, the cache is cleared. */
   constructor(rowsMax: number) {
@@ -20,30 +25,32 @@ export class RowCache {
   /**
    * The row, from memory or from `read`.
    *
-   * @param name `latin1Of(key)`, if the caller knows it
+   * @param hash `hashOf(key)`, if the caller knows it
    */
   get(
     key: Uint8Array,
     read: (key: Uint8Array) => Uint8Array | undefined,
-    name: string = latin1Of(key),
+    hash: number = hashOf(key),
   ): Uint8Array | undefined {
-    const known = this.#rows.get(name);
-    if (known !== undefined || this.#rows.has(name)) {
-      return known;
+    const known = this.#rows.get(key, hash);
+    if (known !== undefined) {
+      return known.value;
     }
     const value = read(key);
     if (this.#rows.size >= this.#rowsMax) {
-      this.#rows.clear();
+      this.#rows.take();
     }
-    this.#rows.set(name, value);
+    // A copy of the key: it may be a part of a larger array, which would stay in memory.
+    this.#rows.set({ key: new Uint8Array(key), hash, value });
     return value;
   }
 
   /** Replaces the row, if it is in the cache; null = it is deleted. */
-  update(key: Uint8Array, value: Uint8Array | null, name: string = latin1Of(key)): void {
-    if (this.#rows.has(name)) {
+  update(key: Uint8Array, value: Uint8Array | null, hash: number = hashOf(key)): void {
+    const known = this.#rows.get(key, hash);
+    if (known !== undefined) {
       // A copy, because the bytes of a change are a part of larger ones.
-      this.#rows.set(name, value === null ? undefined : new Uint8Array(value));
+      this.#rows.set({ key: known.key, hash, value: value === null ? undefined : new Uint8Array(value) });
     }
   }
 }

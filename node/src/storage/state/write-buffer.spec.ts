@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { FakeTime, itIsAMemberStateStore, MemoryDriverState, temporaryDirectory } from "../../../test/harness/index.ts";
 import { MemoryStateStore } from "../../../test/index.ts";
-import { latin1Of } from "../../bytes/index.ts";
+import { hashOf } from "../../bytes/index.ts";
 import type { Change, KeyRange, Row, StateReader } from "../../state/index.ts";
 import { Rocks } from "../rocks/index.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
@@ -19,7 +19,7 @@ const removal = (key: string): Change => ({ key: bytes(key), value: null });
 const range = (from: string, to: string): KeyRange => ({ from: bytes(from), to: bytes(to) });
 const text = ({ key, value }: Row): string =>
   `${Buffer.from(key).toString("hex")}=${Buffer.from(value).toString("hex")}`;
-const withName = (change: Change): Change => ({ ...change, name: latin1Of(change.key) });
+const withHash = (change: Change): Change => ({ ...change, hash: hashOf(change.key) });
 const nothing = (): void => undefined;
 
 function rowsOf(reader: StateReader, from = FIRST, to = END): string[] {
@@ -90,7 +90,7 @@ describe("the newest changes of the state, in memory", () => {
           const model = new MemoryStateStore();
           for (const { changes, dropped, next } of batches) {
             if (!tried.isStalled) {
-              tried.write(isNamed ? changes.map(withName) : changes, store.isStalled ? [] : dropped);
+              tried.write(isNamed ? changes.map(withHash) : changes, store.isStalled ? [] : dropped);
               model.write(changes, store.isStalled ? [] : dropped);
             }
             if (next === "stall" && !store.isStalled) {
@@ -112,7 +112,7 @@ describe("the newest changes of the state, in memory", () => {
             expect(rowsOf(tried)).to.deep.equal(rowsOf(model));
             expect(rowsOf(tried, from, to)).to.deep.equal(rowsOf(model, from, to));
             expect(tried.get(from)).to.deep.equal(model.get(from));
-            expect(tried.get(from, latin1Of(from))).to.deep.equal(model.get(from));
+            expect(tried.get(from, hashOf(from))).to.deep.equal(model.get(from));
           }
         },
       ),

@@ -10,7 +10,7 @@
  * are read from memory.
  */
 
-import { isWithin, latin1Of } from "../../bytes/index.ts";
+import { hashOf, isWithin } from "../../bytes/index.ts";
 import { type Change, type KeyRange, type Row, scanMerged } from "../../state/index.ts";
 import { ChangedRows } from "./changed-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
@@ -49,10 +49,10 @@ export class StateWriteBuffer implements MemberStateStore {
     return this.#store.rowsRead;
   }
 
-  get(key: Uint8Array, name?: string): Uint8Array | undefined {
-    let known = name;
+  get(key: Uint8Array, hash?: number): Uint8Array | undefined {
+    let known = hash;
     if (this.#pending.mayHave(key) || this.#recent.mayHave(key)) {
-      known ??= latin1Of(key);
+      known ??= hashOf(key);
       const change = this.#pending.get(key, known) ?? this.#recent.get(key, known);
       if (change !== undefined) {
         return change.value ?? undefined;
@@ -66,7 +66,7 @@ export class StateWriteBuffer implements MemberStateStore {
       this.#store.scan(from, to, visit);
       return;
     }
-    const isChanged = (key: Uint8Array) => this.#pending.get(key, latin1Of(key)) !== undefined || this.#isDropped(key);
+    const isChanged = (key: Uint8Array) => this.#pending.get(key, hashOf(key)) !== undefined || this.#isDropped(key);
     scanMerged(this.#store, this.#pending.rowsPut(from, to), isChanged, from, to, visit);
   }
 

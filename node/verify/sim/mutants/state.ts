@@ -254,7 +254,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "touched-key-ends-at-its-former-deadline",
     pitfall: "TTL",
     file: "state/keys/keys.ts",
-    find: "    context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.name);",
+    find: "    context.transaction.put(row.key, encodeStoredKey({ ...current, deadlineMs }), row.hash);",
     replace: "",
   },
   {

@@ -12,8 +12,8 @@ export const TRANSACTION_MUTANTS: readonly Mutant[] = [
     name: "rows-of-a-failed-transaction-stay",
     pitfall: "P42",
     file: ROWS,
-    find: "        this.#changes.delete(name);",
-    replace: "        this.#changes.get(name);",
+    find: "        this.#changes.delete(key, hash);",
+    replace: "        this.#changes.get(key, hash);",
   },
   {
     name: "digest-of-a-failed-transaction-stays",

@@ -4,7 +4,7 @@
  */
 
 import { expect } from "chai";
-import { compareBytes } from "../../src/bytes/index.ts";
+import { compareBytes, hashOf } from "../../src/bytes/index.ts";
 import { InvariantViolation } from "../../src/primitives/index.ts";
 import { type Row, readProgress } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
@@ -97,6 +97,38 @@ export function itIsAMemberStateStore(open: () => Promise<StateUnderTest>): void
     await done((callback) => replacement.place(callback));
     return replacement;
   }
+
+  it("shows what was written last, whatever was read ahead", () => {
+    const keys = ["d1", "d2", "d3", "n-hot"].map((key) => Buffer.from(key));
+    const ahead = keys.map((key) => ({ key, hash: hashOf(key) }));
+    const model = new Map<string, string>();
+    const expectWritten = (): void => {
+      for (const { key, hash } of ahead) {
+        const written = model.get(String(key));
+        for (const read of [store.get(key), store.get(key, hash)]) {
+          expect(read === undefined ? read : Buffer.from(read).toString(), String(key)).to.equal(written);
+        }
+      }
+    };
+    for (let step = 0; step < 12; step++) {
+      store.readAhead?.(ahead.slice(0, 1 + (step % ahead.length)));
+      expectWritten();
+      const key = keys[(step * 3) % keys.length] as Buffer;
+      const value = step % 5 === 4 ? null : Buffer.from(String(step));
+      store.write([{ key, value }]);
+      if (value === null) {
+        model.delete(String(key));
+      } else {
+        model.set(String(key), String(value));
+      }
+      expectWritten();
+      if (step % 3 === 2) {
+        store.readAhead?.(ahead);
+        store.flush();
+        expectWritten();
+      }
+    }
+  });
 
   it("shows in a view all rows of the state, in any pieces, and none of its own", async () => {
     const { rows } = snapshotOf(40);

@@ -51,6 +51,10 @@ export class Transaction implements StateReader {
     return this.#store.get(key, hash);
   }
 
+  readAhead(rows: readonly Keyed[]): void {
+    this.#store.readAhead?.(rows);
+  }
+
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
     if (this.#changes.size === 0) {
       this.#store.scan(from, to, visit);

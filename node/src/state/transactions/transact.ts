@@ -16,6 +16,8 @@ import {
   CoordinationError,
   type Field,
   type Hold,
+  hashed,
+  keyRow,
   type LockName,
   listOf,
   NO_USAGE,
@@ -245,6 +247,9 @@ class Run {
     const [branch, operations] = failedCondition === null ? ["success", command.success] : ["failure", command.failure];
     const all: TransactedResult[] = [];
     for (const [at, operation] of operations.entries()) {
+      if (at % STEP_OPERATIONS === 0) {
+        this.#readAhead(operations.slice(at, at + STEP_OPERATIONS));
+      }
       const place = `${path}${branch}[${at}]`;
       try {
         const result = yield* this.#operation(operation, place);
@@ -260,6 +265,13 @@ class Run {
       }
     }
     return { kind: "transact", failedCondition, results: all, revision: this.#context.revision };
+  }
+
+  #readAhead(operations: readonly TransactedOperation[]): void {
+    const keys = operations.flatMap((operation) => ("key" in operation ? [operation.key] : []));
+    if (keys.length > 1) {
+      this.#context.transaction.readAhead(keys.map((key) => hashed(keyRow(this.#namespace, key))));
+    }
   }
 
   *#failedCondition({ conditions: all }: Transact, path: string): Steps<number | null> {

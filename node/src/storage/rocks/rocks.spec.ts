@@ -80,6 +80,22 @@ describe("Rocks", () => {
     expect(visited).to.equal(3);
   });
 
+  it("gets many rows at once, as far as their bytes allow", async () => {
+    const rocks = await open();
+    const large = { key: hex("62"), value: new Uint8Array(300_000) };
+    rocks.write([put("61", "01"), large, put("63", "03")], false);
+    const before = rocks.rowsRead;
+    const read = rocks.getMany(["61", "60", "63"].map(hex));
+    expect(read).to.deep.equal([Buffer.from("01", "hex"), undefined, Buffer.from("03", "hex")]);
+    expect(rocks.rowsRead - before).to.equal(3);
+    expect(rocks.getMany(["61", "62", "63"].map(hex)).map((value) => value?.length ?? value)).to.deep.equal([
+      1,
+      300_000,
+      null,
+    ]);
+    expect(rocks.getMany([])).to.deep.equal([]);
+  });
+
   it("counts each row that it was asked for, and once more for each whole 4 KiB of its value", async () => {
     const rocks = await open();
     rocks.write([put("01", "aa"), { key: hex("02"), value: new Uint8Array(9_000) }, put("03", "")], false);

@@ -33,7 +33,11 @@ declare module "rocksdb" {
     /** Forgets a batch or iterator that was closed synchronously. */
     detachResource(resource: RocksBatch | RocksIterator): void;
     getProperty(name: string): string;
-    _getManySync(keys: readonly Uint8Array[], options: { readonly valueEncoding: "buffer" }): (Buffer | undefined)[];
+    /** Undefined = there is no row; null = not read, because the values before it have this many bytes. */
+    _getManySync(
+      keys: readonly Uint8Array[],
+      options: { readonly valueEncoding: "buffer"; readonly highWaterMarkBytes?: number },
+    ): (Buffer | undefined | null)[];
     _clear(range: { readonly gte: Uint8Array; readonly lt: Uint8Array }, callback: (error: Error | null) => void): void;
   }
 }

@@ -8,13 +8,14 @@
  */
 
 import { mkdir, rm } from "node:fs/promises";
+import { ByteTable, hashOf, type Keyed } from "../../bytes/index.ts";
 import { invariant, writeUint53 } from "../../primitives/index.ts";
 import { type Change, droppedGenerations, isHotRow, isSessionRow, type KeyRange, type Row } from "../../state/index.ts";
 import { crashPoint, StoreError } from "../files/index.ts";
 import { type Rocks, StoreThread } from "../rocks/index.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
-import { RowCache } from "./row-cache.ts";
+import { type CachedRow, RowCache } from "./row-cache.ts";
 import { ScanGaps } from "./scan-gaps.ts";
 import { SequenceMarkers } from "./sequence-markers.ts";
 import { stateDirectoryBeside, stateNumberOf } from "./state-directory.ts";
@@ -40,6 +41,8 @@ export class RocksStateStore implements MemberStateStore {
   #hotRows = new RowCache(HOT_ROWS_MAX);
   #sessionRows = new RowCache(SESSION_ROWS_MAX);
   #gaps = new ScanGaps();
+  /** Rows that are read next; all of them equal the store. */
+  readonly #ahead = new ByteTable<CachedRow>();
   #syncs = 0;
   #isSyncing = false;
   #isProbing = false;
@@ -113,7 +116,22 @@ export class RocksStateStore implements MemberStateStore {
 
   get(key: Uint8Array, hash?: number): Uint8Array | undefined {
     const cache = this.#cacheOf(key);
-    return cache === null ? this.#read(key) : cache.get(key, this.#read, hash);
+    if (cache !== null) {
+      return cache.get(key, this.#read, hash);
+    }
+    const ahead = this.#ahead.size === 0 ? undefined : this.#ahead.get(key, hash ?? hashOf(key));
+    return ahead === undefined ? this.#read(key) : ahead.value;
+  }
+
+  readAhead(rows: readonly Keyed[]): void {
+    this.#ahead.take();
+    const values = this.#orFatal(() => this.#rocks.getMany(rows.map(({ key }) => key)));
+    for (const [at, { key, hash }] of rows.entries()) {
+      const value = values[at];
+      if (value !== null) {
+        this.#ahead.set({ key, hash, value });
+      }
+    }
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -125,6 +143,7 @@ export class RocksStateStore implements MemberStateStore {
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#markers.addMarkers(changes), false));
     this.#gaps.onWrite(changes);
+    this.#ahead.take();
     this.#updateCaches(changes);
     crashPoint("state.batch.after");
     for (const range of dropped) {
@@ -197,6 +216,7 @@ export class RocksStateStore implements MemberStateStore {
     this.#hotRows = new RowCache(HOT_ROWS_MAX);
     this.#sessionRows = new RowCache(SESSION_ROWS_MAX);
     this.#gaps = new ScanGaps();
+    this.#ahead.take();
     this.#probedErrors = 0;
     this.#replacement = null;
     this.#release(former, { kind: "switch" }, true);

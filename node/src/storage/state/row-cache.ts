@@ -8,7 +8,7 @@
 
 import { ByteTable, hashOf, type Keyed } from "../../bytes/index.ts";
 
-interface CachedRow extends Keyed {
+export interface CachedRow extends Keyed {
   /** Undefined = there is no such row. */
   readonly value: Uint8Array | undefined;
 }

@@ -10,7 +10,7 @@
  * are read from memory.
  */
 
-import { hashOf, isWithin } from "../../bytes/index.ts";
+import { hashOf, isWithin, type Keyed } from "../../bytes/index.ts";
 import { type Change, type KeyRange, type Row, scanMerged } from "../../state/index.ts";
 import { ChangedRows } from "./changed-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
@@ -59,6 +59,12 @@ export class StateWriteBuffer implements MemberStateStore {
       }
     }
     return this.#isDropped(key) ? undefined : this.#store.get(key, known);
+  }
+
+  readAhead(rows: readonly Keyed[]): void {
+    const isElsewhere = ({ key, hash }: Keyed) =>
+      this.#pending.get(key, hash) !== undefined || this.#recent.get(key, hash) !== undefined;
+    this.#store.readAhead?.(rows.filter((row) => !isElsewhere(row)));
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {

@@ -233,4 +233,19 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     find: "        this.#divide(key);",
     replace: "",
   },
+  {
+    name: "rows-read-ahead-outlive-a-write",
+    pitfall: "P42",
+    file: "storage/state/rocks-state-store.ts",
+    find: `    this.#ahead.take();
+    this.#updateCaches(changes);`,
+    replace: "    this.#updateCaches(changes);",
+  },
+  {
+    name: "table-forgets-what-shares-a-place",
+    pitfall: "P42",
+    file: "bytes/byte-table.ts",
+    find: "if (item !== null && equalBytes(item.key, key)) {",
+    replace: "if (item !== null) {",
+  },
 ];

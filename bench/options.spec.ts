@@ -208,7 +208,7 @@ describe("options of a comparison", () => {
   });
 
   it("have the scenarios that the other system has a counterpart for", () => {
-    expect(comparison("--peer", "nats").scenarios).to.deep.equal(["append-keyed", "append-batch"]);
+    expect(comparison("--peer", "nats").scenarios).to.deep.equal(["append-keyed", "append-http", "append-batch"]);
     expect(comparison("--peer", "nats", "--scenario", "append-batch").scenarios).to.deep.equal(["append-batch"]);
   });
 

@@ -95,8 +95,10 @@ export interface RegionPart {
 export interface EventLogs {
   /** Creates an event log of this name and returns its id. */
   create(name: string): Promise<string>;
-  /** Appends an event and returns its sequence; null = without a key. */
+  /** Appends an event and returns its sequence; a key of null = without one. */
   append(log: string, payload: Buffer, key: string | null): Promise<number>;
+  /** The same over HTTP, where the system has that too. */
+  appendByHttp(log: string, payload: Buffer, key: string | null): Promise<number>;
   /** Appends each line as an event, and returns their sequences. */
   appendBatch(log: string, lines: Buffer, key: string): Promise<readonly number[]>;
   /** The last sequence of the log; 0 = no event yet. */

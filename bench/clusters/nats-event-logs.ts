@@ -59,6 +59,10 @@ export class NatsEventLogs implements EventLogs {
     return lastSequenceOf(acknowledgement, 1);
   }
 
+  appendByHttp(log: string, payload: Buffer, key: string | null): Promise<number> {
+    return this.append(log, payload, key);
+  }
+
   /**
    * Appends one atomic batch. The key is the id of the last message, because the server refuses the whole batch for a
    * repetition of one message. Only the commit requests an answer, and it fails if any message before it failed.

@@ -51,7 +51,6 @@ export class QuoinConnection implements Connection {
   /** @param url of the HTTP interface of the same member. */
   constructor(endpoint: string, url: string, token: string, onCall: OnCall = () => undefined) {
     this.#calls = new UnaryCalls(endpoint);
-    this.logs = new QuoinEventLogs(url, token);
     const ask: Ask = (method, request) => {
       const metadata = new Metadata();
       const headers = quoinHeaders(token);
@@ -65,6 +64,7 @@ export class QuoinConnection implements Connection {
     this.locks = new QuoinLocks(ask);
     this.sessions = new QuoinSessions(ask);
     this.regions = new QuoinRegions(ask);
+    this.logs = new QuoinEventLogs(ask, url, token);
   }
 
   close(): void {

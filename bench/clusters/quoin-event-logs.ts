@@ -1,20 +1,26 @@
-/** The benchmark's requests to a Quoin member about event logs, over HTTP. */
+/** The benchmark's requests to a Quoin member about event logs: appends of single events over gRPC, all others over HTTP. */
 
 import { Agent, type IncomingMessage, request } from "node:http";
+import { AppendEventRequest, serviceDefinitions } from "@quoin/proto";
 import type { EventLogs } from "./connection.ts";
+import type { Ask } from "./unary-calls.ts";
+
+const { EventLogService } = serviceDefinitions;
 
 const OK = 200;
 const CREATED = 201;
 const EVENT_ID = /^id: (\d+)$/gm;
 
 export class QuoinEventLogs implements EventLogs {
+  readonly #ask: Ask;
   readonly #url: string;
   readonly #token: string;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #closing = new AbortController();
 
   /** @param url of the HTTP interface of the member. */
-  constructor(url: string, token: string) {
+  constructor(ask: Ask, url: string, token: string) {
+    this.#ask = ask;
     this.#url = url;
     this.#token = token;
   }
@@ -25,7 +31,12 @@ export class QuoinEventLogs implements EventLogs {
     return log.log_id as string;
   }
 
-  async append(log: string, payload: Buffer, key: string | null): Promise<number> {
+  async append(logId: string, payload: Buffer, key: string | null): Promise<number> {
+    const request = AppendEventRequest.fromPartial({ logId, payload, idempotencyKey: key ?? "" });
+    return Number((await this.#ask(EventLogService.appendEvent, request)).sequence);
+  }
+
+  async appendByHttp(log: string, payload: Buffer, key: string | null): Promise<number> {
     const headers = key === null ? {} : { "idempotency-key": key };
     return (await this.#answer("POST", `/logs/${log}/append`, headers, payload)).sequence as number;
   }

@@ -24,7 +24,7 @@ export interface CompareOptions {
 /** The scenarios that each peer supports as well. */
 const SCENARIOS: Readonly<Record<Peer, readonly string[]>> = {
   etcd: [...["put", "get", "lock", "handover", "watch", "cas"], ...["transact", "increment", "session", "keep-alive"]],
-  nats: ["append-keyed", "append-batch"],
+  nats: ["append-keyed", "append-http", "append-batch"],
 };
 
 /** The command, which passes its options to `onOptions`. */

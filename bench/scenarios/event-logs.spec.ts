@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
-import { append, appendBatch, appendKeyed, tail } from "./event-logs.ts";
+import { append, appendBatch, appendByHttp, appendKeyed, tail } from "./event-logs.ts";
 
 describe("scenarios of event logs", () => {
-  for (const { name, createWorkload } of [append, appendKeyed, appendBatch, tail]) {
+  for (const { name, createWorkload } of [append, appendKeyed, appendByHttp, appendBatch, tail]) {
     it(`store their events: ${name}`, async () => {
       const cluster = new ClusterInMemory();
       const { operations } = await performed(createWorkload(16), cluster, 4, 20);

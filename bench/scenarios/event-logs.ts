@@ -21,14 +21,24 @@ export const append: Scenario = {
   ...single,
   name: "append",
   description: "appends of single events without a key",
-  createWorkload: (valueBytes) => closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), false)),
+  createWorkload: (valueBytes) =>
+    closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), { hasKeys: false, byHttp: false })),
 };
 
 export const appendKeyed: Scenario = {
   ...single,
   name: "append-keyed",
   description: "appends of single events, each with its own idempotency key",
-  createWorkload: (valueBytes) => closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), true)),
+  createWorkload: (valueBytes) =>
+    closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), { hasKeys: true, byHttp: false })),
+};
+
+export const appendByHttp: Scenario = {
+  ...single,
+  name: "append-http",
+  description: "the same as append-keyed over HTTP, where a system has that",
+  createWorkload: (valueBytes) =>
+    closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), { hasKeys: true, byHttp: true })),
 };
 
 export const appendBatch: Scenario = {
@@ -83,15 +93,19 @@ abstract class LogOperations implements Operations {
 class Appends extends LogOperations {
   readonly #payload: Buffer;
   readonly #hasKeys: boolean;
+  readonly #byHttp: boolean;
 
-  constructor(payload: Buffer, hasKeys: boolean) {
+  constructor(payload: Buffer, { hasKeys, byHttp }: { readonly hasKeys: boolean; readonly byHttp: boolean }) {
     super();
     this.#payload = payload;
     this.#hasKeys = hasKeys;
+    this.#byHttp = byHttp;
   }
 
   async perform(connection: Connection): Promise<void> {
-    await logsOf(connection).append(this.log, this.#payload, this.#hasKeys ? this.nextKey() : null);
+    const logs = logsOf(connection);
+    const key = this.#hasKeys ? this.nextKey() : null;
+    await (this.#byHttp ? logs.appendByHttp(this.log, this.#payload, key) : logs.append(this.log, this.#payload, key));
     this.noteStored(1);
   }
 }

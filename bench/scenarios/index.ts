@@ -1,7 +1,7 @@
 /** The scenarios to measure, and the description of their runs. */
 
 import { cas } from "./cas.ts";
-import { append, appendBatch, appendKeyed, tail } from "./event-logs.ts";
+import { append, appendBatch, appendByHttp, appendKeyed, tail } from "./event-logs.ts";
 import { get } from "./get.ts";
 import { handover } from "./handover.ts";
 import { increment } from "./increment.ts";
@@ -21,5 +21,5 @@ export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
 export const scenarios: readonly Scenario[] = [
   ...[put, get, lock, handover, cas, memory, watch],
   ...[transact, increment, session, keepAlive],
-  ...[append, appendKeyed, appendBatch, tail],
+  ...[append, appendKeyed, appendByHttp, appendBatch, tail],
 ];

@@ -143,6 +143,7 @@ export class ClusterInMemory implements MeasuredCluster {
       logs: {
         create: async () => answer("log"),
         append: async () => answer(this.#append()),
+        appendByHttp: async () => answer(this.#append()),
         appendBatch: async (_log, lines) =>
           answer(Array.from({ length: lines.toString().split("\n").length - 1 }, () => this.#append())),
         lastSequence: async () => answer(this.events.kept),

@@ -46,6 +46,14 @@ export interface AppendKeys {
   readonly count: number;
 }
 
+/** Where an append is remembered: the row of a single key or of a batch, as it is before the append. */
+export interface OwnRow {
+  readonly key: Uint8Array;
+  /** Of the first event. */
+  readonly position: number;
+  readonly before: EventKeyRow | undefined;
+}
+
 const MS_PER_SECOND = 1_000;
 /** The end of a key of a batch, exactly as `derivedKey` writes it. */
 const POSITION = /^(.*):(0|[1-9][0-9]{0,5})$/s;
@@ -62,38 +70,46 @@ function windowSecsOf(reader: StateReader, log: EventLog): number {
   return log.settings.duplicateWindowSecs ?? settingOf(reader, "queue.duplicate_window_secs");
 }
 
+/** The row for these keys; null if the log remembers none. */
+export function readOwnRow(
+  { transaction }: ApplyContext,
+  log: EventLog,
+  { idempotencyKey, isBatch }: AppendKeys,
+): OwnRow | null {
+  if (windowSecsOf(transaction, log) === 0) {
+    return null;
+  }
+  const place = isBatch
+    ? { key: eventKeyRow(log.number, "batch", idempotencyKey), position: 0 }
+    : rowOf(log, idempotencyKey);
+  return { ...place, before: readRow(transaction, place.key) };
+}
+
 /** The events that are already stored, in the order of their positions. */
-export function* findStoredEvents(context: ApplyContext, log: EventLog, keys: AppendKeys): Steps<SequenceRuns> {
+export function* findStoredEvents(
+  context: ApplyContext,
+  log: EventLog,
+  keys: AppendKeys,
+  own: OwnRow,
+): Steps<SequenceRuns> {
   const { transaction } = context;
   const windowMs = windowMsOf(transaction, log);
-  let found = SequenceRuns.NONE;
-  if (windowMs > 0) {
-    const isStored = (tickMs: number): boolean => !isExpired(tickMs, windowMs, context.tickMs);
-    if (keys.isBatch) {
-      found = yield* findBatch(transaction, log, keys, isStored);
-    } else {
-      found = findOne(transaction, log, keys.idempotencyKey, isStored);
-    }
+  const isStored = (tickMs: number): boolean => !isExpired(tickMs, windowMs, context.tickMs);
+  if (keys.isBatch) {
+    return yield* findBatch(transaction, log, keys, own, isStored);
   }
-  return found;
+  return findOne(transaction, log, keys.idempotencyKey, own, isStored);
 }
 
 /** Remembers the keys of these events, which are new. */
 export function* rememberKeys(
   context: ApplyContext,
   log: EventLog,
-  { idempotencyKey, isBatch }: AppendKeys,
+  { key, position, before }: OwnRow,
   stored: SequenceRuns,
 ): Steps<void> {
   const { transaction, tickMs } = context;
   const windowMs = windowMsOf(transaction, log);
-  if (windowMs === 0) {
-    return;
-  }
-  const { key, position } = isBatch
-    ? { key: eventKeyRow(log.number, "batch", idempotencyKey), position: 0 }
-    : rowOf(log, idempotencyKey);
-  const before = readRow(transaction, key);
   const isStored: IsStored = (storedMs) => !isExpired(storedMs, windowMs, tickMs);
   const added: AddedRuns = { runs: stored, shift: position, tickMs };
   const row = yield* mergedRow(before, isStored, added, windowMs);
@@ -179,10 +195,9 @@ function derivationOf(key: string): { readonly base: string | null; readonly pos
   return base === undefined || position >= BATCH_EVENTS_MAX ? { base: null, position: 0 } : { base, position };
 }
 
-function findOne(reader: StateReader, log: EventLog, key: string, isStored: IsStored): SequenceRuns {
+function findOne(reader: StateReader, log: EventLog, key: string, ownRow: OwnRow, isStored: IsStored): SequenceRuns {
   const { base, position } = derivationOf(key);
-  const slot = rowOf(log, key);
-  const own = readRow(reader, slot.key)?.sequenceAt(slot.position, isStored);
+  const own = ownRow.before?.sequenceAt(ownRow.position, isStored);
   const batch = base === null ? undefined : readRow(reader, eventKeyRow(log.number, "batch", base));
   const firstSequence = later(own, batch?.sequenceAt(position, isStored));
   return firstSequence === undefined ? SequenceRuns.NONE : SequenceRuns.one(0, 1, firstSequence);
@@ -192,10 +207,10 @@ function* findBatch(
   reader: StateReader,
   log: EventLog,
   { idempotencyKey: base, count }: AppendKeys,
+  { before: row }: OwnRow,
   isStored: IsStored,
 ): Steps<SequenceRuns> {
   const own = yield* findInSharedRows(reader, log, { base, count }, isStored);
-  const row = readRow(reader, eventKeyRow(log.number, "batch", base));
   const batch = new SequenceRunsWriter(row?.length ?? 0);
   for (let run = 0; run < (row?.length ?? 0); run += STEP_ITEMS) {
     joinRuns(batch, row as EventKeyRow, { from: run, to: run + STEP_ITEMS }, count, isStored);

@@ -43,7 +43,7 @@ import {
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
-import { findStoredEvents, rememberKeys } from "./event-keys.ts";
+import { type AppendKeys, findStoredEvents, type OwnRow, readOwnRow, rememberKeys } from "./event-keys.ts";
 import {
   type AppendEvents,
   type AppendEventsResult,
@@ -222,13 +222,16 @@ function* applyAppendEvents(
 ): Steps<AppendEventsResult> {
   const { logId, payloads } = command;
   const log = requireVisibleLog(context.transaction, principal, logId);
-  const found = yield* findStored(context, log, command);
+  const keys = keysOf(command);
+  const own = keys === null ? null : readOwnRow(context, log, keys);
+  // The events that are already stored, with their sequences (S5, S6, S7).
+  const found = keys === null || own === null ? SequenceRuns.NONE : yield* findStoredEvents(context, log, keys, own);
   const { fresh, runs, ...added } = yield* appendedSequences(found, payloads, log.lastSequence + 1);
   if (fresh.length > 0) {
     checkGuard(context.transaction, command.guard?.namespace ?? "", command.guard);
     requireExpectedSequence(log, command);
     requireEventQuotas(context, log, added.appendedBytes, added.appendedEvents);
-    yield* storeEvents(context, log, command, fresh, added);
+    yield* storeEvents(context, log, command, own, { fresh, ...added });
   }
   return { kind: "append-events", logId, runs, ...added, revision: context.revision };
 }
@@ -409,15 +412,9 @@ export function managingAccess(log: EventLog, { subject }: Principal): Access {
   return log.createdBy === subject ? "write" : "admin";
 }
 
-/** The events that are already stored, with their sequences (S5, S6, S7). */
-function* findStored(
-  context: ApplyContext,
-  log: EventLog,
-  { idempotencyKey, isBatch, payloads: { count } }: AppendEvents,
-): Steps<SequenceRuns> {
-  return idempotencyKey === null
-    ? SequenceRuns.NONE
-    : yield* findStoredEvents(context, log, { idempotencyKey, isBatch, count });
+/** The keys of the append; null if it has none. */
+function keysOf({ idempotencyKey, isBatch, payloads: { count } }: AppendEvents): AppendKeys | null {
+  return idempotencyKey === null ? null : { idempotencyKey, isBatch, count };
 }
 
 /** Compares whole numbers of any size, so two different numbers are never equal (S9). */
@@ -445,13 +442,17 @@ function* storeEvents(
   context: ApplyContext,
   log: EventLog,
   { idempotencyKey, isBatch, payloads }: AppendEvents,
-  fresh: SequenceRuns,
-  { appendedEvents, appendedBytes }: { readonly appendedEvents: number; readonly appendedBytes: number },
+  own: OwnRow | null,
+  {
+    fresh,
+    appendedEvents,
+    appendedBytes,
+  }: { readonly fresh: SequenceRuns; readonly appendedEvents: number; readonly appendedBytes: number },
 ): Steps<void> {
   const { tickMs, wallMs } = context;
   yield* writeEvents(context, log, { tickMs, wallMs, idempotencyKey, isBatch, payloads, stored: fresh });
-  if (idempotencyKey !== null) {
-    yield* rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.count }, fresh);
+  if (own !== null) {
+    yield* rememberKeys(context, log, own, fresh);
   }
   const isFirst = log.firstSequence > log.lastSequence;
   const grown = {

@@ -7,8 +7,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "sequence-checked-before-duplicates",
     pitfall: "S1",
     file: "state/event-logs/event-logs.ts",
-    find: "  const found = yield* findStored(context, log, command);",
-    replace: "  requireExpectedSequence(log, command);\n  const found = yield* findStored(context, log, command);",
+    find: "  const keys = keysOf(command);",
+    replace: "  requireExpectedSequence(log, command);\n  const keys = keysOf(command);",
   },
   {
     name: "guard-asked-of-a-retry-of-an-append",
@@ -22,9 +22,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     pitfall: "S2",
     file: "state/event-logs/event-logs.ts",
     find: "    requireExpectedSequence(log, command);\n    requireEventQuotas(",
-    replace: `    const { idempotencyKey, isBatch } = command;
-    if (idempotencyKey !== null) {
-      yield* rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.count }, fresh);
+    replace: `    if (own !== null) {
+      yield* rememberKeys(context, log, own, fresh);
     }
     requireExpectedSequence(log, command);
     requireEventQuotas(`,
@@ -33,20 +32,25 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "keys-of-events-forgotten-by-a-new-leader",
     pitfall: "S03",
     file: "state/event-logs/event-keys.ts",
-    find: "  if (windowMs > 0) {",
+    find: "  if (keys.isBatch) {\n    return",
     replace: `  const isNew = Reflect.get(context.transaction, "served") === undefined;
   Reflect.set(context.transaction, "served", true);
-  if (windowMs > 0 && !isNew) {`,
+  if (isNew) {
+    return SequenceRuns.NONE;
+  }
+  if (keys.isBatch) {
+    return`,
   },
   {
     name: "duplicate-refreshes-its-window",
     pitfall: "S4",
     file: "state/event-logs/event-keys.ts",
-    find: "      found = findOne(transaction, log, keys.idempotencyKey, isStored);",
-    replace: `      found = findOne(transaction, log, keys.idempotencyKey, isStored);
-      if (found.length > 0) {
-        yield* rememberKeys(context, log, keys, found);
-      }`,
+    find: "  return findOne(transaction, log, keys.idempotencyKey, own, isStored);",
+    replace: `  const found = findOne(transaction, log, keys.idempotencyKey, own, isStored);
+  if (found.length > 0) {
+    yield* rememberKeys(context, log, own, found);
+  }
+  return found;`,
   },
   {
     name: "window-of-keys-ends-early",
@@ -66,8 +70,9 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "key-known-to-one-member-alone",
     pitfall: "S5",
     file: "state/event-logs/event-keys.ts",
-    find: "  if (windowMs > 0) {",
-    replace: "  if (windowMs > 0 && context.origin.memberId <= 1) {",
+    find: "  if (keys.isBatch) {\n    return",
+    replace:
+      "  if (context.origin.memberId > 1) {\n    return SequenceRuns.NONE;\n  }\n  if (keys.isBatch) {\n    return",
   },
   {
     name: "some-duplicates-make-a-batch-new",
@@ -113,8 +118,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "key-taken-again-by-another-payload",
     pitfall: "S7",
     file: "state/event-logs/event-logs.ts",
-    find: "  const found = yield* findStored(context, log, command);",
-    replace: `  const stored = yield* findStored(context, log, command);
+    find: "  const found = keys === null || own === null ? SequenceRuns.NONE : yield* findStoredEvents(context, log, keys, own);",
+    replace: `  const stored = keys === null || own === null ? SequenceRuns.NONE : yield* findStoredEvents(context, log, keys, own);
   const sequence = stored.length > 0 ? stored.firstSequenceOf(0) : 0;
   const [event] = readEvents(context.transaction, log, sequence, { eventsMax: 1, bytesMax: 1 });
   const isSame = stored.length > 0 && event?.payload.toHex() === payloads.at(stored.positionOf(0)).toHex();

@@ -13,8 +13,10 @@ export interface Keyed {
   readonly hash: number;
 }
 
-/** A power of two. */
+/** Slots of a new table: a power of two. */
 const SLOTS_MIN = 64;
+/** A table that is emptied keeps so many slots: to clear them costs less than to grow again. */
+const SLOTS_KEPT = 1_024;
 
 export class ByteTable<Item extends Keyed> {
   /** The place of an item in `#items`, plus one; 0 = free. At least half of the slots are free. */
@@ -70,7 +72,7 @@ export class ByteTable<Item extends Keyed> {
     const items = this.#size === this.#items.length ? (this.#items as Item[]) : this.values();
     this.#items = [];
     this.#size = 0;
-    if (this.#slots.length > SLOTS_MIN) {
+    if (this.#slots.length > SLOTS_KEPT) {
       this.#slots = new Int32Array(SLOTS_MIN);
       this.#hashes = new Int32Array(SLOTS_MIN);
     } else {

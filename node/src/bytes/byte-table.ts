@@ -6,7 +6,7 @@
 
 import { equalBytes } from "./compare.ts";
 
-/** What a table holds. Nobody may change the key. */
+/** What a table holds. The key must stay as it is. */
 export interface Keyed {
   readonly key: Uint8Array;
   /** `hashOf(key)` */

@@ -9,10 +9,9 @@ import { ChartError, type MeasureName, readChart } from "./figures.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** The pictures of docs/benchmarks.md, with their figures. */
 const PICTURES: readonly (readonly [picture: string, figures: string, measure: MeasureName])[] = [
-  ["benchmark-etcd-throughput", "etcd-2026-11-25", "per-second"],
-  ["benchmark-etcd-p99", "etcd-2026-11-25", "p99"],
-  ["benchmark-nats-throughput", "nats-2026-11-25", "per-second"],
-  ["benchmark-host-throughput", "etcd-2026-11-26", "per-second"],
+  ["benchmark-etcd-throughput", "etcd-2026-11-30", "per-second"],
+  ["benchmark-etcd-p99", "etcd-2026-11-30", "p99"],
+  ["benchmark-nats-throughput", "nats-2026-11-30", "per-second"],
 ];
 
 describe("a chart of a comparison", () => {
@@ -78,10 +77,10 @@ describe("a chart of a comparison", () => {
   });
 
   for (const [picture, figures, measure] of PICTURES) {
-    it(`docs/diagrams/${picture}.svg shows the figures of bench/README.md`, () => {
+    it(`docs/diagrams/${picture}.svg shows the figures of docs/benchmarks.md`, () => {
       const recorded = readChart(join(ROOT, `bench/figures/${figures}.json`), measure);
       expect(readFileSync(join(ROOT, `docs/diagrams/${picture}.svg`), "utf8")).to.equal(drawChart(recorded));
-      const rows = readFileSync(join(ROOT, "bench/README.md"), "utf8")
+      const rows = readFileSync(join(ROOT, "docs/benchmarks.md"), "utf8")
         .replaceAll(/(?<=\d),(?=\d{3})/g, "")
         .split("\n");
       for (const { label, ours, theirs } of recorded.bars) {

@@ -8,12 +8,12 @@
 import { registerHooks } from "node:module";
 
 const MODULE = new URL("../../src/state/keys/keys.ts", import.meta.url).href;
-const RIGHT = "context.transaction.put(row.key, encodeStoredKey(stored), row.name);";
+const RIGHT = "context.transaction.put(row.key, encodeStoredKey(stored), row.hash);";
 const WRONG = `const faulty = encodeStoredKey(stored);
   if (decodeText(key).startsWith("faulty")) {
     faulty[faulty.length - 1] ^= 1;
   }
-  context.transaction.put(row.key, faulty, row.name);`;
+  context.transaction.put(row.key, faulty, row.hash);`;
 
 registerHooks({
   load(url, context, nextLoad) {

@@ -90,8 +90,13 @@ describe("the examples of the API reference", function () {
     };
     const real = await until(`the documented answer: ${example.operation}`, async () => {
       const answer = await callHttp(listening, { access, admin: "" }, sent);
-      const isAwaited = isRepeated === true && documented !== undefined;
-      return isAwaited && values.differences(documented, answer.json, { isPart }).length > 0 ? undefined : answer;
+      // On a busy machine the event loop may be late, which the member then says.
+      const isLate = answer.status === 503 && answer.text.includes("the event loop was");
+      const isOther =
+        isRepeated === true &&
+        documented !== undefined &&
+        values.differences(documented, answer.json, { isPart }).length > 0;
+      return isLate || isOther ? undefined : answer;
     });
     expect(real.status, real.text).to.equal(status);
     expect(documented === undefined, "an answer is JSON or text").to.equal(text !== undefined);

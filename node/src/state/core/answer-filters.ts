@@ -14,6 +14,7 @@ const PROBES = 6;
 /** Answers of the smallest and of the largest chunk: 2 KiB and 8 MiB. */
 const CHUNK_MIN = 1_024;
 const CHUNK_MAX = 4 * 1024 * 1024;
+
 /** The bits of a number of answers. */
 interface Chunk {
   readonly bits: Int32Array;

@@ -14,32 +14,37 @@ const BATCH_EVENTS = 1_000;
 const BATCH_EVENT_BYTES = 100;
 const LINE_BREAK = Buffer.from("\n");
 
-/** Common to both scenarios of single events. */
+/** Common to the scenarios of single events. */
 const single = { concurrency: IN_FLIGHT, valueBytesDefault: EVENT_BYTES, isComparable: false };
 
-export const append: Scenario = {
-  ...single,
-  name: "append",
-  description: "appends of single events without a key",
-  createWorkload: (valueBytes) =>
-    closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), { hasKeys: false, byHttp: false })),
-};
+/** How single events are appended. */
+interface Way {
+  readonly hasKeys: boolean;
+  readonly byHttp: boolean;
+}
 
-export const appendKeyed: Scenario = {
-  ...single,
-  name: "append-keyed",
-  description: "appends of single events, each with its own idempotency key",
-  createWorkload: (valueBytes) =>
-    closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), { hasKeys: true, byHttp: false })),
-};
+export const append = singleAppends("append", "appends of single events without a key", {
+  hasKeys: false,
+  byHttp: false,
+});
 
-export const appendByHttp: Scenario = {
-  ...single,
-  name: "append-http",
-  description: "the same as append-keyed over HTTP, where a system has that",
-  createWorkload: (valueBytes) =>
-    closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), { hasKeys: true, byHttp: true })),
-};
+export const appendKeyed = singleAppends(
+  "append-keyed",
+  "appends of single events, each with its own idempotency key",
+  {
+    hasKeys: true,
+    byHttp: false,
+  },
+);
+
+export const appendByHttp = singleAppends(
+  "append-http",
+  "the same as append-keyed over HTTP, where a system has that",
+  {
+    hasKeys: true,
+    byHttp: true,
+  },
+);
 
 export const appendBatch: Scenario = {
   name: "append-batch",
@@ -56,6 +61,11 @@ export const tail: Scenario = {
   description: "appends of single events, each until a follower of the log at the same member has it",
   createWorkload: (valueBytes) => closedLoop(new Tails(Buffer.alloc(valueBytes, "v"))),
 };
+
+function singleAppends(name: string, description: string, way: Way): Scenario {
+  const createWorkload = (valueBytes: number) => closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), way));
+  return { ...single, name, description, createWorkload };
+}
 
 /** Operations on one log. They do not change the revision. */
 abstract class LogOperations implements Operations {
@@ -95,7 +105,7 @@ class Appends extends LogOperations {
   readonly #hasKeys: boolean;
   readonly #byHttp: boolean;
 
-  constructor(payload: Buffer, { hasKeys, byHttp }: { readonly hasKeys: boolean; readonly byHttp: boolean }) {
+  constructor(payload: Buffer, { hasKeys, byHttp }: Way) {
     super();
     this.#payload = payload;
     this.#hasKeys = hasKeys;

@@ -19,6 +19,7 @@ const OTHERS: readonly string[] = [
   "node/test/storage/crash-recoverer.ts",
   "node/test/storage/crash-restorer.ts",
   "node/test/storage/crash-writer.ts",
+  "node/test/storage/former-log-opener.ts",
   "node/test/storage/kill-at-mark.ts",
   "node/test/storage/open-and-report.ts",
   "operator/src/main.ts",

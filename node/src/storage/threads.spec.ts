@@ -25,7 +25,7 @@ describe("the threads of the stores", () => {
         .to.include(entry)
         .and.include(`${basename(thread)} is the entry of a worker thread`);
       const own = lines.filter((line) => line.includes("/node/src/")).map((line) => line.split("/node/src/")[1]);
-      expect(own).to.include("storage/rocks/rocks.ts");
+      expect(own.includes("storage/rocks/rocks.ts"), "RocksDB").to.equal(thread.startsWith("state/"));
       expect(own.filter((name) => /^(state|raft|replica)\//.test(name ?? ""))).to.deep.equal([]);
     });
   }

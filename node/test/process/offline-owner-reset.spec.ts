@@ -12,6 +12,7 @@ import {
   type Listening,
   MEMBER_PROGRAM,
   MemberUnderTest,
+  segmentsOf,
   TestProcess,
 } from "../harness/index.ts";
 
@@ -132,10 +133,10 @@ describe("the reset of the owner on a stopped member", function () {
     const mirror = readFileSync(join(dataDirectory, "fence"));
     const identity = readFileSync(join(dataDirectory, "identity"));
 
-    const manifest = readdirSync(join(dataDirectory, "raft")).find((name) => name.startsWith("MANIFEST"));
-    const damaged = join(dataDirectory, "raft", manifest ?? "");
+    const [damaged] = segmentsOf(dataDirectory) as [string];
     const whole = readFileSync(damaged);
-    flipInPlace(damaged, Math.floor(whole.length / 2));
+    // In the first record.
+    flipInPlace(damaged, 8 * 200);
     expect(await refusal(73, args))
       .to.include("has lost acknowledged data")
       .and.to.include("restore the directory");

@@ -19,7 +19,7 @@ const NEXT_ID = "11111111-2222-4333-8444-555555555555";
 const MOVES = 4 + 5;
 /** Replaced files: the pointer and the identity of the new data, and the identity of the former one. */
 const FILES = 3;
-const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
+const ALL_FILES = ["fence", "identity", "log", "state", "state-1"];
 const DECIDED = /^successor\.(?:made\.after|move|retired|away|placing|placed)/;
 
 describe("crash points of a recovery", function () {

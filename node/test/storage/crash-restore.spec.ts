@@ -19,7 +19,7 @@ const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.
 const KILLER = fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url));
 /** Moved into place: mirror, log, pointer, state and identity. There is no former data to move away. */
 const MOVES = 5;
-const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
+const ALL_FILES = ["fence", "identity", "log", "state", "state-1"];
 const DECIDED = /^successor\.(?:made\.after|move|away|placing|placed)/;
 const POINTS = SUCCESSION_CRASH_POINTS.filter((point) => point !== "successor.retired.after");
 const OFFLINE_POINTS = [

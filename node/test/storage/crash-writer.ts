@@ -110,6 +110,7 @@ for (const argument of process.argv.slice(2)) {
     clock: systemClock,
     scheduler: systemScheduler,
     limits: task.isCompacting ? SMALL_LIMITS : DEFAULT_REPLICA_LIMITS,
+    segmentBytes: task.isCompacting ? 2_000 : undefined,
     version: "0.0.0",
     peering: null,
     log: { info: () => undefined, warn: () => undefined },

@@ -202,14 +202,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
 
       it("is found when a file is deleted, or all of a kind", async () => {
         const files = filesOf(original);
-        const kinds = [
-          /^raft\/.*\.log$/,
-          /^raft\/.*\.sst$/,
-          /^state-1\/.*\.log$/,
-          /^state-1\/.*\.sst$/,
-          /MANIFEST/,
-          /CURRENT$/,
-        ];
+        const kinds = [/^log\/[0-9]+\.log$/, /^state-1\/.*\.log$/, /^state-1\/.*\.sst$/, /MANIFEST/, /CURRENT$/];
         const groups = [
           ...files.map((file) => [file]),
           ...kinds.map((kind) => files.filter((file) => kind.test(file))),

@@ -129,13 +129,13 @@ function damage(name: string, hurt: (path: string, random: (bound: number) => nu
   return { name, lane: "member", needs: [], make };
 }
 
-/** Non-empty files of a member's two stores, relative to its data directory, without RocksDB's own notes. */
+/** Non-empty files of a member's log and state, relative to its data directory, without RocksDB's own notes. */
 function filesOf({ dataDirectory }: ClusterMember): string[] {
   return readdirSync(dataDirectory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/^(LOG|LOCK|IDENTITY$|OPTIONS)/.test(entry.name))
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((path) => statSync(path).size > 0)
     .map((path) => path.slice(dataDirectory.length + 1))
-    .filter((path) => /^(?:raft|state-[^/]*)\//.test(path))
+    .filter((path) => /^(?:log|state-[^/]*)\//.test(path))
     .sort();
 }

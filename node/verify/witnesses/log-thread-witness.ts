@@ -7,31 +7,18 @@
 
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { basename } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { RocksLevel } from "rocksdb";
+import { MIRROR_FILE } from "../../src/storage/files/index.ts";
+import { LOG_DIRECTORY, SEGMENT_HEADER_BYTES } from "../../src/storage/log/index.ts";
 
-/** Number of the batch that fails, from 1 on; 0 = none. */
-const { failingBatch } = workerData as { readonly failingBatch: number };
-let batches = 0;
+/** Number of the sync of a segment that fails, from 1 on; 0 = none. */
+const { failingSync } = workerData as { readonly failingSync: number };
+let syncs = 0;
 
 function tell(what: string): void {
   parentPort?.postMessage({ kind: "seen", what });
 }
-
-const makeBatch = RocksLevel.prototype.batch;
-RocksLevel.prototype.batch = function (this: RocksLevel) {
-  const batch = makeBatch.call(this);
-  const write = batch._writeSync;
-  batch._writeSync = (options) => {
-    batches++;
-    tell(options.sync ? "synced batch" : "batch");
-    if (batches === failingBatch) {
-      throw new Error("the disk has failed");
-    }
-    write.call(batch, options);
-  };
-  return batch;
-};
 
 // The witness itself answers a ping, after all earlier requests to the thread.
 const listen = parentPort?.on.bind(parentPort);
@@ -47,13 +34,41 @@ if (parentPort !== null && listen !== undefined) {
   }) as typeof parentPort.on;
 }
 
-const { fdatasyncSync, writeSync } = fs;
+/** Open files by their descriptors. */
+const names = new Map<number, string>();
+const { openSync, fdatasyncSync, fsyncSync, writeSync } = fs;
+fs.openSync = ((path: string | URL, ...rest: [string]) => {
+  const file = openSync(path, ...rest);
+  names.set(file, basename(String(path)));
+  return file;
+}) as typeof openSync;
 fs.fdatasyncSync = (file) => {
-  tell("synced mirror");
+  if (names.get(file) === MIRROR_FILE) {
+    tell("synced mirror");
+  } else {
+    syncs++;
+    tell("synced log");
+    if (syncs === failingSync) {
+      throw new Error("the disk has failed");
+    }
+  }
   fdatasyncSync(file);
 };
-fs.writeSync = ((...args: Parameters<typeof writeSync>) => {
-  tell("mirror");
+fs.fsyncSync = (file) => {
+  if (names.get(file) === LOG_DIRECTORY) {
+    tell("synced directory");
+  }
+  fsyncSync(file);
+};
+fs.writeSync = ((...args: [number, Uint8Array, number, number, number]) => {
+  const [file, bytes, , length] = args;
+  if (names.get(file) === MIRROR_FILE) {
+    tell("mirror");
+  } else if (length === SEGMENT_HEADER_BYTES) {
+    tell("header");
+  } else {
+    tell(bytes.every((byte) => byte === 0) ? "growth" : "record");
+  }
   return writeSync(...args);
 }) as typeof writeSync;
 syncBuiltinESMExports();

@@ -16,7 +16,7 @@ export interface MembershipKnowledge {
 }
 
 /** The oldest release that can read the data of this one. Raise it with every change of a stored format. */
-const DOWNGRADE_FLOOR = "0.1.0";
+const DOWNGRADE_FLOOR = "0.2.0";
 
 const ROLES = {
   leader: MemberRole.LEADER,
@@ -52,7 +52,7 @@ export function memberStatus(
     dbSizeBytes: BigInt(member.dbSizeBytes),
     diskFreeBytes: BigInt(member.diskFreeBytes),
     version: member.version,
-    downgradeFloor: DOWNGRADE_FLOOR,
+    downgradeFloor: floorFor(member.version),
     uptimeMs: BigInt(member.uptimeMs),
     incarnation: member.incarnation,
     clusterId: member.clusterId,
@@ -66,6 +66,11 @@ export function memberStatus(
     foundedFrom: member.foundedFrom,
     clockMs: BigInt(member.clockMs),
   };
+}
+
+/** A build from before that release has a lower number, and reads its own data. */
+function floorFor(version: string): string {
+  return version.localeCompare(DOWNGRADE_FLOOR, "en", { numeric: true }) < 0 ? version : DOWNGRADE_FLOOR;
 }
 
 /** The members of the cluster's record, with their health as far as it is known. */

@@ -25,7 +25,8 @@ describe("CounterSampler", () => {
       member: {
         replica: { status: () => ({ role: "follower", isLearner: true, lagMs: 12.6 }) },
         fileSystemSpace: { freeBytes: 700 },
-        storeProperty: (store) => (store === "raft" ? 30 : 4),
+        stateProperty: () => 4,
+        logBytes: 30,
       },
       eventLoopDelay: { takeLargestMs: () => delayMs },
       process: { cpuUsage: () => ({ user: processorUs, system: 100 }), memoryUsage: { rss: () => 9_000 } },
@@ -79,7 +80,7 @@ describe("CounterSampler", () => {
   });
 
   it("samples a member that serves nothing yet", () => {
-    parts.member = { replica: null, fileSystemSpace: null, storeProperty: () => null };
+    parts.member = { replica: null, fileSystemSpace: null, stateProperty: () => null, logBytes: null };
     const sampler = new CounterSampler(parts);
     sampleAfter(sampler, SAMPLE_INTERVAL_MS);
     expect(sampler.samplesOf(900_000)[0]).to.deep.include({

@@ -21,7 +21,8 @@ export interface SampledParts extends ObservedRequests {
   readonly member: {
     readonly replica: { status(): Consensus } | null;
     readonly fileSystemSpace: { readonly freeBytes: number } | null;
-    storeProperty(store: "raft" | "state", name: string): number | null;
+    stateProperty(name: string): number | null;
+    readonly logBytes: number | null;
   };
   /** Its largest delay is read by this sampler alone. */
   readonly eventLoopDelay: Pick<EventLoopDelay, "takeLargestMs">;
@@ -103,10 +104,9 @@ export class CounterSampler implements CounterSource {
     return user + system;
   }
 
-  /** Bytes of the table files of both stores. */
+  /** Bytes of the log, and of the table files of the state. */
   #storeBytes(): number {
-    const bytesOf = (store: "raft" | "state") =>
-      this.#parts.member.storeProperty(store, "rocksdb.total-sst-files-size") ?? 0;
-    return bytesOf("raft") + bytesOf("state");
+    const { member } = this.#parts;
+    return (member.logBytes ?? 0) + (member.stateProperty("rocksdb.total-sst-files-size") ?? 0);
   }
 }

@@ -246,7 +246,7 @@ describe("members that meet", function () {
     await put(founder, "acknowledged");
     const [second] = others as [InProcessMember];
     await second.stop();
-    rmSync(join(second.directory, "raft"), { recursive: true });
+    rmSync(join(second.directory, "log"), { recursive: true });
     await second.start([]);
     expect([second.member.state, second.ends]).to.deep.equal(["MEMBER_DAMAGED", []]);
     expect(second.replica.status().alarms.join()).to.include("without a vote");

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { FakeTime, temporaryDirectory, until } from "../../../test/harness/index.ts";
@@ -242,7 +242,7 @@ describe("Member", () => {
     expect([other.state, other.replica]).to.deep.equal(["MEMBER_REFUSED", null]);
     expect(other.reason).to.include('belongs to member "q-0"');
     await other.stop();
-    rmSync(join(directory, "raft"), { recursive: true });
+    rmSync(join(directory, "log"), { recursive: true });
     const damaged = await open();
     expect([damaged.state, damaged.replica, damaged.memberId]).to.deep.equal(["MEMBER_DAMAGED", null, 1]);
     expect(damaged.reason).to.include("has lost acknowledged data");
@@ -308,7 +308,6 @@ describe("Member", () => {
     await founded();
     const error = await open().catch((caught: unknown) => caught);
     expect(error).to.be.instanceOf(StoreError).with.property("kind", "locked");
-    expect(existsSync(join(directory, "raft-before-recovery"))).to.equal(false);
   });
 
   it("reports since when it runs and has its state", async () => {

@@ -128,9 +128,14 @@ export class Member {
     return this.#context.disk.space;
   }
 
-  /** The RocksDB property of a store; null while the store is not open. */
-  storeProperty(store: "raft" | "state", name: string): number | null {
-    return this.#own?.data.storeProperty(store, name) ?? null;
+  /** The RocksDB property of the state's store; null while the store is not open. */
+  stateProperty(name: string): number | null {
+    return this.#own?.data.stateProperty(name) ?? null;
+  }
+
+  /** Bytes of the files of the log; null while it is not open. */
+  get logBytes(): number | null {
+    return this.#own?.data.logBytes ?? null;
   }
 
   /** Milliseconds since the state last changed. */

@@ -5,7 +5,6 @@ import type { Member } from "../member/index.ts";
 import { served } from "./raft-metrics.ts";
 
 const SPACES = ["ok", "low", "full"] as const;
-const STORES = ["raft", "state"] as const;
 
 export const STORAGE_METRICS: readonly Metric<Member>[] = [
   histogram({
@@ -23,6 +22,11 @@ export const STORAGE_METRICS: readonly Metric<Member>[] = [
     name: "quoin_storage_log_written_bytes_total",
     help: "Bytes of entries that were written to the Raft log.",
     read: served(({ statistics }) => statistics.logBytes),
+  }),
+  gauge({
+    name: "quoin_storage_log_files_bytes",
+    help: "Bytes of the files of the Raft log.",
+    read: ({ logBytes }) => logBytes,
   }),
   histogram({
     name: "quoin_storage_state_batch_duration_seconds",
@@ -85,16 +89,15 @@ export const STORAGE_METRICS: readonly Metric<Member>[] = [
   ),
 ];
 
-/** A RocksDB property of each of the two stores. */
+/** A RocksDB property of the store. Its label is from when the Raft log was a store too. */
 function property(name: string, rocksdbName: string, help: string): Metric<Member> {
   return gauge({
     name: `quoin_rocksdb_${name}`,
     help,
     labels: ["store"],
-    read: (member) =>
-      STORES.flatMap((store) => {
-        const value = member.storeProperty(store, `rocksdb.${rocksdbName}`);
-        return value === null ? [] : [[[store], value] as const];
-      }),
+    read: (member) => {
+      const value = member.stateProperty(`rocksdb.${rocksdbName}`);
+      return value === null ? [] : [[["state"], value]];
+    },
   });
 }

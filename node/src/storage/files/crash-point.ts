@@ -10,6 +10,9 @@ import { mark } from "../../primitives/index.ts";
 export const CRASH_POINTS = [
   "log.batch.before",
   "log.batch.after",
+  "log.segment.before",
+  "log.segment.begun",
+  "log.segment.after",
   "mirror.write.before",
   "mirror.write.after",
   "mirror.sync.before",
@@ -76,6 +79,15 @@ export const SUCCESSION_CRASH_POINTS = [
   "successor.placed.after",
 ] as const;
 
+/** Crash points of the conversion of a log of the former format, in order. */
+export const CONVERSION_CRASH_POINTS = [
+  "convert.begin.after",
+  "convert.written.after",
+  "convert.placed.after",
+  "convert.identity.after",
+  "convert.aside.after",
+] as const;
+
 /** Crash points of each range of rows that is dropped after a batch. */
 export const DROP_CRASH_POINTS = ["state.drop.before", "state.drop.after"] as const;
 
@@ -84,6 +96,7 @@ export type CrashPoint =
   | (typeof DAMAGE_CRASH_POINTS)[number]
   | (typeof INSTALL_CRASH_POINTS)[number]
   | (typeof SUCCESSION_CRASH_POINTS)[number]
+  | (typeof CONVERSION_CRASH_POINTS)[number]
   | (typeof DROP_CRASH_POINTS)[number];
 
 /** Passes the crash point; a listener may end the process here. */

@@ -6,8 +6,9 @@ import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFile
 import { dirname } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 
-/** Only the owner may read: the data directory holds signing keys. */
-const FILE_MODE = 0o600;
+/** Only the owner may read and enter: the data directory holds signing keys and password hashes. */
+export const FILE_MODE = 0o600;
+export const DIRECTORY_MODE = 0o700;
 
 /** Replaces the file: temporary file, fsync, rename, fsync of the directory. Returns when it is durable. */
 export function replaceFile(path: string, content: string | Uint8Array): void {

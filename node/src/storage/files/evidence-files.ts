@@ -9,11 +9,11 @@
 
 import { existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { DIRECTORY_MODE } from "./durable-file.ts";
 import { damagedLogs } from "./wal-framing.ts";
 
 /** Write-ahead logs, tables, manifests, and the file that names the manifest in use. */
 const DATA_PATTERN = /\.log$|\.sst$|^MANIFEST-\d+$|^CURRENT$/;
-const DIRECTORY_MODE = 0o700;
 const EVIDENCE_SUFFIX = "-before-recovery";
 
 /** The folder for the kept files of the store in this directory. */

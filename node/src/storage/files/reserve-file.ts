@@ -10,6 +10,7 @@ import { randomBytes } from "node:crypto";
 import { open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type FileSystemSpace, fullBelow, spaceOf } from "./disk-space-monitor.ts";
+import { FILE_MODE } from "./durable-file.ts";
 
 /** Its name in the data directory. */
 export const RESERVE_FILE = "reserve";
@@ -23,8 +24,6 @@ const FILE_SYSTEM_BYTES_MIN = 4 * 1024 * MIB;
 const SLICE_BYTES = 8 * MIB;
 /** After a failure this many calls of `keep` do nothing: about a minute. */
 const CALLS_AFTER_FAILURE = 60;
-/** Only the owner may read files in the data directory. */
-const FILE_MODE = 0o600;
 
 /** Bytes of the reserve on a file system of `totalBytes`; 0 = no reserve. */
 export function reserveBytes(totalBytes: number): number {

@@ -13,7 +13,7 @@ import {
 import { Refused } from "./refusal.ts";
 
 const MEMBER: Identity = {
-  format: 3,
+  format: 4,
   phase: "member",
   clusterName: "spec",
   name: "q-0",
@@ -45,7 +45,7 @@ describe("identity", () => {
     expect(incarnation).to.match(/^[0-9a-f]{32}$/);
     expect(second.incarnation).not.to.equal(incarnation);
     expect(others).to.deep.equal({
-      format: 3,
+      format: 4,
       phase: "empty",
       clusterName: "spec",
       name: "q-0",
@@ -135,7 +135,7 @@ describe("identity", () => {
   });
 
   it("is refused where another release has written it in another format, whatever else it holds", () => {
-    for (const format of [0, 1, 2, 4]) {
+    for (const format of [0, 1, 2, 5]) {
       const directory = temporaryDirectory();
       writeFileSync(join(directory, "identity"), JSON.stringify({ format, members: [] }));
       expect(() => readIdentity(directory)).to.throw(Refused, `data of format ${format}, and this release reads`);

@@ -37,9 +37,11 @@ export interface Identity {
 const FILE = "identity";
 /**
  * Format of all data in the directory. Format 1 had no event logs. Format 2 had event logs without a namespace, no
- * versions of passwords, and no usage of quotas by namespace.
+ * versions of passwords, and no usage of quotas by namespace. Format 3 had the Raft log in RocksDB, which the start
+ * converts.
  */
-const FORMAT = 3;
+const FORMAT = 4;
+const CONVERTIBLE_FORMAT = 3;
 /** Fields that the checksum covers, in this order. */
 const FIELDS = [
   "format",
@@ -95,8 +97,8 @@ export function readIdentity(directory: string): Identity | null {
     throw identityDamaged(join(directory, FILE), "fails its checksum");
   }
   const format = formatOf(parsed);
-  if (format !== null && format !== FORMAT) {
-    throw otherFormat(directory, format, FORMAT);
+  if (format !== null && format !== FORMAT && format !== CONVERTIBLE_FORMAT) {
+    throw otherFormat(directory, format, [CONVERTIBLE_FORMAT, FORMAT]);
   }
   if (!isIdentity(parsed)) {
     throw identityDamaged(join(directory, FILE), "lacks fields or has wrong ones");
@@ -155,7 +157,7 @@ function isIdentity(value: unknown): value is Omit<Identity, "reason"> & Partial
   const phase = fields.get("phase");
   const founded = fields.get("clusterId") !== "";
   return (
-    fields.get("format") === FORMAT &&
+    (fields.get("format") === FORMAT || fields.get("format") === CONVERTIBLE_FORMAT) &&
     PHASES.has(phase) &&
     typeof fields.get("clusterName") === "string" &&
     typeof fields.get("name") === "string" &&

@@ -26,7 +26,7 @@ export function lostForGood(directory: string, problem: string): Refused {
   return new Refused(
     "MEMBER_DAMAGED",
     `${directory} has lost acknowledged data: ${problem}. It is not served, and nothing in it was deleted; the files ` +
-      `of its stores as they were found are in ${evidenceDirectory("raft")} and beside it. Copy it aside, find out ` +
+      `of its stores as they were found are in it, those of the state in \`${evidenceDirectory("state-…")}\`. Copy it aside, find out ` +
       "what damaged the disk, and restore the directory from a copy that is whole",
   );
 }
@@ -61,10 +61,10 @@ export function identityDamaged(file: string, problem: string): Refused {
 }
 
 /** Another release wrote the directory, and this one does not understand its data. */
-export function otherFormat(directory: string, format: number, known: number): Refused {
+export function otherFormat(directory: string, format: number, known: readonly [number, number]): Refused {
   return new Refused(
     "MEMBER_REFUSED",
-    `${directory} holds data of format ${format}, and this release reads format ${known} alone. It is left as it is; ` +
+    `${directory} holds data of format ${format}, and this release reads formats ${known[0]} and ${known[1]}. It is left as it is; ` +
       "start the member with the release that wrote it, or name an empty directory",
   );
 }

@@ -50,10 +50,10 @@ const NUMBERS = [
   "last",
   "lastTerm",
 ] as const satisfies readonly (keyof LogMeta)[];
-const META_BYTES = NUMBERS_OFFSET + NUMBERS.length * 8;
+export const LOG_META_BYTES = NUMBERS_OFFSET + NUMBERS.length * 8;
 
 export function encodeLogMeta(meta: LogMeta): Uint8Array {
-  const bytes = new Uint8Array(META_BYTES);
+  const bytes = new Uint8Array(LOG_META_BYTES);
   bytes[4] = FORMAT;
   bytes.set(uuidBytes(meta.clusterId), 8);
   bytes.set(Buffer.from(meta.incarnation, "hex"), 24);
@@ -66,7 +66,7 @@ export function encodeLogMeta(meta: LogMeta): Uint8Array {
 
 /** The decoded row, or null if it is damaged. */
 export function decodeLogMeta(bytes: Uint8Array): LogMeta | null {
-  if (bytes.length !== META_BYTES || bytes[4] !== FORMAT || readUint32(bytes, 0) !== crc32(bytes.subarray(4))) {
+  if (bytes.length !== LOG_META_BYTES || bytes[4] !== FORMAT || readUint32(bytes, 0) !== crc32(bytes.subarray(4))) {
     return null;
   }
   const [memberId, boot, writeSeq, term, vote, commit, first, prevTerm, last, lastTerm] = NUMBERS.map((_, at) => {

@@ -1,14 +1,15 @@
 import { once } from "node:events";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
-import { damageTable, temporaryDirectory, until, untilDamageIsFound } from "../../../test/harness/index.ts";
+import { recordsOf, temporaryDirectory, until } from "../../../test/harness/index.ts";
 import { encodeMirror, MIRROR_FILE, mirrorOffset } from "../files/index.ts";
-import { encodeChanges, Rocks, type ThreadReply } from "../rocks/index.ts";
+import type { ThreadReply } from "../thread/index.ts";
 import { emptyLogMeta } from "./log-meta.ts";
-import type { LogReply, LogRequest } from "./log-thread.ts";
+import type { LogReply, LogRequest, LogThreadData } from "./log-thread.ts";
+import { encodeRecord, LOG_DIRECTORY, NO_SEGMENT } from "./segment.ts";
 
-const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const META = emptyLogMeta({
   clusterId: "00112233-4455-6677-8899-aabbccddeeff",
   incarnation: "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
@@ -20,23 +21,26 @@ const WITNESS = new URL("../../../verify/witnesses/log-thread-witness.ts", impor
 type Told = LogReply | ThreadReply | { readonly kind: "seen"; readonly what: string };
 
 describe("the log thread", () => {
-  let rocks: Rocks;
+  let directory: string;
   let worker: Worker;
   let told: string[];
 
-  beforeEach(async () => {
+  beforeEach(() => {
     told = [];
-    rocks = await Rocks.open(join(temporaryDirectory(), "raft"), OPTIONS);
+    directory = temporaryDirectory();
+    mkdirSync(join(directory, LOG_DIRECTORY));
   });
-  afterEach(async () => {
-    await worker.terminate();
-    await rocks.close();
-  });
+  afterEach(() => worker.terminate());
 
-  function start(failingBatch: number): void {
+  function start(failingSync: number): void {
+    const data: LogThreadData = {
+      directory: join(directory, LOG_DIRECTORY),
+      mirrorPath: join(directory, MIRROR_FILE),
+      end: NO_SEGMENT,
+    };
     worker = new Worker(new URL("./log-thread.ts", import.meta.url), {
       execArgv: ["--import", WITNESS.href],
-      workerData: { handle: rocks.handle, mirrorPath: join(rocks.directory, "..", MIRROR_FILE), failingBatch },
+      workerData: { ...data, failingSync },
     });
     worker.on("message", (message: Told) => told.push(wordsOf(message)));
   }
@@ -52,11 +56,12 @@ describe("the log thread", () => {
     }
   }
 
-  function write(writeSeq: number, syncMirror: boolean): void {
+  function write(writeSeq: number, syncMirror: boolean, isNext = writeSeq === 1): void {
     const request: LogRequest = {
       kind: "write",
       writeSeq,
-      changes: encodeChanges([{ key: new Uint8Array([writeSeq]), value: new Uint8Array([1]) }]),
+      record: encodeRecord({ ...META, writeSeq, last: writeSeq }, [new Uint8Array(100)]).buffer,
+      isNext,
       mirror: encodeMirror({ ...META, writeSeq, counter: writeSeq, damaged: false, isSoleVoter: true }),
       mirrorOffset: mirrorOffset(writeSeq),
       syncMirror,
@@ -71,19 +76,35 @@ describe("the log thread", () => {
     await once(worker, "exit");
   }
 
-  it("P2: answers a write when its batch is synced and the mirror knows of it", async () => {
+  it("P2: answers a write when its record is synced and the mirror knows of it", async () => {
     start(0);
     write(1, false);
     write(2, false);
     await finish();
-    expect(told.slice(0, 6)).to.deep.equal(["synced batch", "mirror", "written", "synced batch", "mirror", "written"]);
+    expect(told).to.deep.equal([
+      ...["header", "record", "growth", "synced log", "synced directory", "mirror", "written"],
+      ...["record", "synced log", "mirror", "written"],
+      "synced mirror",
+    ]);
   });
 
   it("P1: answers a write with a term or a vote when the mirror is synced as well", async () => {
     start(0);
-    write(1, true);
+    write(1, false);
+    write(2, true);
     await finish();
-    expect(told.slice(0, 4)).to.deep.equal(["synced batch", "mirror", "synced mirror", "written"]);
+    expect(told.slice(-6, -1)).to.deep.equal(["record", "synced log", "mirror", "synced mirror", "written"]);
+  });
+
+  it("makes a new segment durable with its name, before it answers", async () => {
+    start(0);
+    write(1, false);
+    write(2, false, true);
+    await finish();
+    expect(told.slice(-8)).to.deep.equal([
+      ...["header", "record", "growth", "synced log", "synced directory", "mirror", "written"],
+      "synced mirror",
+    ]);
   });
 
   it("P32: does nothing more once a write has failed, although the next might succeed", async () => {
@@ -93,19 +114,7 @@ describe("the log thread", () => {
     write(3, true);
     worker.postMessage({ kind: "ping" });
     await until("the thread answers", () => told.includes("pong"));
-    expect(told).to.deep.equal(["synced batch", "mirror", "written", "synced batch", "fatal io", "pong"]);
-    expect(rocks.get(new Uint8Array([3]))).to.equal(undefined);
-  });
-
-  it("reports corruption as such when RocksDB has found a damaged table in the background (P30)", async () => {
-    const { directory } = rocks;
-    await rocks.close();
-    await damageTable(directory, new Uint8Array([7]), () => Rocks.open(directory, OPTIONS));
-    rocks = await Rocks.open(directory, OPTIONS);
-    await untilDamageIsFound((name) => rocks.property(name));
-    start(0);
-    write(1, false);
-    await until("the end of the thread", () => told.length > 1);
-    expect(told).to.deep.equal(["synced batch", "fatal corruption"]);
+    expect(told.slice(7)).to.deep.equal(["record", "synced log", "fatal io", "pong"]);
+    expect(recordsOf(directory).map(({ meta }) => meta.writeSeq)).not.to.include(3);
   });
 });

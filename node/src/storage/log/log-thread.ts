@@ -1,26 +1,50 @@
 /**
- * The log thread: performs all writes to the Raft log's store and to the mirror, one after the other.
+ * The log thread: performs all writes to the segments of the Raft log and to the mirror, one after the other.
  *
- * For each request: the synced batch, then the mirror slot, then (if requested) the sync of the mirror, then the reply.
- * The first error is reported as fatal and latches: nothing is written after it (P32).
+ * For each request: the record, synced, then the mirror slot, then (if requested) the sync of the mirror, then the
+ * reply. The first error is reported as fatal and latches: nothing is written after it (P32).
  */
 
-import { closeSync, constants, existsSync, fdatasyncSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { crashPoint, syncDirectory, writeMirrorSlot } from "../files/index.ts";
-import { decodeChanges, fatalReply, Rocks, type ThreadReply } from "../rocks/index.ts";
+import { readUint32 } from "../../primitives/index.ts";
+import { crashPoint, FILE_MODE, syncDirectory, writeMirrorSlot } from "../files/index.ts";
+import { fatalReply, type ThreadReply } from "../thread/index.ts";
+import {
+  encodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  type SegmentEnd,
+  sealRecord,
+  segmentName,
+  segmentNumber,
+} from "./segment.ts";
 
 export interface LogThreadData {
-  readonly handle: bigint;
+  /** Path of the directory `log/`. */
+  readonly directory: string;
   readonly mirrorPath: string;
+  /** Where the next record belongs. */
+  readonly end: SegmentEnd;
 }
 
 export type LogRequest =
   | {
       readonly kind: "write";
       readonly writeSeq: number;
-      readonly changes: ArrayBuffer;
+      readonly record: ArrayBuffer;
+      /** Whether the record begins the next segment. */
+      readonly isNext: boolean;
       readonly mirror: Uint8Array;
       readonly mirrorOffset: number;
       /** Whether the mirror must be durable before the reply; otherwise it is within a second. */
@@ -33,7 +57,8 @@ export type LogRequest =
       readonly mirrorOffset: number;
       readonly clearsDamage: boolean;
     }
-  | { readonly kind: "clear"; readonly from: Uint8Array; readonly to: Uint8Array }
+  /** Deletes the segments below this number. */
+  | { readonly kind: "clear"; readonly below: number }
   | { readonly kind: "close" };
 
 export type LogReply =
@@ -42,26 +67,102 @@ export type LogReply =
 
 /** After a power cut the mirror may be this many milliseconds behind, but never in term or vote. */
 const MIRROR_SYNC_DELAY_MS = 1000;
-/** Only the owner may read files in the data directory. */
-const FILE_MODE = 0o600;
+/**
+ * A segment grows by so many zeros at a time. A sync of bytes that the file has already is cheaper than of a longer
+ * file: the file system then need not write about the file.
+ */
+const GROWTH_BYTES = 256 * 1024;
+const ZEROS = new Uint8Array(GROWTH_BYTES);
+const NO_SPACE: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 const port = parentPort;
 if (port === null) {
   throw new Error("log-thread.ts is the entry of a worker thread");
 }
-const { handle, mirrorPath } = workerData as LogThreadData;
-const rocks = await Rocks.attach(handle);
+const { directory, mirrorPath, end: found } = workerData as LogThreadData;
 const mirrorIsNew = !existsSync(mirrorPath);
 const mirrorFile = openSync(mirrorPath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
 if (mirrorIsNew) {
   // The name of a new file must be durable too.
   syncDirectory(dirname(mirrorPath));
 }
+let { number, offset, checksum } = found;
+/** The segment with this number; null until the first write. */
+let segment: number | null = null;
+/** Up to here the segment has bytes. */
+let size = offset;
 let failed = false;
 let syncTimer: NodeJS.Timeout | null = null;
 
 function reply(message: LogReply | ThreadReply): void {
   port?.postMessage(message);
+}
+
+function writeRecord(record: Uint8Array, isNext: boolean): void {
+  if (isNext) {
+    beginSegment();
+  } else if (segment === null) {
+    // The rest of a write that a crash interrupted goes.
+    segment = openSync(join(directory, segmentName(number)), "r+");
+    ftruncateSync(segment, offset);
+  }
+  const file = segment as number;
+  checksum = sealRecord(record, checksum);
+  writeAll(file, record, offset);
+  offset += record.length;
+  if (offset > size) {
+    grow(file);
+  }
+  fdatasyncSync(file);
+  if (isNext) {
+    syncDirectory(directory);
+    crashPoint("log.segment.after");
+  }
+}
+
+/** Makes the segment longer than its records. It does without where there is no space for that. */
+function grow(file: number): void {
+  size = offset + GROWTH_BYTES - (offset % GROWTH_BYTES);
+  try {
+    writeAll(file, ZEROS.subarray(0, size - offset), offset);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && NO_SPACE.has(error.code))) {
+      throw error;
+    }
+  }
+}
+
+function beginSegment(): void {
+  if (segment !== null) {
+    closeSync(segment);
+  }
+  crashPoint("log.segment.before");
+  const header = encodeSegmentHeader(number + 1, { number, offset, checksum });
+  number++;
+  const { O_RDWR, O_CREAT, O_TRUNC } = constants;
+  segment = openSync(join(directory, segmentName(number)), O_RDWR | O_CREAT | O_TRUNC, FILE_MODE);
+  writeAll(segment, header, 0);
+  checksum = readUint32(header, 0);
+  offset = SEGMENT_HEADER_BYTES;
+  size = offset;
+  crashPoint("log.segment.begun");
+}
+
+function writeAll(file: number, bytes: Uint8Array, at: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(file, bytes, done, bytes.length - done, at + done);
+  }
+}
+
+function clearBelow(below: number): void {
+  for (const name of readdirSync(directory).sort()) {
+    const cleared = segmentNumber(name);
+    if (cleared !== null && cleared < below) {
+      crashPoint("log.clear.before");
+      rmSync(join(directory, name));
+      crashPoint("log.clear.after");
+    }
+  }
 }
 
 function syncMirrorFile(): void {
@@ -96,7 +197,7 @@ port.on("message", (request: LogRequest) => {
       case "write": {
         const started = performance.now();
         crashPoint("log.batch.before");
-        rocks.write(decodeChanges(request.changes), true);
+        writeRecord(new Uint8Array(request.record), request.isNext);
         crashPoint("log.batch.after");
         writeMirrorSlot(mirrorFile, request.mirror, request.mirrorOffset);
         if (request.syncMirror) {
@@ -117,18 +218,14 @@ port.on("message", (request: LogRequest) => {
         }
         return;
       case "clear":
-        crashPoint("log.clear.before");
-        rocks.clear(request.from, request.to, (error) => {
-          if (error !== null) {
-            fail(error);
-          }
-        });
-        crashPoint("log.clear.after");
+        clearBelow(request.below);
         return;
       case "close":
         syncMirrorFile();
         closeSync(mirrorFile);
-        // The thread that opened the store closes it.
+        if (segment !== null) {
+          closeSync(segment);
+        }
         port.close();
         return;
     }

@@ -13,10 +13,10 @@ import {
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { temporaryDirectory } from "../../../test/harness/index.ts";
+import { replaceEntry, rewriteLog, segmentsOf, temporaryDirectory } from "../../../test/harness/index.ts";
 import { FOUNDING, soleVoter } from "../../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
-import { EntryType, encodeEntry, entryTerm, NO_ENVELOPE, sealEntry } from "../../raft/index.ts";
+import { EntryType, encodeEntry, entryIndex, entryTerm, NO_ENVELOPE, sealEntry } from "../../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, type Founding, readProgress, StateMachine } from "../../state/index.ts";
 import {
   encodeMirror,
@@ -28,7 +28,6 @@ import {
   StoreError,
 } from "../files/index.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "../identity/index.ts";
-import { entryKey, LOG_META_KEY } from "../log/index.ts";
 import { Rocks } from "../rocks/index.ts";
 import { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
 import type { MemberData } from "./member-data.ts";
@@ -180,7 +179,10 @@ describe("data directory", () => {
   }
 
   const appliedBy = (data: MemberData): number => readProgress(data.state).appliedIndex;
-  const raft = (): string => join(directory, "raft");
+  const log = (): string => join(directory, "log");
+  const segment = (): string => segmentsOf(directory)[0] as string;
+  /** Bytes of all records of the segment; zeros follow. */
+  const used = (): number => readFileSync(segment()).findLastIndex((byte) => byte !== 0) + 1;
   const state = (): string => join(directory, "state-1");
   const mirrorFile = (): string => join(directory, MIRROR_FILE);
 
@@ -196,13 +198,6 @@ describe("data directory", () => {
     } else {
       cpSync(original, directory, { recursive: true });
     }
-  }
-
-  /** Changes rows of a store while it is closed. */
-  async function changeStore(store: string, change: (rocks: Rocks) => void): Promise<void> {
-    const rocks = await Rocks.open(store, ROCKS);
-    change(rocks);
-    await rocks.close();
   }
 
   /** Replaces both slots of the mirror. */
@@ -221,8 +216,8 @@ describe("data directory", () => {
       expect(identity).to.include({ phase: "empty", clusterName: "spec", name: "q-0", clusterId: "", memberId: 0 });
       expect(opened).to.deep.include({ identity });
       expect(statSync(directory).mode & 0o777).to.equal(0o700);
-      expect(statSync(raft()).mode & 0o777).to.equal(0o700);
-      expect(readdirSync(directory).sort()).to.deep.equal(["identity", "raft"]);
+      expect(statSync(log()).mode & 0o777).to.equal(0o700);
+      expect(readdirSync(directory).sort()).to.deep.equal(["identity", "log"]);
     });
 
     it("may be there already, empty but for what a file system brings", async () => {
@@ -279,7 +274,7 @@ describe("data directory", () => {
         damaged: false,
         isSoleVoter: true,
       });
-      expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
+      expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "log", "state", "state-1"]);
       for (const file of ["fence", "identity", "state"]) {
         expect(statSync(join(directory, file)).mode & 0o777, file).to.equal(0o600);
       }
@@ -370,7 +365,7 @@ describe("data directory", () => {
 
     it("is empty again if the log is not there: the founding can be repeated", async () => {
       await cutShort();
-      rmSync(raft(), { recursive: true });
+      rmSync(log(), { recursive: true });
       const data = await found();
       expect(data.bounds).to.include({ first: 1, last: 1 });
       await closeAll();
@@ -388,7 +383,7 @@ describe("data directory", () => {
       const data = await found();
       expect((await openFailure()).kind).to.equal("locked");
       await grow(data, 3);
-      expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
+      expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "log", "state", "state-1"]);
       await closeAll();
       expect((await openMember()).bounds.last).to.equal(4);
     });
@@ -426,7 +421,7 @@ describe("data directory", () => {
       const before = contentOf(directory);
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_REFUSED");
-      expect(refused.reason).to.include("has no identity and is not empty (it holds fence, raft, state, state-1)");
+      expect(refused.reason).to.include("has no identity and is not empty (it holds fence, log, state, state-1)");
       expect(refused.identity).to.equal(null);
       expect(contentOf(directory)).to.deep.equal(before);
 
@@ -520,9 +515,9 @@ describe("data directory", () => {
       expect((await openRefused()).state).to.equal("MEMBER_DAMAGED");
     }
 
-    it("is damaged without raft/, the state, or the file that names it", async () => {
+    it("is damaged without log/, the state, or the file that names it", async () => {
       for (const [name, reason] of [
-        ["raft", "no store in"],
+        ["log", "there is no Raft log in"],
         ["state-1", "names state-1, which is not there"],
         ["state", "which names the live state directory"],
       ] as const) {
@@ -536,38 +531,45 @@ describe("data directory", () => {
     });
 
     it("is damaged when the file `state` names something else", async () => {
-      for (const name of ["", "raft", "../raft", "state-0", "state-1\0", "state-2"]) {
+      for (const name of ["", "log", "../log", "state-0", "state-1\0", "state-2"]) {
         writeFileSync(join(directory, "state"), name);
         await expectDamaged(/(does not name|names state-2, which is not there).*there: state-1/);
       }
     });
 
     it("is damaged when a file of either store is gone", async () => {
-      for (const store of [raft, state]) {
-        for (const pattern of [/^CURRENT$/, /^MANIFEST/, /\.sst$/]) {
-          const path = fileOf(store(), pattern);
+      for (const [store, patterns] of [
+        [log(), [/^\d+\.log$/]],
+        [state(), [/^CURRENT$/, /^MANIFEST/, /\.sst$/]],
+      ] as const) {
+        for (const pattern of patterns) {
+          const path = fileOf(store, pattern);
           const content = readFileSync(path);
           rmSync(path);
-          await expectDamaged(/no store in|does not open/);
+          await expectDamaged(/no store in|does not open|no whole record/);
           writeFileSync(path, content);
         }
       }
       await openMember();
     });
 
-    it("is damaged, through the mirror, without the log's write-ahead log", async () => {
-      rmSync(fileOf(raft(), /\.log$/));
-      await expectDamaged("was acknowledged");
+    it("is damaged, through the mirror, when the end of the log is cut off", async () => {
+      const whole = readFileSync(segment());
+      for (const cut of [1, 10, 200, 1_000]) {
+        truncateSync(segment(), used() - cut);
+        await expectDamaged("was acknowledged; it ends at byte [0-9]+ of log/0000000001.log");
+        writeFileSync(segment(), whole);
+      }
+      await openMember();
     });
 
-    it("is damaged, through the mirror, when a bit of the log's write-ahead log has flipped anywhere", async () => {
-      const wal = fileOf(raft(), /\.log$/);
-      const whole = contentOfStore(raft());
-      const { length } = readFileSync(wal);
-      for (const byte of [0, 6, 9, Math.floor(length / 3), Math.floor(length / 2), length - 1]) {
-        flip(fileOf(raft(), /\.log$/), byte, 5);
-        await expectDamaged(/was acknowledged|does not open|is missing or damaged/);
-        whole();
+    it("is damaged, through the mirror, when a bit of the log has flipped anywhere", async () => {
+      const whole = readFileSync(segment());
+      const length = used();
+      for (const byte of [0, 6, 9, 30, 70, Math.floor(length / 3), Math.floor(length / 2), length - 1]) {
+        flip(segment(), byte, 5);
+        await expectDamaged(/(was acknowledged|no whole record).*log\/0000000001.log is damaged/);
+        writeFileSync(segment(), whole);
       }
       await openMember();
     });
@@ -601,57 +603,44 @@ describe("data directory", () => {
     });
 
     it("is damaged when the state is ahead of the log (P58)", async () => {
-      const [log, mirror] = [contentOfStore(raft()), readFileSync(mirrorFile())];
+      const [before, mirror] = [contentOfStore(log()), readFileSync(mirrorFile())];
       await grow(await openMember(), 10);
       await closeAll();
-      rmSync(raft(), { recursive: true });
-      log();
+      rmSync(log(), { recursive: true });
+      before();
       await expectDamaged("ends at write");
       writeFileSync(mirrorFile(), mirror);
-      rmSync(join(directory, "raft-before-recovery"), { recursive: true });
       await expectDamaged("the state has applied entry 30 of term 1, but the log holds 1..20");
     });
 
     it("is damaged when the term of the applied entry is not the log's", async () => {
-      await changeStore(raft(), (rocks) => {
-        rocks.write([{ key: entryKey(20), value: tick(2, 20) }], true);
-      });
+      replaceEntry(directory, 20, tick(2, 20));
       await expectDamaged("the state has applied entry 20 of term 1");
     });
 
-    it("is damaged when a row of the log is flipped, gone, one too many, or of a term that falls", async () => {
-      const rowOf = new Map<string, readonly [number, Uint8Array | null]>([
-        ["flipped", [12, tick(1, 12).fill(0xff, 50, 51)]],
-        ["in another's place", [12, tick(1, 13)]],
-        ["gone", [12, null]],
-        ["first gone", [1, null]],
-        ["last gone", [20, null]],
-        ["too many", [21, tick(1, 21)]],
-        ["falling", [12, tick(0, 12)]],
-      ]);
-      for (const [what, [index, value]] of rowOf) {
-        let before: Uint8Array | undefined;
-        await changeStore(raft(), (rocks) => {
-          before = rocks.get(entryKey(index));
-          rocks.write([{ key: entryKey(index), value }], true);
+    it("is damaged when an entry of the log is flipped, gone, or of a term that falls", async () => {
+      const whole = readFileSync(segment());
+      const without = (index: number) => () => {
+        rewriteLog(directory, (records) => {
+          return records.map(({ meta, rows }) => ({ meta, rows: rows.filter((row) => entryIndex(row) !== index) }));
         });
+      };
+      const damages = new Map<string, () => void>([
+        ["flipped", () => replaceEntry(directory, 12, tick(1, 12).fill(0xff, 50, 51))],
+        ["in another's place", () => replaceEntry(directory, 12, tick(1, 13))],
+        ["gone", without(12)],
+        ["first gone", without(1)],
+        ["last gone", without(20)],
+        ["falling", () => replaceEntry(directory, 12, tick(0, 12))],
+      ]);
+      for (const [what, damage] of damages) {
+        damage();
         const refused = await openRefused();
         expect(refused.state, what).to.equal("MEMBER_DAMAGED");
-        expect(refused.reason, what).to.match(/of the Raft log is missing or damaged|the Raft log ends at 19 instead/);
-        await changeStore(raft(), (rocks) => {
-          rocks.write([{ key: entryKey(index), value: before ?? null }], true);
-        });
+        expect(refused.reason, what).to.match(/entry [0-9]+ of the Raft log is missing or damaged; it ends at byte/);
+        writeFileSync(segment(), whole);
       }
       await openMember();
-    });
-
-    it("is damaged when row `m` is flipped or gone", async () => {
-      for (const damage of [(row: Uint8Array) => row.map((byte, at) => (at === 30 ? byte ^ 0xff : byte)), () => null]) {
-        await changeStore(raft(), (rocks) => {
-          rocks.write([{ key: LOG_META_KEY, value: damage(Uint8Array.from(rocks.get(LOG_META_KEY) as Buffer)) }], true);
-        });
-        await expectDamaged("has lost the row that says how far it goes");
-      }
     });
 
     it("is refused when the identity is no JSON any more, by the name of that file", async () => {
@@ -671,23 +660,11 @@ describe("data directory", () => {
       );
     });
 
-    it("is damaged when the end of the log's manifest is cut off", async () => {
-      const manifest = fileOf(raft(), /^MANIFEST/);
-      truncateSync(manifest, statSync(manifest).size - 20);
-      await expectDamaged("of the Raft log is missing or damaged");
-    });
-
-    it("keeps the files as they were before RocksDB cut them, and drops them once the stores are whole", async () => {
-      const wal = fileOf(raft(), /\.log$/);
-      flip(wal, Math.floor(statSync(wal).size / 2));
-      const damaged = readFileSync(wal);
-      const name = wal.slice(raft().length + 1);
+    it("leaves a damaged log as it was, for a person to examine", async () => {
+      flip(segment(), Math.floor(used() / 2));
+      const damaged = readFileSync(segment());
       await expectDamaged("was acknowledged");
-      expect(readFileSync(join(directory, "raft-before-recovery", name))).to.deep.equal(damaged);
-      const { writeSeq } = readMirror(mirrorFile()) as HardStateMirror;
-      changeMirror({ writeSeq: writeSeq - 1 });
-      await expectDamaged(/the log holds|was acknowledged/);
-      expect(readFileSync(join(directory, "raft-before-recovery", name))).to.deep.equal(damaged);
+      expect(readFileSync(segment())).to.deep.equal(damaged);
     });
 
     /** Copies a store, and returns what puts the copy in its place again. */

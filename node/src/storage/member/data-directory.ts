@@ -6,7 +6,7 @@
  * as empty. In a cluster of several members, a member that lost acknowledged data but knows its vote continues without
  * a vote.
  *
- * Contents of a healthy directory: `identity` · `fence` · `raft/` · `state` (name of the live state directory) ·
+ * Contents of a healthy directory: `identity` · `fence` · `log/` · `state` (name of the live state directory) ·
  * `state-<n>/`; after damage also `lost-<n>/`, the stores that were put aside; after a recovery also
  * `former-cluster-<id>/`, the data of the cluster from before.
  */
@@ -14,7 +14,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { invariant } from "../../primitives/index.ts";
 import type { Founding } from "../../state/index.ts";
-import { StoreError } from "../files/index.ts";
+import { DIRECTORY_MODE, StoreError } from "../files/index.ts";
 import {
   createIdentity,
   type Identity,
@@ -26,20 +26,13 @@ import {
   readIdentity,
   retired,
 } from "../identity/index.ts";
-import { LOG_META_KEY } from "../log/index.ts";
-import {
-  catchDamage,
-  completeRestoration,
-  readMeta,
-  SUCCESSION_LOCK,
-  unfinishedSuccession,
-} from "../recovery/index.ts";
-import type { Rocks } from "../rocks/index.ts";
-import { DIRECTORY_MODE, openRaft, SUCCESSOR_DRAFT } from "../state/index.ts";
+import { type LogFiles, openLog } from "../log/index.ts";
+import { catchDamage, completeRestoration, SUCCESSION_LOCK, unfinishedSuccession } from "../recovery/index.ts";
+import { SUCCESSOR_DRAFT } from "../state/index.ts";
 import type { MemberData } from "./member-data.ts";
 import { completeInitialization, foundCluster, isFounding, joinCluster } from "./member-initialization.ts";
 import { type FillRestoration, foundFromBackup } from "./member-restore.ts";
-import { startMember } from "./member-start.ts";
+import { type Closable, startMember } from "./member-start.ts";
 
 export interface DataDirectoryOptions {
   readonly directory: string;
@@ -53,6 +46,8 @@ export interface DataDirectoryOptions {
   readonly acceptMissingFence: boolean;
   /** Size of the cache of the state's store, in bytes; a default if it is not given. */
   readonly stateCacheBytes?: number | undefined;
+  /** Bytes of a full segment of the log; by default 16 MiB. */
+  readonly segmentBytes?: number | undefined;
   /** Called when a store fails while the member runs, possibly more than once; the process must end. */
   readonly onFatal: (error: StoreError) => void;
 }
@@ -99,7 +94,7 @@ const NOT_DATA = new Set(["lost+found", SUCCESSOR_DRAFT, SUCCESSION_LOCK]);
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory } = options;
   let identity: Identity | null = null;
-  const opened: Rocks[] = [];
+  const opened: Closable[] = [];
   try {
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
     await completeRestoration(directory);
@@ -112,29 +107,29 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       requireServable(options, identity);
     }
     const isNew = identity === null || identity.phase === "empty";
-    const raft = isNew
-      ? { value: await openRaft(directory, true), damage: null }
-      : await catchDamage(() => openRaft(directory, false));
-    if (raft.value !== null) {
-      opened.push(raft.value);
+    const log = isNew
+      ? { value: await openLog(directory, true), damage: null }
+      : await catchDamage(() => openLog(directory, false));
+    if (log.value !== null) {
+      opened.push(log.value);
     }
-    // Read again while holding the store's lock: another start may just have created the identity, or founded a
+    // Read again while holding the log's lock: another start may just have created the identity, or founded a
     // cluster.
     requireNoSuccession(directory);
     identity = readIdentity(directory);
     invariant(identity !== null, "the identity stays once it is written");
     requireServable(options, identity);
     if (identity.phase === "empty") {
-      invariant(raft.value !== null, "a new log opens or raises");
-      return await openEmpty(options, identity, raft.value, opened);
+      invariant(log.value !== null, "a new log opens or raises");
+      return await openEmpty(options, identity, log.value, opened);
     }
     const soleVoterWithoutMirror = options.acceptMissingFence ? true : null;
-    const { onFatal, stateCacheBytes } = options;
-    const start = { directory, identity, soleVoterWithoutMirror, onFatal, stateCacheBytes };
-    return { phase: "member", data: await startMember(start, raft, opened) };
+    const { onFatal, stateCacheBytes, segmentBytes } = options;
+    const start = { directory, identity, soleVoterWithoutMirror, onFatal, stateCacheBytes, segmentBytes };
+    return { phase: "member", data: await startMember(start, log, opened) };
   } catch (error) {
-    for (const rocks of opened.reverse()) {
-      await rocks.close();
+    for (const store of opened.reverse()) {
+      await store.close();
     }
     const refused = asRefused(directory, error);
     if (refused === null) {
@@ -150,26 +145,27 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
 async function openEmpty(
   options: DataDirectoryOptions,
   identity: Identity,
-  raft: Rocks,
-  opened: Rocks[],
+  log: LogFiles,
+  opened: Closable[],
 ): Promise<DataDirectory> {
-  const { directory, stateCacheBytes, onFatal } = options;
-  if (raft.get(LOG_META_KEY) === undefined) {
-    const empty = { directory, identity, raft, stateCacheBytes, onFatal };
+  const { directory, stateCacheBytes, segmentBytes, onFatal } = options;
+  if (log.meta === null) {
+    const empty = { directory, identity, log, stateCacheBytes, segmentBytes, onFatal };
     return {
       phase: "empty",
       identity,
       found: (founding, now) => orStoreError(directory, foundCluster(empty, founding, now)),
       join: (clusterId, memberId) => orStoreError(directory, joinCluster(empty, clusterId, memberId)),
       restore: (fill) => orStoreError(directory, foundFromBackup(empty, fill)),
-      close: () => raft.close(),
+      close: () => log.close(),
     };
   }
-  const meta = readMeta(raft);
+  const { meta } = log;
   const member = await completeInitialization(directory, identity, meta);
   // Nothing was acknowledged yet, so a missing mirror hides no loss.
-  const start = { directory, identity: member, soleVoterWithoutMirror: isFounding(meta), stateCacheBytes, onFatal };
-  return { phase: "member", data: await startMember(start, { value: raft, damage: null }, opened) };
+  const soleVoterWithoutMirror = isFounding(meta);
+  const start = { directory, identity: member, soleVoterWithoutMirror, stateCacheBytes, segmentBytes, onFatal };
+  return { phase: "member", data: await startMember(start, { value: log, damage: null }, opened) };
 }
 
 async function orStoreError<T>(directory: string, action: Promise<T>): Promise<T> {

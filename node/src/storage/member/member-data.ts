@@ -4,14 +4,13 @@
 
 import type { LogBounds } from "../../raft/index.ts";
 import { type Identity, type RetiredPhase, writeIdentity } from "../identity/index.ts";
-import type { RocksLogStore } from "../log/index.ts";
+import type { LogFiles, SegmentLogStore } from "../log/index.ts";
 import { describeLoss } from "../recovery/index.ts";
-import type { Rocks } from "../rocks/index.ts";
 import { type MemberStateStore, type RocksStateStore, StateWriteBuffer } from "../state/index.ts";
 
 export interface MemberData {
   readonly identity: Identity;
-  readonly log: RocksLogStore;
+  readonly log: SegmentLogStore;
   readonly state: MemberStateStore;
   readonly term: number;
   readonly vote: number;
@@ -33,21 +32,23 @@ export interface MemberData {
    */
   retire(phase: RetiredPhase, reason: string): void;
   close(): Promise<void>;
-  /** The RocksDB property of a store; null once the stores are closed. */
-  storeProperty(store: "raft" | "state", name: string): number | null;
+  /** The RocksDB property of the state's store; null once the stores are closed. */
+  stateProperty(name: string): number | null;
+  /** Bytes of the files of the log. */
+  readonly logBytes: number;
 }
 
 export function memberData(
   directory: string,
   identity: Identity,
   parts: {
-    readonly raft: Rocks;
-    readonly log: RocksLogStore;
+    readonly files: LogFiles;
+    readonly log: SegmentLogStore;
     readonly state: RocksStateStore;
     readonly commit: number;
   },
 ): MemberData {
-  const { raft, log, state, commit } = parts;
+  const { files, log, state, commit } = parts;
   const { term, vote, writeSeq, boot } = log.meta;
   const overlay = new StateWriteBuffer(state);
   return {
@@ -63,12 +64,15 @@ export function memberData(
     damaged: log.isDamaged,
     loss: log.isDamaged ? describeLoss(directory) : "",
     retire: (phase, reason) => writeIdentity(directory, { ...identity, phase, reason }),
-    storeProperty: (store, name) => (store === "raft" ? raft : state).property(name),
+    stateProperty: (name) => state.property(name),
+    get logBytes() {
+      return files.bytes;
+    },
     close: async () => {
       // Flush, so that the next start need not apply these entries again.
       overlay.flush();
       await Promise.all([log.close(), state.close()]);
-      await raft.close();
+      await files.close();
     },
   };
 }

@@ -85,7 +85,7 @@ describe("joining with an empty data directory", () => {
       damaged: false,
       isSoleVoter: false,
     });
-    expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
+    expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "log", "state", "state-1"]);
     expect(statSync(join(directory, "state-1")).mode & 0o777).to.equal(0o700);
   });
 
@@ -128,7 +128,7 @@ describe("joining with an empty data directory", () => {
     await closeAll();
     // The mirror of the lost attempt must not have a greater counter than that of the next one.
     writeIdentity(directory, empty.identity);
-    rmSync(join(directory, "raft"), { recursive: true });
+    rmSync(join(directory, "log"), { recursive: true });
     expect((await joinCluster(600)).identity.memberId).to.equal(600);
     await closeAll();
     expect((await openMember()).identity.memberId).to.equal(600);
@@ -148,7 +148,7 @@ describe("joining with an empty data directory", () => {
       const error = await empty.join(clusterId, memberId).catch((caught: unknown) => caught);
       expect(error, `${memberId} of ${clusterId}`).to.be.instanceOf(RangeError);
     }
-    expect(readdirSync(directory).sort()).to.deep.equal(["identity", "raft"]);
+    expect(readdirSync(directory).sort()).to.deep.equal(["identity", "log"]);
     await closeAll();
     await joinCluster();
   });

@@ -12,19 +12,20 @@ import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../../raf
 import { encodeFounding, type Founding } from "../../state/index.ts";
 import { crashPoint, MIRROR_FILE, readMirror, StartFailure, type StoreError } from "../files/index.ts";
 import { type Identity, isClusterId, writeIdentity } from "../identity/index.ts";
-import { emptyLogMeta, type LogMeta, RocksLogStore } from "../log/index.ts";
+import { emptyLogMeta, type LogFiles, type LogMeta, SegmentLogStore } from "../log/index.ts";
 import { noteCorruption, SUSPECT_LOG, SUSPECT_STATE } from "../recovery/index.ts";
-import type { Rocks } from "../rocks/index.ts";
 import { makeFirstState, openState, RocksStateStore, tidyStores } from "../state/index.ts";
 import { type MemberData, memberData } from "./member-data.ts";
 
-/** An empty directory, with the log's store open. */
+/** An empty directory, with its log open. */
 export interface EmptyDirectory {
   readonly directory: string;
   readonly identity: Identity;
-  readonly raft: Rocks;
+  readonly log: LogFiles;
   /** Size of the cache of the state's store, in bytes; a default if it is not given. */
   readonly stateCacheBytes?: number | undefined;
+  /** Bytes of a full segment of the log; by default 16 MiB. */
+  readonly segmentBytes?: number | undefined;
   readonly onFatal: (error: StoreError) => void;
 }
 
@@ -67,18 +68,19 @@ export function isFounding(meta: LogMeta): boolean {
 }
 
 async function initializeMember(empty: EmptyDirectory, newMember: NewMember): Promise<MemberData> {
-  const { directory, identity, raft, stateCacheBytes, onFatal } = empty;
+  const { directory, identity, log: files, stateCacheBytes, segmentBytes, onFatal } = empty;
   const { clusterId, memberId, term, rows } = newMember;
   const mirrorPath = join(directory, MIRROR_FILE);
   crashPoint("found.log.before");
   const failure = new StartFailure();
-  const log = new RocksLogStore({
-    rocks: raft,
+  const log = new SegmentLogStore({
+    files,
     mirrorPath,
     meta: { ...emptyLogMeta({ clusterId, memberId, incarnation: identity.incarnation }), boot: 1 },
     // An earlier attempt that lost its log may have left a mirror; this counter must be greater.
     mirror: { counter: readMirror(mirrorPath)?.counter ?? 0, damaged: false, isSoleVoter: rows.length > 0 },
     onFatal: failure.reporting(noteCorruption(directory, SUSPECT_LOG, onFatal)),
+    segmentBytes,
   });
   try {
     const vote = term > 0 ? memberId : 0;
@@ -90,7 +92,7 @@ async function initializeMember(empty: EmptyDirectory, newMember: NewMember): Pr
     const stateRocks = await openState(directory, stateCacheBytes);
     tidyStores(directory);
     const state = new RocksStateStore(stateRocks, noteCorruption(directory, SUSPECT_STATE, onFatal));
-    return memberData(directory, member, { raft, log, state, commit: log.meta.commit });
+    return memberData(directory, member, { files, log, state, commit: log.meta.commit });
   } catch (error) {
     await log.close();
     throw error;

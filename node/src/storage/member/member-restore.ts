@@ -7,19 +7,18 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
+import { openLog } from "../log/index.ts";
 import { catchDamage, placeSuccessor, Restoration, withSuccessionLock } from "../recovery/index.ts";
-import type { Rocks } from "../rocks/index.ts";
-import { openRaft } from "../state/index.ts";
 import type { MemberData } from "./member-data.ts";
 import type { EmptyDirectory } from "./member-initialization.ts";
-import { startMember } from "./member-start.ts";
+import { type Closable, startMember } from "./member-start.ts";
 
 /** Fills the restoration, and completes it. */
 export type FillRestoration = (restoration: Restoration) => Promise<unknown>;
 
 /** Raises what `fill` raises, Refused, a StoreError, or what the file system raises. */
 export async function foundFromBackup(empty: EmptyDirectory, fill: FillRestoration): Promise<MemberData> {
-  const { directory, raft, stateCacheBytes, onFatal } = empty;
+  const { directory, log: unused, stateCacheBytes, segmentBytes, onFatal } = empty;
   const identity = await withSuccessionLock(directory, async () => {
     const restoration = await Restoration.beginUnused(directory, empty.identity);
     try {
@@ -28,19 +27,19 @@ export async function foundFromBackup(empty: EmptyDirectory, fill: FillRestorati
       await restoration.abandon();
       throw error;
     }
-    await raft.close();
+    await unused.close();
     return placeSuccessor(directory);
   });
   invariant(identity.incarnation === empty.identity.incarnation, "the founder keeps its incarnation");
-  const start = { directory, identity, soleVoterWithoutMirror: null, stateCacheBytes, onFatal };
-  const opened: Rocks[] = [];
+  const start = { directory, identity, soleVoterWithoutMirror: null, stateCacheBytes, segmentBytes, onFatal };
+  const opened: Closable[] = [];
   try {
-    const log = await catchDamage(() => openRaft(directory, false));
+    const log = await catchDamage(() => openLog(directory, false));
     opened.push(...(log.value === null ? [] : [log.value]));
     return await startMember(start, log, opened);
   } catch (error) {
-    for (const rocks of opened.reverse()) {
-      await rocks.close();
+    for (const store of opened.reverse()) {
+      await store.close();
     }
     throw error;
   }

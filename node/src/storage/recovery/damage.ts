@@ -10,13 +10,13 @@ import { mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import {
   crashPoint,
+  DIRECTORY_MODE,
   type HardStateMirror,
   replaceFile,
   type StoreError,
   syncDirectory,
   writeMirror,
 } from "../files/index.ts";
-import { DIRECTORY_MODE } from "../state/index.ts";
 
 /** Files that a running member writes when it reads corrupt data: the next start treats that store as lost. */
 export const SUSPECT_LOG = "suspect";
@@ -27,9 +27,9 @@ export type LostStore = "log" | "state";
 /** File in each `lost-<n>/` with the reason. */
 const REASON_FILE = "reason";
 const LOST_PATTERN = /^lost-([1-9][0-9]*)$/;
-/** Names that belong to a store: its directories, and the copies kept before recovery. */
+/** Names that belong to a store: its directories, those of the former format, and the copies kept before recovery. */
 const CONTENTS: Readonly<Record<LostStore, RegExp>> = {
-  log: /^raft(-before-recovery.*)?$/,
+  log: /^(log|raft(-before-recovery.*)?)$/,
   state: /^state(-[1-9][0-9]*(-before-recovery.*)?)?$/,
 };
 const NOTES: Readonly<Record<LostStore, string>> = { log: SUSPECT_LOG, state: SUSPECT_STATE };

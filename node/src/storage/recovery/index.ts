@@ -5,7 +5,6 @@ export {
   catchDamage,
   planStartupRecovery,
   type ReadResult,
-  readMeta,
   type StartupRecoveryInput,
   type StartupRecoveryPlan,
 } from "./startup-recovery-plan.ts";

@@ -2,11 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { expect } from "chai";
 import {
+  flipInPlace,
   JOINED_MEMBER as JOINED,
   joinedEntry,
   makeJoinedMember,
   openJoined,
   openJoinedMember,
+  segmentsOf,
   temporaryDirectory,
 } from "../../../test/harness/index.ts";
 import { AppliedLog, FOUNDING, putOf, rowsOf } from "../../../test/index.ts";
@@ -165,7 +167,7 @@ describe("the recovery of a stopped member's data", function () {
     expect(member.facts.lastIndex).to.equal(JOINED.applied);
     expect(readCluster(member.state)?.clusterId).to.equal(JOINED.clusterId);
     expect(readdirSync(directory).sort()).to.deep.equal(
-      [`former-cluster-${JOINED.clusterId}`, "fence", "identity", "raft", "state", "state-1"].sort(),
+      [`former-cluster-${JOINED.clusterId}`, "fence", "identity", "log", "state", "state-1"].sort(),
     );
   });
 
@@ -259,15 +261,17 @@ describe("the recovery of a stopped member's data", function () {
   });
 
   it("is refused for damaged data, by name, and changes none of it", async () => {
-    writeFileSync(join(directory, "raft", "CURRENT"), "MANIFEST-999999\n");
+    const [segment] = segmentsOf(directory) as [string];
+    flipInPlace(segment, 8 * 200);
+    const damaged = readFileSync(segment);
     const refusal = await refusalOf(recover);
     expect(refusal.state).to.equal("MEMBER_DAMAGED");
     expect(refusal.message).to.contain(directory).and.to.contain("lost acknowledged data");
-    expect(readFileSync(join(directory, "raft", "CURRENT"), "utf8")).to.equal("MANIFEST-999999\n");
+    expect(readFileSync(segment)).to.deep.equal(damaged);
   });
 
   it("is refused for a member that took its data for lost and does not have it again", async () => {
-    rmSync(join(directory, "raft"), { recursive: true });
+    rmSync(join(directory, "log"), { recursive: true });
     await close();
     const data = await openJoinedMember(directory);
     expect(data.damaged).to.equal(true);

@@ -8,8 +8,9 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
+import { DIRECTORY_MODE } from "../files/index.ts";
 import type { Identity } from "../identity/index.ts";
-import { DIRECTORY_MODE, OfflineState } from "../state/index.ts";
+import { OfflineState } from "../state/index.ts";
 import { type StagedSuccessor, type SuccessorMember, type SuccessorPlan, stageSuccessor } from "./successor.ts";
 import { beginSuccessor, mintIncarnation, requireUnused } from "./successor-directory.ts";
 

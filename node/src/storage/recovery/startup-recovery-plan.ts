@@ -28,7 +28,7 @@ import {
   StoreError,
 } from "../files/index.ts";
 import { type Identity, lostForGood, mirrorMissing, Refused, votesUnknown } from "../identity/index.ts";
-import { decodeLogMeta, emptyLogMeta, entryKey, LOG_META_KEY, type LogMeta } from "../log/index.ts";
+import { emptyLogMeta, type LogFiles, type LogMeta } from "../log/index.ts";
 import type { Rocks } from "../rocks/index.ts";
 import { readSnapshotOrigin, SequenceMarkers, type SnapshotOrigin } from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
@@ -74,12 +74,14 @@ export interface StartupRecoveryPlan {
   readonly resetTo: LogReset | null;
 }
 
+/** Bytes of entries that are read at a time. */
+const PIECE_BYTES = 1024 * 1024;
 const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, snapshotOrigin: null };
 
 /** Judges all data of the directory. Raises Refused, or UnknownVersion. */
 export async function planStartupRecovery(
   start: StartupRecoveryInput,
-  raft: ReadResult<Rocks>,
+  raft: ReadResult<LogFiles>,
   state: ReadResult<Rocks>,
 ): Promise<StartupRecoveryPlan> {
   const { directory, identity } = start;
@@ -90,7 +92,7 @@ export async function planStartupRecovery(
   const row = await readIfIntact(raft, readMeta);
   const mirror = findMirror(start, row);
   requireOneOwner(directory, [identity, mirror, row.value ?? mirror]);
-  const log = await readIfIntact(raft, (rocks) => readLog(directory, rocks, mirror));
+  const log = await readIfIntact(raft, (files) => readLog(directory, files, mirror));
   const applied = await readIfIntact(state, (rocks) => readPosition(directory, rocks, row.value));
 
   const loss = lossOf(directory, log, applied);
@@ -109,9 +111,8 @@ export async function planStartupRecovery(
 }
 
 /** Reads something from a store, which may be lost itself. */
-async function readIfIntact<T>(store: ReadResult<Rocks>, read: (rocks: Rocks) => T): Promise<ReadResult<T>> {
-  const { value: rocks } = store;
-  return rocks === null ? store : catchDamage(() => read(rocks));
+async function readIfIntact<Store, T>(store: ReadResult<Store>, read: (store: Store) => T): Promise<ReadResult<T>> {
+  return store.damage !== null ? store : catchDamage(() => read(store.value));
 }
 
 function findMirror(start: StartupRecoveryInput, row: ReadResult<LogMeta>): HardStateMirror {
@@ -148,37 +149,41 @@ function requireOneOwner(
   }
 }
 
-/** Row `m`, if the log holds everything that was acknowledged. Reads every row. Raises a StoreError otherwise. */
-function readLog(directory: string, raft: Rocks, mirror: HardStateMirror): LogMeta {
-  const meta = readMeta(raft);
+/** Row `m`, if the log holds everything that was acknowledged. Reads every entry. Raises a StoreError otherwise. */
+function readLog(directory: string, files: LogFiles, mirror: HardStateMirror): LogMeta {
+  const meta = readMeta(files);
   // Never compare index or term: a log may correctly get shorter, and its last term lower (P57).
   if (meta.writeSeq < mirror.writeSeq) {
     throw new StoreError(
       "corruption",
-      `the log ends at write ${meta.writeSeq}, but write ${mirror.writeSeq} was acknowledged`,
+      `the log ends at write ${meta.writeSeq}, but write ${mirror.writeSeq} was acknowledged; ${files.whereItEnds}`,
     );
   }
-  requireDense(raft, meta);
+  requireDense(files, meta);
   requireUnsuspected(directory, SUSPECT_LOG, "the Raft log");
   return meta;
 }
 
-/** Raises a StoreError unless the log is dense from first to last, intact, and has no entries above. */
-function requireDense(raft: Rocks, meta: LogMeta): void {
+/** Raises a StoreError unless the log is dense from first to last, and intact. */
+function requireDense(files: LogFiles, meta: LogMeta): void {
   let next = meta.first;
   let term = meta.prevTerm;
-  raft.scan(entryKey(meta.first), entryKey(Number.MAX_SAFE_INTEGER), ({ value }) => {
-    const intact = isIntactEntry(value, crc32) && entryIndex(value) === next && entryTerm(value) >= term;
-    if (!intact || next > meta.last) {
-      throw new StoreError("corruption", `entry ${next} of the Raft log is missing or damaged`);
+  while (next <= meta.last && files.has(next) && files.has(meta.last)) {
+    for (const row of files.read(next, meta.last, PIECE_BYTES)) {
+      if (!isIntactEntry(row, crc32) || entryIndex(row) !== next || entryTerm(row) < term) {
+        throw missing(next, files);
+      }
+      term = entryTerm(row);
+      next++;
     }
-    term = entryTerm(value);
-    next++;
-    return true;
-  });
-  if (next !== meta.last + 1) {
-    throw new StoreError("corruption", `the Raft log ends at ${next - 1} instead of ${meta.last}`);
   }
+  if (next <= meta.last) {
+    throw missing(next, files);
+  }
+}
+
+function missing(index: number, { whereItEnds }: LogFiles): StoreError {
+  return new StoreError("corruption", `entry ${index} of the Raft log is missing or damaged; ${whereItEnds}`);
 }
 
 /** The progress of the state, if it is intact and leaves no gap before the log. Raises a StoreError otherwise. */
@@ -253,13 +258,16 @@ function newerHardState(meta: LogMeta, mirror: HardStateMirror): HardState {
   return meta.vote !== 0 ? fromLog : fromMirror;
 }
 
-/** Whether the log holds the last applied entry, or begins right after it. `raft` is null if the log is lost. */
-function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): boolean {
+/** Whether the log holds the last applied entry, or begins right after it. `files` is null if the log is lost. */
+function isInLog(position: StatePosition, meta: LogMeta, files: LogFiles | null): boolean {
   const { appliedIndex: index, appliedTerm } = position;
   if (index === meta.first - 1) {
     return appliedTerm === meta.prevTerm;
   }
-  const row = index >= meta.first && index <= meta.last ? raft?.get(entryKey(index)) : undefined;
+  if (files === null || index < meta.first || index > meta.last) {
+    return false;
+  }
+  const [row] = files.read(index, index, 0);
   return row !== undefined && entryTerm(row) === appliedTerm;
 }
 
@@ -313,13 +321,11 @@ export async function catchDamage<T>(action: () => T | Promise<T>): Promise<Read
 }
 
 /** Row `m` of the log. Raises a StoreError of kind "corruption" if it is missing or damaged. */
-export function readMeta(raft: Rocks): LogMeta {
-  const bytes = raft.get(LOG_META_KEY);
-  const meta = bytes === undefined ? null : decodeLogMeta(bytes);
-  if (meta === null) {
-    throw new StoreError("corruption", "the Raft log has lost the row that says how far it goes");
+function readMeta(files: LogFiles): LogMeta {
+  if (files.meta === null) {
+    throw new StoreError("corruption", `the Raft log has no whole record of a write; ${files.whereItEnds}`);
   }
-  return meta;
+  return files.meta;
 }
 
 /**

@@ -9,6 +9,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { invariant } from "../../primitives/index.ts";
 import { isIntactEntry } from "../../raft/index.ts";
 import {
   type Cluster,
@@ -20,9 +21,9 @@ import {
 } from "../../state/index.ts";
 import { MIRROR_FILE, StoreError } from "../files/index.ts";
 import { type Identity, lostForGood, Refused, readIdentity, retired } from "../identity/index.ts";
-import { entryKey } from "../log/index.ts";
+import { type LogFiles, openLog, tidyLog } from "../log/index.ts";
 import type { Rocks } from "../rocks/index.ts";
-import { LOCAL_ROWS_FROM, openRaft, openState, tidyStores } from "../state/index.ts";
+import { LOCAL_ROWS_FROM, openState, tidyStores } from "../state/index.ts";
 import { catchDamage, planStartupRecovery, type StartupRecoveryPlan } from "./startup-recovery-plan.ts";
 import { unfinishedSuccession } from "./successor-directory.ts";
 
@@ -60,14 +61,14 @@ export class StoppedMember {
   readonly directory: string;
   readonly identity: Identity;
   readonly facts: MemberFacts;
-  readonly #raft: Rocks;
+  readonly #log: LogFiles;
   #state: Rocks | null;
 
-  private constructor(directory: string, identity: Identity, facts: MemberFacts, raft: Rocks, state: Rocks) {
+  private constructor(directory: string, identity: Identity, facts: MemberFacts, log: LogFiles, state: Rocks) {
     this.directory = directory;
     this.identity = identity;
     this.facts = facts;
-    this.#raft = raft;
+    this.#log = log;
     this.#state = state;
   }
 
@@ -78,25 +79,26 @@ export class StoppedMember {
   static async open(directory: string, { acceptRetired }: StoppedMemberOptions): Promise<StoppedMember> {
     const identity = requireMemberData(directory, acceptRetired);
     const writtenAtMs = statSync(join(directory, MIRROR_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    const opened: Rocks[] = [];
+    const opened: (Rocks | LogFiles)[] = [];
     try {
-      const raft = await catchDamage(() => openRaft(directory, false));
-      if (raft.value !== null) {
-        opened.push(raft.value);
+      const log = await catchDamage(() => openLog(directory, false));
+      if (log.value !== null) {
+        opened.push(log.value);
       }
       const state = await catchDamage(() => openState(directory));
       if (state.value !== null) {
         opened.push(state.value);
       }
-      const plan = await planStartupRecovery({ directory, identity, soleVoterWithoutMirror: null }, raft, state);
+      const plan = await planStartupRecovery({ directory, identity, soleVoterWithoutMirror: null }, log, state);
       requireWhole(directory, plan);
+      invariant(log.value !== null && state.value !== null, "a store that does not open is lost");
       tidyStores(directory);
-      const [log, rows] = opened as [Rocks, Rocks];
-      const facts = factsOf(identity, plan, rows, writtenAtMs);
-      return new StoppedMember(directory, identity, facts, log, rows);
+      tidyLog(directory, log.value);
+      const facts = factsOf(identity, plan, state.value, writtenAtMs);
+      return new StoppedMember(directory, identity, facts, log.value, state.value);
     } catch (error) {
-      for (const rocks of opened.reverse()) {
-        await rocks.close();
+      for (const store of opened.reverse()) {
+        await store.close();
       }
       throw asRefusal(directory, error);
     }
@@ -135,7 +137,7 @@ export class StoppedMember {
   *unapplied(): Generator<Uint8Array> {
     const { appliedIndex, lastIndex } = this.facts;
     for (let index = appliedIndex + 1; index <= lastIndex; index++) {
-      const row = this.#raft.get(entryKey(index));
+      const row = this.#log.has(index) ? this.#log.read(index, index, 0)[0] : undefined;
       if (row === undefined || !isIntactEntry(row, crc32)) {
         throw new StoreError("corruption", `entry ${index} of the Raft log is missing or damaged`);
       }
@@ -146,7 +148,7 @@ export class StoppedMember {
   /** Closes the stores, so that the member can start again. */
   async close(): Promise<void> {
     await this.#state?.close();
-    await this.#raft.close();
+    await this.#log.close();
   }
 
   get #openState(): Rocks {

@@ -5,8 +5,7 @@
 
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { syncDirectory } from "../files/index.ts";
-import { DIRECTORY_MODE } from "../state/index.ts";
+import { DIRECTORY_MODE, syncDirectory } from "../files/index.ts";
 
 const TABLE = /\.sst$/;
 /**

@@ -15,7 +15,7 @@
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { crashPoint, MIRROR_FILE, StartFailure, StoreError, syncDirectory } from "../files/index.ts";
+import { crashPoint, DIRECTORY_MODE, MIRROR_FILE, StartFailure, StoreError, syncDirectory } from "../files/index.ts";
 import {
   type Identity,
   isIdentityDraft,
@@ -24,16 +24,9 @@ import {
   readIdentity,
   writeIdentity,
 } from "../identity/index.ts";
-import { emptyLogMeta, LOG_META_KEY, RocksLogStore } from "../log/index.ts";
-import { Rocks } from "../rocks/index.ts";
-import {
-  DIRECTORY_MODE,
-  firstState,
-  nameLiveState,
-  openRaft,
-  RAFT_DIRECTORY,
-  SUCCESSOR_DRAFT,
-} from "../state/index.ts";
+import { emptyLogMeta, LOG_DIRECTORY, openLog, SegmentLogStore } from "../log/index.ts";
+import { takeLock } from "../rocks/index.ts";
+import { firstState, nameLiveState, SUCCESSOR_DRAFT } from "../state/index.ts";
 
 const MADE = "successor";
 const PLACING = "successor-placing";
@@ -43,7 +36,6 @@ const FORMER_PREFIX = "former-cluster-";
 const IDENTITY_FILE = "identity";
 /** Names that do not belong to a cluster's data and stay: `lost+found`, the reserve, and the parts of a succession. */
 const STAYS: ReadonlySet<string> = new Set(["lost+found", "reserve", SUCCESSOR_DRAFT, MADE, PLACING, SUCCESSION_LOCK]);
-const LOCK_OPTIONS = { createIfMissing: true, memtableBytes: 1024 * 1024, cacheBytes: 1024 * 1024 };
 
 /** The new member, and where its log begins. */
 export interface NewSuccessor {
@@ -158,12 +150,11 @@ export function placeSuccessor(directory: string): Identity {
 }
 
 /**
- * Runs the action under an exclusive lock of this directory. Raises a StoreError of kind "locked". The lock is a
- * RocksDB store, because the operating system releases its lock when the process ends. The next start of the member
- * deletes it.
+ * Runs the action under an exclusive lock of this directory. Raises a StoreError of kind "locked". The next start of the
+ * member deletes the lock.
  */
 export async function withSuccessionLock<T>(directory: string, action: () => Promise<T>): Promise<T> {
-  const lock = await Rocks.open(join(directory, SUCCESSION_LOCK), LOCK_OPTIONS);
+  const lock = await takeLock(join(directory, SUCCESSION_LOCK));
   try {
     return await action();
   } finally {
@@ -194,11 +185,10 @@ export async function requireUnused(directory: string): Promise<Identity | null>
   if (identity !== null && identity.phase !== "empty") {
     throw notUnused(directory, `it belongs to member "${identity.name}" of cluster ${identity.clusterId}`);
   }
-  if (identity !== null && existsSync(join(directory, RAFT_DIRECTORY))) {
-    const raft = await openRaft(directory, true);
-    const hasLog = raft.get(LOG_META_KEY) !== undefined;
-    await raft.close();
-    if (hasLog) {
+  if (identity !== null) {
+    const log = await openLog(directory, true);
+    await log.close();
+    if (log.meta !== null) {
       throw notUnused(directory, "it holds the log of a founding that was interrupted");
     }
   }
@@ -211,7 +201,7 @@ function notUnused(directory: string, why: string): Refused {
 
 /** Removes the identity and the empty log of a directory that belongs to no cluster. Both are created again. */
 function removeUnused(directory: string): void {
-  rmSync(join(directory, RAFT_DIRECTORY), { recursive: true, force: true });
+  rmSync(join(directory, LOG_DIRECTORY), { recursive: true, force: true });
   rmSync(join(directory, IDENTITY_FILE), { force: true });
   syncDirectory(directory);
 }
@@ -276,10 +266,10 @@ function requireIdentity(directory: string): Identity {
 /** Creates an empty log that begins after the succession. No member has voted in its term, or has an entry of it. */
 async function writeLog(making: string, newSuccessor: NewSuccessor): Promise<void> {
   const { clusterId, memberId, incarnation, lastIndex, term } = newSuccessor;
-  const raft = await openRaft(making, true);
+  const files = await openLog(making, true);
   const failure = new StartFailure();
-  const log = new RocksLogStore({
-    rocks: raft,
+  const log = new SegmentLogStore({
+    files,
     mirrorPath: join(making, MIRROR_FILE),
     meta: emptyLogMeta({ clusterId, memberId, incarnation }),
     mirror: { counter: 0, damaged: false, isSoleVoter: true },
@@ -290,6 +280,6 @@ async function writeLog(making: string, newSuccessor: NewSuccessor): Promise<voi
     await failure.orDone((done) => log.writeStart({ boot: 1, term, vote: 0, commit: 0, resetTo }, done));
   } finally {
     await log.close();
-    await raft.close();
+    await files.close();
   }
 }

@@ -1,3 +1,3 @@
 export { decodeChanges, encodeChanges } from "./change-batch.ts";
+export { takeLock } from "./lock.ts";
 export { Rocks, type RocksOptions } from "./rocks.ts";
-export { fatalReply, StoreThread, type ThreadReply } from "./store-thread.ts";

@@ -1,13 +1,10 @@
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
 export {
-  DIRECTORY_MODE,
   firstState,
   makeFirstState,
   nameLiveState,
-  openRaft,
   openState,
-  RAFT_DIRECTORY,
   SUCCESSOR_DRAFT,
   tidyStores,
 } from "./member-stores.ts";

@@ -5,44 +5,26 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { dropEvidence, preserveEvidence, replaceFile, StoreError, syncDirectory } from "../files/index.ts";
+import {
+  DIRECTORY_MODE,
+  dropEvidence,
+  preserveEvidence,
+  replaceFile,
+  StoreError,
+  syncDirectory,
+} from "../files/index.ts";
 import { Rocks, type RocksOptions } from "../rocks/index.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 
-export const RAFT_DIRECTORY = "raft";
 const FIRST_STATE_DIRECTORY = "state-1";
 /** Where a recovery creates the data of another cluster. It may be deleted until it is renamed. */
 export const SUCCESSOR_DRAFT = "successor.new";
 const STATE_DIRECTORY_PATTERN = /^state-[1-9][0-9]*$/;
-/** Only the owner may enter: the stores hold signing keys and password hashes. */
-export const DIRECTORY_MODE = 0o700;
 
-const RAFT_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
-  memtableBytes: 32 * 1024 * 1024,
-  cacheBytes: 8 * 1024 * 1024,
-};
 const STATE_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
   memtableBytes: 32 * 1024 * 1024,
   cacheBytes: 64 * 1024 * 1024,
 };
-
-/** Opens the log's store; creates it first if `isNew` and there is none. Raises a StoreError. */
-export async function openRaft(directory: string, isNew: boolean): Promise<Rocks> {
-  const path = join(directory, RAFT_DIRECTORY);
-  if (isNew) {
-    makeDirectory(directory, RAFT_DIRECTORY);
-  }
-  const kept = !isNew && preserveEvidence(path);
-  try {
-    return await Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
-  } catch (error) {
-    if (kept && error instanceof StoreError && error.kind === "locked") {
-      // The files belong to a running member and keep changing; RocksDB has recovered nothing.
-      dropEvidence(path);
-    }
-    throw error;
-  }
-}
 
 /**
  * Opens the live state with a cache of `cacheBytes`. Raises a StoreError, of kind "missing" or "corruption" if there is
@@ -85,11 +67,10 @@ export function tidyStores(directory: string): void {
   const live = liveState(directory);
   rmSync(join(directory, SUCCESSOR_DRAFT), { recursive: true, force: true });
   for (const name of readdirSync(directory)) {
-    const isState = STATE_DIRECTORY_PATTERN.test(name);
-    if (isState && name !== live) {
-      rmSync(join(directory, name), { recursive: true, force: true });
-    }
-    if (isState || name === RAFT_DIRECTORY) {
+    if (STATE_DIRECTORY_PATTERN.test(name)) {
+      if (name !== live) {
+        rmSync(join(directory, name), { recursive: true, force: true });
+      }
       dropEvidence(join(directory, name));
     }
   }

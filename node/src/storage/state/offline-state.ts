@@ -38,11 +38,11 @@ import {
   type StateStore,
   type Succession,
 } from "../../state/index.ts";
-import { syncDirectory } from "../files/index.ts";
+import { DIRECTORY_MODE, syncDirectory } from "../files/index.ts";
 import type { Rocks } from "../rocks/index.ts";
 import { IncomingState } from "./incoming-state.ts";
 import { SYNC_ROW } from "./local-rows.ts";
-import { DIRECTORY_MODE, openStateAt } from "./member-stores.ts";
+import { openStateAt } from "./member-stores.ts";
 import { SequenceMarkers } from "./sequence-markers.ts";
 import type { SnapshotOrigin } from "./snapshot-origin.ts";
 

@@ -11,8 +11,9 @@ import { mkdir, rm } from "node:fs/promises";
 import { ByteTable, hashOf, type Keyed } from "../../bytes/index.ts";
 import { invariant, writeUint53 } from "../../primitives/index.ts";
 import { type Change, droppedGenerations, isHotRow, isSessionRow, type KeyRange, type Row } from "../../state/index.ts";
-import { crashPoint, StoreError } from "../files/index.ts";
-import { type Rocks, StoreThread } from "../rocks/index.ts";
+import { crashPoint, DIRECTORY_MODE, StoreError } from "../files/index.ts";
+import type { Rocks } from "../rocks/index.ts";
+import { StoreThread } from "../thread/index.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
 import { type CachedRow, RowCache } from "./row-cache.ts";
@@ -22,8 +23,6 @@ import { stateDirectoryBeside, stateNumberOf } from "./state-directory.ts";
 import { RocksStateReplacement } from "./state-replacement.ts";
 import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";
 
-/** Only the owner may enter: the state holds signing keys and password hashes. */
-const DIRECTORY_MODE = 0o700;
 const FIRST_KEY = new Uint8Array([0]);
 
 /** More users, keys and namespaces than are usually in use. */

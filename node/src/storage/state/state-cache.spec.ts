@@ -31,7 +31,7 @@ describe("the cache of the state", () => {
               { ...FOUNDING, incarnation: Buffer.from(opened.identity.incarnation, "hex") },
               { tickMs: 0, wallMs: 1 },
             );
-      sizes.push(data.storeProperty("state", "rocksdb.block-cache-capacity"));
+      sizes.push(data.stateProperty("rocksdb.block-cache-capacity"));
       await data.close();
     }
     expect(sizes).to.deep.equal([3 * MEBIBYTE, 5 * MEBIBYTE, 64 * MEBIBYTE]);

@@ -7,8 +7,9 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "write-acknowledged-before-it-is-synced",
     pitfall: "P2",
     file: "storage/log/log-thread.ts",
-    find: "rocks.write(decodeChanges(request.changes), true);",
-    replace: "rocks.write(decodeChanges(request.changes), false);",
+    find: `  fdatasyncSync(file);
+  if (isNext) {`,
+    replace: "  if (isNext) {",
   },
   {
     name: "acknowledged-before-the-mirror",
@@ -27,12 +28,59 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "term-and-vote-by-a-second-write",
     pitfall: "P3",
+    file: "storage/log/segment-log-store.ts",
+    find: "const record = encodeRecord(next, rows);",
+    replace: "const record = encodeRecord({ ...next, term: before.term, vote: before.vote }, rows);",
+  },
+  {
+    name: "segment-acknowledged-before-its-name-is-durable",
+    pitfall: "P2",
     file: "storage/log/log-thread.ts",
-    find: "        rocks.write(decodeChanges(request.changes), true);",
-    replace: `        const [meta, ...rows] = decodeChanges(request.changes);
-        const late = ((globalThis as { late?: typeof rows }).late ??= []);
-        rocks.write([...late.splice(0), ...rows], true);
-        late.push(...(meta === undefined ? [] : [meta]));`,
+    find: `    syncDirectory(directory);
+    crashPoint("log.segment.after");`,
+    replace: `    crashPoint("log.segment.after");`,
+  },
+  {
+    name: "record-read-without-its-checksum",
+    pitfall: "P30",
+    file: "storage/log/segment.ts",
+    find: "if (crc32(record.subarray(CHECKSUM_BYTES)) !== checksum) {",
+    replace: "if (length < 0) {",
+  },
+  {
+    name: "record-read-behind-another-one",
+    pitfall: "P33",
+    file: "storage/log/segment.ts",
+    find: " || readUint32(segment, offset + CHAIN_OFFSET) !== before) {",
+    replace: " || before < 0) {",
+  },
+  {
+    name: "log-read-over-damage",
+    pitfall: "P33",
+    file: "storage/log/log-files.ts",
+    find: "if (end.offset !== next.offset || end.checksum !== next.checksum) {",
+    replace: "if (end.offset > next.offset) {",
+  },
+  {
+    name: "segment-deleted-with-entries-of-the-log",
+    pitfall: "P30",
+    file: "storage/log/log-files.ts",
+    find: "return first < next ? this.#places.of(first).segment : this.#end.number;",
+    replace: "return first < next ? this.#places.of(next - 1).segment : this.#end.number;",
+  },
+  {
+    name: "former-log-put-aside-in-a-directory-of-the-former-format",
+    pitfall: "P33",
+    file: "storage/log/former-log.ts",
+    find: "    writeIdentity(directory, identity);",
+    replace: "",
+  },
+  {
+    name: "former-log-ignored-beside-a-conversion-that-was-interrupted",
+    pitfall: "P33",
+    file: "storage/log/former-log.ts",
+    find: "const former = existsSync(path) ? await",
+    replace: "const former = existsSync(path) && !existsSync(join(directory, LOG_DIRECTORY)) ? await",
   },
   {
     name: "failed-write-tried-again",
@@ -45,14 +93,14 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-thread-heard-again",
     pitfall: "P32",
-    file: "storage/rocks/store-thread.ts",
+    file: "storage/thread/store-thread.ts",
     find: "if (this.#failed || isOfNode(reply)) {",
     replace: "if (isOfNode(reply)) {",
   },
   {
     name: "kind-of-a-failure-lost-between-threads",
     pitfall: "P30",
-    file: "storage/rocks/store-thread.ts",
+    file: "storage/thread/store-thread.ts",
     find: "this.#onFatal(new StoreError(kind,",
     replace: `this.#onFatal(new StoreError("io",`,
   },
@@ -81,7 +129,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "holes-in-the-log-unnoticed",
     pitfall: "P33",
     file: "storage/recovery/startup-recovery-plan.ts",
-    find: `  requireDense(raft, meta);
+    find: `  requireDense(files, meta);
   requireUnsuspected(`,
     replace: "  requireUnsuspected(",
   },
@@ -128,7 +176,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "commit-not-restored",
     pitfall: "P15",
     file: "storage/member/member-start.ts",
-    find: "const commit = Math.max(position.appliedIndex, log.meta.commit);",
+    find: "const commit = Math.max(position.appliedIndex, meta.commit);",
     replace: "const commit = position.appliedIndex;",
   },
   {
@@ -141,30 +189,32 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "missing-entry-read-as-nothing",
     pitfall: "P30",
-    file: "storage/log/rocks-log-store.ts",
-    find: `    if (rows.length === 0) {
-      this.#corrupt(from, "is missing");
-    }`,
-    replace: "",
+    file: "storage/log/segment-log-store.ts",
+    find: `      if (!this.#files.has(index)) {
+        this.#corrupt(index, "is missing");
+      }`,
+    replace: `      if (!this.#files.has(index)) {
+        return [];
+      }`,
   },
   {
     name: "entry-read-without-its-checksum",
     pitfall: "P30",
-    file: "storage/log/rocks-log-store.ts",
-    find: "      this.#check(from + rows.length, value);",
+    file: "storage/log/segment-log-store.ts",
+    find: "      this.#check(from + at, row);",
     replace: "",
   },
   {
     name: "replaced-entries-stay-above-the-last",
     pitfall: "P3",
-    file: "storage/log/rocks-log-store.ts",
-    find: "for (let index = next.last + 1; index <= before.last; index++) {",
-    replace: "for (let index = next.last + 1; index < before.last; index++) {",
+    file: "storage/log/log-files.ts",
+    find: "    this.#places.truncate(from);",
+    replace: "    this.#places.truncate(Math.max(from, this.#places.next));",
   },
   {
     name: "vote-not-synced-in-the-mirror",
     pitfall: "P1",
-    file: "storage/log/rocks-log-store.ts",
+    file: "storage/log/segment-log-store.ts",
     find: "const syncMirror = isFirst || hasVoted || next.boot !== before.boot;",
     replace: "const syncMirror = isFirst || next.boot !== before.boot;",
   },

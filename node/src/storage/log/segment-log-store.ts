@@ -1,13 +1,13 @@
 /**
- * The Raft log in RocksDB: row `m`, and one row per entry under `e` and its index.
+ * The Raft log in segments.
  *
- * The log thread writes each append as one synced batch: the whole row `m`, the new rows, and a deletion for each old
- * index above the new last one. It writes the mirror after each batch and before its acknowledgement. Every read
- * verifies the checksums of its rows, and every start reads all rows.
+ * The log thread writes each append as one synced record: the whole row `m`, and the new entries, which replace all from
+ * their first one on. It writes the mirror after each record and before its acknowledgement. Every read verifies the
+ * checksums of its entries, and every start reads all of them.
  */
 
 import { crc32 } from "node:zlib";
-import { invariant, writeUint53 } from "../../primitives/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import {
   type AppendEffect,
   entryIndex,
@@ -16,33 +16,31 @@ import {
   type LogBounds,
   type LogReset,
 } from "../../raft/index.ts";
-import type { Change } from "../../state/index.ts";
 import { encodeMirror, type HardStateMirror, mirrorOffset, StoreError } from "../files/index.ts";
-import { encodeChanges, type Rocks, StoreThread } from "../rocks/index.ts";
-import { encodeLogMeta, type LogMeta } from "./log-meta.ts";
+import { StoreThread } from "../thread/index.ts";
+import type { LogFiles } from "./log-files.ts";
+import type { LogMeta } from "./log-meta.ts";
 import type { LogStore } from "./log-store.ts";
 import type { LogReply, LogRequest, LogThreadData } from "./log-thread.ts";
+import { encodeRecord } from "./segment.ts";
 
-export const LOG_META_KEY = new Uint8Array([0x6d]); // m
-const ENTRY_TABLE = 0x65; // e
+/**
+ * A segment with so many bytes is full. Entries stay until all of their segment can go: a smaller one keeps fewer of
+ * them, and each takes a sync of the directory.
+ */
+const SEGMENT_BYTES = 16 * 1024 * 1024;
 
-/** Key of the row of an entry. */
-export function entryKey(index: number): Uint8Array {
-  const key = new Uint8Array(9);
-  key[0] = ENTRY_TABLE;
-  writeUint53(key, 1, index);
-  return key;
-}
-
-export interface RocksLogStoreOptions {
-  readonly rocks: Rocks;
+export interface SegmentLogStoreOptions {
+  readonly files: LogFiles;
   readonly mirrorPath: string;
-  /** The current row `m` of the store. */
+  /** The current row `m`: that of the files, unless they have none. */
   readonly meta: LogMeta;
   /** The fields that only the mirror has. */
   readonly mirror: MirrorFlags;
   /** Called when a write, a read or the thread fails; no write is acknowledged afterwards. */
   readonly onFatal: (error: StoreError) => void;
+  /** Bytes of a full segment; by default 16 MiB. */
+  readonly segmentBytes?: number | undefined;
 }
 
 export type MirrorFlags = Pick<HardStateMirror, "counter" | "damaged" | "isSoleVoter">;
@@ -58,8 +56,9 @@ export interface LogStart {
   readonly resetTo: LogReset | null;
 }
 
-export class RocksLogStore implements LogStore {
-  readonly #rocks: Rocks;
+export class SegmentLogStore implements LogStore {
+  readonly #files: LogFiles;
+  readonly #segmentBytes: number;
   readonly #thread: StoreThread<LogRequest, LogReply>;
   readonly #onFatal: (error: StoreError) => void;
   #meta: LogMeta;
@@ -68,10 +67,10 @@ export class RocksLogStore implements LogStore {
   #prevTerm: number;
   #done: ((writeSeq: number, durationMs: number) => void) | null = null;
   #onDamageCleared: (() => void) | null = null;
-  #clearBelow = 0;
 
-  constructor(options: RocksLogStoreOptions) {
-    this.#rocks = options.rocks;
+  constructor(options: SegmentLogStoreOptions) {
+    this.#files = options.files;
+    this.#segmentBytes = options.segmentBytes ?? SEGMENT_BYTES;
     this.#meta = options.meta;
     this.#first = options.meta.first;
     this.#prevTerm = options.meta.prevTerm;
@@ -79,7 +78,11 @@ export class RocksLogStore implements LogStore {
     // Copy only these fields: with a whole mirror, `#nextMirror` would overwrite the fields of each write.
     const { counter, damaged, isSoleVoter } = options.mirror;
     this.#mirror = { counter, damaged, isSoleVoter };
-    const data: LogThreadData = { handle: options.rocks.handle, mirrorPath: options.mirrorPath };
+    const data: LogThreadData = {
+      directory: this.#files.directory,
+      mirrorPath: options.mirrorPath,
+      end: this.#files.end,
+    };
     this.#thread = new StoreThread(
       new URL("./log-thread.ts", import.meta.url),
       "log",
@@ -173,7 +176,7 @@ export class RocksLogStore implements LogStore {
     this.#prevTerm = prevTerm;
   }
 
-  /** Finishes the write in flight, syncs the mirror and ends the thread. The caller must close the store afterwards. */
+  /** Finishes the write in flight, syncs the mirror and ends the thread. The caller must close the files afterwards. */
   close(): Promise<void> {
     return this.#thread.close({ kind: "close" });
   }
@@ -184,26 +187,20 @@ export class RocksLogStore implements LogStore {
     const before = this.#meta;
     const next = { ...meta, first: this.#first, prevTerm: this.#prevTerm };
     invariant(next.commit <= next.last, "the log holds what is committed", () => `${next.commit} > ${next.last}`);
-    const changes: Change[] = [{ key: LOG_META_KEY, value: encodeLogMeta(next) }];
-    for (const row of append?.rows ?? []) {
-      changes.push({ key: entryKey(entryIndex(row)), value: row });
-    }
-    for (let index = next.last + 1; index <= before.last; index++) {
-      changes.push({ key: entryKey(index), value: null });
-    }
-    if (next.first > before.first) {
-      this.#clearBelow = next.first;
-    }
+    const rows = append?.rows ?? [];
+    const record = encodeRecord(next, rows);
+    const { number, offset } = this.#files.end;
+    const isNext = number === 0 || offset >= this.#segmentBytes;
+    this.#files.add({ bytes: record.length, first: next.first, from: next.last - rows.length + 1, rows }, isNext);
     this.#meta = next;
     this.#done = done;
-    const encoded = encodeChanges(changes);
     // The first write records the owner of the directory. Votes and starts must not be lost either.
     const isFirst = before.writeSeq === 0;
     const hasVoted = next.term !== before.term || next.vote !== before.vote;
     const syncMirror = isFirst || hasVoted || next.boot !== before.boot;
     this.#thread.post(
-      { kind: "write", writeSeq: next.writeSeq, changes: encoded, ...this.#nextMirror(next), syncMirror },
-      [encoded],
+      { kind: "write", writeSeq: next.writeSeq, record: record.buffer, isNext, ...this.#nextMirror(next), syncMirror },
+      [record.buffer],
     );
   }
 
@@ -238,9 +235,10 @@ export class RocksLogStore implements LogStore {
     const done = this.#done;
     invariant(done !== null && writeSeq === this.#meta.writeSeq, "acknowledgements come in order");
     this.#done = null;
-    if (this.#clearBelow > 0 && !this.#thread.isClosing) {
-      this.#thread.post({ kind: "clear", from: entryKey(0), to: entryKey(this.#clearBelow) });
-      this.#clearBelow = 0;
+    const { firstNeeded } = this.#files;
+    if (firstNeeded > this.#files.firstStored && !this.#thread.isClosing) {
+      this.#files.forget(firstNeeded);
+      this.#thread.post({ kind: "clear", below: firstNeeded });
     }
     done(writeSeq, durationMs);
   }
@@ -253,30 +251,20 @@ export class RocksLogStore implements LogStore {
   }
 
   #readRows(from: number, to: number, maxBytes: number): Uint8Array[] {
-    const rows: Uint8Array[] = [];
-    let bytes = 0;
-    this.#rocks.scan(entryKey(from), entryKey(to + 1), ({ value }) => {
-      bytes += value.length;
-      if (rows.length > 0 && bytes > maxBytes) {
-        return false;
+    for (let index = from; index <= to; index += Math.max(1, to - from)) {
+      if (!this.#files.has(index)) {
+        this.#corrupt(index, "is missing");
       }
-      this.#check(from + rows.length, value);
-      rows.push(value);
-      return bytes < maxBytes;
-    });
-    if (rows.length === 0) {
-      this.#corrupt(from, "is missing");
+    }
+    const rows = this.#files.read(from, to, maxBytes);
+    for (const [at, row] of rows.entries()) {
+      this.#check(from + at, row);
     }
     return rows;
   }
 
   #read(index: number): Uint8Array {
-    const row = this.#rocks.get(entryKey(index));
-    if (row === undefined) {
-      this.#corrupt(index, "is missing");
-    }
-    this.#check(index, row);
-    return row;
+    return this.#readRows(index, index, 0)[0] as Uint8Array;
   }
 
   #check(index: number, row: Uint8Array): void {

@@ -1,9 +1,9 @@
-import { mkdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { damageTable, temporaryDirectory, until, untilDamageIsFound } from "../../../test/harness/index.ts";
+import { recordsOf, replaceEntry, segmentsOf, temporaryDirectory, until } from "../../../test/harness/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import {
   type AppendEffect,
@@ -15,11 +15,10 @@ import {
   sealEntry,
 } from "../../raft/index.ts";
 import { MIRROR_FILE, readMirror, StoreError } from "../files/index.ts";
-import { Rocks } from "../rocks/index.ts";
-import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
-import { entryKey, LOG_META_KEY, type MirrorFlags, RocksLogStore } from "./rocks-log-store.ts";
+import { LogFiles } from "./log-files.ts";
+import { emptyLogMeta, type LogMeta } from "./log-meta.ts";
+import { type MirrorFlags, SegmentLogStore } from "./segment-log-store.ts";
 
-const OPTIONS = { createIfMissing: true, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const NOTHING: LogMeta = {
   ...emptyLogMeta({
     clusterId: "00112233-4455-6677-8899-aabbccddeeff",
@@ -41,57 +40,66 @@ function append(writeSeq: number, term: number, from: number, to: number): Appen
   return { writeSeq, term, vote: 1, commit: 0, from, rows, resetTo: null };
 }
 
-describe("RocksLogStore", () => {
+describe("SegmentLogStore", () => {
   let directory: string;
-  let rocks: Rocks;
-  let store: RocksLogStore;
+  let files: LogFiles;
+  let store: SegmentLogStore;
   let fatal: StoreError[];
 
   beforeEach(async () => {
     fatal = [];
     directory = temporaryDirectory();
-    rocks = await Rocks.open(join(directory, "raft"), OPTIONS);
+    files = await LogFiles.open(directory, true);
     store = open(NOTHING);
   });
   afterEach(async () => {
     await store.close();
-    await rocks.close();
+    await files.close();
   });
 
   function open(
     meta: LogMeta,
     marks: Partial<MirrorFlags> = {},
+    segmentBytes = 16 * 1024 * 1024,
     mirrorPath = join(directory, MIRROR_FILE),
-  ): RocksLogStore {
+  ): SegmentLogStore {
     const mirror = { counter: 0, damaged: false, isSoleVoter: true, ...marks };
-    return new RocksLogStore({
-      rocks,
+    return new SegmentLogStore({
+      files,
       mirrorPath,
       meta,
       mirror,
       onFatal: (error) => fatal.push(error),
+      segmentBytes,
     });
+  }
+
+  /** As the next process finds it. */
+  async function reopen(marks: Partial<MirrorFlags> = {}): Promise<void> {
+    await store.close();
+    await files.close();
+    files = await LogFiles.open(directory, false);
+    store = open(files.meta ?? NOTHING, marks);
   }
 
   const write = (effect: AppendEffect): Promise<number> => new Promise((resolve) => store.write(effect, resolve));
 
+  /** The entries that the next process finds. */
   function storedIndexes(): number[] {
-    const indexes: number[] = [];
-    rocks.scan(entryKey(0), entryKey(Number.MAX_SAFE_INTEGER), ({ value }) => indexes.push(entryIndex(value)) > 0);
-    return indexes;
+    let found: number[] = [];
+    for (const { meta, rows } of recordsOf(directory)) {
+      const from = meta.last - rows.length + 1;
+      found = [...found.filter((index) => index < from), ...rows.map(entryIndex)];
+      found = found.filter((index) => index >= meta.first);
+    }
+    return found;
   }
 
   function storedMeta(): LogMeta {
-    const row = rocks.get(LOG_META_KEY);
-    expect(row, "row m").not.equal(undefined);
-    return decodeLogMeta(row as Buffer) as LogMeta;
+    return recordsOf(directory).at(-1)?.meta ?? expect.fail("nothing is written");
   }
 
-  /** Changes the stored row behind the store's back. */
-  function change(index: number, to: (before: Uint8Array) => Uint8Array | null): void {
-    const key = entryKey(index);
-    rocks.write([{ key, value: to(Uint8Array.from(rocks.get(key) as Buffer)) }], false);
-  }
+  const segmentNames = () => segmentsOf(directory).map((path) => basename(path, ".log"));
 
   it("writes the rows, row `m` and the mirror, and only then says so", async () => {
     const writing = write({ ...append(5, 3, 1, 3), commit: 2 });
@@ -192,7 +200,7 @@ describe("RocksLogStore", () => {
     const behindFour = { first: 5, prevTerm: 3, last: 4, lastTerm: 3 };
     expect(storedMeta()).to.include({ ...behindFour, boot: 2, writeSeq: 2, term: 4, vote: 1, commit: 4 });
     expect(store.bounds).to.deep.equal(behindFour);
-    await until("the rows below first are cleared", () => storedIndexes().length === 0);
+    expect(storedIndexes()).to.deep.equal([]);
     await new Promise<void>((resolve) => {
       store.writeStart({ ...start, boot: 3, resetTo: { index: 90, term: 4 } }, resolve);
     });
@@ -245,7 +253,7 @@ describe("RocksLogStore", () => {
     expect(recorded()).to.include({ counter: 5, writeSeq: 3 });
   });
 
-  it("drops compacted entries with the next write, then clears their rows", async () => {
+  it("drops compacted entries with the next write", async () => {
     await write(append(1, 1, 1, 3));
     await write(append(2, 2, 4, 6));
     store.compact(4, 1);
@@ -254,19 +262,66 @@ describe("RocksLogStore", () => {
     expect(storedIndexes(), "nothing before it is written").to.deep.equal([1, 2, 3, 4, 5, 6]);
     await write(append(3, 2, 7, 7));
     expect(storedMeta()).to.include({ first: 4, prevTerm: 1, last: 7 });
-    await until("the rows below first are cleared", () => storedIndexes()[0] === 4);
     expect(storedIndexes()).to.deep.equal([4, 5, 6, 7]);
-    expect(fatal).to.deep.equal([]);
+    expect(() => store.entries(3, 4, 1)).to.throw(StoreError, "entry 3 of the Raft log is missing");
+    expect(fatal.splice(0)).to.have.length(1);
   });
 
-  it("clears what a crash left below first together with the next compaction", async () => {
-    await write(append(1, 1, 1, 6));
+  it("begins a segment when the last one is full, and goes on in it after a restart", async () => {
     await store.close();
-    store = open({ ...storedMeta(), first: 4, prevTerm: 1 }, { counter: 1 });
-    store.compact(5, 1);
-    await write(append(2, 1, 7, 7));
-    await until("the rows below first are cleared", () => storedIndexes()[0] === 5);
-    expect(storedIndexes()).to.deep.equal([5, 6, 7]);
+    store = open(NOTHING, {}, 2_000);
+    for (let at = 1; at <= 20; at++) {
+      await write(append(at, 1, 2 * at - 1, 2 * at));
+    }
+    const names = segmentNames();
+    expect(names.length).to.be.within(4, 8);
+    expect(names).to.deep.equal(names.map((_, at) => String(at + 1).padStart(10, "0")));
+    expect(store.entries(1, 40, Number.MAX_SAFE_INTEGER).map(entryIndex)).to.deep.equal(
+      Array.from({ length: 40 }, (_, at) => at + 1),
+    );
+    await reopen({ counter: 20 });
+    expect(store.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 40, lastTerm: 1 });
+    expect(store.entries(1, 40, Number.MAX_SAFE_INTEGER)).to.have.length(40);
+    await write(append(21, 1, 41, 41));
+    expect(segmentNames()).to.deep.equal(names);
+    await reopen({ counter: 21 });
+    expect(store.entries(39, 41, Number.MAX_SAFE_INTEGER).map(entryIndex)).to.deep.equal([39, 40, 41]);
+  });
+
+  it("deletes the segments in which nothing is needed, after the write that says so", async () => {
+    await store.close();
+    store = open(NOTHING, {}, 1_000);
+    for (let at = 1; at <= 12; at++) {
+      await write(append(at, 1, at, at));
+    }
+    const before = segmentNames();
+    store.compact(9, 1);
+    expect(segmentNames()).to.deep.equal(before);
+    await write(append(13, 1, 13, 13));
+    await until("the segments are deleted", () => segmentNames().length < before.length);
+    expect(storedIndexes()).to.include.members([9, 10, 11, 12, 13]);
+    expect(Number(segmentNames()[0])).to.be.above(1);
+    await reopen({ counter: 13 });
+    expect(store.bounds).to.deep.equal({ first: 9, prevTerm: 1, last: 13, lastTerm: 1 });
+    expect(store.entries(9, 13, Number.MAX_SAFE_INTEGER).map(entryIndex)).to.deep.equal([9, 10, 11, 12, 13]);
+    const bytes = segmentsOf(directory).length;
+    expect(files.bytes).to.be.within(bytes, 1_000 * (bytes + 1));
+  });
+
+  it("deletes what a crash left of compacted segments together with the next ones", async () => {
+    await store.close();
+    store = open(NOTHING, {}, 500);
+    for (let at = 1; at <= 6; at++) {
+      await write(append(at, 1, at, at));
+    }
+    const before = segmentNames();
+    store.compact(4, 1);
+    store.write(append(7, 1, 7, 7), () => undefined);
+    await reopen({ counter: 7 });
+    expect(segmentNames().slice(0, before.length), "a closing store deletes nothing").to.deep.equal(before);
+    await write(append(8, 1, 8, 8));
+    await until("segments are deleted", () => Number(segmentNames()[0]) > 1);
+    expect(store.entries(4, 8, Number.MAX_SAFE_INTEGER).map(entryIndex)).to.deep.equal([4, 5, 6, 7, 8]);
   });
 
   it("may be compacted up to its end, and goes on from there", async () => {
@@ -275,7 +330,6 @@ describe("RocksLogStore", () => {
     expect(store.bounds).to.deep.equal({ first: 4, prevTerm: 2, last: 3, lastTerm: 2 });
     expect(store.term(3)).to.equal(2);
     await write(append(2, 2, 4, 4));
-    await until("the rows below first are cleared", () => storedIndexes().length === 1);
     expect(storedMeta()).to.include({ first: 4, prevTerm: 2, last: 4, lastTerm: 2 });
   });
 
@@ -291,17 +345,20 @@ describe("RocksLogStore", () => {
     expect(entryTerm(store.entries(7, 7, 1)[0] as Uint8Array)).to.equal(1);
   });
 
-  it("checks every row that it reads: flipped, moved or missing ones are corruption", async () => {
+  it("P30: checks every entry that it reads: flipped, moved or missing ones are corruption", async () => {
     await write(append(1, 1, 1, 5));
-    const damages = new Map<string, (before: Uint8Array) => Uint8Array | null>([
-      ["flipped", (before) => before.fill(0xff, 80, 81)],
-      ["cut", (before) => before.subarray(0, 70)],
-      ["another's", () => row(4, 1)],
-      ["missing", () => null],
+    await store.close();
+    await files.close();
+    const copy = readFileSync(segmentsOf(directory)[0] as string);
+    const damages = new Map<string, () => void>([
+      ["flipped", () => replaceEntry(directory, 3, row(3, 1).fill(0xff, 80, 81))],
+      ["cut", () => replaceEntry(directory, 3, row(3, 1).subarray(0, 70))],
+      ["another's", () => replaceEntry(directory, 3, row(4, 1))],
     ]);
     for (const [what, damage] of damages) {
-      const whole = rocks.get(entryKey(3)) as Buffer;
-      change(3, damage);
+      damage();
+      files = await LogFiles.open(directory, false);
+      store = open(files.meta ?? NOTHING);
       for (const action of [() => store.term(3), () => store.entries(3, 3, 1), () => store.entries(3, 5, 10_000)]) {
         expect(action, what)
           .to.throw(StoreError, /^entry 3 of the Raft log (fails|is)/)
@@ -312,18 +369,18 @@ describe("RocksLogStore", () => {
         "it always ends the member",
       ).to.deep.equal(Array.from({ length: 3 }, () => "corruption"));
       expect(store.entries(1, 2, 10_000)).to.have.length(2);
-      rocks.write([{ key: entryKey(3), value: whole }], false);
-      expect(store.entries(1, 5, 10_000)).to.have.length(5);
+      await store.close();
+      await files.close();
+      writeFileSync(segmentsOf(directory)[0] as string, copy);
     }
-  });
-
-  it("never returns entries across a hole", async () => {
-    await write(append(1, 1, 1, 5));
-    change(4, () => null);
-    expect(() => store.entries(2, 5, 10_000)).to.throw(
-      StoreError,
-      "entry 4 of the Raft log is not in its place, but entry 5 is",
-    );
+    files = await LogFiles.open(directory, false);
+    store = open(files.meta ?? NOTHING);
+    expect(store.entries(1, 5, 10_000)).to.have.length(5);
+    expect(() => store.term(6)).to.throw(StoreError, "entry 6 of the Raft log is missing");
+    truncateSync(segmentsOf(directory)[0] as string, 300);
+    expect(() => store.entries(1, 5, 10_000)).to.throw(StoreError, "of the Raft log fails its checksum");
+    rmSync(segmentsOf(directory)[0] as string);
+    expect(fatal.splice(0).map(({ kind }) => kind)).to.deep.equal(["corruption", "corruption"]);
   });
 
   it("is a violation to use out of order", async () => {
@@ -358,23 +415,10 @@ describe("RocksLogStore", () => {
     expect(storedIndexes()).to.include.members([3, 4]);
   });
 
-  it("reports as corruption a write that fails over a table that RocksDB has found damaged by itself (P30)", async () => {
-    await store.close();
-    await rocks.close();
-    await damageTable(rocks.directory, entryKey(0), () => Rocks.open(join(directory, "raft"), OPTIONS));
-    rocks = await Rocks.open(join(directory, "raft"), OPTIONS);
-    await untilDamageIsFound((name) => rocks.property(name));
-    store = open(NOTHING);
-    store.write(append(1, 1, 1, 3), () => expect.fail("nothing was written"));
-    const [error] = await until("the failure", () => fatal.length > 0 && fatal);
-    expect([error?.kind, error?.message]).to.deep.equal(["corruption", error?.message]);
-    expect(error?.message).to.match(/^the log thread failed: .*Corruption: .*\.sst/);
-  });
-
   it("reports a thread that cannot start, once, and can be closed all the same", async () => {
     const mirrorPath = join(directory, "folder");
     mkdirSync(mirrorPath);
-    const broken = open(NOTHING, {}, mirrorPath);
+    const broken = open(NOTHING, {}, undefined, mirrorPath);
     await until("the failure is reported", () => fatal.length > 0);
     await broken.close();
     expect(fatal).to.have.length(1);

@@ -1,0 +1,1 @@
+export { fatalReply, StoreThread, type ThreadReply } from "./store-thread.ts";

@@ -104,7 +104,7 @@ describe("ClusterAdminService", () => {
           dbSizeBytes: 4_000n,
           diskFreeBytes: 5_000n,
           version: "0.0.0-spec",
-          downgradeFloor: "0.1.0",
+          downgradeFloor: "0.0.0-spec",
           uptimeMs: 3_000n,
           clockMs: 1_700_000_000_000n,
           incarnation: "07".repeat(16),

@@ -52,7 +52,7 @@ export function memberStatus(
     dbSizeBytes: BigInt(member.dbSizeBytes),
     diskFreeBytes: BigInt(member.diskFreeBytes),
     version: member.version,
-    downgradeFloor: floorFor(member.version),
+    downgradeFloor: downgradeFloorOf(member.version),
     uptimeMs: BigInt(member.uptimeMs),
     incarnation: member.incarnation,
     clusterId: member.clusterId,
@@ -69,7 +69,7 @@ export function memberStatus(
 }
 
 /** A build from before that release has a lower number, and reads its own data. */
-function floorFor(version: string): string {
+export function downgradeFloorOf(version: string): string {
   return version.localeCompare(DOWNGRADE_FLOOR, "en", { numeric: true }) < 0 ? version : DOWNGRADE_FLOOR;
 }
 

@@ -102,6 +102,7 @@ describe("the report of a comparison", () => {
     attemptsPerOperation: null,
     memberCpuSecondsPer1000: cpu,
     generatorCpuSecondsPer1000: 0.1,
+    leaderMainMicrosPerOperation: system === "quoin" ? 120 : null,
     generatorCpuPercent: 10,
     memoryMiBMax: 200,
     memberLoopDelayMs: null,
@@ -125,15 +126,15 @@ describe("the report of a comparison", () => {
 
   it("has a row for each point, with both figures and the ratio", () => {
     const cells =
-      "put | 64 in flight | 3000 / 4000 | 0.75× | 2.00 / 2.00 | 1.00× | 4.00 / 4.00 | 1.00× | 300 / 200 | 1.50×";
+      "put | 64 in flight | 3000 / 4000 | 0.75× | 2.00 / 2.00 | 1.00× | 4.00 / 4.00 | 1.00× | 300 / 200 | 1.50× | 120";
     expect(markdownReport(setup, rows).split("\n")).to.include(`| ${cells} |`);
     expect(terminalTable(rows)).to.include("0.75×").and.to.include("300 / 200");
   });
 
   it("marks unknown figures", () => {
-    const unknown = point("quoin", 3_000, null);
+    const unknown = { ...point("quoin", 3_000, null), leaderMainMicrosPerOperation: null };
     const row: Row = { ...(rows[0] as Row), ours: unknown, ratio: compare(unknown, theirs) };
-    expect(markdownReport(setup, [row])).to.include("| ? / 200 | ? |");
+    expect(markdownReport(setup, [row])).to.include("| ? / 200 | ? |  |");
   });
 
   it("names the setup, and is complete as JSON", () => {

@@ -36,7 +36,10 @@ export interface Setup {
 const GENERATORS: Readonly<Record<Generator, string>> = { node: "grpc-js on Node", go: "grpc-go" };
 const UNKNOWN = "?";
 const MICROS_PER_MS = 1000;
-const HEAD = ["scenario", "at once", "per s", "ratio", "p50 ms", "ratio", "p99 ms", "ratio", "CPU µs/op", "ratio"];
+const HEAD = [
+  ...["scenario", "at once", "per s", "ratio", "p50 ms", "ratio", "p99 ms", "ratio", "CPU µs/op", "ratio"],
+  "leader µs/op",
+];
 
 /** The rows as a table for the terminal. */
 export function terminalTable(rows: readonly Row[]): string {
@@ -55,7 +58,9 @@ export function markdownReport(setup: Setup, rows: readonly Row[]): string {
       `Disturbed: ${setup.disturbedRuns} of ${setup.runs} runs.`,
     "",
     ...(setup.settings.length === 0 ? [] : ["Not by default:", "", ...setup.settings.map((text) => `- ${text}`), ""]),
-    `Each cell has ${ours} first, then ${theirs}. "per s" is better above 1, every other ratio below 1.`,
+    `Each cell has ${ours} first, then ${theirs}. "per s" is better above 1, every other ratio below 1. ` +
+      `"leader µs/op" is the processor time of the main thread of the leader of ${ours}; the other system has no such ` +
+      "thread.",
     "",
     ...markdownTable(HEAD, rows.map(cellsOf)),
     "",
@@ -80,6 +85,7 @@ function cellsOf({ scenario, concurrencyName, ours, theirs, ratio }: Row): strin
     times(timingRatio?.p99 ?? null),
     pair(microsOf(ours), microsOf(theirs), 0),
     times(ratio.memberCpu),
+    ours.leaderMainMicrosPerOperation?.toFixed(0) ?? "",
   ];
 }
 

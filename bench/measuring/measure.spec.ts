@@ -61,6 +61,19 @@ describe("a measured run", () => {
     expect(taken).to.have.length(2);
   });
 
+  it("has the time of the main thread of the leader, only for a system with event loops", async () => {
+    const cluster = new ClusterInMemory();
+    const subject = await prepared("put", cluster);
+    expect((await measure(subject, [], options, never)).leaderMainCpuMs).to.be.a("number");
+    cluster.members[1] = { endpoint: "b", pid: 2 ** 30 };
+    cluster.leader = cluster.members[1];
+    expect((await measure(subject, [], options, never)).leaderMainCpuMs, "of a process that is gone").to.equal(null);
+    cluster.members[1] = { endpoint: "b", pid: process.pid };
+    cluster.leader = cluster.members[1];
+    const without = Object.assign(cluster, { takeLoopDelaysMs: async () => null });
+    expect((await measure({ ...subject, cluster: without }, [], options, never)).leaderMainCpuMs).to.equal(null);
+  });
+
   it("counts the elections since it began", async () => {
     const cluster = new ClusterInMemory();
     const subject = await prepared("put", cluster);

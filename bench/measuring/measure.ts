@@ -34,6 +34,11 @@ export interface Run {
   /** CPU time of each member during the run, and its maximum memory so far; null if unknown. */
   readonly memberCpuMs: readonly number[] | null;
   readonly memberMemoryBytesMax: readonly number[] | null;
+  /**
+   * CPU time of the main thread of the member that led when the run began; null if unknown, and for a system without
+   * event loops.
+   */
+  readonly leaderMainCpuMs: number | null;
   /** The largest delay of each member's event loop during the run; null for a system that has none. */
   readonly memberLoopDelayMs: readonly number[] | null;
   readonly generatorCpuMs: number;
@@ -79,6 +84,8 @@ export async function measure(
       timings: timings.map(({ name, valuesMs }) => ({ name, valuesMs: Float64Array.from(valuesMs).sort() })),
       memberMemoryBytesMax: after.members?.map(({ memoryBytesMax }) => memoryBytesMax) ?? null,
       memberLoopDelayMs,
+      leaderMainCpuMs:
+        memberLoopDelayMs && mainThreadMsBetween(before.members, after.members, cluster.members.indexOf(leader)),
       ...cpuTimes(before, after, generatorCpuMs),
       elections: (await untilLeader(cluster, interrupted)).term - term,
     };
@@ -130,6 +137,15 @@ function cpuTimes(before: Usage, after: Usage, ownProcessMs: number): CpuTimes {
 
 function cpuMsBetween(before: readonly ProcessUsage[] | null, after: readonly ProcessUsage[] | null): number[] | null {
   return before === null || after === null ? null : after.map(({ cpuMs }, at) => cpuMs - (before[at]?.cpuMs ?? 0));
+}
+
+function mainThreadMsBetween(
+  before: readonly ProcessUsage[] | null,
+  after: readonly ProcessUsage[] | null,
+  at: number,
+): number | null {
+  const [first, last] = [before?.[at], after?.[at]];
+  return first === undefined || last === undefined ? null : last.mainThreadCpuMs - first.mainThreadCpuMs;
 }
 
 function sum(values: readonly number[]): number {

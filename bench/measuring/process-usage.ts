@@ -6,6 +6,8 @@ import { cpus } from "node:os";
 export interface ProcessUsage {
   /** User and system time, in milliseconds. */
   readonly cpuMs: number;
+  /** User and system time of its first thread, in milliseconds. In Node, this thread runs the event loop. */
+  readonly mainThreadCpuMs: number;
   /** Largest resident set so far, in bytes. */
   readonly memoryBytesMax: number;
 }
@@ -19,20 +21,27 @@ const BYTES_PER_KB = 1024;
 /** The usage of the process; null on a system without /proc. */
 export function usageOf(pid: number): ProcessUsage | null {
   try {
-    // The name of the command is in parentheses and may contain spaces, so fields count from after it.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/^.*\) /s, "")
-      .split(" ");
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    const ticks = Number(stat[UTIME_FIELD]) + Number(stat[STIME_FIELD]);
     const memoryKb = Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0);
-    return { cpuMs: ticks * MS_PER_CLOCK_TICK, memoryBytesMax: memoryKb * BYTES_PER_KB };
+    return {
+      cpuMs: cpuMsIn(`/proc/${pid}/stat`),
+      mainThreadCpuMs: cpuMsIn(`/proc/${pid}/task/${pid}/stat`),
+      memoryBytesMax: memoryKb * BYTES_PER_KB,
+    };
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") {
       return null;
     }
     throw error;
   }
+}
+
+function cpuMsIn(statFile: string): number {
+  // The name of the command is in parentheses and may contain spaces, so fields count from after it.
+  const fields = readFileSync(statFile, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  return (Number(fields[UTIME_FIELD]) + Number(fields[STIME_FIELD])) * MS_PER_CLOCK_TICK;
 }
 
 /** CPU time that the whole machine has used so far, in milliseconds. */

@@ -13,6 +13,7 @@ const RUN: Run = {
   attempts: null,
   memberCpuMs: [4, 8],
   memberMemoryBytesMax: [1024 * 1024, 2048 * 1024],
+  leaderMainCpuMs: null,
   memberLoopDelayMs: null,
   generatorCpuMs: 2,
   idleCpuMs: 5,
@@ -29,6 +30,7 @@ const FULL: Run = {
     { name: "from answer", valuesMs: Float64Array.of(-1, 1) },
   ],
   attempts: 10,
+  leaderMainCpuMs: 0.6,
   memberLoopDelayMs: [12.4, 250, 0],
 };
 
@@ -48,11 +50,11 @@ describe("report of a benchmark", () => {
     const table = pointTable([summarize([RUN]), { ...summarize([RUN]), memoryMiBMax: null }], "in flight");
     const [head, known, unknown] = cellsOf(table);
     expect(head).to.deep.equal(
-      "in flight,system,operations,per s,p50 ms,p99 ms,max ms,CPU s/1000,generator,busy,MiB,loops ms,elections".split(
+      "in flight,system,operations,per s,p50 ms,p99 ms,max ms,CPU s/1000,leader µs,generator,busy,MiB,loops ms,elections".split(
         ",",
       ),
     );
-    const figures = ["64", "etcd", "4", "2", "2.00", "40.00", "40.0", "3.000", "0.500", "0 %", "2", "-", "0"];
+    const figures = ["64", "etcd", "4", "2", "2.00", "40.00", "40.0", "3.000", "", "0.500", "0 %", "2", "-", "0"];
     expect(known).to.deep.equal(figures);
     expect(unknown?.at(-3)).to.equal("?");
     const ratio = compare(summarize([RUN]), { ...summarize([{ ...RUN, memberCpuMs: null }]), perSecond: 4 });
@@ -65,9 +67,9 @@ describe("report of a benchmark", () => {
     for (const head of ["watchers", "from sending", "from answer", "attempts"]) {
       expect(table).to.contain(head);
     }
-    const figures = ["64", "etcd", "4", "8", "2.00", "3.00", "3.0", "-1.00", "1.00", "1.0", "2.50", "3.000", "0.500"];
-    expect(cellsOf(table).at(-1)).to.deep.equal([...figures, "0 %", "2", "12/250/0", "0"]);
-    const ratios = ["64", "1.00", "1.00", "1.00", "?", "1.00", "1.00", "1.00", "1.00"];
+    const figures = ["64", "etcd", "4", "8", "2.00", "3.00", "3.0", "-1.00", "1.00", "1.0", "2.50", "3.000", "150"];
+    expect(cellsOf(table).at(-1)).to.deep.equal([...figures, "0.500", "0 %", "2", "12/250/0", "0"]);
+    const ratios = ["64", "1.00", "1.00", "1.00", "?", "1.00", "1.00", "1.00", "1.00", "1.00"];
     expect(cellsOf(ratioTable([compare(point, point)], "watchers")).at(-1)).to.deep.equal(ratios);
   });
 
@@ -77,7 +79,7 @@ describe("report of a benchmark", () => {
     );
     expect(describeRun(FULL, "watchers")).to.equal(
       "64 watchers, etcd: 4 in 2.0 s, 8/s, from sending p50 2.00 ms, p99 3.00 ms, from answer p50 -1.00 ms, " +
-        "p99 1.00 ms, 2.50 attempts each, event loops up to 12/250/0 ms late",
+        "p99 1.00 ms, 2.50 attempts each, the leader's main thread 150 µs each, event loops up to 12/250/0 ms late",
     );
   });
 

@@ -8,6 +8,7 @@ import type { Point, Ratio } from "./summary.ts";
 
 const UNKNOWN = "?";
 const NONE = "-";
+const MICROS_PER_MS = 1000;
 const RAW_PERCENTILES = [0, 10, 50, 90, 99, 99.9, 100];
 const MS_PER_SECOND = 1000;
 
@@ -16,7 +17,7 @@ const DISTURBED_PERCENT = 20;
 
 /** A run in one line, with reasons to distrust it; `concurrencyName` names the quantity that varies. */
 export function describeRun(run: Run, concurrencyName: string): string {
-  const { system, concurrency, operations, durationMs, elapsedMs, attempts, memberLoopDelayMs } = run;
+  const { system, concurrency, operations, durationMs, elapsedMs, attempts, leaderMainCpuMs, memberLoopDelayMs } = run;
   const parts = [
     `${concurrency} ${concurrencyName}, ${system}: ${operations} in ${(elapsedMs / MS_PER_SECOND).toFixed(1)} s`,
     `${((operations / durationMs) * MS_PER_SECOND).toFixed(0)}/s`,
@@ -27,6 +28,9 @@ export function describeRun(run: Run, concurrencyName: string): string {
   }
   if (attempts !== null) {
     parts.push(`${(attempts / operations).toFixed(2)} attempts each`);
+  }
+  if (leaderMainCpuMs !== null) {
+    parts.push(`the leader's main thread ${((leaderMainCpuMs / operations) * MICROS_PER_MS).toFixed(0)} µs each`);
   }
   if (memberLoopDelayMs !== null) {
     parts.push(`event loops up to ${loopDelays(memberLoopDelayMs)} ms late`);
@@ -65,13 +69,14 @@ export function pointTable(points: readonly Point[], concurrencyName: string): s
     ...[concurrencyName, "system", "operations", "per s"],
     ...timingHeads(names, ["p50 ms", "p99 ms", "max ms"]),
     ...(hasAttempts ? ["attempts"] : []),
-    ...["CPU s/1000", "generator", "busy", "MiB", "loops ms", "elections"],
+    ...["CPU s/1000", "leader µs", "generator", "busy", "MiB", "loops ms", "elections"],
   ];
   const rows = points.map((point) => [
     ...[String(point.concurrency), point.system, String(point.operations), point.perSecond.toFixed(0)],
     ...point.timings.flatMap(({ p50Ms, p99Ms, maxMs }) => [p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1)]),
     ...(hasAttempts ? [fixed(point.attemptsPerOperation, 2)] : []),
     fixed(point.memberCpuSecondsPer1000, 3),
+    point.leaderMainMicrosPerOperation?.toFixed(0) ?? "",
     point.generatorCpuSecondsPer1000.toFixed(3),
     `${point.generatorCpuPercent.toFixed(0)} %`,
     fixed(point.memoryMiBMax, 0),
@@ -85,17 +90,22 @@ export function pointTable(points: readonly Point[], concurrencyName: string): s
 export function ratioTable(ratios: readonly Ratio[], concurrencyName: string): string {
   const names = ratios[0]?.timings.map(({ name }) => name) ?? [];
   const hasAttempts = ratios.some(({ attempts }) => attempts !== null);
+  const hasLeaderMain = ratios.some(({ leaderMain }) => leaderMain !== null);
   const head = [
     ...[concurrencyName, "per s"],
     ...timingHeads(names, ["p50", "p99"]),
     ...(hasAttempts ? ["attempts"] : []),
-    ...["CPU", "memory"],
+    "CPU",
+    ...(hasLeaderMain ? ["leader"] : []),
+    "memory",
   ];
   const rows = ratios.map((ratio) => [
     ...[String(ratio.concurrency), fixed(ratio.perSecond, 2)],
     ...ratio.timings.flatMap(({ p50, p99 }) => [fixed(p50, 2), fixed(p99, 2)]),
     ...(hasAttempts ? [fixed(ratio.attempts, 2)] : []),
-    ...[fixed(ratio.memberCpu, 2), fixed(ratio.memory, 2)],
+    fixed(ratio.memberCpu, 2),
+    ...(hasLeaderMain ? [fixed(ratio.leaderMain, 2)] : []),
+    fixed(ratio.memory, 2),
   ]);
   return tableOf(head, rows);
 }

@@ -15,6 +15,7 @@ function runOf(change: Partial<Run>): Run {
     attempts: null,
     memberCpuMs: [10, 20, 30],
     memberMemoryBytesMax: [100 * MIB, 200 * MIB, 150 * MIB],
+    leaderMainCpuMs: null,
     memberLoopDelayMs: null,
     generatorCpuMs: 8,
     idleCpuMs: null,
@@ -47,6 +48,7 @@ describe("summary of a benchmark", () => {
       attemptsPerOperation: null,
       memberCpuSecondsPer1000: 20,
       generatorCpuSecondsPer1000: 3,
+      leaderMainMicrosPerOperation: null,
       generatorCpuPercent: 0.6,
       memoryMiBMax: 250,
       memberLoopDelayMs: null,
@@ -58,6 +60,17 @@ describe("summary of a benchmark", () => {
     const point = summarize([runOf({}), runOf({ memberCpuMs: null, memberMemoryBytesMax: null })]);
     expect(point.memberCpuSecondsPer1000).to.equal(null);
     expect(summarize([runOf({ memberMemoryBytesMax: null })]).memoryMiBMax).to.equal(null);
+  });
+
+  it("takes the time of the leader's main thread over all operations, in microseconds for one", () => {
+    const runs = [
+      runOf({ operations: 10, leaderMainCpuMs: 2 }),
+      runOf({ operations: 30, leaderMainCpuMs: 4 }),
+    ] as const;
+    const point = summarize(runs);
+    expect(point.leaderMainMicrosPerOperation).to.equal(150);
+    expect(summarize([runs[0], runOf({})]).leaderMainMicrosPerOperation).to.equal(null);
+    expect(compare(point, { ...point, leaderMainMicrosPerOperation: 300 }).leaderMain).to.equal(0.5);
   });
 
   it("takes attempts over all operations, the largest delay of each member, and all elections", () => {
@@ -85,6 +98,7 @@ describe("summary of a benchmark", () => {
       timings: [{ name: "latency", p50: 0.5, p99: 0.5 }],
       attempts: null,
       memberCpu: 2,
+      leaderMain: null,
       memory: 0.5,
     });
     const unknown = compare(ours, { ...theirs, memberCpuSecondsPer1000: null, memoryMiBMax: 0 });

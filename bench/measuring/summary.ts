@@ -17,6 +17,8 @@ export interface Point {
   /** CPU seconds per 1,000 operations: of all members together, and of the generator. */
   readonly memberCpuSecondsPer1000: number | null;
   readonly generatorCpuSecondsPer1000: number;
+  /** CPU time of the leader's main thread for one operation; null for a system without event loops as well. */
+  readonly leaderMainMicrosPerOperation: number | null;
   /** Share of one CPU that the generator used, in per cent. Near 100 the generator limits the figures. */
   readonly generatorCpuPercent: number;
   /** Maximum resident memory of the largest member so far. */
@@ -40,6 +42,7 @@ export interface Ratio {
   readonly timings: readonly RatioTiming[];
   readonly attempts: number | null;
   readonly memberCpu: number | null;
+  readonly leaderMain: number | null;
   readonly memory: number | null;
 }
 
@@ -50,6 +53,7 @@ export interface RatioTiming {
 }
 
 const MS_PER_SECOND = 1000;
+const MICROS_PER_MS = 1000;
 const BYTES_PER_MIB = 1024 * 1024;
 
 /**
@@ -66,6 +70,7 @@ export function summarize(runs: readonly [Run, ...Run[]]): Point {
   const operations = sum(runs.map((run) => run.operations));
   const memberCpuMs = runs.map(({ memberCpuMs: each }) => each && sum(each)).filter((ms) => ms !== null);
   const memoryBytes = runs.flatMap(({ memberMemoryBytesMax: each }) => each ?? []);
+  const leaderMainMs = runs.map(({ leaderMainCpuMs }) => leaderMainCpuMs).filter((ms) => ms !== null);
   const attempts = runs.map((run) => run.attempts).filter((count) => count !== null);
   const generatorCpuMs = sum(runs.map((run) => run.generatorCpuMs));
   // Milliseconds per operation equal seconds per 1,000 operations.
@@ -79,6 +84,8 @@ export function summarize(runs: readonly [Run, ...Run[]]): Point {
     attemptsPerOperation: attempts.length === runs.length ? sum(attempts) / operations : null,
     memberCpuSecondsPer1000: memberCpuMs.length === runs.length ? sum(memberCpuMs) / operations : null,
     generatorCpuSecondsPer1000: generatorCpuMs / operations,
+    leaderMainMicrosPerOperation:
+      leaderMainMs.length === runs.length ? (sum(leaderMainMs) / operations) * MICROS_PER_MS : null,
     generatorCpuPercent: (generatorCpuMs / sum(runs.map((run) => run.elapsedMs))) * 100,
     memoryMiBMax: memoryBytes.length > 0 ? Math.max(...memoryBytes) / BYTES_PER_MIB : null,
     memberLoopDelayMs: largestOfEach(runs.map(({ memberLoopDelayMs }) => memberLoopDelayMs)),
@@ -122,6 +129,7 @@ export function compare(ours: Point, theirs: Point): Ratio {
     })),
     attempts: quotient(ours.attemptsPerOperation, theirs.attemptsPerOperation),
     memberCpu: quotient(ours.memberCpuSecondsPer1000, theirs.memberCpuSecondsPer1000),
+    leaderMain: quotient(ours.leaderMainMicrosPerOperation, theirs.leaderMainMicrosPerOperation),
     memory: quotient(ours.memoryMiBMax, theirs.memoryMiBMax),
   };
 }

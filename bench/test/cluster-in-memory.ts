@@ -67,7 +67,7 @@ export class ClusterInMemory implements MeasuredCluster {
   readonly name = "memory";
   readonly version = "1";
   readonly settings: string = "";
-  readonly members: readonly MeasuredMember[] = ["a", "b", "c"].map((endpoint) => ({ endpoint, pid: process.pid }));
+  readonly members: MeasuredMember[] = ["a", "b", "c"].map((endpoint) => ({ endpoint, pid: process.pid }));
   readonly values = new Map<string, { value: Buffer; modRevision: bigint }>();
   readonly sessions = new Set<bigint>();
   /** Number of sessions of each renewal, by member. */

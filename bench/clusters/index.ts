@@ -25,6 +25,7 @@ export type {
   StreamReport,
 } from "./measured-cluster.ts";
 export { untilLeader } from "./measured-cluster.ts";
+export { buildMemberPrograms, type Launcher } from "./member-programs.ts";
 export { withPrefix } from "./message-splitter.ts";
 export { NatsCluster } from "./nats-cluster.ts";
 export { BuildError, buildLoad, buildPeer, type Peer } from "./peer-build.ts";

@@ -1,14 +1,15 @@
 /**
- * A cluster of this repository, started from its sources in the same way as `npm start`, as an object of measurement.
+ * A cluster of this repository, started from its bundled programs in the same way as `npx quoin start`, as an object of
+ * measurement.
  */
 
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { join } from "node:path";
 import { type AdminClient, createAdminClient, createTokenSource, type TokenSource } from "@quoin/client";
-import { freeBasePort, LocalCluster } from "@quoin/node/local";
+import { freeBasePort, type LocalCluster } from "@quoin/node/local";
 import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import type { Connection, WatchConnection } from "./connection.ts";
 import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+import { buildMemberPrograms } from "./member-programs.ts";
 import { readMetric } from "./prometheus-text.ts";
 import { type OnCall, QuoinConnection } from "./quoin-connection.ts";
 import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
@@ -69,7 +70,8 @@ export class QuoinCluster implements MeasuredCluster {
   ): Promise<QuoinCluster> {
     const basePort = await freeBasePort();
     const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags] };
-    const cluster = await (checkout === null ? LocalCluster : await launcherOf(checkout)).start(options);
+    const launcher = await buildMemberPrograms(join(dataDirectory, "programs"), checkout);
+    const cluster = await launcher.LocalCluster.start(options);
     const { grpc, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ credentials: { apiKey }, endpoints: grpc });
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: tokens }));
@@ -146,13 +148,6 @@ export class QuoinCluster implements MeasuredCluster {
   async stop(): Promise<void> {
     await stopAll(this.#cluster, this.#admins);
   }
-}
-
-/** The launcher of another checkout, which starts the members of that one. Its packages must be installed. */
-async function launcherOf(checkout: string): Promise<typeof LocalCluster> {
-  const { href } = pathToFileURL(resolve(checkout, "node/local/index.ts"));
-  const launcher: { readonly LocalCluster: typeof LocalCluster } = await import(href);
-  return launcher.LocalCluster;
 }
 
 async function stopAll(cluster: LocalCluster, admins: readonly AdminClient[]): Promise<void> {

@@ -12,7 +12,8 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type AdminClient, type Client, createAdminClient, createClient } from "@quoin/client";
-import { freeBasePort, LOCAL_HOST, LocalCluster, portsOf } from "@quoin/node/local";
+import { freeBasePort, LOCAL_HOST, type LocalCluster, portsOf } from "@quoin/node/local";
+import { buildMemberPrograms } from "../clusters/index.ts";
 import { syncMsMedian } from "../measuring/index.ts";
 import { writeReport } from "../tables/index.ts";
 import { LoadMeter } from "./load.ts";
@@ -113,7 +114,8 @@ class Site {
 
   static async begin(dataDirectory: string): Promise<Site> {
     const basePort = await freeBasePort();
-    const cluster = await LocalCluster.start({ members: MEMBERS, basePort, dataDirectory });
+    const { LocalCluster: Launched } = await buildMemberPrograms(join(dataDirectory, "programs"));
+    const cluster = await Launched.start({ members: MEMBERS, basePort, dataDirectory });
     const { grpc, apiKey } = cluster.endpoints;
     const credentials = { apiKey };
     const owner = createClient({ endpoints: grpc, credentials });

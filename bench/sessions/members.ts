@@ -1,9 +1,10 @@
 /** Three members with their default limits. The leader can be killed, and is then started again. */
 
+import { join } from "node:path";
 import { type AdminClient, createAdminClient } from "@quoin/client";
-import { type Endpoints, freeBasePort, LocalCluster, RestartedMember } from "@quoin/node/local";
+import { type Endpoints, freeBasePort, type LocalCluster, type RestartedMember } from "@quoin/node/local";
 import { until } from "../../testing/index.ts";
-import { sumOfMetric } from "../clusters/index.ts";
+import { buildMemberPrograms, type Launcher, sumOfMetric } from "../clusters/index.ts";
 import { usageOf } from "../measuring/index.ts";
 
 const MEMBERS = 3;
@@ -29,14 +30,16 @@ export interface Work {
 
 export class Members {
   readonly directory: string;
+  readonly #launcher: Launcher;
   readonly #cluster: LocalCluster;
   readonly #admins: readonly AdminClient[];
   readonly #pids: number[];
   readonly #restarted = new Map<number, RestartedMember>();
 
-  private constructor(directory: string, cluster: LocalCluster) {
+  private constructor(directory: string, launcher: Launcher, cluster: LocalCluster) {
     const { grpc, apiKey } = cluster.endpoints;
     this.directory = directory;
+    this.#launcher = launcher;
     this.#cluster = cluster;
     this.#pids = [...cluster.memberPids];
     this.#admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: { apiKey } }));
@@ -44,7 +47,8 @@ export class Members {
 
   static async start(directory: string): Promise<Members> {
     const options = { members: MEMBERS, basePort: await freeBasePort(), dataDirectory: directory };
-    return new Members(directory, await LocalCluster.start(options));
+    const launcher = await buildMemberPrograms(join(directory, "programs"));
+    return new Members(directory, launcher, await launcher.LocalCluster.start(options));
   }
 
   get endpoints(): Endpoints {
@@ -76,6 +80,7 @@ export class Members {
     await until("the killed leader to end", () => !isRunning(pid), WAIT);
     await this.#untilLeader(term + 1);
     const member = this.#cluster.members[at]?.name as string;
+    const { RestartedMember } = this.#launcher;
     const restarted = await RestartedMember.start({ member, dataDirectory: this.directory }, "npm start");
     this.#restarted.set(at, restarted);
     this.#pids[at] = restarted.pid;

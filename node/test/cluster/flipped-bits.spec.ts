@@ -8,7 +8,7 @@
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Client, createClient } from "@quoin/client";
+import type { Client } from "@quoin/client";
 import { expect } from "chai";
 import { drawnSeed, temporaryDirectory } from "../../../testing/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
@@ -18,7 +18,6 @@ import {
   ClusterUnderTest,
   damageTable,
   flipInPlace,
-  type Listening,
   MemberUnderTest,
   until,
 } from "../harness/index.ts";
@@ -46,30 +45,31 @@ interface Place {
 /** The outcome of a flip. */
 type Outcome = "unharmed" | "healed" | "refused";
 
-const LOGS = [/^raft\/.*\.log$/, /^state-\d+\/.*\.log$/] as const;
-const TABLES = [/^raft\/.*\.sst$/, /^state-\d+\/.*\.sst$/] as const;
-const MANIFESTS = [/^raft\/MANIFEST/, /^state-\d+\/MANIFEST/] as const;
-const CURRENTS = [/^raft\/CURRENT$/, /^state-\d+\/CURRENT$/] as const;
+const LOGS = [/^log\/[0-9]+\.log$/, /^state-\d+\/.*\.log$/] as const;
+const TABLE = /^state-\d+\/.*\.sst$/;
+const MANIFEST = /^state-\d+\/MANIFEST/;
+const CURRENT = /^state-\d+\/CURRENT$/;
 const PARTS = ["head", "middle", "tail"] as const;
 /** Files that RocksDB writes for people or for its own identity: no start depends on them. */
 const NOTES = /\/(OPTIONS|IDENTITY|LOG)[^/]*$/;
 
 /**
  * One part of each kind of file: the specs of `node/src/storage/` and `node/test/storage/` flip bits in all parts. The
- * seed says which part, and which store of two, so exploration goes through all of them.
+ * seed says which part, and which of two files, so exploration goes through all of them.
  */
 const either = <T>([first, second]: readonly [T, T], turn: number): T => ((SEED + turn) % 2 === 0 ? first : second);
 const WHILE_STOPPED: readonly Place[] = [
-  ...[...LOGS, ...TABLES].map((file, at) => ({ file, part: PARTS[(SEED + at) % PARTS.length] as Part })),
-  { file: either(MANIFESTS, 0), part: either(["middle", "tail"], SEED >> 1) },
-  { file: either(CURRENTS, 1), part: "middle" },
+  ...[...LOGS, TABLE].map((file, at) => ({ file, part: PARTS[(SEED + at) % PARTS.length] as Part })),
+  { file: MANIFEST, part: either(["middle", "tail"], SEED >> 1) },
+  { file: CURRENT, part: "middle" },
   { file: /^state$/, part: "middle" },
   { file: /^identity$/, part: "middle" },
 ];
 /** Tables have cases of their own; other files are read at starts only. */
-const WHILE_RUNNING: readonly Place[] = [either(LOGS, 0), either(MANIFESTS, 1), either(CURRENTS, 0), /^identity$/].map(
-  (file) => ({ file, part: "middle" }),
-);
+const WHILE_RUNNING: readonly Place[] = [either(LOGS, 0), either([MANIFEST, CURRENT], 1), /^identity$/].map((file) => ({
+  file,
+  part: "middle",
+}));
 
 const random = seededRandom(SEED);
 
@@ -83,9 +83,12 @@ function newestFile(directory: string, pattern: RegExp): string | null {
   return files.at(-1) ?? null;
 }
 
-/** A bit in that part of a file: its first 64 bytes, its last 64, or those in between. */
+/**
+ * A bit in that part of a file: its first 64 bytes, its last 64, or those in between. Zeros behind the last record of the
+ * log do not count.
+ */
 function bitOf(path: string, part: Part): number {
-  const { size } = statSync(path);
+  const size = readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
   const edge = Math.min(64, Math.floor(size / 3));
   const [from, to] = { head: [0, edge], middle: [edge, size - edge], tail: [size - edge, size] }[part] as [
     number,
@@ -137,17 +140,16 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
     ClusterUnderTest.describeFailures(() => cluster);
     after(() => cluster.dispose());
 
-    /** Kills the member with data in the write-ahead logs of both stores, and on request in tables too. */
-    async function stop(needsTables: boolean): Promise<void> {
+    /** Kills the member with data in the log and in the write-ahead log of the state, and on request in a table too. */
+    async function stop(needsTable: boolean): Promise<void> {
       for (;;) {
         await writeKeys(others, written);
         await cluster.untilCaughtUp(victim.name);
         await victim.kill();
-        const stores = [/^raft\/.*\.sst$/, /^state-\d+\/.*\.sst$/];
-        if (!needsTables || stores.every((pattern) => newestFile(victim.dataDirectory, pattern) !== null)) {
+        if (!needsTable || newestFile(victim.dataDirectory, TABLE) !== null) {
           return;
         }
-        // A start writes the contents of the logs to tables.
+        // A start writes the contents of the write-ahead log to a table.
         victim.start();
         await victim.untilReady();
       }
@@ -316,43 +318,26 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
   });
 
   describe("that is the only voter", () => {
-    it("in a table of the log that only merging reads: is refused by name after one end", async () => {
-      // Below the first entry, like dropped entries: no start reads it.
-      const key = Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0);
+    it("in the log: is refused by name, again and again, and leaves the file as it was", async () => {
       const member = new MemberUnderTest(temporaryDirectory());
       try {
         await member.start();
         await member.kill();
-        const directory = join(member.dataDirectory, "raft");
-        await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
-        // It may end before it serves, or with the first write.
-        await member
-          .start()
-          .then((listening) => write(member, listening))
-          .catch((error: unknown) => error);
-        const { code } = await member.process.ended;
-        expect(code, member.process.stdout).to.equal(STORE_FAILED);
-        expect(member.process.stdout).to.match(/the store has failed \(corruption\).*\.sst/);
-        const refused = await member.start().then(
-          () => "",
-          (error: unknown) => String(error),
-        );
-        expect(refused).to.match(/the member is MEMBER_DAMAGED: .*\.sst.*delete that file to clear the mark/s);
+        const path = join(member.dataDirectory, newestFile(member.dataDirectory, LOGS[0]) ?? "");
+        flipInPlace(path, bitOf(path, PARTS[SEED % PARTS.length] ?? "middle"));
+        const damaged = readFileSync(path);
+        for (let start = 0; start < 2; start++) {
+          const refused = await member.start().then(
+            () => "",
+            (error: unknown) => String(error),
+          );
+          expect(refused).to.match(/the member is MEMBER_DAMAGED: .*log\/[0-9]+\.log.*restore the directory/s);
+          expect(readFileSync(path)).to.deep.equal(damaged);
+          await member.kill();
+        }
       } finally {
         await member.kill();
       }
     });
-
-    /** Logs in and sends a write. The member ends during one of the two, so this may reject. */
-    async function write(member: MemberUnderTest, listening: Listening): Promise<void> {
-      const { grpc } = listening;
-      const credentials = { token: await member.token(listening) };
-      const client = createClient({ endpoints: [grpc], credentials });
-      try {
-        await client.keyValue.put("default", "key", "value", { timeoutMs: 2_000 });
-      } finally {
-        client.close();
-      }
-    }
   });
 });

@@ -1,7 +1,6 @@
-import { readdirSync, statSync, truncateSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, truncateSync } from "node:fs";
 import { expect } from "chai";
-import { ClusterUnderTest } from "../harness/index.ts";
+import { ClusterUnderTest, segmentsOf } from "../harness/index.ts";
 
 const KEYS = 200;
 
@@ -20,19 +19,14 @@ async function requireKeys(cluster: ClusterUnderTest, endpoint: string, value: s
   }
 }
 
-/** Cuts the end off the newest log of the RocksDB store with the Raft log, like a disk that lost writes. */
+/** Cuts half of the last segment off the Raft log, like a disk that lost writes. */
 function loseWrites(dataDirectory: string): void {
-  const store = join(dataDirectory, "raft");
-  const logs = readdirSync(store)
-    .filter((name) => name.endsWith(".log"))
-    .map((name) => join(store, name))
-    .filter((path) => statSync(path).size > 0)
-    .sort((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs);
-  const newest = logs.at(-1);
+  const newest = segmentsOf(dataDirectory).at(-1);
   if (newest === undefined) {
-    throw new Error(`no write-ahead log in ${store}`);
+    throw new Error(`no segment of the log in ${dataDirectory}`);
   }
-  truncateSync(newest, Math.floor(statSync(newest).size / 2));
+  const used = readFileSync(newest).findLastIndex((byte) => byte !== 0) + 1;
+  truncateSync(newest, Math.floor(used / 2));
 }
 
 describe("a member of three that lost data", () => {

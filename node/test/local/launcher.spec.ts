@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { temporaryDirectory } from "../../../testing/index.ts";
-import { claimedBasePort, exists, QUOINCTL_PROGRAM, TestProcess, until } from "../harness/index.ts";
+import { claimedBasePort, exists, QUOINCTL_PROGRAM, segmentsOf, TestProcess, until } from "../harness/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
@@ -112,11 +112,6 @@ describe("npm start", function () {
   async function write(key: string, value: string): Promise<void> {
     const answer = await quoinctl(["kv", "put", key, value, "--timeout", "60s"]);
     expect(answer.code, answer.stderr).to.equal(0);
-  }
-
-  function walFiles(store: string): Map<string, string> {
-    const names = readdirSync(store).filter((file) => file.endsWith(".log"));
-    return new Map(names.map((name) => [name, readFileSync(join(store, name), "hex")]));
   }
 
   async function stop(child: TestProcess): Promise<void> {
@@ -405,23 +400,17 @@ describe("npm start", function () {
     const launcher = await launchMember();
     expect((await quoinctl(["kv", "put", "default/a", "1"])).code).to.equal(0);
     await stop(launcher);
-    const raft = join(directory, ".quoin", "q-0", "raft");
-    for (const name of readdirSync(raft).filter((file) => file.endsWith(".log"))) {
-      const path = join(raft, name);
-      const bytes = readFileSync(path);
-      const middle = bytes.length >> 1;
-      bytes[middle] = (bytes[middle] ?? 0) ^ 0x10;
-      writeFileSync(path, bytes);
-    }
-    const flipped = walFiles(raft);
+    const [segment] = segmentsOf(join(directory, ".quoin", "q-0")) as [string];
+    const flipped = readFileSync(segment);
+    flipped[200] = (flipped[200] ?? 0) ^ 0x10;
+    writeFileSync(segment, flipped);
     const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.include("MEMBER_DAMAGED").and.to.include("has lost acknowledged data");
-    // RocksDB drops everything after the damage from its own files; the originals stay beside them.
-    expect(walFiles(`${raft}-before-recovery`)).to.deep.equal(flipped);
+    expect(readFileSync(segment)).to.deep.equal(flipped);
     const third = await launch("--members", "1");
     expect((await third.ended).code, "and again").to.equal(1);
-    expect(walFiles(`${raft}-before-recovery`)).to.deep.equal(flipped);
+    expect(readFileSync(segment)).to.deep.equal(flipped);
   });
 
   /** Lets it start without the data, and gives the data back. */

@@ -5,6 +5,7 @@
  */
 
 import type { Bar, Chart } from "./figures.ts";
+import { heading, LINE_COLOR, round, svgDocument, text } from "./svg.ts";
 
 const WIDTH = 790;
 const LABEL_WIDTH = 220;
@@ -15,9 +16,7 @@ const BAR_HEIGHT = 14;
 const BOTTOM = 28;
 /** The bars have room for at least twice the other system's figure. */
 const RATIO_MIN = 2;
-const INK = "#1a1a1a";
 const BAR_COLOR = "#2f6f9f";
-const LINE_COLOR = "#767676";
 
 /** The chart as an SVG document. */
 export function drawChart({ title, note, bars }: Chart): string {
@@ -25,19 +24,12 @@ export function drawChart({ title, note, bars }: Chart): string {
   const largest = Math.max(RATIO_MIN, ...bars.map(({ ours, theirs }) => ours / theirs));
   const scale = (WIDTH - LABEL_WIDTH - FIGURES_WIDTH) / largest;
   const oneAt = LABEL_WIDTH + scale;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" ` +
-      `role="img" font-family="sans-serif" font-size="12" fill="${INK}">`,
-    `<title>${escapeMarkup(title)}</title>`,
-    `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
-    text(12, 20, title, 'font-size="14" font-weight="bold"'),
-    text(12, 38, note, `fill="${LINE_COLOR}"`),
+  return svgDocument(WIDTH, height, title, [
+    ...heading(title, note),
     ...bars.flatMap((bar, at) => rowOf(bar, TOP + at * ROW_HEIGHT, scale)),
     `<path d="M${round(oneAt)} ${TOP - 4}V${height - BOTTOM + 4}" stroke="${LINE_COLOR}" stroke-dasharray="3 3"/>`,
     text(oneAt, height - 8, "1×: equal", `text-anchor="middle" fill="${LINE_COLOR}"`),
-    "</svg>",
-    "",
-  ].join("\n");
+  ]);
 }
 
 function rowOf({ label, ours, theirs }: Bar, top: number, scale: number): string[] {
@@ -51,20 +43,7 @@ function rowOf({ label, ours, theirs }: Bar, top: number, scale: number): string
   ];
 }
 
-function text(x: number, y: number, content: string, attributes = ""): string {
-  const gap = attributes === "" ? "" : " ";
-  return `<text x="${round(x)}" y="${y}"${gap}${attributes}>${escapeMarkup(content)}</text>`;
-}
-
 /** Three significant digits, or a whole number. */
 function shown(figure: number): string {
   return figure >= 100 ? Math.round(figure).toLocaleString("en-US") : String(Number(figure.toPrecision(3)));
-}
-
-function round(length: number): string {
-  return String(Number(length.toFixed(1)));
-}
-
-function escapeMarkup(content: string): string {
-  return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -29,7 +29,7 @@ export { buildMemberPrograms, type Launcher } from "./member-programs.ts";
 export { withPrefix } from "./message-splitter.ts";
 export { NatsCluster } from "./nats-cluster.ts";
 export { BuildError, buildLoad, buildPeer, type Peer } from "./peer-build.ts";
-export { sumOfMetric } from "./prometheus-text.ts";
+export { readMetric, sumOfMetric } from "./prometheus-text.ts";
 export { QuoinCluster } from "./quoin-cluster.ts";
 export { quoinHeaders } from "./quoin-headers.ts";
 export type { RawCall, RawCalls } from "./raw-calls.ts";

@@ -1,6 +1,6 @@
 /** Runs of a workload on clusters in turns, and their combined figures. */
 
-export { syncMsMedian } from "./disk.ts";
+export { bytesBelow, syncMsMedian } from "./disk.ts";
 export type { Run, Target } from "./measure.ts";
 export { percentile } from "./percentile.ts";
 export { machineCpuMs, usageOf } from "./process-usage.ts";

@@ -1,6 +1,6 @@
 /** The resources that a process has used so far, from /proc, and those of the whole machine. */
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
 export interface ProcessUsage {
@@ -8,8 +8,12 @@ export interface ProcessUsage {
   readonly cpuMs: number;
   /** User and system time of its first thread, in milliseconds. In Node, this thread runs the event loop. */
   readonly mainThreadCpuMs: number;
-  /** Largest resident set so far, in bytes. */
+  /** Resident set now and its maximum so far, in bytes. */
+  readonly residentBytes: number;
   readonly memoryBytesMax: number;
+  readonly threads: number;
+  /** Open file descriptors. */
+  readonly descriptors: number;
 }
 
 /** USER_HZ of Linux on every architecture that the member runs on. */
@@ -17,19 +21,24 @@ const MS_PER_CLOCK_TICK = 10;
 const UTIME_FIELD = 11;
 const STIME_FIELD = 12;
 const BYTES_PER_KB = 1024;
+/** Codes of errors about a process that has ended, perhaps while it was read. */
+const GONE: ReadonlySet<string> = new Set(["ENOENT", "ESRCH"]);
 
 /** The usage of the process; null on a system without /proc. */
 export function usageOf(pid: number): ProcessUsage | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    const memoryKb = Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0);
+    const fieldOf = (name: string) => Number(new RegExp(`^${name}:\\s+([0-9]+)`, "m").exec(status)?.[1] ?? 0);
     return {
       cpuMs: cpuMsIn(`/proc/${pid}/stat`),
       mainThreadCpuMs: cpuMsIn(`/proc/${pid}/task/${pid}/stat`),
-      memoryBytesMax: memoryKb * BYTES_PER_KB,
+      residentBytes: fieldOf("VmRSS") * BYTES_PER_KB,
+      memoryBytesMax: fieldOf("VmHWM") * BYTES_PER_KB,
+      threads: fieldOf("Threads"),
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
     };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+    if (error instanceof Error && "code" in error && GONE.has(String(error.code))) {
       return null;
     }
     throw error;

@@ -1,11 +1,10 @@
 /** The tables of renewals, of ends, and of the puts of another user beside them. */
 
+import type { PutDelays, Work } from "../members/index.ts";
 import { markdownTable, tableOf } from "../tables/index.ts";
 import type { Lateness } from "./ends.ts";
-import type { Work } from "./members.ts";
 import type { SessionsOptions } from "./options.ts";
 import type { CallCounts } from "./renewals.ts";
-import type { PutDelays } from "./steady-puts.ts";
 
 /** A part of the measurement. */
 export interface Phase {

@@ -11,14 +11,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, createTokenSource } from "@quoin/client";
 import { syncMsMedian } from "../measuring/index.ts";
+import { Members, SteadyPuts } from "../members/index.ts";
 import { createTenant } from "../noisy/index.ts";
 import { writeReport } from "../tables/index.ts";
 import { Ends, keyOf, type SessionGroup } from "./ends.ts";
-import { Members } from "./members.ts";
 import type { SessionsOptions } from "./options.ts";
 import { countsSince, Renewals, SESSIONS_PER_CALL } from "./renewals.ts";
 import { jsonReport, loadBetween, markdownReport, type Phase, type SessionsReport, terminalReport } from "./report.ts";
-import { SteadyPuts } from "./steady-puts.ts";
 
 /** What was to be measured did not happen. */
 export class SessionsError extends Error {}

@@ -1,5 +1,5 @@
 /**
- * `node bench/sessions/puts-process.ts`: puts at a steady rate, in a process of its own, so that other work of the
+ * `node bench/members/puts-process.ts`: puts at a steady rate, in a process of its own, so that other work of the
  * benchmark does not delay them. The target comes as a line of JSON by standard input, because it has a token. Prints a
  * line for each put: when it was due in milliseconds since 1970, how long it took from then on, and whether it failed.
  * Ends with its standard input.

@@ -31,6 +31,7 @@ import { FiguresError, runMicro } from "./micro/index.ts";
 import { NoisyError, runNoisy } from "./noisy/index.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
 import { runSessions, SessionsError } from "./sessions/index.ts";
+import { runSoak, SoakError } from "./soak/index.ts";
 import { runTimeline, TimelineError } from "./timeline/index.ts";
 
 const EXIT_FAILED = 1;
@@ -146,6 +147,8 @@ try {
     await runNoisy(asked.options, interrupted);
   } else if (asked?.kind === "sessions") {
     await runSessions(asked.options, interrupted);
+  } else if (asked?.kind === "soak") {
+    await runSoak(asked.options, interrupted);
   } else if (asked?.kind === "timeline") {
     await runTimeline(asked.options, interrupted);
   }
@@ -161,6 +164,8 @@ try {
     error instanceof SessionsError
   ) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
+  } else if (error instanceof SoakError) {
+    console.error(`npm run bench: ${error.message}`);
   } else if (error instanceof UnfairError) {
     console.error(`npm run bench: ${error.message}; nothing was compared`);
   } else if (error instanceof ChartError) {

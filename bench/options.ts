@@ -9,6 +9,7 @@ import { type MicroOptions, microCommand } from "./micro/index.ts";
 import { type NoisyOptions, noisyCommand } from "./noisy/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
 import { type SessionsOptions, sessionsCommand } from "./sessions/index.ts";
+import { type SoakOptions, soakCommand } from "./soak/index.ts";
 import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
 
 export interface BenchOptions {
@@ -51,6 +52,7 @@ export type ParsedCommand =
   | { readonly kind: "micro"; readonly options: MicroOptions }
   | { readonly kind: "noisy"; readonly options: NoisyOptions }
   | { readonly kind: "sessions"; readonly options: SessionsOptions }
+  | { readonly kind: "soak"; readonly options: SoakOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
 
 /** Parses the arguments. Returns null for --help. Raises UsageError. */
@@ -90,6 +92,10 @@ export function parseOptions(args: readonly string[]): ParsedCommand | null {
     asked = { kind: "sessions", options };
   });
   program.addCommand(sessions.copyInheritedSettings(program));
+  const soak = soakCommand(parseCount, (options) => {
+    asked = { kind: "soak", options };
+  });
+  program.addCommand(soak.copyInheritedSettings(program));
   const timeline = timelineCommand(parseCount, (options) => {
     asked = { kind: "timeline", options };
   });

@@ -41,9 +41,13 @@ export function findLayers(): TestLayer[] {
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/verify/nemesis/nemesis.spec.ts"]);
   const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
-  const benchmarks = ["scenarios/index", "scenarios/go-load", "timeline/traced-cluster"].map(
-    (name) => `bench/${name}.spec.ts`,
-  );
+  const benchmarks = [
+    "scenarios/index",
+    "scenarios/go-load",
+    "soak/run",
+    "soak/load/parts",
+    "timeline/traced-cluster",
+  ].map((name) => `bench/${name}.spec.ts`);
   const processes = find(["node/test/**/*.spec.ts", "console/test/**/*.spec.ts", ...benchmarks]).filter(
     (file) => ![...cluster, ...crash, ...fuzz].includes(file),
   );

@@ -102,7 +102,7 @@ function drawPanel({ title, isLogarithmic, lines }: Panel, top: number, xOf: (at
   ];
 }
 
-/** A path that begins anew after each unknown value. */
+/** A path with a gap at each unknown value. */
 function pathOf(points: readonly Point[], xOf: (atSeconds: number) => number, yOf: (value: number) => number): string {
   let isBegun = false;
   let path = "";

@@ -38,11 +38,17 @@ describe("a text for Prometheus", () => {
       "# TYPE quoin_seen_total counter",
       "# TYPE quoin_odd gauge",
       "quoin_odd NaN",
+      "# TYPE quoin_took_seconds histogram",
+      'quoin_took_seconds_bucket{to="c",le="1"} 3',
+      'quoin_took_seconds_sum{to="c"} 1.5',
+      'quoin_took_seconds_count{to="c"} 4',
     ].join("\n");
     expect(sumOfMetric(labelled, "quoin_sent_total")).to.equal(5);
     expect(sumOfMetric(labelled, "quoin_sent_total", /to="a b"/)).to.equal(2);
     expect(sumOfMetric(labelled, "quoin_ready")).to.equal(1);
     expect(sumOfMetric(labelled, "quoin_seen_total")).to.equal(0);
+    expect(sumOfMetric(labelled, "quoin_took_seconds_sum")).to.equal(1.5);
+    expect(sumOfMetric(labelled, "quoin_took_seconds_count")).to.equal(4);
     expect(() => sumOfMetric(labelled, "quoin_sent")).to.throw("do not contain quoin_sent");
     expect(() => sumOfMetric(labelled, "quoin_odd")).to.throw("do not contain quoin_odd");
   });

@@ -10,8 +10,8 @@ export function readMetric(text: string, name: string): number {
 }
 
 /**
- * The sum of a metric over its series with matching labels; 0 if there are none yet. Raises an error if a value is not
- * a number, or if the text does not contain the metric.
+ * The sum of a metric over its series with matching labels; 0 if there are none yet. The name may be that of the sum or
+ * of the count of a histogram. Raises an error if a value is not a number, or if the text does not contain the metric.
  */
 export function sumOfMetric(text: string, name: string, labels = /(?:)/): number {
   const lines = text.split("\n");
@@ -23,7 +23,8 @@ export function sumOfMetric(text: string, name: string, labels = /(?:)/): number
       sum += Number(line.slice(at + 1));
     }
   }
-  if (!lines.some((line) => line.startsWith(`# TYPE ${name} `)) || !Number.isFinite(sum)) {
+  const types = [name, name.replace(/_(?:sum|count)$/, "")].map((metric) => `# TYPE ${metric} `);
+  if (!lines.some((line) => types.some((type) => line.startsWith(type))) || !Number.isFinite(sum)) {
     throw new Error(`the metrics do not contain ${name}`);
   }
   return sum;

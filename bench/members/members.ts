@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type AdminClient, createAdminClient, isQuoinError } from "@quoin/client";
 import { type Endpoints, freeBasePort, type LocalCluster, type RestartedMember } from "@quoin/node/local";
-import { until } from "../../testing/index.ts";
+import { type Attempt, until } from "../../testing/index.ts";
 import { buildMemberPrograms, type Launcher, sumOfMetric } from "../clusters/index.ts";
 import { usageOf } from "../measuring/index.ts";
 
@@ -14,6 +14,7 @@ const WAIT = { limitMs: 60_000, pollMs: 50 };
 const READY_WAIT = { limitMs: 60 * 60_000, pollMs: 50 };
 const STATUS_TIMEOUT_MS = 1_000;
 const ENTRIES_METRIC = "quoin_storage_log_written_entries_total";
+const RECEIVED = /direction="received",result="completed"/;
 /** Refusals of a change of the membership that pass by themselves. */
 const PASSING = ["CONFIG_CHANGE_IN_PROGRESS", "LEARNER_NOT_READY", "QUORUM_UNSAFE", "LEADER_CHANGED"] as const;
 const PASSING_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
@@ -40,20 +41,31 @@ export interface Backup {
   readonly bytes: number;
 }
 
+/** A new member in the place of another one. */
+export interface Replacement {
+  /** Milliseconds from the start of its process until it votes and serves. */
+  readonly ms: number;
+  /** Snapshots that it has received, and how long that took; none if the log of the leader had everything. */
+  readonly snapshots: number;
+  readonly snapshotSeconds: number;
+}
+
 type Options = Parameters<Launcher["LocalCluster"]["start"]>[0];
 
 export class Members {
   readonly directory: string;
   readonly #launcher: Launcher;
   readonly #options: Options;
+  readonly #ending: AbortSignal;
   readonly #admins: readonly AdminClient[];
   readonly #pids: (number | null)[];
   readonly #restarted = new Map<number, RestartedMember>();
   #cluster: LocalCluster;
 
-  private constructor(options: Options, launcher: Launcher, cluster: LocalCluster) {
+  private constructor(options: Options, launcher: Launcher, cluster: LocalCluster, ending: AbortSignal) {
     this.directory = options.dataDirectory;
     this.#options = options;
+    this.#ending = ending;
     this.#launcher = launcher;
     this.#cluster = cluster;
     this.#pids = [...cluster.memberPids];
@@ -61,11 +73,14 @@ export class Members {
     this.#admins = cluster.endpoints.admin.map((endpoint) => createAdminClient({ endpoint, credentials }));
   }
 
-  /** @param memberFlags flags of each member, besides those of a local cluster. */
-  static async start(directory: string, memberFlags: readonly string[] = []): Promise<Members> {
+  /**
+   * @param memberFlags flags of each member, besides those of a local cluster.
+   * @param ending ends all waiting, with its reason.
+   */
+  static async start(directory: string, memberFlags: readonly string[], ending: AbortSignal): Promise<Members> {
     const options = { members: MEMBERS, basePort: await freeBasePort(), dataDirectory: directory, memberFlags };
     const launcher = await buildMemberPrograms(join(directory, "programs"));
-    return new Members(options, launcher, await launcher.LocalCluster.start(options));
+    return new Members(options, launcher, await launcher.LocalCluster.start(options, ending), ending);
   }
 
   get endpoints(): Endpoints {
@@ -131,7 +146,7 @@ export class Members {
     this.#pids[at] = null;
     process.kill(pid, "SIGKILL");
     await this.#restarted.get(at)?.stop();
-    await until("the killed member to end", () => !isRunning(pid), WAIT);
+    await this.#until("the killed member to end", () => !isRunning(pid), WAIT);
   }
 
   /** Starts a member that was killed, without waiting for it. */
@@ -145,7 +160,7 @@ export class Members {
 
   /** Waits until the member serves. */
   untilReady(at: number): Promise<boolean> {
-    return until(`${this.nameOf(at)} to serve`, () => isReady(`${this.#healthOf(at)}/readyz`), READY_WAIT);
+    return this.#until(`${this.nameOf(at)} to serve`, () => isReady(`${this.#healthOf(at)}/readyz`), READY_WAIT);
   }
 
   /** Waits until all members serve. */
@@ -154,11 +169,10 @@ export class Members {
   }
 
   /**
-   * Removes the member from the cluster, with its data, and starts a new one of its name.
-   *
-   * @returns the milliseconds from the start of the new one until it votes and serves.
+   * Removes the member from the cluster, with its data, and starts a new one of its name. Returns when the new one votes
+   * and serves.
    */
-  async replace(at: number): Promise<number> {
+  async replace(at: number): Promise<Replacement> {
     const name = this.nameOf(at);
     await this.kill(at);
     await this.#change(async (admin) => admin.removeMembers([await idOf(admin, name)]));
@@ -168,14 +182,20 @@ export class Members {
     await this.start(at);
     await this.#change(async (admin) => admin.promoteMembers([await idOf(admin, name)]));
     await this.untilReady(at);
-    return performance.now() - startMs;
+    const ms = performance.now() - startMs;
+    const metrics = (await this.metrics(at)) ?? "";
+    return {
+      ms,
+      snapshots: sumOfMetric(metrics, "quoin_raft_snapshots_total", RECEIVED),
+      snapshotSeconds: sumOfMetric(metrics, "quoin_raft_snapshot_duration_seconds_sum", /"received"/),
+    };
   }
 
   /** Stops all members in order, and starts them again. Returns the milliseconds of the start, until all serve. */
   async restartAll(): Promise<number> {
     await this.#stopProcesses();
     const startMs = performance.now();
-    this.#cluster = await this.#launcher.LocalCluster.start(this.#options);
+    this.#cluster = await this.#launcher.LocalCluster.start(this.#options, this.#ending);
     await this.untilAllReady();
     const tookMs = performance.now() - startMs;
     this.#pids.splice(0, MEMBERS, ...this.#cluster.memberPids);
@@ -195,7 +215,7 @@ export class Members {
       const { run } = await this.#admin(at).getBackupStatus(id);
       return run === undefined || run.endedMs === 0 ? null : run;
     };
-    const { bytes, error } = await until("the backup to end", ended, READY_WAIT);
+    const { bytes, error } = await this.#until("the backup to end", ended, READY_WAIT);
     if (error !== "") {
       throw new Error(`the backup failed: ${error}`);
     }
@@ -231,7 +251,15 @@ export class Members {
       }
       return found;
     };
-    return until("a leader", find, WAIT);
+    return this.#until("a leader", find, WAIT);
+  }
+
+  #until<Result>(what: string, attempt: Attempt<Result>, limits: typeof WAIT): Promise<Result> {
+    const unlessEnding = (): ReturnType<Attempt<Result>> => {
+      this.#ending.throwIfAborted();
+      return attempt();
+    };
+    return until(what, unlessEnding, limits);
   }
 
   async #stopProcesses(): Promise<void> {
@@ -254,7 +282,7 @@ export class Members {
         throw error;
       }
     };
-    await until("the change of the cluster", attempt, READY_WAIT);
+    await this.#until("the change of the cluster", attempt, READY_WAIT);
   }
 
   #admin(at: number): AdminClient {

@@ -48,7 +48,7 @@ export async function runSessions(options: SessionsOptions, interrupted: AbortSi
   try {
     const syncMs = syncMsMedian(directory);
     const startedAt = new Date();
-    members = await Members.start(join(directory, "quoin"));
+    members = await Members.start(join(directory, "quoin"), [], interrupted);
     const measured = await Storm.measure(members, options, interrupted);
     const { sessions, ttlSeconds, seconds, elections } = options;
     const report: SessionsReport = {

@@ -30,6 +30,7 @@ import {
 import { FiguresError, runMicro } from "./micro/index.ts";
 import { NoisyError, runNoisy } from "./noisy/index.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
+import { runScale, ScaleError } from "./scale/index.ts";
 import { runSessions, SessionsError } from "./sessions/index.ts";
 import { runSoak, SoakError } from "./soak/index.ts";
 import { runTimeline, TimelineError } from "./timeline/index.ts";
@@ -145,6 +146,8 @@ try {
     await runInterference(asked.options, interrupted);
   } else if (asked?.kind === "noisy") {
     await runNoisy(asked.options, interrupted);
+  } else if (asked?.kind === "scale") {
+    await runScale(asked.options, interrupted);
   } else if (asked?.kind === "sessions") {
     await runSessions(asked.options, interrupted);
   } else if (asked?.kind === "soak") {
@@ -164,7 +167,7 @@ try {
     error instanceof SessionsError
   ) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
-  } else if (error instanceof SoakError) {
+  } else if (error instanceof ScaleError || error instanceof SoakError) {
     console.error(`npm run bench: ${error.message}`);
   } else if (error instanceof UnfairError) {
     console.error(`npm run bench: ${error.message}; nothing was compared`);

@@ -7,6 +7,7 @@ import { type InterferenceOptions, interferenceCommand } from "./interference/in
 import type { Target } from "./measuring/index.ts";
 import { type MicroOptions, microCommand } from "./micro/index.ts";
 import { type NoisyOptions, noisyCommand } from "./noisy/index.ts";
+import { type ScaleOptions, scaleCommand } from "./scale/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
 import { type SessionsOptions, sessionsCommand } from "./sessions/index.ts";
 import { type SoakOptions, soakCommand } from "./soak/index.ts";
@@ -51,6 +52,7 @@ export type ParsedCommand =
   | { readonly kind: "interference"; readonly options: InterferenceOptions }
   | { readonly kind: "micro"; readonly options: MicroOptions }
   | { readonly kind: "noisy"; readonly options: NoisyOptions }
+  | { readonly kind: "scale"; readonly options: ScaleOptions }
   | { readonly kind: "sessions"; readonly options: SessionsOptions }
   | { readonly kind: "soak"; readonly options: SoakOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
@@ -88,6 +90,10 @@ export function parseOptions(args: readonly string[]): ParsedCommand | null {
     asked = { kind: "noisy", options };
   });
   program.addCommand(noisy.copyInheritedSettings(program));
+  const scale = scaleCommand(parseCount, (options) => {
+    asked = { kind: "scale", options };
+  });
+  program.addCommand(scale.copyInheritedSettings(program));
   const sessions = sessionsCommand(parseCount, (options) => {
     asked = { kind: "sessions", options };
   });

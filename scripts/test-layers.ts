@@ -44,8 +44,9 @@ export function findLayers(): TestLayer[] {
   const benchmarks = [
     "scenarios/index",
     "scenarios/go-load",
-    "soak/run",
+    "scale/run",
     "soak/load/parts",
+    "soak/run",
     "timeline/traced-cluster",
   ].map((name) => `bench/${name}.spec.ts`);
   const processes = find(["node/test/**/*.spec.ts", "console/test/**/*.spec.ts", ...benchmarks]).filter(

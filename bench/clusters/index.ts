@@ -32,4 +32,5 @@ export { BuildError, buildLoad, buildPeer, type Peer } from "./peer-build.ts";
 export { readMetric, sumOfMetric } from "./prometheus-text.ts";
 export { QuoinCluster } from "./quoin-cluster.ts";
 export { quoinHeaders } from "./quoin-headers.ts";
+export { QuoinWatches } from "./quoin-watches.ts";
 export type { RawCall, RawCalls } from "./raw-calls.ts";

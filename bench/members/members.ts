@@ -207,6 +207,11 @@ export class Members {
     await this.#change(async (admin) => admin.transferLeadership({ targetId: await idOf(admin, this.nameOf(at)) }));
   }
 
+  /** Changes settings of the cluster; see `AdminClient.putSettings`. */
+  async putSettings(values: ReadonlyMap<string, number>): Promise<void> {
+    await this.#change((admin) => admin.putSettings(values));
+  }
+
   /** Writes a backup into the store of this member, with every write so far. */
   async backUp(at: number): Promise<Backup> {
     const startMs = performance.now();

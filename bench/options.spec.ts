@@ -122,6 +122,36 @@ describe("options of a benchmark", () => {
     expect(() => parseOptions(["interference", "--missed-mib", "191"])).to.throw(UsageError, "at least 192");
   });
 
+  it("of soak have defaults, and are read from the arguments", () => {
+    const files = { output: null, markdown: null, svg: null };
+    expect(parseOptions(["soak"])).to.deep.equal({
+      kind: "soak",
+      options: { seconds: 3_600, eventSeconds: 120, sampleSeconds: 10, ...files },
+    });
+    const args = "soak --minutes 2 --event-seconds 20 --output o --markdown m --svg s";
+    expect(parseOptions(args.split(" "))).to.deep.equal({
+      kind: "soak",
+      options: { seconds: 120, eventSeconds: 20, sampleSeconds: 10, output: "o", markdown: "m", svg: "s" },
+    });
+    expect(() => parseOptions(["soak", "--minutes", "0.5"])).to.throw(UsageError, "--minutes");
+  });
+
+  it("of scale have defaults, and are read from the arguments", () => {
+    const burdens = { locks: 10_000, sessions: 20_000, watches: 10_000, logs: 1_000 };
+    const fixed = { restSeconds: 15, burdens };
+    const counts = { keys: 10_000_000, valueBytes: 100, inFlight: 16, diskGib: 60 };
+    expect(parseOptions(["scale"])).to.deep.equal({
+      kind: "scale",
+      options: { ...counts, ...fixed, markdown: null, json: null },
+    });
+    const args = "scale --keys 5 --value-bytes 6 --in-flight 7 --disk-gib 8 --markdown m --json j";
+    expect(parseOptions(args.split(" "))).to.deep.equal({
+      kind: "scale",
+      options: { keys: 5, valueBytes: 6, inFlight: 7, diskGib: 8, ...fixed, markdown: "m", json: "j" },
+    });
+    expect(() => parseOptions(["scale", "--value-bytes", "32769"])).to.throw(UsageError, "at most 32768");
+  });
+
   it("of sessions have defaults, and are read from the arguments", () => {
     const counts = { sessions: 20_000, ttlSeconds: 10, seconds: 60, elections: 10 };
     expect(parseOptions(["sessions"])).to.deep.equal({

@@ -68,9 +68,9 @@ export class QuoinCluster implements MeasuredCluster {
     memberFlags: readonly string[] = [],
     { name, checkout }: OtherQuoin = THIS,
   ): Promise<QuoinCluster> {
+    const launcher = await buildMemberPrograms(join(dataDirectory, "programs"), checkout);
     const basePort = await freeBasePort();
     const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags] };
-    const launcher = await buildMemberPrograms(join(dataDirectory, "programs"), checkout);
     const cluster = await launcher.LocalCluster.start(options);
     const { grpc, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ credentials: { apiKey }, endpoints: grpc });

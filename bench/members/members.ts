@@ -78,8 +78,8 @@ export class Members {
    * @param ending ends all waiting, with its reason.
    */
   static async start(directory: string, memberFlags: readonly string[], ending: AbortSignal): Promise<Members> {
-    const options = { members: MEMBERS, basePort: await freeBasePort(), dataDirectory: directory, memberFlags };
     const launcher = await buildMemberPrograms(join(directory, "programs"));
+    const options = { members: MEMBERS, basePort: await freeBasePort(), dataDirectory: directory, memberFlags };
     return new Members(options, launcher, await launcher.LocalCluster.start(options, ending), ending);
   }
 

@@ -113,8 +113,8 @@ class Site {
   }
 
   static async begin(dataDirectory: string): Promise<Site> {
-    const basePort = await freeBasePort();
     const { LocalCluster: Launched } = await buildMemberPrograms(join(dataDirectory, "programs"));
+    const basePort = await freeBasePort();
     const cluster = await Launched.start({ members: MEMBERS, basePort, dataDirectory });
     const { grpc, apiKey } = cluster.endpoints;
     const credentials = { apiKey };

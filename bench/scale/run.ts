@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, createClient, createTokenSource, type TokenSource } from "@quoin/client";
+import { type Client, createClient, createTokenSource, isQuoinError, type TokenSource } from "@quoin/client";
 import { sumOfMetric } from "../clusters/index.ts";
 import { syncMsMedian } from "../measuring/index.ts";
 import { type MemberSample, Members, type PutDelays, SteadyPuts, sampleMember } from "../members/index.ts";
@@ -146,6 +146,10 @@ class Scale {
       await this.#rest();
       return null;
     } catch (error) {
+      if (isQuoinError(error)) {
+        const reason = [error.code, error.reason].join(" ").trim();
+        return new ScaleError(`a call failed with ${reason}: ${error.message}`, { cause: error });
+      }
       if (error instanceof ScaleError) {
         return error;
       }

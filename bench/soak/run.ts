@@ -76,7 +76,7 @@ class Soak {
     const { grpc: endpoints, apiKey } = members.endpoints;
     const credentials = createTokenSource({ credentials: { apiKey }, endpoints });
     const faults = new FaultTimes();
-    this.samples = new Samples(members);
+    this.samples = new Samples(members, options.seconds);
     this.#options = options;
     this.#ending = ending;
     this.#print = print;
@@ -120,15 +120,15 @@ class Soak {
   }
 
   report(setup: Pick<SoakReport, "startedAt" | "version" | "cpus" | "syncMs">, failure: Error | null): SoakReport {
-    const { taken, times, startMs } = this.samples;
-    const seconds = failure === null ? this.#options.seconds : (taken.at(-1)?.atSeconds ?? 0);
+    const { taken, totals } = this.samples;
+    const { seconds } = this.#options;
     return {
       ...setup,
-      seconds,
+      seconds: failure === null ? seconds : (taken.at(-1)?.atSeconds ?? 0),
       failure: failure?.message ?? null,
       events: this.#events.past,
       processes: processTrends(taken, seconds),
-      calls: callTrends(times, startMs, seconds),
+      calls: callTrends(totals.byKind, seconds),
       skipped: Object.fromEntries(this.#pace.skipped),
     };
   }

@@ -2,6 +2,7 @@
 
 import { percentile } from "../measuring/index.ts";
 import { MEMBERS, type MemberSample, type Members, sampleMember } from "../members/index.ts";
+import { CallTotals } from "./call-totals.ts";
 import type { CallTime } from "./pace/index.ts";
 
 /** The calls of one kind since the sample before. */
@@ -26,14 +27,16 @@ const MS_PER_SECOND = 1_000;
 
 export class Samples {
   readonly taken: SoakSample[] = [];
-  /** All calls so far. */
-  readonly times: CallTime[] = [];
+  readonly totals: CallTotals;
   startMs = 0;
   readonly #members: Members;
-  #sampledTimes = 0;
+  /** Since the last sample. */
+  #times: CallTime[] = [];
 
-  constructor(members: Members) {
+  /** @param seconds how long the load takes. */
+  constructor(members: Members, seconds: number) {
     this.#members = members;
+    this.totals = new CallTotals(seconds);
   }
 
   /** The load begins now. */
@@ -42,15 +45,16 @@ export class Samples {
   }
 
   add(time: CallTime): void {
-    this.times.push(time);
+    this.#times.push(time);
+    this.totals.add(time, this.startMs);
   }
 
   async take(): Promise<SoakSample> {
     const positions = Array.from({ length: MEMBERS }, (_, at) => at);
     const members = await Promise.all(positions.map((at) => sampleMember(this.#members, at)));
     const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
-    const times = this.times.slice(this.#sampledTimes);
-    this.#sampledTimes = this.times.length;
+    const times = this.#times;
+    this.#times = [];
     const sample = {
       atSeconds: (performance.now() - this.startMs) / MS_PER_SECOND,
       members,

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { MemberSample } from "../members/index.ts";
-import type { CallTime } from "./pace/index.ts";
+import { CallTotals } from "./call-totals.ts";
 import type { SoakSample } from "./samples.ts";
 import { callTrends, processTrends, type Trend } from "./summary.ts";
 
@@ -61,15 +61,18 @@ describe("the summary of a load", () => {
   });
 
   it("has the times of calls without a fault, and the longest of all", () => {
-    const times = SAMPLES.flatMap((_, minute): CallTime[] => {
+    const totals = new CallTotals(HOUR);
+    for (const [minute] of SAMPLES.entries()) {
       const common = { answeredMs: 5_000 + minute * 60_000, failed: 0, isDisturbed: false };
-      return [
-        { ...common, kind: "put", tookMs: minute < 30 ? 10 : 14 },
-        { ...common, kind: "put", tookMs: 2_000 + minute, failed: 2, isDisturbed: true },
-        { ...common, kind: "get", tookMs: 1 },
-      ];
-    });
-    const [get, put] = callTrends(times, 5_000, HOUR);
+      totals.add({ ...common, kind: "put", tookMs: minute < 30 ? 10 : 14 }, 5_000);
+      totals.add({ ...common, kind: "put", tookMs: 2_000 + minute, failed: 2, isDisturbed: true }, 5_000);
+      totals.add({ ...common, kind: "get", tookMs: 1 }, 5_000);
+    }
+    const [get, put] = callTrends(totals.byKind, HOUR);
+    expect(totals.byKind.get("get")?.sixths, "only the times that are compared are kept").to.deep.equal([
+      Array(10).fill(1),
+      Array(10).fill(1),
+    ]);
     expect(get).to.deep.include({ kind: "get", count: 60, failed: 0, maxMs: 1 });
     expect(put).to.deep.equal({
       kind: "put",

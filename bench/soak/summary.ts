@@ -1,8 +1,9 @@
 /** What has changed between the second sixth of a load and the last one. In the first sixth, everything is new. */
 
+import { percentile } from "../measuring/index.ts";
 import type { MemberSample } from "../members/index.ts";
-import type { CallTime } from "./pace/index.ts";
-import { callsOf, type SoakSample } from "./samples.ts";
+import { comparedSixth, hoursBetween, type KindTotals } from "./call-totals.ts";
+import type { SoakSample } from "./samples.ts";
 
 /** A figure in both sixths, and its growth in an hour; null = not known. */
 export interface Trend {
@@ -31,9 +32,6 @@ export interface CallTrend {
   readonly maxMs: number;
 }
 
-const SIXTHS = 6;
-const SECONDS_PER_HOUR = 3_600;
-const MS_PER_SECOND = 1_000;
 const BYTES_PER_MIB = 1_024 * 1_024;
 
 /** The figures of a member, by name. */
@@ -49,7 +47,9 @@ const MEMBER_FIGURES: Readonly<Record<string, (sample: MemberSample) => number>>
 
 /** The medians of all figures of each process in both sixths of this many seconds. */
 export function processTrends(samples: readonly SoakSample[], seconds: number): readonly ProcessTrends[] {
-  const [second, last] = sixthsOf(samples, ({ atSeconds }) => atSeconds, seconds);
+  const [second, last] = ([0, 1] as const).map((sixth) => {
+    return samples.filter(({ atSeconds }) => comparedSixth(atSeconds, seconds) === sixth);
+  }) as [SoakSample[], SoakSample[]];
   const trend = (name: string, valuesOf: (sixth: readonly SoakSample[]) => readonly number[]): Trend =>
     trendOf(name, median(valuesOf(second)), median(valuesOf(last)), seconds);
   const count = samples[0]?.members.length ?? 0;
@@ -63,22 +63,15 @@ export function processTrends(samples: readonly SoakSample[], seconds: number): 
   return [...members, { at: null, trends: [clients] }];
 }
 
-/** The times of each kind of call in both sixths. They have begun at `startMs`, on the clock of the calls. */
-export function callTrends(times: readonly CallTime[], startMs: number, seconds: number): readonly CallTrend[] {
-  const byKind = Map.groupBy(times, ({ kind }) => kind);
+/** The times of each kind of call in both sixths of this many seconds. */
+export function callTrends(byKind: ReadonlyMap<string, KindTotals>, seconds: number): readonly CallTrend[] {
   const kinds = [...byKind].sort(([one], [other]) => (one < other ? -1 : 1));
-  return kinds.map(([kind, ofKind]) => {
-    const quiet = ofKind.filter(({ isDisturbed }) => !isDisturbed);
-    const sixths = sixthsOf(quiet, ({ answeredMs }) => (answeredMs - startMs) / MS_PER_SECOND, seconds);
-    const [second, last] = sixths.map((sixth) => callsOf(sixth)[kind] ?? null);
-    return {
-      kind,
-      count: ofKind.length,
-      failed: ofKind.reduce((sum, { failed }) => sum + failed, 0),
-      p50: trendOf("p50 ms", second?.p50Ms ?? null, last?.p50Ms ?? null, seconds),
-      p99: trendOf("p99 ms", second?.p99Ms ?? null, last?.p99Ms ?? null, seconds),
-      maxMs: ofKind.reduce((longest, { tookMs }) => Math.max(longest, tookMs), 0),
+  return kinds.map(([kind, { count, failed, maxMs, sixths }]) => {
+    const [second, last] = sixths.map((timesMs) => Float64Array.from(timesMs).sort()) as [Float64Array, Float64Array];
+    const trend = (name: string, percent: number): Trend => {
+      return trendOf(name, percentileOf(second, percent), percentileOf(last, percent), seconds);
     };
+    return { kind, count, failed, p50: trend("p50 ms", 50), p99: trend("p99 ms", 99), maxMs };
   });
 }
 
@@ -91,26 +84,21 @@ function cpuRatesOf(samples: readonly SoakSample[], at: number): number[] {
   });
 }
 
-/** What belongs to the second sixth, and to the last one. */
-function sixthsOf<Value>(
-  values: readonly Value[],
-  atSecondsOf: (value: Value) => number,
-  seconds: number,
-): [Value[], Value[]] {
-  const inSixth = (sixth: number) => (value: Value) => {
-    const at = (atSecondsOf(value) / seconds) * SIXTHS;
-    return at >= sixth && at < sixth + 1;
-  };
-  return [values.filter(inSixth(1)), values.filter(inSixth(SIXTHS - 1))];
-}
-
 function trendOf(name: string, second: number | null, last: number | null, seconds: number): Trend {
-  // From the middle of one sixth to that of the other.
-  const hours = (seconds * (SIXTHS - 2)) / SIXTHS / SECONDS_PER_HOUR;
-  return { name, second, last, perHour: second === null || last === null ? null : (last - second) / hours };
+  return {
+    name,
+    second,
+    last,
+    perHour: second === null || last === null ? null : (last - second) / hoursBetween(seconds),
+  };
 }
 
 function median(values: readonly number[]): number | null {
   const ascending = values.toSorted((one, other) => one - other);
   return ascending[Math.floor((ascending.length - 1) / 2)] ?? null;
+}
+
+/** Null without values, which ascend. */
+function percentileOf(values: Float64Array, percent: number): number | null {
+  return values.length === 0 ? null : percentile(values, percent);
 }

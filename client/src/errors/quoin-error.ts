@@ -52,6 +52,14 @@ const REFUSAL_CODES: ReadonlySet<QuoinErrorCode> = new Set([
   "UNAUTHENTICATED",
 ]);
 
+/** Codes and reasons of errors that pass by themselves, or whose outcome a repetition finds out. */
+const RETRYABLE: ReadonlySet<string> = new Set([
+  "UNAVAILABLE",
+  "DEADLINE_EXCEEDED",
+  "RATE_LIMITED",
+  "TOO_MANY_STREAMS",
+] satisfies readonly (QuoinErrorCode | QuoinReason)[]);
+
 /**
  * The first words of grpc-js's details for a call that was never sent because there was no connection. If a later
  * version uses other words, the outcome becomes `unknown`, which is never wrong.
@@ -104,6 +112,14 @@ export class QuoinError extends Error {
     this.retryDelayMs = fields.retryDelayMs;
     this.leaderEndpoint = fields.leaderEndpoint;
     this.requestId = fields.requestId;
+  }
+
+  /**
+   * Whether the same operation with the same `requestId` may succeed later, with nothing changed. The SDK has already
+   * made its attempts: pause before.
+   */
+  get retryable(): boolean {
+    return RETRYABLE.has(this.code) || RETRYABLE.has(this.reason);
   }
 
   /**

@@ -1,0 +1,383 @@
+/** One run of a scenario: carries out its steps, by commands for a runner, and decides whether it has passed. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../../testing/index.ts";
+import type { CallFault } from "./faults.ts";
+import type { Scenario, Step } from "./scenario-file.ts";
+import type { ScenarioProxies } from "./scenario-proxies.ts";
+import type { TestCluster } from "./test-cluster.ts";
+import { isRecord, mismatch, resolve, ScenarioFailure, show, type Value, type Variables } from "./values.ts";
+
+/** What a runner must do next. */
+export type Command = Readonly<Record<string, Value>> & { readonly command: string };
+
+export type Verdict = "passed" | "failed" | "unsupported";
+
+/** What a runner has answered to a command. */
+type Answer = Readonly<Record<string, Value>>;
+
+const RUN_LIMIT_MS = 120_000;
+const WAIT_LIMIT_MS = 30_000;
+const POLL_MS = 5;
+const POLL_MS_MAX = 50;
+const REPEATABLE_CODES: readonly Value[] = ["UNAVAILABLE", "DEADLINE_EXCEEDED"];
+const REPEATABLE_REASONS: readonly Value[] = ["RATE_LIMITED", "TOO_MANY_STREAMS"];
+const OUTCOMES: readonly Value[] = ["not-executed", "unknown"];
+/** The text of an error of a block that a scenario lets fail. */
+export const LEFT_MESSAGE = "left by the scenario";
+
+/** Ends a scenario whose SDK does not have something. */
+class Unsupported extends Error {}
+
+/** A call of a runner that has not answered yet. */
+class PendingCall {
+  readonly id: number;
+  readonly answered: Promise<Answer>;
+  readonly onEntered: (count: number) => Promise<void>;
+  #settle: (answer: Answer) => void = () => undefined;
+  #fail: (error: unknown) => void = () => undefined;
+
+  constructor(id: number, onEntered: (count: number) => Promise<void>) {
+    this.id = id;
+    this.onEntered = onEntered;
+    this.answered = new Promise((resolveAnswer, reject) => {
+      this.#settle = resolveAnswer;
+      this.#fail = reject;
+    });
+    // A failure may come before anybody waits for it.
+    this.answered.catch(() => undefined);
+  }
+
+  take(answer: Answer): void {
+    if (typeof answer.entered === "number") {
+      this.onEntered(answer.entered).catch((error: unknown) => this.#fail(error));
+    } else if (typeof answer.broken === "string") {
+      this.#fail(new ScenarioFailure(`the runner failed: ${answer.broken}`));
+    } else if (answer.unsupported !== undefined) {
+      this.#fail(new Unsupported(String(answer.unsupported)));
+    } else {
+      this.#settle(answer);
+    }
+  }
+}
+
+export class ScenarioRun {
+  readonly scenario: Scenario;
+  readonly #cluster: TestCluster;
+  readonly #proxies: ScenarioProxies;
+  readonly #variables: Variables;
+  readonly #commands: Command[] = [];
+  readonly #pending = new Map<number, PendingCall>();
+  readonly #background = new Map<string, PendingCall>();
+  /** What streams have delivered and no step has compared. */
+  readonly #events = new Map<string, Value[]>();
+  #wake: () => void = () => undefined;
+  #lastId = 0;
+  /** The place of the present step, for errors. */
+  #place = "the beginning";
+
+  constructor(
+    scenario: Scenario,
+    cluster: TestCluster,
+    proxies: ScenarioProxies,
+    known: Readonly<Record<string, Value>>,
+  ) {
+    this.scenario = scenario;
+    this.#cluster = cluster;
+    this.#proxies = proxies;
+    this.#variables = new Map(Object.entries(known));
+  }
+
+  /** The next command; undefined = there was none within this time. */
+  async next(waitMs: number): Promise<Command | undefined> {
+    if (this.#commands.length === 0) {
+      await new Promise<void>((wake) => {
+        const timer = setTimeout(wake, waitMs);
+        this.#wake = () => {
+          clearTimeout(timer);
+          wake();
+        };
+      });
+    }
+    return this.#commands.shift();
+  }
+
+  /** Takes an answer of the runner. Throws an Error if no command has its id. */
+  take(answer: Answer): void {
+    const pending = this.#pending.get(Number(answer.id));
+    if (pending === undefined) {
+      throw new Error(`no command with the id ${show(answer.id)} waits for an answer`);
+    }
+    if (answer.entered === undefined) {
+      this.#pending.delete(pending.id);
+    }
+    pending.take(answer);
+  }
+
+  /** Carries out the scenario. Its end is the last command, which the caller sends with `send`. */
+  async run(): Promise<{ readonly verdict: Verdict; readonly message: string }> {
+    const timer = new AbortController();
+    try {
+      await Promise.race([this.#all(), this.#limit(timer.signal)]);
+      return { verdict: "passed", message: "" };
+    } catch (error) {
+      if (error instanceof Unsupported) {
+        return { verdict: "unsupported", message: error.message };
+      }
+      const message = error instanceof Error ? error.message : String(error);
+      return { verdict: "failed", message: `${this.#place}: ${message}` };
+    } finally {
+      timer.abort();
+    }
+  }
+
+  send(command: Command): void {
+    this.#commands.push(command);
+    this.#wake();
+  }
+
+  async #all(): Promise<void> {
+    await this.#client("main", this.scenario.client, {});
+    await this.#steps(this.scenario.steps, "step");
+  }
+
+  async #limit(signal: AbortSignal): Promise<never> {
+    await sleep(RUN_LIMIT_MS, undefined, { signal }).catch(() => undefined);
+    throw new ScenarioFailure(`the scenario has not ended within ${RUN_LIMIT_MS} ms`);
+  }
+
+  /** @returns whether the steps ended with a step that lets their block fail. */
+  async #steps(steps: readonly Step[], place: string): Promise<boolean> {
+    for (const [at, step] of steps.entries()) {
+      this.#place = `${place} ${at + 1}`;
+      if (step.fail === true) {
+        return true;
+      }
+      await this.#step(step, `${place} ${at + 1}`);
+    }
+    return false;
+  }
+
+  async #step(step: Step, place: string): Promise<void> {
+    const kind = Object.keys(STEPS).find((name) => name in step) ?? "";
+    if (kind === "call") {
+      await this.#call(step, place);
+    } else if (kind === "repeat") {
+      await this.#repeat(step, place);
+    } else {
+      await STEPS[kind]?.(this, this.#resolved(step));
+    }
+  }
+
+  #resolved(step: Step): Step {
+    return resolve(step, this.#variables) as Step;
+  }
+
+  async #repeat({ repeat, as, steps, until_sent: goal, every_ms: everyMs = 0 }: Step, place: string): Promise<void> {
+    const isReached = (): boolean =>
+      isRecord(goal) && this.#proxies.sent.of(String(goal.method)).length >= Number(goal.calls ?? 1);
+    for (let count = 1; count <= Number(repeat); count++) {
+      if (isReached()) {
+        return;
+      }
+      if (as !== undefined) {
+        this.#variables.set(String(as), count);
+      }
+      await this.#steps(steps as readonly Step[], `${place}, round ${count}, step`);
+      await sleep(Number(everyMs));
+    }
+    if (goal !== undefined && !isReached()) {
+      throw new ScenarioFailure(`after ${String(repeat)} rounds, ${show(goal)} was not sent`);
+    }
+  }
+
+  async #client(name: string, options: Value, step: Step): Promise<void> {
+    const chosen = isRecord(options) ? options : {};
+    const { endpoints = this.#variables.get("endpoints"), token } = chosen;
+    const credentials = token === undefined ? { api_key: chosen.api_key ?? this.#cluster.apiKey } : { token };
+    const resolved = resolve({ ...chosen, ...credentials, endpoints }, this.#variables) as Record<string, Value>;
+    const used = { ...resolved, endpoints: this.#endpoints(resolved.endpoints) };
+    const pending = this.#ask({ command: "client", client: name, options: used });
+    this.#conclude(await pending.answered, step);
+  }
+
+  /** Addresses, in which `{member: NAME}` is the proxy of a member. */
+  #endpoints(endpoints: Value): Value {
+    return Array.isArray(endpoints)
+      ? endpoints.map((one: Value) => (isRecord(one) ? this.#proxies.endpointOf(String(one.member)) : one))
+      : endpoints;
+  }
+
+  async #call(step: Step, place: string): Promise<void> {
+    const blocks = (step.blocks ?? []) as readonly (readonly Step[])[];
+    const {
+      call: operation,
+      on = "main",
+      of,
+      keep,
+      background,
+      with: given = {},
+    } = this.#resolved({
+      ...step,
+      blocks: undefined,
+      expect: undefined,
+      error: undefined,
+    });
+    const target = of === undefined ? { client: on } : { of };
+    const namespace = this.#variables.get("namespace");
+    const fields = of === undefined ? { namespace, ...(given as Record<string, Value>) } : given;
+    const command = { command: "call", ...target, operation, arguments: fields };
+    const kept = keep === undefined ? {} : { keep };
+    const pending = this.#ask({ ...command, ...kept }, async (count) => {
+      const steps = blocks[count - 1];
+      if (steps === undefined) {
+        throw new ScenarioFailure(`the block was called ${count} times`);
+      }
+      const fails = await this.#steps(steps, `${place}, block ${count}, step`);
+      this.send({ command: "leave", call: pending.id, fails });
+    });
+    if (background === undefined) {
+      this.#conclude(await pending.answered, step);
+    } else {
+      this.#background.set(String(background), pending);
+    }
+  }
+
+  #ask(command: Command, onEntered: (count: number) => Promise<void> = async () => undefined): PendingCall {
+    this.#lastId += 1;
+    const pending = new PendingCall(this.#lastId, onEntered);
+    this.#pending.set(pending.id, pending);
+    this.send({ id: pending.id, ...command });
+    return pending;
+  }
+
+  /** Compares an answer with what a step expects. */
+  #conclude(answer: Answer, { as, expect, error: expectedError }: Step): void {
+    const { result = {}, error } = answer;
+    if (as !== undefined) {
+      this.#variables.set(String(as), error ?? result);
+    }
+    if (isRecord(error) && error.message !== LEFT_MESSAGE) {
+      assertConsistent(error);
+    }
+    if (expectedError !== undefined) {
+      if (!isRecord(error)) {
+        throw new ScenarioFailure(`it succeeded with ${show(result)}, instead of an error`);
+      }
+      const known = resolve(expectedError, this.#variables) as Record<string, Value>;
+      refuseMismatch(mismatch(withPlainField(known), withPlainField(error), "error"));
+    } else if (error !== undefined) {
+      throw new ScenarioFailure(`it failed: ${show(error)}`);
+    } else if (expect !== undefined) {
+      refuseMismatch(mismatch(resolve(expect, this.#variables), result, "result"));
+    }
+  }
+
+  /** What steps other than calls and repetitions do, for the table below. */
+  get parts() {
+    return { cluster: this.#cluster, proxies: this.#proxies, variables: this.#variables };
+  }
+
+  async join(name: string, step: Step): Promise<void> {
+    this.#conclude(await this.#pendingOf(name).answered, step);
+    this.#background.delete(name);
+  }
+
+  cancel(name: string): void {
+    this.send({ command: "cancel", call: this.#pendingOf(name).id });
+  }
+
+  async close(client: string): Promise<void> {
+    this.#conclude(await this.#ask({ command: "close", client }).answered, {});
+  }
+
+  async addClient(name: string, step: Step): Promise<void> {
+    await this.#client(name, step.options, step);
+  }
+
+  /** Reads a stream until it has delivered as many events as expected. */
+  async compareEvents(name: string, expected: readonly Value[]): Promise<void> {
+    const received = this.#events.get(name) ?? [];
+    this.#events.set(name, received);
+    while (received.length < expected.length) {
+      const command = { command: "call", of: name, operation: "stream.next", arguments: {} };
+      const { error, result } = await this.#ask(command).answered;
+      if (!isRecord(result) || result.ended === true) {
+        throw new ScenarioFailure(`after ${show(received)}, the stream ended with ${show(error ?? "no error")}`);
+      }
+      received.push(...((result.events ?? []) as readonly Value[]));
+    }
+    refuseMismatch(mismatch(expected, received.splice(0, expected.length), "events"));
+  }
+
+  #pendingOf(name: string): PendingCall {
+    const pending = this.#background.get(name);
+    if (pending === undefined) {
+      throw new ScenarioFailure(`no call ${name} is in the background`);
+    }
+    return pending;
+  }
+}
+
+/** The steps that one line each describes. They get the step with everything resolved. */
+const STEPS: Readonly<Record<string, (run: ScenarioRun, step: Step) => void | Promise<void>>> = {
+  call: () => undefined,
+  repeat: () => undefined,
+  join: (run, step) => run.join(String(step.join), step),
+  cancel: (run, { cancel }) => run.cancel(String(cancel)),
+  events: (run, { events, expect }) => run.compareEvents(String(events), expect as readonly Value[]),
+  client: (run, step) => run.addClient(String(step.client), step),
+  close: (run, { close }) => run.close(String(close)),
+  fault: (run, { fault }) => run.parts.proxies.arm(fault as unknown as CallFault),
+  clear: (run) => run.parts.proxies.clear(),
+  cluster: (run, step) => actOnCluster(run, step),
+  sent: (run, { sent }) => {
+    const { method, ...said } = sent as Record<string, Value>;
+    run.parts.proxies.sent.judge(String(method), said);
+  },
+  await_sent: async (run, { await_sent: goal }) => {
+    const { method, calls = 1 } = goal as Record<string, Value>;
+    const isThere = async (): Promise<boolean> => run.parts.proxies.sent.of(String(method)).length >= Number(calls);
+    const limits = { limitMs: WAIT_LIMIT_MS, pollMs: POLL_MS, pollMsMax: POLL_MS_MAX };
+    await until(`${String(calls)} calls of ${String(method)}`, isThere, limits);
+  },
+  forget_sent: (run) => run.parts.proxies.sent.forget(),
+  pause_ms: async (_, { pause_ms: durationMs }) => {
+    await sleep(Number(durationMs));
+  },
+  check: (_, { check, expect }) => refuseMismatch(mismatch(expect, check, "the value")),
+};
+
+async function actOnCluster({ parts }: ScenarioRun, { cluster: action, member = "" }: Step): Promise<void> {
+  if (action === "new_namespace") {
+    await parts.cluster.renewNamespace(String(parts.variables.get("namespace")));
+    return;
+  }
+  const name = member === "" ? "" : await parts.cluster.nameOf(String(member));
+  await parts.cluster.act(String(action), name);
+}
+
+function refuseMismatch(problem: string | undefined): void {
+  if (problem !== undefined) {
+    throw new ScenarioFailure(problem);
+  }
+}
+
+/** What is true of every error of an SDK. Throws a ScenarioFailure. */
+function assertConsistent(error: Readonly<Record<string, Value>>): void {
+  const { code = "", reason = "", outcome, retryable } = error;
+  const isRepeatable = REPEATABLE_CODES.includes(code) || REPEATABLE_REASONS.includes(reason);
+  if (!OUTCOMES.includes(outcome) || retryable !== isRepeatable) {
+    throw new ScenarioFailure(`the error ${show(error)} should have an outcome, and be retryable: ${isRepeatable}`);
+  }
+}
+
+/** An error whose detail `field` is spelled as in no language in particular, and without the path to it. */
+function withPlainField(error: Readonly<Record<string, Value>>): Value {
+  const { details } = error;
+  if (!isRecord(details) || typeof details.field !== "string") {
+    return error;
+  }
+  const field = details.field.split(".").at(-1)?.replaceAll("_", "").toLowerCase();
+  return { ...error, details: { ...details, field } };
+}

@@ -1,0 +1,5 @@
+/** Scenarios of single calls: retries, tokens, errors and bad input. */
+
+import { describeScenarios } from "./describe-scenarios.ts";
+
+describeScenarios("retries", "locks", "watches");

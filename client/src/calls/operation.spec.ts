@@ -124,6 +124,28 @@ describe("operations", function () {
       expect(runtime.pausesMs).to.deep.equal([25, 50, 100]);
     });
 
+    it("tries RATE_LIMITED again on the same endpoint, after the requested pause and some jitter", async () => {
+      const refusal = { code: "RESOURCE_EXHAUSTED", reason: "RATE_LIMITED", retryDelayMs: 1_500 } as const;
+      const member = await startMember({ getKey: refuseFirst(refusal, refusal) });
+      const other = await startMember({ getKey: () => FOUND });
+      const runtime = new FakeRuntime();
+      runtime.chance = 0;
+      await connect([member.endpoint, other.endpoint], { runtime, timeoutMs: TIMEOUT_MS }).keyValue.get("n", "k");
+      expect(member.calls).to.have.length(3);
+      expect(new Set(member.calls.map((call) => call.requestId[0]))).to.have.property("size", 1);
+      expect(runtime.pausesMs).to.deep.equal([1_500, 1_500]);
+    });
+
+    it("does not wait for a pause that is longer than its deadline", async () => {
+      const refusal = { code: "RESOURCE_EXHAUSTED", reason: "RATE_LIMITED", retryDelayMs: TIMEOUT_MS } as const;
+      const member = await startMember({ getKey: () => refuse(refusal) });
+      const runtime = new FakeRuntime();
+      const client = connect([member.endpoint], { runtime, timeoutMs: TIMEOUT_MS });
+      expect(await failure(client.keyValue.get("n", "k"))).to.include({ reason: "RATE_LIMITED", retryable: true });
+      expect(member.calls).to.have.length(1);
+      expect(runtime.pausesMs).to.deep.equal([]);
+    });
+
     const final: readonly Refusal[] = [
       { code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" },
       { code: "DEADLINE_EXCEEDED", reason: "DEADLINE" },
@@ -132,7 +154,8 @@ describe("operations", function () {
       { code: "ALREADY_EXISTS", reason: "NAMESPACE_EXISTS" },
       { code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH" },
       { code: "ABORTED", reason: "FENCED" },
-      { code: "RESOURCE_EXHAUSTED", reason: "RATE_LIMITED", retryDelayMs: 1_500 },
+      { code: "RESOURCE_EXHAUSTED", reason: "RATE_LIMITED" },
+      { code: "RESOURCE_EXHAUSTED", reason: "QUOTA", retryDelayMs: 1_500 },
       { code: "UNIMPLEMENTED" },
       { code: "INTERNAL" },
       { code: "UNKNOWN" },

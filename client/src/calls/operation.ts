@@ -5,6 +5,7 @@
  * - UNAVAILABLE is retried, on the leader if the member named it, else on the next endpoint. That is safe for
  *   mutations, because the service executes a request id once and replays its answer.
  * - UNAUTHENTICATED is retried once with a new token, if there is one.
+ * - RATE_LIMITED is retried on the same endpoint, after the pause that the member requests.
  * - Attempts that reach no member do not count: they are repeated as long as the deadline allows, because a Service may
  *   have no endpoint for a while.
  * - Everything else is final: PERMISSION_DENIED does not improve, and DEADLINE_EXCEEDED leaves no time.
@@ -252,10 +253,12 @@ class Operation<Request, Response> {
       }
       return;
     }
-    if (!isPassing) {
+    const limitedMs = error.reason === "RATE_LIMITED" ? error.retryDelayMs : undefined;
+    if (!isPassing && limitedMs === undefined) {
       throw error;
     }
-    const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
+    const jitterMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
+    const pauseMs = jitterMs + (limitedMs ?? 0);
     if (pauseMs >= this.#remainingMs()) {
       throw error;
     }

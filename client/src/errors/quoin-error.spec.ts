@@ -89,6 +89,14 @@ describe("QuoinError.from", () => {
     ]);
   });
 
+  it("may be retried if it passes by itself, or if a repetition finds out the outcome", () => {
+    const retryable = ALL_CODES.filter((code) => new QuoinError({ code, message: "x" }).retryable);
+    expect(retryable.sort()).to.deep.equal(["DEADLINE_EXCEEDED", "UNAVAILABLE"]);
+    const full = (reason: string) => new QuoinError({ code: "RESOURCE_EXHAUSTED", reason, message: "x" });
+    const passing = ["RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA", "STORAGE_FULL"].filter((one) => full(one).retryable);
+    expect(passing).to.deep.equal(["RATE_LIMITED", "TOO_MANY_STREAMS"]);
+  });
+
   it("gives an expired deadline its reason, and a trailer with another outcome no meaning", () => {
     expect(QuoinError.from(serviceError(status.DEADLINE_EXCEEDED, "x")).reason).to.equal("DEADLINE");
     const error = QuoinError.from(serviceError(status.UNAVAILABLE, "x", { outcome: "perhaps" }));

@@ -57,7 +57,7 @@ export interface OperationContext {
   readonly timeoutMs: number;
   /** Whether an attempt may go to the leader's endpoint; not for methods of one particular member. */
   readonly followLeader: boolean;
-  /** Called after each answered operation. */
+  /** Called after each operation that the service has answered, also with a refusal. */
   readonly onAnswer?: (() => void) | undefined;
 }
 
@@ -188,6 +188,9 @@ class Operation<Request, Response> {
         const failure = QuoinError.from(thrown);
         const error = this.#conclude(failure);
         this.#outcome = error.outcome;
+        if (DECIDED_CODES.has(error.code)) {
+          this.#context.onAnswer?.();
+        }
         await this.#prepareNext(attempt, target?.endpoint, error, this.#isUncounted(failure));
       }
     }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { FakeRuntime, refuse, ScriptedMember, until } from "../../test/index.ts";
+import { FakeRuntime, failure, refuse, ScriptedMember, until } from "../../test/index.ts";
 import { type Client, createClient } from "../index.ts";
 
 describe("MemberDiscovery", () => {
@@ -45,6 +45,14 @@ describe("MemberDiscovery", () => {
     await client.cluster.getCluster();
     seed.stop();
     expect((await client.keyValue.get("n", "k")).revision).to.equal(2);
+  });
+
+  it("asks also after operations that the service refuses", async () => {
+    tell([seed.endpoint]);
+    seed.scripts.getKey = () => refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND" });
+    runtime.advance(1_000);
+    await failure(client.keyValue.get("n", "absent"));
+    await until("the question", () => asked() === 1);
   });
 
   it("asks at most once a minute, and continues without an answer", async () => {

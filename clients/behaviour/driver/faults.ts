@@ -14,12 +14,12 @@ export interface ErrorAnswer {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** What happens to a call. Exactly one of the fields is given; the last two are for streams. */
+/** What happens to a call: after the delay, one of the other fields. The last three are for streams. */
 export interface Effect {
+  readonly delay_ms?: number;
   readonly answer?: ErrorAnswer;
   readonly lose_answer?: "cut" | ErrorAnswer;
   readonly hang?: true;
-  readonly delay_ms?: number;
   readonly cut?: true;
   readonly change?: Readonly<Record<string, Value>>;
   readonly end_after?: number;

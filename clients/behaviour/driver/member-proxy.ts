@@ -195,15 +195,21 @@ export class MemberProxy {
 
   async #pass(passing: Passing): Promise<void> {
     const { effect, stream, front, method } = passing;
+    if (effect.hang === true) {
+      return;
+    }
+    if (effect.delay_ms !== undefined) {
+      await sleep(effect.delay_ms);
+    }
+    if (stream.closed) {
+      return;
+    }
     if (effect.answer !== undefined) {
       this.#refuseCall(stream, effect.answer);
     } else if (effect.cut === true) {
       front.socket.destroy();
-    } else if (effect.hang !== true) {
-      await sleep(effect.delay_ms ?? 0);
-      if (!stream.closed) {
-        this.#forward(passing, method.isStream);
-      }
+    } else {
+      this.#forward(passing, method.isStream);
     }
   }
 

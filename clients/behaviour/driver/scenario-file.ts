@@ -52,8 +52,8 @@ const STEP_FIELDS: Readonly<Record<string, readonly string[]>> = {
   fail: [],
 };
 
-const CALL_FAULT_FIELDS = ["on", "times", "after", "at", "with"];
-const EFFECTS = ["answer", "lose_answer", "hang", "delay_ms", "cut", "change", "end_after", "silence_after"];
+const CALL_FAULT_FIELDS = ["on", "times", "after", "at", "with", "delay_ms"];
+const EFFECTS = ["answer", "lose_answer", "hang", "cut", "change", "end_after", "silence_after"];
 const ERROR_ANSWER_FIELDS = ["code", "reason", "outcome", "message", "leader", "retry_after_ms", "details"];
 const PROXY_FAULTS = ["refuse", "blackhole", "cut_streams"];
 const CLUSTER_ACTIONS = ["kill", "pause", "resume", "start", "lead", "settled", "compact", "new_namespace"];
@@ -155,8 +155,9 @@ class FileCheck {
     if (!isRecord(fault)) {
       return;
     }
-    if (EFFECTS.filter((name) => name in fault).length !== 1) {
-      this.complain(where, `must have exactly one of ${EFFECTS.join(", ")}`);
+    const effects = EFFECTS.filter((name) => name in fault);
+    if (effects.length > 1 || (effects.length === 0 && fault.delay_ms === undefined)) {
+      this.complain(where, `must have a delay_ms, or exactly one of ${EFFECTS.join(", ")}`);
     }
     if (fault.on !== "any") {
       this.method(where, fault.on);

@@ -225,7 +225,8 @@ export class ScenarioRun {
     });
     const target = of === undefined ? { client: on } : { of };
     const namespace = this.#variables.get("namespace");
-    const fields = of === undefined ? { namespace, ...(given as Record<string, Value>) } : given;
+    const hasNamespace = of === undefined && operation !== "cluster.get";
+    const fields = hasNamespace ? { namespace, ...(given as Record<string, Value>) } : given;
     const command = { command: "call", ...target, operation, arguments: fields };
     const kept = keep === undefined ? {} : { keep };
     const pending = this.#ask({ ...command, ...kept }, async (count) => {

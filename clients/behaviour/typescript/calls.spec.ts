@@ -2,4 +2,4 @@
 
 import { describeScenarios } from "./describe-scenarios.ts";
 
-describeScenarios("retries", "locks", "watches");
+describeScenarios("retries", "tokens", "endpoints", "clients", "bad input");

@@ -191,11 +191,16 @@ export async function callOperation(name: string, context: CallContext): Promise
   if (Object.hasOwn(ITERATING, name)) {
     const items: unknown[] = [];
     for await (const page of (await callMethod(ITERATING[name], given)) as AsyncIterable<unknown>) {
-      items.push(...(Array.isArray(page) ? page : (page as { items: readonly unknown[] }).items));
+      items.push(...itemsOf(page));
     }
     return { items };
   }
   return OTHERS[name]?.(given);
+}
+
+/** The items of a page, whatever its field is called. */
+function itemsOf(page: unknown): readonly unknown[] {
+  return Array.isArray(page) ? page : (Object.values(page as object).find((field) => Array.isArray(field)) ?? []);
 }
 
 async function callMethod(method: (typeof METHODS)[string] | undefined, { client, args, signal }: CallContext) {

@@ -1,0 +1,5 @@
+/** Scenarios of watches, and of members that fail. */
+
+import { describeScenarios } from "./describe-scenarios.ts";
+
+describeScenarios("watches", "outages");

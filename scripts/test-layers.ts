@@ -71,7 +71,12 @@ export function findLayers(): TestLayer[] {
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
     // The SDKs at real clusters, with faults on the way.
-    { name: "behaviour", files: find(["clients/**/*.spec.ts"]), timeoutMs: 150_000, startsMembers: true },
+    {
+      name: "behaviour",
+      files: find(["clients/behaviour/typescript/*.spec.ts"]),
+      timeoutMs: 150_000,
+      startsMembers: true,
+    },
     // Real processes as a user runs them.
     { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
     // The interfaces of real clusters, with random requests that follow from their descriptions.
@@ -83,6 +88,7 @@ export function findLayers(): TestLayer[] {
         "*/src/**/*.spec.ts",
         "proto/**/*.spec.ts",
         "bench/**/*.spec.ts",
+        "clients/behaviour/{driver,results}/*.spec.ts",
         "operator/scripts/**/*.spec.ts",
         "e2e/cluster/**/*.spec.ts",
         "node/local/**/*.spec.ts",

@@ -5,6 +5,7 @@ import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
+import type { ScenarioResult } from "../results/index.ts";
 import type { Scenario } from "./scenario-file.ts";
 import { ScenarioProxies } from "./scenario-proxies.ts";
 import { ScenarioRun } from "./scenario-run.ts";
@@ -23,15 +24,6 @@ class RunnerError extends Error {}
 interface OpenRun {
   readonly run: ScenarioRun;
   readonly proxies: ScenarioProxies;
-}
-
-/** The line of the results for one scenario. */
-interface ScenarioResult {
-  readonly scenario: string;
-  readonly language: string;
-  readonly verdict: string;
-  readonly message: string;
-  readonly durationMs: number;
 }
 
 export class Driver {

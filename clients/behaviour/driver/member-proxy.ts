@@ -6,8 +6,7 @@
 
 import { once } from "node:events";
 import http2 from "node:http2";
-import { createServer, type Server, type Socket } from "node:net";
-import { type Duplex, duplexPair } from "node:stream";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@grpc/grpc-js";
 import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from "@quoin/proto";
@@ -32,8 +31,8 @@ export interface ProxyShare {
 /** A connection of a client. */
 interface Front {
   readonly socket: Socket;
-  readonly near: Duplex;
-  readonly streams: Set<http2.ServerHttp2Stream>;
+  /** Its continuation to the server for HTTP/2 in this proxy. */
+  readonly near: Socket;
   /** Whether it has a stream of a method that answers with one. */
   hasStreams: boolean;
 }
@@ -77,6 +76,13 @@ export class MemberProxy {
     this.#target = target;
     this.#share = share;
     this.#inner = http2.createServer();
+    this.#inner.on("session", (session) => {
+      session.on("error", () => undefined);
+      const front = this.#frontOf(session);
+      if (front !== undefined) {
+        session.on("stream", (stream, headers) => this.#receive(front, stream, headers));
+      }
+    });
   }
 
   get endpoint(): string {
@@ -88,6 +94,10 @@ export class MemberProxy {
     this.#isDark = false;
     if (this.#listener !== undefined) {
       return;
+    }
+    if (!this.#inner.listening) {
+      this.#inner.listen(0, HOST);
+      await once(this.#inner, "listening");
     }
     this.#listener = createServer((socket) => this.#accept(socket));
     this.#listener.listen(this.port, HOST);
@@ -137,22 +147,22 @@ export class MemberProxy {
       socket.once("close", () => this.#ignored.delete(socket));
       return;
     }
-    const [near, far] = duplexPair();
-    const front: Front = { socket, near, streams: new Set(), hasStreams: false };
+    const near = connect((this.#inner.address() as AddressInfo).port, HOST);
+    near.setNoDelay(true).on("error", () => undefined);
+    const front: Front = { socket, near, hasStreams: false };
     this.#fronts.add(front);
     socket.pipe(near);
     near.pipe(socket);
-    this.#inner.once("session", (session) => {
-      session.on("error", () => undefined);
-      session.on("stream", (stream, headers) => this.#receive(front, stream, headers));
-      socket.once("close", () => session.destroy());
-      session.once("close", () => socket.destroy());
-    });
+    near.once("close", () => socket.destroy());
     socket.once("close", () => {
       this.#fronts.delete(front);
       near.destroy();
     });
-    this.#inner.emit("connection", far);
+  }
+
+  /** Finds the connection of a client to which a session belongs: the session ends at the other end of it. */
+  #frontOf({ socket }: http2.ServerHttp2Session): Front | undefined {
+    return [...this.#fronts].find(({ near }) => near.localPort === socket.remotePort);
   }
 
   #receive(front: Front, stream: http2.ServerHttp2Stream, headers: Headers): void {
@@ -177,10 +187,8 @@ export class MemberProxy {
       isCancelled: false,
     };
     this.#share.sent.add(call);
-    front.streams.add(stream);
     stream.once("close", () => {
-      front.streams.delete(stream);
-      call.isCancelled ||= !stream.writableFinished && !front.socket.destroyed && stream.rstCode === NGHTTP2_CANCEL;
+      call.isCancelled = stream.aborted && stream.rstCode === NGHTTP2_CANCEL && !front.socket.destroyed;
     });
     const parts: Buffer[] = [];
     stream.on("data", (part: Buffer) => parts.push(part));
@@ -305,8 +313,8 @@ export class MemberProxy {
         if (passed >= Math.min(endAfter, silenceAfter) || stream.closed) {
           return;
         }
-        stream.write(frame);
         passed += 1;
+        stream.write(frame);
         if (passed === endAfter) {
           trailers = this.#endStream(stream, front, effect);
         }
@@ -322,8 +330,8 @@ export class MemberProxy {
   /** Ends a stream in the middle; returns its trailers. */
   #endStream(stream: http2.ServerHttp2Stream, front: Front, { with: how = "cut" }: Effect): Headers {
     if (how === "cut") {
-      // The message before must arrive.
-      setImmediate(() => front.socket.end());
+      // The client answers a ping when it has received everything before.
+      stream.write(Buffer.alloc(0), () => stream.session?.ping(() => front.socket.destroy()));
       return {};
     }
     stream.end();

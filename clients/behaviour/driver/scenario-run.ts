@@ -18,6 +18,7 @@ type Answer = Readonly<Record<string, Value>>;
 
 const RUN_LIMIT_MS = 120_000;
 const WAIT_LIMIT_MS = 30_000;
+const SENT_LIMIT_MS = 2_000;
 const POLL_MS = 5;
 const POLL_MS_MAX = 50;
 const REPEATABLE_CODES: readonly Value[] = ["UNAVAILABLE", "DEADLINE_EXCEEDED"];
@@ -332,9 +333,13 @@ const STEPS: Readonly<Record<string, (run: ScenarioRun, step: Step) => void | Pr
   fault: (run, { fault }) => run.parts.proxies.arm(fault as unknown as CallFault),
   clear: (run) => run.parts.proxies.clear(),
   cluster: (run, step) => actOnCluster(run, step),
-  sent: (run, { sent }) => {
+  sent: async (run, { sent }) => {
     const { method, ...said } = sent as Record<string, Value>;
-    run.parts.proxies.sent.judge(String(method), said);
+    const refuted = (): string | undefined => run.parts.proxies.sent.refute(String(method), said);
+    // What a client has sent, such as a cancellation, arrives a little later.
+    const limits = { limitMs: SENT_LIMIT_MS, pollMs: POLL_MS, pollMsMax: POLL_MS_MAX };
+    const isTrue = async (): Promise<boolean> => refuted() === undefined;
+    await until("what was sent", isTrue, limits).catch(() => refuseMismatch(refuted()));
   },
   await_sent: async (run, { await_sent: goal }) => {
     const { method, calls = 1 } = goal as Record<string, Value>;

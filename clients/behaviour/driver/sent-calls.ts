@@ -1,6 +1,6 @@
 /** What the clients of a scenario have sent, as the proxies have seen it, and what a scenario may say about that. */
 
-import { mismatch, ScenarioFailure, show, type Value } from "./values.ts";
+import { mismatch, show, type Value } from "./values.ts";
 
 /** A call as it arrived at a proxy. */
 export interface SentCall {
@@ -72,14 +72,12 @@ export class SentCalls {
     return this.#calls.filter((call) => call.method === method);
   }
 
-  /** Throws a ScenarioFailure unless everything that is said about the calls of a method is true. */
-  judge(method: string, said: Readonly<Record<string, Value>>): void {
+  /** What of this is not true of the calls of a method, in words; undefined = all of it is true. */
+  refute(method: string, said: Readonly<Record<string, Value>>): string | undefined {
     const calls = this.of(method);
     for (const { requestId, apiVersion } of calls) {
       if (!UUID.test(requestId) || apiVersion !== "v1") {
-        throw new ScenarioFailure(
-          `a ${method} has the request id ${show(requestId)} and the API version ${show(apiVersion)}`,
-        );
+        return `a ${method} has the request id ${show(requestId)} and the API version ${show(apiVersion)}`;
       }
     }
     for (const [name, expected] of Object.entries(said)) {
@@ -89,9 +87,10 @@ export class SentCalls {
             .map((one, at) => mismatch(expected, one, `${name}[${at}]`))
             .find((found) => found !== undefined);
       if (problem !== undefined) {
-        throw new ScenarioFailure(`of the calls of ${method}, ${problem}; they were ${describe(calls)}`);
+        return `of the calls of ${method}, ${problem}; they were ${describe(calls)}`;
       }
     }
+    return undefined;
   }
 }
 

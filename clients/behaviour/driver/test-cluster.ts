@@ -1,7 +1,7 @@
 /** The cluster of a driver: three members on this machine, and what scenarios do to them. */
 
 import { type Client, exchangeApiKey } from "@quoin/client";
-import { ClusterUnderTest } from "../../../node/test/harness/index.ts";
+import { ClusterUnderTest, until } from "../../../node/test/harness/index.ts";
 import { ScenarioFailure } from "./values.ts";
 
 const MEMBERS = 3;
@@ -80,7 +80,7 @@ export class TestCluster {
         return;
       case "start":
         this.#cluster.member(name).start();
-        await this.#cluster.member(name).untilReady();
+        await until(`${name} to answer`, async () => (await this.#cluster.member(name).status()) !== null);
         await this.#tell(name);
         return;
       case "lead":

@@ -37,6 +37,6 @@ export function openContext(
 ): OperationContext {
   const pool = openPool(endpoints, Tls.of(options.tls), channel, runtime);
   const shared = { pool, runtime, timeoutMs, followLeader };
-  const tokens = tokenSourceOf(credentials, (apiKey) => exchangeInPool(shared, apiKey), runtime);
+  const tokens = tokenSourceOf(credentials, (secret) => exchangeInPool(shared, secret), runtime);
   return { ...shared, tokens };
 }

@@ -34,10 +34,20 @@ describe("createTokenSource", () => {
     }
   });
 
+  it("refuses an empty password without repeating the address", async () => {
+    const credentials = { email: "person@example.com", password: "" };
+    const error = await failure(() => createTokenSource({ credentials, endpoints }));
+    expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
+    expect([...error.details]).to.deep.equal([["field", "credentials.password"]]);
+    expect(inspect(error)).to.not.include("person");
+  });
+
   it("refuses an empty API key, and endpoints that are not host:port", async () => {
     const credentials = { apiKey: "k" };
     for (const options of [
       { credentials: { apiKey: "" }, endpoints: ["h:1"] },
+      { credentials: { email: "a@b.c" } as unknown as typeof credentials, endpoints: ["h:1"] },
+      { credentials: { password: "p" } as unknown as typeof credentials, endpoints: ["h:1"] },
       { credentials, endpoints: [] },
       { credentials, endpoints: ["http://127.0.0.1:7401"] },
       { credentials: { apiKey: "k", httpEndpoints: ["http://127.0.0.1:7401"] }, endpoints: ["h:1"] },

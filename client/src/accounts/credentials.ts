@@ -1,6 +1,6 @@
 /**
- * The credentials of a client: a given token, a file that another program keeps current, or an API key that is
- * exchanged for tokens.
+ * The credentials of a client: a given token, a file that another program keeps current, or an API key or a password that
+ * is exchanged for tokens.
  */
 
 import { badField, listOf, optionsCheck, record, text, unchecked } from "../options/index.ts";
@@ -13,9 +13,9 @@ import {
   type TlsOptions,
   type TokenSource,
 } from "../transport/index.ts";
-import { ApiKeyTokenSource } from "./api-key-token-source.ts";
+import { ExchangedTokenSource } from "./exchanged-token-source.ts";
 import { FileTokenSource } from "./file-token-source.ts";
-import { type AccessToken, exchangeInRound } from "./token-exchange.ts";
+import { type AccessToken, type ExchangedSecret, exchangeInRound } from "./token-exchange.ts";
 
 /** The credentials of a client: exactly one of these. */
 export type Credentials =
@@ -23,13 +23,12 @@ export type Credentials =
   | { readonly token: string }
   /** A file whose first non-empty line is the token. It is read again when the token is refused. */
   | { readonly tokenFile: string }
-  /** An API key, exchanged for tokens. */
-  | { readonly apiKey: string };
+  | ExchangedSecret;
 
 /** The options of a source of tokens. */
 export interface TokenSourceOptions {
   readonly credentials: Credentials;
-  /** gRPC endpoints of members as `host:port`, at least one, to exchange an API key. */
+  /** gRPC endpoints of members as `host:port`, at least one, to exchange an API key or a password. */
   readonly endpoints: readonly string[];
   /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
   readonly tls?: TlsOptions | undefined;
@@ -51,18 +50,18 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials, endpoints, tls, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
   Tls.of(tls);
-  return tokenSourceOf(credentials, (apiKey) => exchangeInRound({ endpoints, tls }, apiKey, runtime), runtime);
+  return tokenSourceOf(credentials, (secret) => exchangeInRound({ endpoints, tls }, secret, runtime), runtime);
 }
 
 /**
  * The source of tokens for credentials.
  *
- * @param exchange exchanges an API key.
+ * @param exchange exchanges an API key or a password.
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if they are unusable; the message does not contain them.
  */
 export function tokenSourceOf(
   credentials: Credentials | TokenSource,
-  exchange: (apiKey: string) => Promise<AccessToken>,
+  exchange: (secret: ExchangedSecret) => Promise<AccessToken>,
   runtime: Runtime,
 ): TokenSource {
   if (isTokenSource(credentials)) {
@@ -75,23 +74,29 @@ export function tokenSourceOf(
   if ("tokenFile" in credentials) {
     return new FileTokenSource(credentials.tokenFile);
   }
-  const { apiKey } = credentials;
-  if (apiKey === "") {
-    throw badField("credentials.apiKey", "is empty");
+  for (const [name, secret] of Object.entries(credentials)) {
+    if (secret === "") {
+      throw badField(`credentials.${name}`, "is empty");
+    }
   }
-  return new ApiKeyTokenSource(() => exchange(apiKey), runtime);
+  const secret = { ...credentials };
+  return new ExchangedTokenSource(() => exchange(secret), runtime);
 }
 
 const tokenRule = record<Credentials & { token: string }>({ token: text }, ["token"]);
 const tokenFileRule = record<Credentials & { tokenFile: string }>({ tokenFile: text }, ["tokenFile"]);
 const apiKeyRule = record<Credentials & { apiKey: string }>({ apiKey: text }, ["apiKey"]);
+const passwordRule = record<{ email: string; password: string }>({ email: text, password: text }, [
+  "email",
+  "password",
+]);
 
 /** Whether credentials are a source of tokens. */
 function isTokenSource(credentials: Credentials | TokenSource): credentials is TokenSource {
   return typeof credentials === "object" && credentials !== null && "refresh" in credentials;
 }
 
-/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless they are of one of the three kinds. */
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless they are of one of the four kinds. */
 function checkCredentials(credentials: unknown): void {
   const given = typeof credentials === "object" && credentials !== null ? credentials : {};
   if ("token" in given) {
@@ -100,8 +105,10 @@ function checkCredentials(credentials: unknown): void {
     tokenFileRule(credentials, "credentials");
   } else if ("apiKey" in given) {
     apiKeyRule(credentials, "credentials");
+  } else if ("email" in given || "password" in given) {
+    passwordRule(credentials, "credentials");
   } else {
-    throw badField("credentials", "must have a token, a tokenFile or an apiKey");
+    throw badField("credentials", "must have a token, a tokenFile, an apiKey, or an email and a password");
   }
 }
 

@@ -193,6 +193,22 @@ describe("exchanges for tokens", function () {
       }
     });
 
+    it("gives operations their tokens, if the password is the credentials of a source", async () => {
+      let count = 0;
+      const login = () => {
+        count += 1;
+        return { accessToken: `token-${count}`, expiresInSeconds: 60n, user };
+      };
+      const member = await start({ login });
+      const source = createTokenSource({ credentials: request, endpoints: [member.endpoint], runtime });
+      expect(await Promise.all([source.token(), source.token()])).to.deep.equal(["token-1", "token-1"]);
+      expect(await source.refresh("token-1")).to.equal("token-2");
+      expect(member.calls.map(({ request: sent }) => sent)).to.deep.equal([request, request]);
+      member.scripts.login = () => refuse({ code: "UNAUTHENTICATED", reason: "INVALID_CREDENTIALS" });
+      const refused = await secretFailure(source.refresh("token-2") as Promise<unknown>);
+      expect(refused).to.include({ code: "UNAUTHENTICATED", reason: "INVALID_CREDENTIALS", outcome: "not-executed" });
+    });
+
     it("waits 10 s for members that do not run", async () => {
       const error = await secretFailure(logIn({ ...request, endpoints: [CLOSED_ENDPOINT] }, runtime));
       expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });

@@ -4,7 +4,7 @@
  * An exchange is an operation without a token. Repeating one does no harm, whatever the outcome of the attempt before.
  */
 
-import { serviceDefinitions } from "@quoin/proto";
+import { type LoginResponse, serviceDefinitions } from "@quoin/proto";
 import { execute, type OperationContext, type Persistence, unaryMethod } from "../calls/index.ts";
 import { QuoinError } from "../errors/index.ts";
 import { optionsCheck, positiveField, text, textField, whole } from "../options/index.ts";
@@ -47,8 +47,12 @@ const EXCHANGE_ATTEMPT_SHARE = 0.4;
 const LOGIN_TIMEOUT_MS = 10_000;
 const LOGIN_ATTEMPT_SHARE = 0.5;
 
-/** The time limit of an attempt that is made for operations. */
-const ATTEMPT_TIMEOUT_MS = EXCHANGE_TIMEOUT_MS * EXCHANGE_ATTEMPT_SHARE;
+/** What is exchanged for the tokens of operations. */
+export type ExchangedSecret =
+  /** An API key, exchanged for tokens. */
+  | { readonly apiKey: string }
+  /** The e-mail address and the password of a user, exchanged for tokens. */
+  | { readonly email: string; readonly password: string };
 
 const checkExchange = optionsCheck<ExchangeRequest>({ ...targetRules, apiKey: text, expiresInSeconds: whole }, [
   "apiKey",
@@ -76,23 +80,41 @@ export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime 
 }
 
 /**
- * The same for the operations of a client, which retry themselves: one attempt at the current endpoint of its pool. The
- * pool leaves that endpoint if the attempt fails.
+ * Exchanges an API key or a password for the operations of a client, which retry themselves: one attempt at the current
+ * endpoint of its pool. The pool leaves that endpoint if the attempt fails.
  */
-export function exchangeInPool(context: Omit<OperationContext, "tokens">, apiKey: string): Promise<AccessToken> {
-  return exchange({ ...context, tokens: NO_TOKENS, timeoutMs: EXCHANGE_TIMEOUT_MS }, apiKey, countedAttempts(1), 0);
+export function exchangeInPool(
+  context: Omit<OperationContext, "tokens">,
+  secret: ExchangedSecret,
+): Promise<AccessToken> {
+  const { exchanged, timeoutMs, persistence } = operationsExchange(secret, 1);
+  return exchanged({ ...context, tokens: NO_TOKENS, timeoutMs }, persistence);
 }
 
 /** The same for the operations of several clients: one attempt at each endpoint. */
-export function exchangeInRound(target: ExchangeTarget, apiKey: string, runtime: Runtime): Promise<AccessToken> {
+export function exchangeInRound(
+  target: ExchangeTarget,
+  secret: ExchangedSecret,
+  runtime: Runtime,
+): Promise<AccessToken> {
   const attempts = target.endpoints.length;
-  return withPool(target, attempts * EXCHANGE_TIMEOUT_MS, runtime, (context) =>
-    exchange(context, apiKey, countedAttempts(attempts), 0),
-  );
+  const { exchanged, timeoutMs, persistence } = operationsExchange(secret, attempts);
+  return withPool(target, attempts * timeoutMs, runtime, (context) => exchanged(context, persistence));
 }
 
-function countedAttempts(maxAttempts: number): Persistence {
-  return { maxAttempts, countsUnreached: true, attemptTimeoutMs: ATTEMPT_TIMEOUT_MS };
+/** How operations exchange a secret, with this many attempts. */
+function operationsExchange(secret: ExchangedSecret, maxAttempts: number) {
+  const isKey = "apiKey" in secret;
+  const timeoutMs = isKey ? EXCHANGE_TIMEOUT_MS : LOGIN_TIMEOUT_MS;
+  const attemptTimeoutMs = timeoutMs * (isKey ? EXCHANGE_ATTEMPT_SHARE : LOGIN_ATTEMPT_SHARE);
+  return {
+    timeoutMs,
+    persistence: { maxAttempts, countsUnreached: true, attemptTimeoutMs },
+    exchanged: async (context: OperationContext, persistence: Persistence): Promise<AccessToken> =>
+      isKey
+        ? exchange(context, secret.apiKey, persistence, 0)
+        : tokenOf(await passwordAnswer(context, secret, persistence)),
+  };
 }
 
 /**
@@ -104,12 +126,20 @@ function countedAttempts(maxAttempts: number): Persistence {
 export async function logIn(request: LoginRequest, runtime: Runtime = systemRuntime): Promise<Login> {
   checkLogin(request, "logIn");
   const { timeoutMs = LOGIN_TIMEOUT_MS } = request;
-  const fields = { email: textField("email", request.email), password: textField("password", request.password) };
   const persistence = { maxAttempts: ATTEMPTS_MAX, attemptTimeoutMs: timeoutMs * LOGIN_ATTEMPT_SHARE };
   return withPool(request, timeoutMs, runtime, async (context) => {
-    const message = await decided(execute(context, loginMethod, fields, {}, persistence));
+    const message = await passwordAnswer(context, request, persistence);
     return { ...tokenOf(message), user: userInfo(message.user) };
   });
+}
+
+function passwordAnswer(
+  context: OperationContext,
+  { email, password }: Pick<LoginRequest, "email" | "password">,
+  persistence: Persistence,
+): Promise<LoginResponse> {
+  const fields = { email: textField("email", email), password: textField("password", password) };
+  return decided(execute(context, loginMethod, fields, {}, persistence));
 }
 
 async function exchange(

@@ -142,6 +142,7 @@ export class Driver {
       namespace,
       endpoints: proxies.endpoints,
       api_key: this.#cluster.apiKey,
+      ...this.#cluster.owner,
       token: await this.#cluster.token(),
       leader: await this.#cluster.nameOf("leader"),
       follower: await this.#cluster.nameOf("follower"),

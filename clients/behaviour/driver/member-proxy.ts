@@ -8,6 +8,7 @@ import { once } from "node:events";
 import http2 from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type SecureContext, TLSSocket } from "node:tls";
 import { status } from "@grpc/grpc-js";
 import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from "@quoin/proto";
 import type { Effect, ErrorAnswer, Faults } from "./faults.ts";
@@ -31,6 +32,8 @@ export interface ProxyShare {
 /** A connection of a client. */
 interface Front {
   readonly socket: Socket;
+  /** The same, or what it carries without encryption. */
+  readonly plain: Socket;
   /** Its continuation to the server for HTTP/2 in this proxy. */
   readonly near: Socket;
   /** Whether it has a stream of a method that answers with one. */
@@ -67,6 +70,8 @@ export class MemberProxy {
   readonly #inner: http2.Http2Server;
   #listener: Server | undefined;
   #upstream: http2.ClientHttp2Session | undefined;
+  /** Undefined = no TLS. */
+  #security: SecureContext | undefined;
   #isDark = false;
 
   /** @param target `host:port` of the member. */
@@ -117,10 +122,21 @@ export class MemberProxy {
   /** Carries nothing any more over the open connections, and answers nothing on new ones. */
   goDark(): void {
     this.#isDark = true;
-    for (const { socket, near } of this.#fronts) {
-      socket.unpipe(near).pause();
-      near.unpipe(socket);
+    for (const { plain, near } of this.#fronts) {
+      plain.unpipe(near).pause();
+      near.unpipe(plain);
     }
+  }
+
+  /** How many connections of clients are open. */
+  get connections(): number {
+    return this.#fronts.size + this.#ignored.size;
+  }
+
+  /** Speaks TLS from now on; connections before break. */
+  encrypt(context: SecureContext): void {
+    this.#security = context;
+    this.#breakAll([...this.#fronts]);
   }
 
   /** Breaks all connections with streams. */
@@ -149,15 +165,24 @@ export class MemberProxy {
     }
     const near = connect((this.#inner.address() as AddressInfo).port, HOST);
     near.setNoDelay(true).on("error", () => undefined);
-    const front: Front = { socket, near, hasStreams: false };
+    const front: Front = { socket, plain: this.#plainOf(socket), near, hasStreams: false };
     this.#fronts.add(front);
-    socket.pipe(near);
-    near.pipe(socket);
+    front.plain.pipe(near);
+    near.pipe(front.plain);
     near.once("close", () => socket.destroy());
     socket.once("close", () => {
       this.#fronts.delete(front);
       near.destroy();
     });
+  }
+
+  /** What a connection carries without its encryption. */
+  #plainOf(socket: Socket): Socket {
+    if (this.#security === undefined) {
+      return socket;
+    }
+    const plain = new TLSSocket(socket, { isServer: true, secureContext: this.#security, ALPNProtocols: ["h2"] });
+    return plain.on("error", () => socket.destroy());
   }
 
   /** Finds the connection of a client to which a session belongs: the session ends at the other end of it. */

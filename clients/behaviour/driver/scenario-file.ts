@@ -49,15 +49,17 @@ const STEP_FIELDS: Readonly<Record<string, readonly string[]>> = {
   pause_ms: [],
   repeat: ["as", "steps", "until_sent", "every_ms"],
   check: ["expect"],
+  write_file: ["text", "authority"],
+  connections: [],
   fail: [],
 };
 
 const CALL_FAULT_FIELDS = ["on", "times", "after", "at", "with", "delay_ms"];
 const EFFECTS = ["answer", "lose_answer", "hang", "cut", "change", "end_after", "silence_after"];
 const ERROR_ANSWER_FIELDS = ["code", "reason", "outcome", "message", "leader", "retry_after_ms", "details"];
-const PROXY_FAULTS = ["refuse", "blackhole", "cut_streams"];
+const PROXY_FAULTS = ["refuse", "blackhole", "cut_streams", "certificate"];
 const CLUSTER_ACTIONS = ["kill", "pause", "resume", "start", "lead", "settled", "compact", "new_namespace"];
-const CLIENT_OPTIONS = ["endpoints", "api_key", "token", "timeout_ms"];
+const CLIENT_OPTIONS = ["endpoints", "api_key", "email", "password", "token", "token_file", "tls", "timeout_ms"];
 const ERROR_FIELDS = ["code", "reason", "outcome", "retryable", "details", "request_id", "message"];
 const COMMON_ARGUMENTS = ["timeout_ms", "request_id", "namespace"];
 
@@ -86,6 +88,13 @@ class FileCheck {
     }
     for (const name of required.filter((one) => !(one in value))) {
       this.complain(where, `the field ${name} is missing`);
+    }
+  }
+
+  options(where: string, options: Value): void {
+    this.fields(where, options, CLIENT_OPTIONS);
+    if (isRecord(options) && options.tls !== undefined) {
+      this.fields(`${where}.tls`, options.tls, ["ca_file"]);
     }
   }
 
@@ -187,7 +196,12 @@ class FileCheck {
 /** What is checked of each kind of step, besides the names of its fields. */
 const CHECKS: Readonly<Record<string, (file: FileCheck, where: string, step: Step) => void>> = {
   call: (file, where, step) => file.call(where, step),
-  client: (file, where, step) => file.fields(`${where}.options`, step.options ?? {}, CLIENT_OPTIONS),
+  client: (file, where, step) => file.options(`${where}.options`, step.options ?? {}),
+  write_file: (file, where, { text, authority }) => {
+    if ((text === undefined) === (authority === undefined)) {
+      file.complain(where, "must have either text or authority");
+    }
+  },
   fault: (file, where, step) => file.fault(`${where}.fault`, step.fault),
   cluster: (file, where, step) => file.cluster(where, step),
   sent: (file, where, step) => file.sent(`${where}.sent`, step.sent, FACT_NAMES),
@@ -255,7 +269,7 @@ export function parseScenarios(
       return;
     }
     const { title, disturbs = false, client = {}, steps = [] } = item;
-    check.fields(`${name}.client`, client, CLIENT_OPTIONS);
+    check.options(`${name}.client`, client);
     check.steps(`${name}.steps`, steps);
     const subject = String(content.subject);
     scenarios.push({

@@ -1,6 +1,7 @@
 /** The proxies of one scenario: one before each member. */
 
 import { stablePorts } from "../../../node/test/harness/index.ts";
+import { type AuthorityName, authorities } from "./authorities.ts";
 import { type CallFault, Faults } from "./faults.ts";
 import { MemberProxy } from "./member-proxy.ts";
 import { SentCalls } from "./sent-calls.ts";
@@ -12,6 +13,7 @@ interface ProxyFault {
   readonly refuse?: string;
   readonly blackhole?: string;
   readonly cut_streams?: true;
+  readonly certificate?: AuthorityName;
 }
 
 /** Ports that earlier scenarios no longer need, the oldest first. */
@@ -24,6 +26,8 @@ export class ScenarioProxies {
   readonly sent = new SentCalls();
   readonly #faults = new Faults();
   readonly #proxies: readonly MemberProxy[];
+  /** Names of members that do not listen themselves. */
+  readonly #silent = new Set<string>();
   /** Names of members by their own addresses. */
   readonly #names: ReadonlyMap<string, string>;
 
@@ -54,6 +58,11 @@ export class ScenarioProxies {
     return this.#proxies.map(({ endpoint }) => endpoint);
   }
 
+  /** How many connections of clients are open. */
+  get connections(): number {
+    return this.#proxies.reduce((sum, proxy) => sum + proxy.connections, 0);
+  }
+
   /** The address of the proxy of a member. Throws a ScenarioFailure for an unknown member. */
   endpointOf(member: string): string {
     return this.#require(member).endpoint;
@@ -62,8 +71,10 @@ export class ScenarioProxies {
   /** A member has begun or ceased to listen. */
   async note({ name, isListening }: MemberState): Promise<void> {
     if (isListening) {
+      this.#silent.delete(name);
       await this.#require(name).listen();
     } else {
+      this.#silent.add(name);
       this.#require(name).refuse();
     }
   }
@@ -75,6 +86,10 @@ export class ScenarioProxies {
       this.#require(fault.refuse).refuse();
     } else if (fault.blackhole !== undefined) {
       this.#require(fault.blackhole).goDark();
+    } else if (fault.certificate !== undefined) {
+      for (const proxy of this.#proxies) {
+        proxy.encrypt(authorities()[fault.certificate].context);
+      }
     } else {
       for (const proxy of this.#proxies) {
         proxy.cutStreams();
@@ -85,7 +100,8 @@ export class ScenarioProxies {
   /** Ends all faults; connections that are already lost stay lost. */
   async clear(): Promise<void> {
     this.#faults.clear();
-    await Promise.all(this.#proxies.map((proxy) => proxy.listen()));
+    const open = this.#proxies.filter(({ member }) => !this.#silent.has(member));
+    await Promise.all(open.map((proxy) => proxy.listen()));
   }
 
   close(): void {

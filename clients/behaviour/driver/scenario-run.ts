@@ -1,7 +1,10 @@
 /** One run of a scenario: carries out its steps, by commands for a runner, and decides whether it has passed. */
 
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "../../../testing/index.ts";
+import { temporaryDirectory, until } from "../../../testing/index.ts";
+import { type AuthorityName, authorities } from "./authorities.ts";
 import type { CallFault } from "./faults.ts";
 import type { Scenario, Step } from "./scenario-file.ts";
 import type { ScenarioProxies } from "./scenario-proxies.ts";
@@ -26,6 +29,9 @@ const REPEATABLE_REASONS: readonly Value[] = ["RATE_LIMITED", "TOO_MANY_STREAMS"
 const OUTCOMES: readonly Value[] = ["not-executed", "unknown"];
 /** The text of an error of a block that a scenario lets fail. */
 export const LEFT_MESSAGE = "left by the scenario";
+
+/** The options of a client by which it gets its tokens. */
+const CREDENTIALS = ["api_key", "email", "token", "token_file"];
 
 /** Ends a scenario whose SDK does not have something. */
 class Unsupported extends Error {}
@@ -74,6 +80,8 @@ export class ScenarioRun {
   readonly #events = new Map<string, Value[]>();
   #wake: () => void = () => undefined;
   #lastId = 0;
+  /** Where its files are; undefined = it has none yet. */
+  #directory: string | undefined;
   /** The place of the present step, for errors. */
   #place = "the beginning";
 
@@ -194,8 +202,8 @@ export class ScenarioRun {
 
   async #client(name: string, options: Value, step: Step): Promise<void> {
     const chosen = isRecord(options) ? options : {};
-    const { endpoints = this.#variables.get("endpoints"), token } = chosen;
-    const credentials = token === undefined ? { api_key: chosen.api_key ?? this.#cluster.apiKey } : { token };
+    const { endpoints = this.#variables.get("endpoints") } = chosen;
+    const credentials = CREDENTIALS.some((one) => one in chosen) ? {} : { api_key: this.#cluster.apiKey };
     const resolved = resolve({ ...chosen, ...credentials, endpoints }, this.#variables) as Record<string, Value>;
     const used = { ...resolved, endpoints: this.#endpoints(resolved.endpoints) };
     const pending = this.#ask({ command: "client", client: name, options: used });
@@ -275,6 +283,14 @@ export class ScenarioRun {
     }
   }
 
+  /** Writes a file, and makes its path known under its name. */
+  writeFile(name: string, text: string): void {
+    this.#directory ??= temporaryDirectory();
+    const file = path.join(this.#directory, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    this.#variables.set(name, file);
+  }
+
   /** What steps other than calls and repetitions do, for the table below. */
   get parts() {
     return { cluster: this.#cluster, proxies: this.#proxies, variables: this.#variables };
@@ -350,6 +366,17 @@ const STEPS: Readonly<Record<string, (run: ScenarioRun, step: Step) => void | Pr
   forget_sent: (run) => run.parts.proxies.sent.forget(),
   pause_ms: async (_, { pause_ms: durationMs }) => {
     await sleep(Number(durationMs));
+  },
+  write_file: (run, { write_file: name, text, authority }) => {
+    const certificate = authority === undefined ? undefined : authorities()[authority as AuthorityName].certificate;
+    run.writeFile(String(name), certificate ?? String(text));
+  },
+  connections: async (run, { connections }) => {
+    const isTrue = async (): Promise<boolean> => run.parts.proxies.connections === connections;
+    const limits = { limitMs: SENT_LIMIT_MS, pollMs: POLL_MS, pollMsMax: POLL_MS_MAX };
+    await until("connections", isTrue, limits).catch(() => {
+      throw new ScenarioFailure(`${run.parts.proxies.connections} connections are open, not ${show(connections)}`);
+    });
   },
   check: (_, { check, expect }) => refuseMismatch(mismatch(expect, check, "the value")),
 };

@@ -17,6 +17,7 @@ export class TestCluster {
   readonly #cluster: ClusterUnderTest;
   readonly #client: Client;
   readonly #paused = new Set<string>();
+  #token: string | undefined;
   /** Called when a member has begun or ceased to listen. */
   onChange: (member: MemberState) => void | Promise<void> = () => undefined;
 
@@ -37,8 +38,18 @@ export class TestCluster {
     return this.#cluster.secrets.apiKey;
   }
 
-  /** A new token. */
+  /** The owner's login. */
+  get owner(): { readonly email: string; readonly password: string } {
+    return this.#cluster.owner;
+  }
+
+  /** A token of the owner, which lives as long as any run. */
   async token(): Promise<string> {
+    this.#token ??= await this.#exchange();
+    return this.#token;
+  }
+
+  async #exchange(): Promise<string> {
     const endpoints = this.members.filter(({ isListening }) => isListening).map(({ endpoint }) => endpoint);
     return (await exchangeApiKey({ endpoints, apiKey: this.apiKey })).accessToken;
   }

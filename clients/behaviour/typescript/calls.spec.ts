@@ -2,4 +2,4 @@
 
 import { describeScenarios } from "./describe-scenarios.ts";
 
-describeScenarios("retries", "tokens", "endpoints", "clients", "bad input");
+describeScenarios("retries", "tokens", "endpoints", "TLS", "clients", "bad input");

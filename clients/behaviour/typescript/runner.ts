@@ -91,9 +91,12 @@ class ScenarioRunner {
   }
 
   #createClient({ client: name, options }: Command): void {
-    const { api_key: apiKey, token, ...others } = options as Command;
-    const credentials = token === undefined ? { apiKey } : { token };
-    const used = { ...(camelCased(others) as object), credentials } as unknown as Parameters<typeof createClient>[0];
+    const { apiKey, email, password, token, tokenFile, ...others } = camelCased(options) as Readonly<
+      Record<string, Json>
+    >;
+    const kinds = Object.entries({ apiKey, email, password, token, tokenFile });
+    const credentials = Object.fromEntries(kinds.filter(([, value]) => value !== undefined));
+    const used = { ...others, credentials } as unknown as Parameters<typeof createClient>[0];
     this.#clients.set(String(name), createClient(used));
   }
 

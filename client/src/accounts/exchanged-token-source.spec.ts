@@ -1,20 +1,20 @@
 import { expect } from "chai";
 import { FakeRuntime, failure } from "../../test/index.ts";
 import { QuoinError } from "../index.ts";
-import { ApiKeyTokenSource } from "./api-key-token-source.ts";
+import { ExchangedTokenSource } from "./exchanged-token-source.ts";
 import type { AccessToken } from "./token-exchange.ts";
 
-describe("ApiKeyTokenSource", () => {
+describe("ExchangedTokenSource", () => {
   let exchanges: number;
   let exchange: () => AccessToken;
   let runtime: FakeRuntime;
-  let source: ApiKeyTokenSource;
+  let source: ExchangedTokenSource;
 
   beforeEach(() => {
     exchanges = 0;
     exchange = () => ({ accessToken: `token-${exchanges}`, expiresInSeconds: 3_600 });
     runtime = new FakeRuntime();
-    source = new ApiKeyTokenSource(async () => {
+    source = new ExchangedTokenSource(async () => {
       exchanges += 1;
       await new Promise((resolve) => setImmediate(resolve));
       return exchange();

@@ -1,5 +1,5 @@
 /**
- * Tokens from an API key: fetched on first use, and again at 80 % of their life while calls continue with the old
+ * Tokens from an API key or a password: fetched on first use, and again at 80 % of their life while calls continue with the old
  * token. Only one exchange is in progress at a time, however many calls wait. There are no timers: a client without
  * calls fetches nothing.
  */
@@ -20,8 +20,8 @@ interface FetchedToken {
   readonly expiresAtMs: number;
 }
 
-/** Exchanges an API key for tokens. */
-export class ApiKeyTokenSource implements TokenSource {
+/** Exchanges an API key, or the password of a user, for tokens. */
+export class ExchangedTokenSource implements TokenSource {
   readonly #exchange: () => Promise<AccessToken>;
   readonly #runtime: Runtime;
   #current: FetchedToken | undefined;
@@ -34,7 +34,7 @@ export class ApiKeyTokenSource implements TokenSource {
     this.#runtime = runtime;
   }
 
-  /** @throws QuoinError as exchangeApiKey. */
+  /** @throws QuoinError as exchangeApiKey or logIn. */
   token(): string | Promise<string> {
     const nowMs = this.#runtime.monotonicMs();
     const current = this.#current;
@@ -47,7 +47,7 @@ export class ApiKeyTokenSource implements TokenSource {
     return current.text;
   }
 
-  /** @throws QuoinError as exchangeApiKey. */
+  /** @throws QuoinError as exchangeApiKey or logIn. */
   async refresh(refused: string): Promise<string> {
     // If several calls were refused with the same token, the first fetches a new one and the others get it.
     if (this.#current?.text === refused) {

@@ -39,7 +39,8 @@ export const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/verify/nemesis/nemesis.spec.ts"]);
-  const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
+  const behaviour = "clients/behaviour/typescript/*.spec.ts";
+  const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts", behaviour]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
   const benchmarks = [
     "scenarios/index",
@@ -62,7 +63,7 @@ export function findLayers(): TestLayer[] {
   return [
     // Deliberate bugs, each against the test that must catch it, in separate processes: the longest file.
     { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false, hasSlowFiles: true },
-    // The contract at real clusters, tested by code that knows only the contract.
+    // The contract at real clusters, tested by code that knows only the contract, and what SDKs make of it.
     { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true },
     // Whole clusters in simulated time: many runs, one after the other.
     { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false, hasSlowFiles: true },

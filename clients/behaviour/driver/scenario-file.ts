@@ -48,7 +48,6 @@ const STEP_FIELDS: Readonly<Record<string, readonly string[]>> = {
   forget_sent: [],
   pause_ms: [],
   repeat: ["as", "steps", "until_sent", "every_ms"],
-  check: ["expect"],
   write_file: ["text", "authority"],
   connections: [],
   fail: [],

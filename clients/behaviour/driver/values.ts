@@ -1,4 +1,4 @@
-/** The values of scenarios: references to what is known, computed values, and expectations. */
+/** The values of scenarios: references to what is known, long texts, and expectations. */
 
 /** A problem that fails a scenario, in words for its author. */
 export class ScenarioFailure extends Error {}
@@ -19,19 +19,12 @@ export type Variables = Map<string, Value>;
 const WHOLE_REFERENCE = /^\$([a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)*)$/i;
 const REFERENCE_WITHIN = /\$\{([a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)*)\}/gi;
 
-/** Computed values, by the only field that they may have, or the first one. */
-const COMPUTED: Readonly<Record<string, (value: Record<string, Value>) => Value>> = {
-  sum: ({ sum }) => (sum as readonly number[]).reduce((total, one) => total + one, 0),
-  repeat: ({ repeat, times }) => String(repeat).repeat(Number(times)),
-  list_of: ({ list_of, times }) => Array.from({ length: Number(times) }, () => list_of),
-};
-
 /** Whether a value is an object with names. */
 export function isRecord(value: unknown): value is Record<string, Value> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value with everything that it refers to, and all computed values. Throws a ScenarioFailure for an unknown name. */
+/** The value with everything that it refers to; `{ repeat, times }` becomes a long text. Throws a ScenarioFailure for an unknown name. */
 export function resolve(value: Value, variables: Variables): Value {
   if (typeof value === "string") {
     const [, path] = WHOLE_REFERENCE.exec(value) ?? [];
@@ -46,8 +39,8 @@ export function resolve(value: Value, variables: Variables): Value {
     return value;
   }
   const fields = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolve(one, variables)]));
-  const [first = ""] = Object.keys(fields);
-  return Object.hasOwn(COMPUTED, first) ? COMPUTED[first]?.(fields) : fields;
+  const { repeat, times } = fields;
+  return typeof repeat === "string" && typeof times === "number" ? repeat.repeat(times) : fields;
 }
 
 function lookUp(path: string, variables: Variables): Value {

@@ -83,7 +83,7 @@ class ScenarioRunner {
     await post(`${this.#url}/answers`, { id, ...answer }).catch((error: unknown) => this.#ignoreAfterEnd(error));
   }
 
-  /** A call that answers after the end of its scenario has nobody to answer to. */
+  /** After the end of its scenario, the driver takes no answer of a call any more. */
   #ignoreAfterEnd(error: unknown): void {
     if (!(error instanceof Error && /has ended|fetch failed/.test(error.message))) {
       throw error;

@@ -71,13 +71,6 @@ export function findLayers(): TestLayer[] {
     { name: "crash", files: crash, timeoutMs: 120_000, startsMembers: true },
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
-    // The SDKs at real clusters, with faults on the way.
-    {
-      name: "behaviour",
-      files: find(["clients/behaviour/typescript/*.spec.ts"]),
-      timeoutMs: 150_000,
-      startsMembers: true,
-    },
     // Real processes as a user runs them.
     { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
     // The interfaces of real clusters, with random requests that follow from their descriptions.

@@ -34,7 +34,7 @@ interface OperationForm {
 
 /** The further fields of a step, by the field that says what it does. */
 const STEP_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  call: ["on", "of", "with", "keep", "as", "expect", "error", "background", "blocks"],
+  call: ["on", "of", "with", "keep", "as", "expect", "error", "background", "eventually", "blocks"],
   join: ["as", "expect", "error"],
   cancel: [],
   events: ["expect"],

@@ -218,39 +218,53 @@ export class ScenarioRun {
   }
 
   async #call(step: Step, place: string): Promise<void> {
-    const blocks = (step.blocks ?? []) as readonly (readonly Step[])[];
-    const {
-      call: operation,
-      on = "main",
-      of,
-      keep,
-      background,
-      with: given = {},
-    } = this.#resolved({
-      ...step,
-      blocks: undefined,
-      expect: undefined,
-      error: undefined,
-    });
-    const target = of === undefined ? { client: on } : { of };
-    const namespace = this.#variables.get("namespace");
-    const hasNamespace = of === undefined && operation !== "cluster.get";
-    const fields = hasNamespace ? { namespace, ...(given as Record<string, Value>) } : given;
-    const command = { command: "call", ...target, operation, arguments: fields };
-    const kept = keep === undefined ? {} : { keep };
-    const pending = this.#ask({ ...command, ...kept }, async (count) => {
-      const steps = blocks[count - 1];
+    const { background, eventually } = step;
+    if (eventually === true) {
+      await this.#callUntilExpected(step, place);
+    } else if (background === undefined) {
+      this.#conclude(await this.#begin(step, place).answered, step);
+    } else {
+      this.#background.set(String(resolve(background, this.#variables)), this.#begin(step, place));
+    }
+  }
+
+  /** Calls again until the answer is the expected one. */
+  async #callUntilExpected(step: Step, place: string): Promise<void> {
+    const endMs = performance.now() + WAIT_LIMIT_MS;
+    for (;;) {
+      const { answered } = this.#begin(step, place);
+      const answer = await answered;
+      try {
+        this.#conclude(answer, step);
+        return;
+      } catch (error) {
+        if (!(error instanceof ScenarioFailure) || performance.now() > endMs) {
+          throw error;
+        }
+        await sleep(POLL_MS_MAX);
+      }
+    }
+  }
+
+  #begin({ blocks = [], ...step }: Step, place: string): PendingCall {
+    const { call: operation, on = "main", of, keep, with: given = {} } = step;
+    const command = this.#resolved({
+      command: "call",
+      operation,
+      ...(of === undefined ? { client: on } : { of }),
+      ...(keep === undefined ? {} : { keep }),
+      arguments:
+        of === undefined && operation !== "cluster.get" ? { namespace: "$namespace", ...(given as Step) } : given,
+    }) as Command;
+    const pending = this.#ask(command, async (count) => {
+      const steps = (blocks as readonly (readonly Step[])[])[count - 1];
       if (steps === undefined) {
         throw new ScenarioFailure(`the block was called ${count} times`);
       }
       const fails = await this.#steps(steps, `${place}, block ${count}, step`);
       this.send({ command: "leave", call: pending.id, fails });
     });
-    if (background === undefined) {
-      this.#conclude(await pending.answered, step);
-    } else {
-      this.#background.set(String(background), pending);
-    }
+    return pending;
   }
 
   #ask(command: Command, onEntered: (count: number) => Promise<void> = async () => undefined): PendingCall {

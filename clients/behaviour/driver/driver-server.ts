@@ -1,5 +1,6 @@
 /** The HTTP interface for runners, and the runs that they have open. */
 
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -141,6 +142,7 @@ export class Driver {
     return {
       namespace,
       endpoints: proxies.endpoints,
+      uuid: randomUUID(),
       api_key: this.#cluster.apiKey,
       ...this.#cluster.owner,
       token: await this.#cluster.token(),

@@ -1,0 +1,3 @@
+module quoin.dev/client
+
+go 1.26.0

@@ -1,0 +1,53 @@
+/** The Go code of the contract, which the SDK contains: buf makes it with plugins of the versions in `tools/go.sum`. */
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { buildGoTool } from "../../../scripts/go/index.ts";
+
+/** The folder of the module `quoin.dev/client`. */
+export const GO_MODULE_FOLDER = fileURLToPath(new URL("..", import.meta.url));
+
+/** The folder of the generated code, within that of the module. */
+export const GENERATED_FOLDER = "internal/coordination/v1";
+
+const ROOT = path.join(GO_MODULE_FOLDER, "../..");
+const BUF = path.join(ROOT, "node_modules/.bin/buf");
+const TOOLS = path.join(GO_MODULE_FOLDER, "tools");
+const PLUGINS = ["google.golang.org/protobuf/cmd/protoc-gen-go", "google.golang.org/grpc/cmd/protoc-gen-go-grpc"];
+/** An import path of this module, so that its code may use the generated one. */
+const PACKAGE = "quoin.dev/client/internal/coordination/v1;coordinationv1";
+const SOURCES = "coordination/v1";
+
+const execute = promisify(execFile);
+
+/** Builds a program of the module `tools`: a package that its go.mod names; absent = its own. Raises GoMissing. */
+export function goTool(source?: string): Promise<string> {
+  const name = source === undefined ? "tools" : path.posix.basename(source);
+  return buildGoTool({ name, module: TOOLS, ...(source === undefined ? {} : { package: source }) });
+}
+
+/**
+ * Makes the Go code of the contract.
+ *
+ * @param directory gets the folder `coordination/v1`.
+ * @throws GoMissing, or the error of a tool with its output.
+ */
+export async function deriveGoCode(directory: string): Promise<void> {
+  const plugins = [];
+  for (const source of PLUGINS) {
+    plugins.push({ local: await goTool(source), out: ".", opt: ["paths=source_relative"] });
+  }
+  const override = [{ file_option: "go_package", path: SOURCES, value: PACKAGE }];
+  const template = { version: "v2", managed: { enabled: true, override }, plugins };
+  const cache = mkdtempSync(path.join(tmpdir(), "quoin-go-"));
+  try {
+    const args = ["generate", "--template", JSON.stringify(template), "--output", directory, "--path", SOURCES];
+    await execute(BUF, args, { cwd: path.join(ROOT, "proto"), env: { ...process.env, BUF_CACHE_DIR: cache } });
+  } finally {
+    rmSync(cache, { recursive: true });
+  }
+}

@@ -1,18 +1,20 @@
 /** The Go code of the contract, which the SDK contains: buf makes it with plugins of the versions in `tools/go.sum`. */
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { buildGoTool } from "../../../scripts/go/index.ts";
+import { messageNames, reasonNames } from "./messages.ts";
 
 /** The folder of the module `quoin.dev/client`. */
 export const GO_MODULE_FOLDER = fileURLToPath(new URL("..", import.meta.url));
 
-/** The folder of the generated code, within that of the module. */
+/** The generated files, within that of the module: a folder with the code of the contract, and the names of the SDK. */
 export const GENERATED_FOLDER = "internal/coordination/v1";
+export const GENERATED_FILES = ["messages.go", "reasons.go"] as const;
 
 const ROOT = path.join(GO_MODULE_FOLDER, "../..");
 const BUF = path.join(ROOT, "node_modules/.bin/buf");
@@ -31,9 +33,9 @@ export function goTool(source?: string): Promise<string> {
 }
 
 /**
- * Makes the Go code of the contract.
+ * Makes the generated files.
  *
- * @param directory gets the folder `coordination/v1`.
+ * @param directory gets them, as if it was the folder of the module.
  * @throws GoMissing, or the error of a tool with its output.
  */
 export async function deriveGoCode(directory: string): Promise<void> {
@@ -45,8 +47,14 @@ export async function deriveGoCode(directory: string): Promise<void> {
   const template = { version: "v2", managed: { enabled: true, override }, plugins };
   const cache = mkdtempSync(path.join(tmpdir(), "quoin-go-"));
   try {
-    const args = ["generate", "--template", JSON.stringify(template), "--output", directory, "--path", SOURCES];
+    const target = path.join(directory, "internal");
+    const args = ["generate", "--template", JSON.stringify(template), "--output", target, "--path", SOURCES];
     await execute(BUF, args, { cwd: path.join(ROOT, "proto"), env: { ...process.env, BUF_CACHE_DIR: cache } });
+    const contents = [messageNames(path.join(directory, GENERATED_FOLDER)), reasonNames()];
+    for (const [at, name] of GENERATED_FILES.entries()) {
+      writeFileSync(path.join(directory, name), contents[at] ?? "");
+    }
+    await execute("gofmt", ["-w", ...GENERATED_FILES], { cwd: directory });
   } finally {
     rmSync(cache, { recursive: true });
   }

@@ -1,2 +1,2 @@
-export { deriveGoCode, GENERATED_FOLDER, GO_MODULE_FOLDER, goTool } from "./generated-code.ts";
+export { deriveGoCode, GENERATED_FILES, GENERATED_FOLDER, GO_MODULE_FOLDER, goTool } from "./generated-code.ts";
 export { packGoModule } from "./go-module.ts";

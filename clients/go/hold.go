@@ -317,13 +317,16 @@ func (h *Hold) Release(ctx context.Context, opts ...Option) (bool, error) {
 	return false, err
 }
 
-// run runs work under the hold, and releases it.
-func (h *Hold) run(ctx context.Context, work func(context.Context, *Hold) error) error {
+// run runs work under a hold that was granted, and releases it.
+func (h *Hold) run(ctx context.Context, err error, work func(context.Context, *Hold) error) error {
+	if err != nil {
+		return err
+	}
 	held, cancel := h.Context(ctx)
 	defer cancel()
 	// If no member answers, the hold ends at its deadline: a longer wait of others must not make done work a failure.
 	defer h.Release(context.WithoutCancel(ctx))
-	err := work(held, h)
+	err = work(held, h)
 	if lost := h.Err(); lost != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return lost
 	}

@@ -101,10 +101,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 // cause; Do then returns that error, unless the work has one of its own. It takes the options of Lock.
 func (m *Mutex) Do(ctx context.Context, work func(ctx context.Context, hold *Hold) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
-	if err != nil {
-		return err
-	}
-	return hold.run(ctx, work)
+	return hold.run(ctx, err, work)
 }
 
 // Lock waits for the lock as the writer. It takes WithTTL, WithOwner and WithWait, and fails like Mutex.Lock.
@@ -120,19 +117,13 @@ func (m *RWMutex) RLock(ctx context.Context, opts ...Option) (*Hold, error) {
 // Do runs work as the writer, like Mutex.Do.
 func (m *RWMutex) Do(ctx context.Context, work func(ctx context.Context, hold *Hold) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
-	if err != nil {
-		return err
-	}
-	return hold.run(ctx, work)
+	return hold.run(ctx, err, work)
 }
 
 // RDo runs work as a reader, like Mutex.Do.
 func (m *RWMutex) RDo(ctx context.Context, work func(ctx context.Context, hold *Hold) error, opts ...Option) error {
 	hold, err := m.RLock(ctx, opts...)
-	if err != nil {
-		return err
-	}
-	return hold.run(ctx, work)
+	return hold.run(ctx, err, work)
 }
 
 // Acquire waits for permits, and renews the hold. It takes WithTTL, WithOwner and WithWait. It fails like Mutex.Lock, and
@@ -145,10 +136,7 @@ func (s *Semaphore) Acquire(ctx context.Context, permits int, opts ...Option) (*
 // Do runs work with permits, like Mutex.Do.
 func (s *Semaphore) Do(ctx context.Context, permits int, work func(ctx context.Context, hold *Hold) error, opts ...Option) error {
 	hold, err := s.Acquire(ctx, permits, opts...)
-	if err != nil {
-		return err
-	}
-	return hold.run(ctx, work)
+	return hold.run(ctx, err, work)
 }
 
 func (s *Semaphore) permitsOf(count int, o *options) int32 {

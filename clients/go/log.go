@@ -140,8 +140,8 @@ func (l *Log) Tail(ctx context.Context, opts ...Option) iter.Seq2[*LogEvent, err
 		}
 		source := streamSource[pb.TailEventsResponse]{
 			title: "tail", method: pb.EventLogService_TailEvents_FullMethodName,
-			request: func(_ context.Context, position int64) (proto.Message, error) {
-				return &pb.TailEventsRequest{LogId: l.id, FromSequence: position}, nil
+			request: func(position int64) proto.Message {
+				return &pb.TailEventsRequest{LogId: l.id, FromSequence: position}
 			},
 			behind: func(read *pb.TailEventsResponse) int64 {
 				if len(read.Events) == 0 {

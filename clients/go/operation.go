@@ -190,10 +190,10 @@ func (c *core) execute(ctx context.Context, method string, request, response pro
 func (op *operation) run(ctx context.Context) (answer, error) {
 	for attempt := 1; ; attempt++ {
 		got, endpoint, failure := op.try(ctx)
+		if (failure == nil || isDecided(failure)) && op.onAnswer != nil {
+			op.onAnswer()
+		}
 		if failure == nil {
-			if op.onAnswer != nil {
-				op.onAnswer()
-			}
 			return got, nil
 		}
 		isUncounted := isUnreached(failure) && op.followsLeader && !op.persistence.countsUnreached
@@ -231,34 +231,31 @@ func (op *operation) attempt(ctx context.Context, target *target, token string) 
 		ctx = limited
 	}
 	if err := target.connect(ctx); err != nil {
-		target.release(began, useFailed)
+		target.release(true)
 		return answer{}, asError(err)
 	}
 	ctx, wasSent := withSent(outgoing(ctx, token, op.requestID))
 	var header, trailer metadata.MD
 	opts := append(slices.Clone(op.opts), grpc.Header(&header), grpc.Trailer(&trailer))
 	err := target.conn.Invoke(ctx, op.method, op.request, op.response, opts...)
+	if err == nil || isAnswer(trailer) {
+		target.noteAnswer()
+	}
 	if err == nil {
-		target.release(began, useAnswered)
+		target.release(false)
 		return answer{replayed: len(header["replayed"]) > 0, sent: began}, nil
 	}
 	failure := fromStatus(err, trailer, target.endpoint, wasSent())
 	switch {
-	case failure.Code == codes.Internal && strings.Contains(failure.Message, "invalid UTF-8"):
-		target.release(began, useEnded)
-		failure = invalidText(op.request.ProtoReflect(), failure)
 	case isAnswer(trailer):
-		target.release(began, useAnswered)
-	case ctx.Err() != nil && failure.Code != codes.DeadlineExceeded:
-		target.release(began, useEnded)
-		failure = ended(ctx, failure.Outcome)
+	case failure.Code == codes.Internal && strings.Contains(failure.Message, "invalid UTF-8"):
+		failure = invalidText(op.request.ProtoReflect(), failure)
 	case failure.Code == codes.DeadlineExceeded:
-		target.release(began, useSilent)
-	case isUnreached(failure):
-		target.release(began, useFailed)
-	default:
-		target.release(began, useEnded)
+		target.noteSilence(began)
+	case ctx.Err() != nil:
+		failure = ended(ctx, failure.Outcome)
 	}
+	target.release(isUnreached(failure))
 	return answer{}, failure
 }
 
@@ -330,16 +327,19 @@ func (op *operation) prepareNext(ctx context.Context, attempt int, endpoint stri
 // conclude returns the error with the certain outcome of all attempts. Only an answer from the execution settles an
 // unknown outcome; one from before that point, such as Unauthenticated, does not.
 func (op *operation) conclude(err *Error) *Error {
-	outcome := err.Outcome
+	if op.outcome != Unknown || isDecided(err) || err.Reason == Quota {
+		op.outcome = err.Outcome
+	}
+	return err.with(op.requestID, op.outcome)
+}
+
+// isDecided reports whether an error comes from where the request is executed.
+func isDecided(err *Error) bool {
 	switch err.Code {
 	case codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.Aborted, codes.OutOfRange:
-	default:
-		if op.outcome == Unknown && err.Reason != Quota {
-			outcome = Unknown
-		}
+		return true
 	}
-	op.outcome = outcome
-	return err.with(op.requestID, outcome)
+	return false
 }
 
 // pauseAfter is the pause after a failed attempt, from 1: exponential with full jitter, so that clients that fail
@@ -362,64 +362,59 @@ type stream struct {
 	target *target
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	began  time.Time
 	sent   func() bool
-	once   sync.Once
 }
 
 // NewStream implements grpc.ClientConnInterface: it makes one attempt, and its stream does not continue at another member.
-func (c *core) NewStream(ctx context.Context, of *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *core) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	token, err := c.tokens.Token(ctx)
 	if err != nil {
 		return nil, asError(err)
 	}
-	opened, failure := c.openStream(ctx, ctx, of, method, token, opts...)
+	opened, _, failure := c.openStream(ctx, ctx, desc, method, token, opts...)
 	if failure != nil {
 		return nil, failure
 	}
-	stop := context.AfterFunc(c.ctx, func() { opened.end(errClosed, useEnded) })
-	context.AfterFunc(opened.Context(), func() {
-		stop()
-		opened.end(nil, useEnded)
-	})
 	return opened, nil
 }
 
-// openStream connects within a context, and opens a stream that lasts until the other one ends. If that fails after the
-// choice of a member, it also returns which one it was.
-func (c *core) openStream(ctx, connecting context.Context, desc *grpc.StreamDesc, method, token string, opts ...grpc.CallOption) (*stream, *Error) {
+// openStream connects within a context, and opens a stream that lasts until the other one, or the client, ends. It also
+// returns the endpoint; empty = it did not get that far.
+func (c *core) openStream(ctx, connecting context.Context, desc *grpc.StreamDesc, method, token string, opts ...grpc.CallOption) (*stream, string, *Error) {
 	target, err := c.pool.acquire()
 	if err != nil {
-		return nil, asError(err)
+		return nil, "", asError(err)
 	}
-	opened := &stream{target: target, began: time.Now()}
-	opened.ctx, opened.cancel = context.WithCancelCause(ctx)
 	if err := target.connect(connecting); err != nil {
-		opened.end(nil, useFailed)
-		return opened, asError(err)
+		target.release(true)
+		return nil, target.endpoint, asError(err)
 	}
+	opened := &stream{target: target}
+	opened.ctx, opened.cancel = context.WithCancelCause(ctx)
 	sending, wasSent := withSent(outgoing(opened.ctx, token, newUUID()))
 	opened.sent = wasSent
-	if opened.ClientStream, err = target.conn.NewStream(sending, desc, method, opts...); err != nil {
+	opened.ClientStream, err = target.conn.NewStream(sending, desc, method, opts...)
+	if err != nil {
+		opened.cancel(nil)
 		failure := fromStatus(err, nil, target.endpoint, wasSent())
-		of := useEnded
-		if isUnreached(failure) {
-			of = useFailed
-		}
-		opened.end(nil, of)
-		return opened, failure
+		target.release(isUnreached(failure))
+		return nil, target.endpoint, failure
 	}
-	return opened, nil
+	stop := context.AfterFunc(c.ctx, func() { opened.cancel(errClosed) })
+	context.AfterFunc(opened.Context(), func() {
+		stop()
+		target.release(false)
+	})
+	return opened, target.endpoint, nil
 }
 
-// RecvMsg reads the next message. A stream that simply ends, which no member does but after a snapshot, is io.EOF.
+// RecvMsg reads the next message. After the end of a stream without an error it returns io.EOF.
 func (s *stream) RecvMsg(message any) error {
 	err := s.ClientStream.RecvMsg(message)
 	if err == nil {
 		s.target.noteAnswer()
-		return nil
 	}
-	if err == io.EOF {
+	if err == nil || err == io.EOF {
 		return err
 	}
 	failure := fromStatus(err, s.Trailer(), s.target.endpoint, s.sent())
@@ -427,12 +422,6 @@ func (s *stream) RecvMsg(message any) error {
 		failure = ended(s.ctx, failure.Outcome)
 	}
 	return failure
-}
-
-// end ends the stream, once.
-func (s *stream) end(cause error, of use) {
-	s.cancel(cause)
-	s.once.Do(func() { s.target.release(s.began, of) })
 }
 
 // outgoing adds the metadata of every call. Other metadata of the caller stays, such as the headers of its trace.

@@ -2,6 +2,7 @@ package quoin
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,8 @@ type options struct {
 	runs              int
 }
 
+func opt(name string, set func(*options)) Option { return Option{name: name, set: set} }
+
 const eachCall = "timeout request_id"
 
 // gather applies the options. Those that a call takes are listed by name, besides those of each call.
@@ -80,7 +83,9 @@ func (o *options) seconds(field string, d time.Duration) int64 {
 }
 
 // milliseconds is a duration on the wire, rounded up.
-func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+func milliseconds(d time.Duration) int64 {
+	return int64(math.Ceil(float64(d) / float64(time.Millisecond)))
+}
 
 // guardOf returns the guard in a request. One of another namespace would name another lock.
 func (o *options) guardOf(namespace string) *pb.Guard {
@@ -96,152 +101,138 @@ func (o *options) guardOf(namespace string) *pb.Guard {
 // WithTimeout sets how long the call may take over all its attempts, more than 0. The default is that of the client. The
 // deadline of the context may end it earlier.
 func WithTimeout(limit time.Duration) Option {
-	return Option{name: "timeout", set: func(o *options) {
+	return opt("timeout", func(o *options) {
 		if limit <= 0 {
 			o.fail(badField("timeout", fmt.Sprintf("must be more than 0, not %v", limit)))
 		}
 		o.timeout = limit
-	}}
+	})
 }
 
 // WithRequestID sets the request id, a UUID; by default a random one. To repeat a call with an unknown outcome, use the
 // RequestID of its error: the service executes it at most once. Calls that are several operations do not take it.
 func WithRequestID(id string) Option {
-	return Option{name: "request_id", set: func(o *options) {
+	return opt("request_id", func(o *options) {
 		if !uuidPattern.MatchString(id) {
 			o.fail(badField("request_id", "is not a UUID"))
 		}
 		o.requestID = id
-	}}
+	})
 }
 
 // Serializable lets a read see the state of the member that answers, which may be up to 1 s old. By default it sees every
 // change that was acknowledged before it began.
 func Serializable() Option {
-	return Option{name: "serializable", set: func(o *options) { o.serializable = pb.ReadConsistency_SERIALIZABLE }}
+	return opt("serializable", func(o *options) { o.serializable = pb.ReadConsistency_SERIALIZABLE })
 }
 
 // WithPageSize sets the most items of a page, 1 to 1,000. The default is 100.
 func WithPageSize(items int) Option {
-	return Option{name: "page_size", set: func(o *options) {
+	return opt("page_size", func(o *options) {
 		if items < 1 || items > 1<<31-1 {
 			o.fail(badField("page_size", fmt.Sprintf("must be 1 or more, not %d", items)))
 		}
 		o.items = int32(items)
-	}}
+	})
 }
 
 // WithPageToken continues a listing: it is the NextPageToken of the page before.
 func WithPageToken(token string) Option {
-	return Option{name: "page_token", set: func(o *options) { o.token = token }}
+	return opt("page_token", func(o *options) { o.token = token })
 }
 
 // KeysOnly leaves out the values.
-func KeysOnly() Option { return Option{name: "keys_only", set: func(o *options) { o.keysOnly = true }} }
+func KeysOnly() Option { return opt("keys_only", func(o *options) { o.keysOnly = true }) }
 
 // WithTTL sets the life of a key, or how long a hold or a session lasts without renewal, in whole seconds.
 func WithTTL(life time.Duration) Option {
-	return Option{name: "ttl", set: func(o *options) { o.ttl = o.seconds("ttl", life) }}
+	return opt("ttl", func(o *options) { o.ttl = o.seconds("ttl", life) })
 }
 
 // WithSession makes a key end with a session of the same user.
-func WithSession(id int64) Option {
-	return Option{name: "session_id", set: func(o *options) { o.session = id }}
-}
+func WithSession(id int64) Option { return opt("session_id", func(o *options) { o.session = id }) }
 
 // IfModRevision is the revision that the key must have; 0 = it must not exist. Otherwise the call fails with
 // FailedPrecondition / RevisionMismatch.
 func IfModRevision(revision int64) Option {
-	return Option{name: "expected_mod_revision", set: func(o *options) { o.ifRevision = &revision }}
+	return opt("expected_mod_revision", func(o *options) { o.ifRevision = &revision })
 }
 
 // IfValue lets CompareAndSwap write only if the key exists with exactly this value, which may be empty.
 func IfValue(value []byte) Option {
-	return Option{name: "expected_value", set: func(o *options) { o.ifValue = append([]byte{}, value...) }}
+	return opt("expected_value", func(o *options) { o.ifValue = append([]byte{}, value...) })
 }
 
 // IfVersion is the version that the memory region must have, else FailedPrecondition / VersionMismatch.
 func IfVersion(version int64) Option {
-	return Option{name: "expected_version", set: func(o *options) { o.ifVersion = &version }}
+	return opt("expected_version", func(o *options) { o.ifVersion = &version })
 }
 
 // IfSequence is the last sequence that the event log must have; 0 = no event yet. Otherwise the call fails with
 // FailedPrecondition / SequenceConflict.
 func IfSequence(last int64) Option {
-	return Option{name: "expected_sequence", set: func(o *options) { o.ifSequence = &last }}
+	return opt("expected_sequence", func(o *options) { o.ifSequence = &last })
 }
 
 // WithPrevious asks for the state of the key before the change.
-func WithPrevious() Option {
-	return Option{name: "previous", set: func(o *options) { o.previous = true }}
-}
+func WithPrevious() Option { return opt("previous", func(o *options) { o.previous = true }) }
 
 // WithGuard lets a write take effect only while a hold or a session is live; a hold of a read-write lock must be that of
 // the writer. Otherwise the call fails with Aborted / Fenced. A Hold, a Session and a Guard can be given.
 func WithGuard(of interface{ Guard() Guard }) Option {
-	return Option{name: "guard", set: func(o *options) {
+	return opt("guard", func(o *options) {
 		guard := of.Guard()
 		o.guard = &guard
-	}}
+	})
 }
 
 // WithOwner sets the label of a holder or a session, at most 256 bytes. The default of holds is random, the same for all
 // of this process.
-func WithOwner(label string) Option {
-	return Option{name: "owner", set: func(o *options) { o.owner = label }}
-}
+func WithOwner(label string) Option { return opt("owner", func(o *options) { o.owner = label }) }
 
 // WithWait sets how long to wait for a lock while others hold it, or for events if there are none; 0 = not at all. The
 // default is 30 s for a lock, and 0 for events. The time limit of the call comes on top.
-func WithWait(limit time.Duration) Option {
-	return Option{name: "wait", set: func(o *options) { o.wait = &limit }}
-}
+func WithWait(limit time.Duration) Option { return opt("wait", func(o *options) { o.wait = &limit }) }
 
 // WithValue sets what the hold of a Mutex, or a session, shows to others, at most 1,024 bytes.
-func WithValue(value []byte) Option {
-	return Option{name: "value", set: func(o *options) { o.value = value }}
-}
+func WithValue(value []byte) Option { return opt("value", func(o *options) { o.value = value }) }
 
 // WithLockDelay sets how long no request gets the lock exclusively after a hold that expired or was released by force, 0
 // to 60 s.
 func WithLockDelay(delay time.Duration) Option {
-	return Option{name: "lock_delay", set: func(o *options) { o.lockDelay = o.seconds("lock_delay", delay) }}
+	return opt("lock_delay", func(o *options) { o.lockDelay = o.seconds("lock_delay", delay) })
 }
 
 // WithStart begins a watch with the first change at or after this revision, by default with the next one; or it begins to
 // read an event log at this sequence, by default at 1.
-func WithStart(position int64) Option {
-	return Option{name: "start", set: func(o *options) { o.start = position }}
-}
+func WithStart(position int64) Option { return opt("start", func(o *options) { o.start = position }) }
 
 // WithProgress yields also batches without changes, which only report the position of the watch.
-func WithProgress() Option {
-	return Option{name: "progress", set: func(o *options) { o.progress = true }}
-}
+func WithProgress() Option { return opt("progress", func(o *options) { o.progress = true }) }
 
 // WithProgressInterval sets how often the member reports progress without changes, 100 ms to 60 s. After three intervals
 // without a message the watch continues elsewhere. The default is 1 s.
 func WithProgressInterval(interval time.Duration) Option {
-	return Option{name: "progress_interval", set: func(o *options) { o.interval = interval }}
+	return opt("progress_interval", func(o *options) { o.interval = interval })
 }
 
 // WithIdempotencyKey stores an event only if the log does not remember this key: 1 to 1,024 bytes of UTF-8 without control
 // characters. In a batch each event gets the suffix :{i}. By default an event has none, and a batch its request id.
 func WithIdempotencyKey(key string) Option {
-	return Option{name: "idempotency_key", set: func(o *options) {
+	return opt("idempotency_key", func(o *options) {
 		if key == "" {
 			o.fail(badField("idempotency_key", "must not be empty"))
 		}
 		o.key = key
-	}}
+	})
 }
 
 // WithMaxRuns sets the most runs of the function of Client.Transact, at least 1. The default is 10.
 func WithMaxRuns(runs int) Option {
-	return Option{name: "max_attempts", set: func(o *options) {
+	return opt("max_attempts", func(o *options) {
 		if runs < 1 {
 			o.fail(badField("max_attempts", fmt.Sprintf("must be 1 or more, not %d", runs)))
 		}
 		o.runs = runs
-	}}
+	})
 }

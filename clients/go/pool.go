@@ -68,9 +68,8 @@ type target struct {
 	endpoint string
 	conn     *grpc.ClientConn
 
-	calls       int       // guarded by pool.mu
-	isAbandoned bool      // guarded by pool.mu
-	heard       time.Time // guarded by pool.mu
+	calls int       // guarded by pool.mu
+	heard time.Time // guarded by pool.mu
 }
 
 func newPool(endpoints []string, dial func(string) (*grpc.ClientConn, error)) *pool {
@@ -153,28 +152,31 @@ func (p *pool) close() {
 	clear(p.targets)
 }
 
-// abandon must be called with the lock.
+// abandon lets the next call get another connection. It must be called with the lock.
 func (p *pool) abandon(one *target) {
-	if one == nil || one.isAbandoned {
-		return
+	if p.targets[one.endpoint] == one {
+		delete(p.targets, one.endpoint)
 	}
-	one.isAbandoned = true
-	delete(p.targets, one.endpoint)
-	if one.calls == 0 && p.open[one] {
+	p.closeUnused(one)
+}
+
+// closeUnused closes a connection that was abandoned, after its last call.
+func (p *pool) closeUnused(one *target) {
+	if one.calls == 0 && p.open[one] && p.targets[one.endpoint] != one {
 		delete(p.open, one)
 		one.conn.Close()
 	}
 }
 
-// use is what a call has learned about the connection.
-type use int
-
-const (
-	useAnswered use = iota // the member has answered
-	useSilent              // no answer came until the deadline of the call
-	useFailed              // there is no connection
-	useEnded               // nothing is known
-)
+// release ends a call. If there is no connection, the next call gets another one.
+func (t *target) release(isUnreached bool) {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	if t.calls--; isUnreached {
+		t.pool.abandon(t)
+	}
+	t.pool.closeUnused(t)
+}
 
 func (t *target) noteAnswer() {
 	t.pool.mu.Lock()
@@ -182,21 +184,12 @@ func (t *target) noteAnswer() {
 	t.heard = time.Now()
 }
 
-// release ends a call that began at a time.
-func (t *target) release(began time.Time, of use) {
-	p := t.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t.calls--
-	switch {
-	case of == useAnswered:
-		t.heard = time.Now()
-	case of == useFailed, of == useSilent && t.heard.Before(began):
-		p.abandon(t)
-	}
-	if t.isAbandoned && t.calls == 0 && p.open[t] {
-		delete(p.open, t)
-		t.conn.Close()
+// noteSilence: since that time no answer came. The next call gets another connection, unless another call was answered.
+func (t *target) noteSilence(since time.Time) {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	if t.heard.Before(since) {
+		t.pool.abandon(t)
 	}
 }
 

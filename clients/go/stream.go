@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,7 +23,7 @@ type streamSource[M any] struct {
 	title  string
 	method string
 	// The request that begins at a position: a revision or a sequence.
-	request func(ctx context.Context, position int64) (proto.Message, error)
+	request func(position int64) proto.Message
 	// The position behind a message; a smaller one than before is ignored.
 	behind func(*M) int64
 	// How long a stream may be silent; 0 = as long as its connection lives.
@@ -34,15 +35,13 @@ type streamSource[M any] struct {
 // necessary. It ends if the service refuses to continue, or the caller has lost its access. It is read one message at a
 // time, and unread messages wait at the member.
 type continuedStream[M any, P message[M]] struct {
-	core   *core
-	source streamSource[M]
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	stop   func() bool
-	// Why there is no further message.
-	end error
+	core     *core
+	source   streamSource[M]
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	position atomic.Int64
 
-	reading  sync.Mutex // guards what follows, but for the position, which has its own
+	mu       sync.Mutex // of the reader; it guards what follows
 	current  *stream
 	endpoint string
 	token    string
@@ -51,52 +50,33 @@ type continuedStream[M any, P message[M]] struct {
 	failures    int
 	unreached   int
 	isRefreshed bool
-
-	mu       sync.Mutex
-	position int64
+	end         error // why there is no further message
 }
 
-var errEnded = errors.New("the stream was closed by its reader")
-
-// errSilent ends a stream that has sent nothing for too long.
-var errSilent = errors.New("the stream is silent")
+var (
+	errEnded  = errors.New("the stream was closed by its reader")
+	errSilent = errors.New("the stream is silent")
+)
 
 func newStream[M any, P message[M]](ctx context.Context, c *core, source streamSource[M], start int64) *continuedStream[M, P] {
-	s := &continuedStream[M, P]{core: c, source: source, position: start}
+	s := &continuedStream[M, P]{core: c, source: source}
+	s.position.Store(start)
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.stop = context.AfterFunc(c.ctx, func() { s.cancel(errClosed) })
-	// Also while there is no reader.
-	context.AfterFunc(s.ctx, func() {
-		s.stop()
-		s.reading.Lock()
-		defer s.reading.Unlock()
-		s.leave(useEnded)
-	})
+	stop := context.AfterFunc(c.ctx, func() { s.cancel(errClosed) })
+	context.AfterFunc(s.ctx, func() { stop() })
 	return s
 }
 
 // close ends it, also while it is read: the reader then gets an error, for which isEnded is true.
-func (s *continuedStream[M, P]) close() {
-	s.cancel(errEnded)
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	s.leave(useEnded)
-}
+func (s *continuedStream[M, P]) close() { s.cancel(errEnded) }
 
 // isEnded reports whether its reader has closed it.
 func (s *continuedStream[M, P]) isEnded() bool { return context.Cause(s.ctx) == errEnded }
 
-// delivered is the position: everything before it has been read.
-func (s *continuedStream[M, P]) delivered() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.position
-}
-
 // next returns the next message, of the current or of a new stream. A zero time limit = none.
 func (s *continuedStream[M, P]) next(attempts int, until time.Time) (*M, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for s.end == nil {
 		isNew := s.current == nil
 		var failure *Error
@@ -137,28 +117,21 @@ func (s *continuedStream[M, P]) open(until time.Time) *Error {
 	if ctx.Err() != nil {
 		return ended(ctx, NotExecuted)
 	}
-	request, err := s.source.request(ctx, s.delivered())
-	if err != nil {
-		return asError(err)
-	}
 	token, err := s.core.tokens.Token(ctx)
 	if err != nil {
 		return asError(err)
 	}
 	s.token, s.hasToken = token, true
-	opened, failure := s.core.openStream(s.ctx, ctx, &grpc.StreamDesc{ServerStreams: true}, s.source.method, token)
-	if opened != nil {
-		s.endpoint = opened.target.endpoint
-	}
-	if failure != nil {
+	opened, endpoint, failure := s.core.openStream(s.ctx, ctx, &grpc.StreamDesc{ServerStreams: true}, s.source.method, token)
+	if s.endpoint = endpoint; failure != nil {
 		return failure
 	}
-	if err = opened.SendMsg(request); err == nil {
+	if err = opened.SendMsg(s.source.request(s.position.Load())); err == nil {
 		err = opened.CloseSend()
 	}
 	if err != nil && err != io.EOF { // After EOF, the first read has the reason.
-		opened.end(nil, useEnded)
-		return fromStatus(err, nil, s.endpoint, opened.sent())
+		opened.cancel(nil)
+		return fromStatus(err, nil, endpoint, opened.sent())
 	}
 	s.current = opened
 	return nil
@@ -176,15 +149,12 @@ func (s *continuedStream[M, P]) read(silence time.Duration) (*M, *Error) {
 	switch {
 	case err == nil:
 		s.isRefreshed = false
-		s.mu.Lock()
-		s.position = max(s.position, s.source.behind(next))
-		s.mu.Unlock()
+		s.position.Store(max(s.position.Load(), s.source.behind(next)))
 		return next, nil
 	case err == io.EOF:
 		return nil, &Error{Code: codes.Unavailable, Outcome: Unknown, Message: "the stream has ended"}
 	case context.Cause(current.ctx) == errSilent:
-		current.began = began
-		s.leave(useSilent)
+		current.target.noteSilence(began)
 		message := fmt.Sprintf("%s has sent nothing for %v", s.endpoint, silence.Round(time.Millisecond))
 		return nil, &Error{Code: codes.Unavailable, Outcome: Unknown, Message: message, cause: err}
 	}
@@ -193,7 +163,10 @@ func (s *continuedStream[M, P]) read(silence time.Duration) (*M, *Error) {
 
 // prepareNext prepares another stream, or returns the error if there must be none.
 func (s *continuedStream[M, P]) prepareNext(failure *Error, attempts int, until time.Time) error {
-	s.leave(useEnded)
+	if s.current != nil {
+		s.current.cancel(nil)
+		s.current = nil
+	}
 	if s.ctx.Err() != nil {
 		err := ended(s.ctx, NotExecuted)
 		if err.Message == "the operation was cancelled" {
@@ -238,14 +211,6 @@ func (s *continuedStream[M, P]) prepareNext(failure *Error, attempts int, until 
 	case <-time.After(pause):
 	}
 	return nil
-}
-
-// leave ends the current stream. It must be called with the lock of the reader.
-func (s *continuedStream[M, P]) leave(of use) {
-	if s.current != nil {
-		s.current.end(nil, of)
-		s.current = nil
-	}
 }
 
 // sequence yields what a function reads, until that fails; without an error if the reader has closed the stream.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc/credentials"
@@ -18,42 +19,26 @@ import (
 // count; while they cannot be used, the ones before do.
 type TLS struct {
 	// CA has the certificate authorities to trust instead of those of the system.
-	CA []byte
-	// CAFile is the file of these, instead of CA.
+	CA     []byte
 	CAFile string
 	// Certificate is that of the client; it needs its key.
-	Certificate []byte
-	// CertificateFile is the file of it, instead of Certificate.
+	Certificate     []byte
 	CertificateFile string
-	// Key is the private key of the certificate.
-	Key []byte
-	// KeyFile is the file of it, instead of Key.
-	KeyFile string
+	Key             []byte
+	KeyFile         string
 }
 
 // currentTLS are the credentials of connections: each gets the certificates and the key as they are then.
 type currentTLS struct {
-	options TLS
+	credentials.TransportCredentials // those that were usable last
+	options                          TLS
 
 	mu   sync.Mutex
-	read [3][]byte
-	last *tls.Config
+	read [][]byte
 }
 
 // newTLS checks the options before connecting: a connection would only fail, without the reason.
 func newTLS(options TLS) (*currentTLS, error) {
-	hasCertificate := options.Certificate != nil || options.CertificateFile != ""
-	hasKey := options.Key != nil || options.KeyFile != ""
-	switch {
-	case options.CA != nil && options.CAFile != "":
-		return nil, badField("tls", "must have CA or CAFile, not both")
-	case options.Certificate != nil && options.CertificateFile != "":
-		return nil, badField("tls", "must have Certificate or CertificateFile, not both")
-	case options.Key != nil && options.KeyFile != "":
-		return nil, badField("tls", "must have Key or KeyFile, not both")
-	case hasCertificate != hasKey:
-		return nil, badField("tls", "needs a certificate and its key together")
-	}
 	current := &currentTLS{options: options}
 	if err := current.load(); err != nil {
 		return nil, badField("tls", "cannot be used: "+err.Error())
@@ -61,25 +46,25 @@ func newTLS(options TLS) (*currentTLS, error) {
 	return current, nil
 }
 
-// load reads the files, and keeps what was usable last.
+// load makes the credentials again, unless nothing has changed.
 func (t *currentTLS) load() error {
-	o := t.options
-	var contents [3][]byte
-	for at, source := range []struct {
+	var contents [][]byte
+	for _, source := range []struct {
 		content []byte
 		file    string
-	}{{o.CA, o.CAFile}, {o.Certificate, o.CertificateFile}, {o.Key, o.KeyFile}} {
-		contents[at] = source.content
+	}{{t.options.CA, t.options.CAFile}, {t.options.Certificate, t.options.CertificateFile}, {t.options.Key, t.options.KeyFile}} {
+		content := source.content
 		if source.file != "" {
-			content, err := os.ReadFile(source.file)
-			if err != nil {
+			var err error
+			if content, err = os.ReadFile(source.file); err != nil {
 				return err
+			} else if source.content != nil {
+				return errors.New(source.file + " is given besides its content")
 			}
-			contents[at] = content
 		}
+		contents = append(contents, content)
 	}
-	same := func(at int) bool { return bytes.Equal(contents[at], t.read[at]) }
-	if t.last != nil && same(0) && same(1) && same(2) {
+	if t.read != nil && slices.EqualFunc(contents, t.read, bytes.Equal) {
 		return nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -89,40 +74,26 @@ func (t *currentTLS) load() error {
 			return errors.New("the CA has no certificate in PEM")
 		}
 	}
-	if contents[1] != nil {
+	if contents[1] != nil || contents[2] != nil {
 		pair, err := tls.X509KeyPair(contents[1], contents[2])
 		if err != nil {
 			return err
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	t.read, t.last = contents, config
+	t.read, t.TransportCredentials = contents, credentials.NewTLS(config)
 	return nil
-}
-
-func (t *currentTLS) current() credentials.TransportCredentials {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	// In the middle of a replacement, a file may be missing, or not fit to another one yet.
-	_ = t.load()
-	return credentials.NewTLS(t.last)
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (t *currentTLS) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return t.current().ClientHandshake(ctx, authority, conn)
+	t.mu.Lock()
+	// In the middle of a replacement, a file may be missing, or not fit to another one yet.
+	_ = t.load()
+	current := t.TransportCredentials
+	t.mu.Unlock()
+	return current.ClientHandshake(ctx, authority, conn)
 }
-
-// ServerHandshake implements credentials.TransportCredentials.
-func (t *currentTLS) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return nil, nil, errors.New("quoin: a client has no handshake of a server")
-}
-
-// Info implements credentials.TransportCredentials.
-func (t *currentTLS) Info() credentials.ProtocolInfo { return t.current().Info() }
 
 // Clone implements credentials.TransportCredentials.
 func (t *currentTLS) Clone() credentials.TransportCredentials { return t }
-
-// OverrideServerName implements credentials.TransportCredentials.
-func (t *currentTLS) OverrideServerName(string) error { return errors.New("quoin: not supported") }

@@ -99,7 +99,7 @@ func openWatch[Event, M any, P watchMessage[Event, M]](ctx context.Context, c *c
 	}
 	source := streamSource[M]{
 		title: "watch", method: method, silence: silentIntervals * interval,
-		request: func(_ context.Context, position int64) (proto.Message, error) { return at(position), nil },
+		request: at,
 		behind:  func(read *M) int64 { return P(read).GetRevision() + 1 },
 	}
 	reader := &watchReader[Event, M, P]{stream: newStream[M, P](ctx, c, source, o.start), progress: o.progress}
@@ -120,7 +120,7 @@ type watchReader[Event, M any, P watchMessage[Event, M]] struct {
 	begun []Event
 }
 
-func (w *watchReader[Event, M, P]) revision() int64 { return w.stream.delivered() - 1 }
+func (w *watchReader[Event, M, P]) revision() int64 { return w.stream.position.Load() - 1 }
 
 func (w *watchReader[Event, M, P]) next() (WatchBatch[Event], error) {
 	for {

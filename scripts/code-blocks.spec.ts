@@ -18,9 +18,9 @@ import { Manual } from "./site/index.ts";
 
 /**
  * Languages of blocks, each with a check here. Text is output of programs, or a layout of files;
- * `e2e/interop/proxies.spec.ts` runs what is for nginx.
+ * `e2e/interop/proxies.spec.ts` runs what is for nginx, and `clients/go/go.spec.ts` compiles Go.
  */
-const LANGUAGES = ["sh", "ts", "json", "yaml", "text", "nginx"];
+const LANGUAGES = ["sh", "ts", "go", "json", "yaml", "text", "nginx"];
 /** Names that blocks use without a definition: the client of the first example, and what a reader has. */
 const GIVEN = `
 declare const client: import("@quoin/client").Client;

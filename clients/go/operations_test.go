@@ -286,15 +286,6 @@ func awaitLost(ctx context.Context, lost <-chan struct{}, why func() error) (any
 	}
 }
 
-func isClosed(lost <-chan struct{}) bool {
-	select {
-	case <-lost:
-		return true
-	default:
-		return false
-	}
-}
-
 func keepWatch[Event proto.Message](c *scenarioCall, watch *quoin.Watch[Event], err error, name func(Event) object) (any, error) {
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ export interface Finding {
   readonly message: string;
 }
 
-const GENERATED = ["proto/generated/", "operator/src/generated/"];
+const GENERATED = ["proto/generated/", "operator/src/generated/", "clients/go/internal/"];
 const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*", "site", "console/built*"];
 
 /** @returns all text files below `root`, except installed files, generated data and the version control's own files */

@@ -1,15 +1,15 @@
 /** Packs the Go SDK as a file proxy of Go. */
 
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import manifest from "../../../client/package.json" with { type: "json" };
 import { GO_MODULE_FOLDER, goTool } from "./generated-code.ts";
 
 const MODULE = "quoin.dev/client";
-const LICENSE = path.join(GO_MODULE_FOLDER, "../../LICENSE");
+const ROOT = path.join(GO_MODULE_FOLDER, "../..");
+const LICENSE = path.join(ROOT, "LICENSE");
 /** What programs that use the module need, and its tests, but not the tools of this repository. */
 const PACKED = /^(?:go\.(?:mod|sum)|[^/]+\.go|(?:internal|quointest)(?:\/.*)?)$/;
 
@@ -24,7 +24,11 @@ const execute = promisify(execFile);
  */
 export async function packGoModule(folder: string): Promise<string> {
   const program = await goTool();
-  const version = `v${manifest.version}`;
+  const { version: released } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8"));
+  if (!readFileSync(path.join(GO_MODULE_FOLDER, "client.go"), "utf8").includes(`const Version = "${released}"`)) {
+    throw new Error(`the version in clients/go/client.go must be ${released}`);
+  }
+  const version = `v${released}`;
   const source = mkdtempSync(path.join(tmpdir(), "quoin-go-module-"));
   try {
     cpSync(GO_MODULE_FOLDER, source, {

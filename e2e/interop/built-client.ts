@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { madeOnce, userCache } from "../../testing/index.ts";
 
 /** The contract as a FileDescriptorSet. */
-export const DESCRIPTORS = fileURLToPath(new URL("../../proto/generated/descriptors.binpb", import.meta.url));
+const DESCRIPTORS = fileURLToPath(new URL("../../proto/generated/descriptors.binpb", import.meta.url));
 const JAVA = fileURLToPath(new URL("java", import.meta.url));
 const RUST = fileURLToPath(new URL("rust", import.meta.url));
 const JAVA_PACKAGES = "on Debian and Ubuntu: apt-get install maven default-jdk-headless";
@@ -31,8 +31,8 @@ export type Command = readonly [program: string, ...args: readonly string[]];
 /** @returns the client on grpc-java. Raises ToolMissing, or the error of a tool with its output. */
 export async function javaClient(): Promise<Command> {
   const directory = await built("java", JAVA, async (draft) => {
-    await run("mvn", ["--batch-mode", "--quiet", COPY_DEPENDENCIES, `-DoutputDirectory=${draft}`], JAVA, JAVA_PACKAGES);
-    await run("javac", ["-d", draft, "-cp", path.join(draft, "*"), "Load.java"], JAVA, JAVA_PACKAGES);
+    const properties = [`-DoutputDirectory=${draft}`, `-Dtarget=${draft}`];
+    await run("mvn", ["--batch-mode", "--quiet", "compile", COPY_DEPENDENCIES, ...properties], JAVA, JAVA_PACKAGES);
   });
   await run("java", ["-version"], directory, JAVA_PACKAGES);
   // It runs for seconds, in which the second compiler and parallel collectors cost more than they bring.
@@ -41,7 +41,7 @@ export async function javaClient(): Promise<Command> {
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-cp",
-    `${directory}:${path.join(directory, "*")}`,
+    `${path.join(directory, "classes")}:${path.join(directory, "*")}`,
     "Load",
   ];
 }

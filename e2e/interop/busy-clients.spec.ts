@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { LocalConformanceCluster } from "../../node/verify/conformance/index.ts";
 import { until } from "../../testing/index.ts";
-import { type Command, DESCRIPTORS, javaClient, rustClient, ToolMissing } from "./built-client.ts";
+import { type Command, javaClient, rustClient, ToolMissing } from "./built-client.ts";
 
 /** The first run downloads packages and builds the client, which takes two minutes of a processor. */
 const START_LIMIT_MS = 900_000;
@@ -39,7 +39,7 @@ describe("a busy client at one member", function () {
     const { endpoints, httpEndpoints, token } = await cluster.target();
     endpoint = endpoints[0] ?? expect.fail("a cluster has members");
     metricsUrl = `http://${httpEndpoints[0]}/metrics`;
-    environment = { ...process.env, QUOIN_TOKEN: token, QUOIN_DESCRIPTORS: DESCRIPTORS };
+    environment = { ...process.env, QUOIN_TOKEN: token };
   });
 
   after(() => cluster?.remove());

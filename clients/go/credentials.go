@@ -2,6 +2,7 @@ package quoin
 
 import (
 	"context"
+	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -136,6 +137,15 @@ func (f *fileToken) read() (string, error) {
 	}
 	f.token = token
 	return token, nil
+}
+
+// tokenError is the error of a source of tokens: nothing was sent.
+func tokenError(err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	return noToken("there is no token: "+err.Error(), err)
 }
 
 func noToken(message string, cause error) *Error {

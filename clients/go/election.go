@@ -80,10 +80,13 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[*Leader, error] {
 				told, isFirst = leader, false
 				return yield(leader, nil)
 			})
-			// The history since then may not be kept any more: then the state is read again.
-			if err == nil || !errors.Is(err, Compacted) && !yield(nil, err) || !errors.Is(err, Compacted) {
-				return
+			if errors.Is(err, Compacted) {
+				continue // The history since then is no longer kept: the state is read again.
 			}
+			if err != nil {
+				yield(nil, err)
+			}
+			return
 		}
 	}
 }

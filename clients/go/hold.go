@@ -181,7 +181,8 @@ type Hold struct {
 	owner     string
 	releaseID string
 	// Renewals and changes, one after the other: a renewal that overtook a change would undo it.
-	changing chan struct{}
+	changing   chan struct{}
+	isReleased bool // guarded by changing
 
 	state sync.Mutex
 	token int64
@@ -269,7 +270,7 @@ func (h *Hold) change(ctx context.Context, mode pb.RWMode) error {
 		return err
 	}
 	if h.ended.Err() != nil {
-		return h.lossOf(nil)
+		return h.lossOf(&Error{Message: "it was released"})
 	}
 	asked := mode
 	if mode == pb.RWMode_RW_MODE_UNSPECIFIED {
@@ -305,9 +306,12 @@ func (h *Hold) Release(ctx context.Context, opts ...Option) (bool, error) {
 	// A change in progress may give the hold another token.
 	h.changing <- struct{}{}
 	defer func() { <-h.changing }()
+	if h.isReleased {
+		return true, nil
+	}
 	o.requestID = h.releaseID
 	err := h.lock.free(ctx, h.owner, h.FencingToken(), o)
-	if err == nil {
+	if h.isReleased = err == nil; h.isReleased {
 		return true, nil
 	}
 	if failure := asError(err); lossReasons[failure.Reason] {
@@ -325,8 +329,10 @@ func (h *Hold) run(ctx context.Context, err error, work func(context.Context, *H
 	held, cancel := h.Context(ctx)
 	defer cancel()
 	// If no member answers, the hold ends at its deadline: a longer wait of others must not make done work a failure.
-	defer h.Release(context.WithoutCancel(ctx))
+	release := sync.OnceFunc(func() { h.Release(context.WithoutCancel(ctx)) })
+	defer release()
 	err = work(held, h)
+	release()
 	if lost := h.Err(); lost != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return lost
 	}

@@ -134,13 +134,17 @@ func (c *core) Invoke(ctx context.Context, method string, request, response any,
 		own, isOwn := one.(Option)
 		switch {
 		case !isOwn:
-		case own.set == nil || own.name != "gathered" && !strings.Contains(eachCall, own.name):
-			o.fail(badField(own.name, "is not an option of a method of a service, which takes "+eachCall))
-		default:
+		case own.name == "timeout", own.name == "request_id", own.name == "gathered":
 			own.set(o)
+		default:
+			o.fail(badField(own.name, "is not an option of a method of a service, which takes "+eachCall))
 		}
 	}
-	_, err := c.execute(ctx, method, request.(proto.Message), response.(proto.Message), o, usual, opts...)
+	p := usual
+	if method == pb.AccountService_VerifyEmail_FullMethodName {
+		p.attempts = 1 // A token works once.
+	}
+	_, err := c.execute(ctx, method, request.(proto.Message), response.(proto.Message), o, p, opts...)
 	if created, isKey := response.(*pb.CreateApiKeyResponse); err == nil && isKey && created.Key == "" {
 		id := created.GetApiKey().GetApiKeyId()
 		return &Error{
@@ -211,7 +215,7 @@ func (op *operation) try(ctx context.Context) (answer, string, *Error) {
 	}
 	token, err := op.tokens.Token(ctx)
 	if err != nil {
-		return answer{}, "", asError(err)
+		return answer{}, "", tokenError(err)
 	}
 	op.token, op.hasToken = token, true
 	// Only now: the exchange of an API key may have left an endpoint that fails.
@@ -234,6 +238,7 @@ func (op *operation) attempt(ctx context.Context, target *target, token string) 
 		target.release(true)
 		return answer{}, asError(err)
 	}
+	sent := time.Now()
 	ctx, wasSent := withSent(outgoing(ctx, token, op.requestID))
 	var header, trailer metadata.MD
 	opts := append(slices.Clone(op.opts), grpc.Header(&header), grpc.Trailer(&trailer))
@@ -243,13 +248,16 @@ func (op *operation) attempt(ctx context.Context, target *target, token string) 
 	}
 	if err == nil {
 		target.release(false)
-		return answer{replayed: len(header["replayed"]) > 0, sent: began}, nil
+		return answer{replayed: len(header["replayed"]) > 0, sent: sent}, nil
 	}
 	failure := fromStatus(err, trailer, target.endpoint, wasSent())
 	switch {
 	case isAnswer(trailer):
 	case failure.Code == codes.Internal && strings.Contains(failure.Message, "invalid UTF-8"):
 		failure = invalidText(op.request.ProtoReflect(), failure)
+	case failure.Code == codes.ResourceExhausted && strings.Contains(failure.Message, "to send message larger"):
+		failure = badField("request", fmt.Sprintf("has more than %d bytes", sentBytesMax))
+		failure.Reason = TooLarge
 	case failure.Code == codes.DeadlineExceeded:
 		target.noteSilence(began)
 	case ctx.Err() != nil:
@@ -294,7 +302,7 @@ func (op *operation) prepareNext(ctx context.Context, attempt int, endpoint stri
 		token, failure := op.tokens.Refresh(ctx, op.token)
 		if failure != nil {
 			// Without a new token, the reason of this failure is the missing token.
-			refused := asError(failure)
+			refused := tokenError(failure)
 			return op.prepareNext(ctx, attempt, "", op.conclude(refused), isUnreached(refused))
 		}
 		if token == "" {
@@ -367,9 +375,14 @@ type stream struct {
 
 // NewStream implements grpc.ClientConnInterface: it makes one attempt, and its stream does not continue at another member.
 func (c *core) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	for _, one := range opts {
+		if own, isOwn := one.(Option); isOwn {
+			return nil, badField(own.name, "is not an option of a stream; its context ends it")
+		}
+	}
 	token, err := c.tokens.Token(ctx)
 	if err != nil {
-		return nil, asError(err)
+		return nil, tokenError(err)
 	}
 	opened, _, failure := c.openStream(ctx, ctx, desc, method, token, opts...)
 	if failure != nil {

@@ -27,6 +27,9 @@ type Session struct {
 	namespace string
 	id        int64
 	endID     string
+
+	ending  sync.Mutex
+	isEnded bool // guarded by ending
 }
 
 // Session creates a session and renews it. It takes WithTTL (1 s to a day, default 30 s), WithOwner, and WithValue: what
@@ -66,13 +69,19 @@ func (s *Session) End(ctx context.Context, opts ...Option) (bool, error) {
 		return false, nil
 	}
 	s.stop()
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	if s.isEnded {
+		return true, nil
+	}
 	o.requestID = s.endID
 	_, err := s.client.Sessions.EndSession(ctx, &pb.EndSessionRequest{Namespace: s.namespace, SessionId: s.id}, o.sent()...)
 	if errors.Is(err, SessionNotFound) {
 		s.report(s.lossOf(asError(err)))
 		return false, nil
 	}
-	return err == nil, err
+	s.isEnded = err == nil
+	return s.isEnded, err
 }
 
 const (

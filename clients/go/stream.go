@@ -119,7 +119,7 @@ func (s *continuedStream[M, P]) open(until time.Time) *Error {
 	}
 	token, err := s.core.tokens.Token(ctx)
 	if err != nil {
-		return asError(err)
+		return tokenError(err)
 	}
 	s.token, s.hasToken = token, true
 	opened, endpoint, failure := s.core.openStream(s.ctx, ctx, &grpc.StreamDesc{ServerStreams: true}, s.source.method, token)
@@ -186,7 +186,7 @@ func (s *continuedStream[M, P]) prepareNext(failure *Error, attempts int, until 
 		s.isRefreshed = true
 		token, err := s.core.tokens.Refresh(s.ctx, s.token)
 		if err != nil {
-			return s.prepareNext(asError(err), attempts, until)
+			return s.prepareNext(tokenError(err), attempts, until)
 		}
 		if token == "" {
 			return failure

@@ -85,15 +85,21 @@ func (t *currentTLS) load() error {
 	return nil
 }
 
-// ClientHandshake implements credentials.TransportCredentials.
-func (t *currentTLS) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (t *currentTLS) current() credentials.TransportCredentials {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	// In the middle of a replacement, a file may be missing, or not fit to another one yet.
 	_ = t.load()
-	current := t.TransportCredentials
-	t.mu.Unlock()
-	return current.ClientHandshake(ctx, authority, conn)
+	return t.TransportCredentials
 }
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (t *currentTLS) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return t.current().ClientHandshake(ctx, authority, conn)
+}
+
+// Info implements credentials.TransportCredentials.
+func (t *currentTLS) Info() credentials.ProtocolInfo { return t.current().Info() }
 
 // Clone implements credentials.TransportCredentials.
 func (t *currentTLS) Clone() credentials.TransportCredentials { return t }

@@ -23,7 +23,7 @@ const environmentFor = async (folder: string): Promise<unknown> => {
 export const TEST_TOOLS: readonly TestTool[] = [
   {
     name: "Python for the client in Python",
-    specs: ["e2e/interop/interop.spec.ts"],
+    specs: ["e2e/interop/interop.spec.ts", "clients/go/go.spec.ts"],
     make: () => environmentFor("e2e/interop"),
   },
   {
@@ -45,6 +45,11 @@ export const TEST_TOOLS: readonly TestTool[] = [
     name: "the client in Go",
     specs: ["e2e/interop/go.spec.ts"],
     make: async () => (await import("../e2e/interop/index.ts")).goClient(),
+  },
+  {
+    name: "the SDK for Go",
+    specs: ["clients/go/go.spec.ts"],
+    make: async () => (await import("../clients/go/scripts/index.ts")).buildGoSdk(),
   },
   {
     name: "the client in Java",

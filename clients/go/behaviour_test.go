@@ -168,7 +168,7 @@ func (r *scenarioRun) begin(command object) {
 		default:
 			answer["broken"] = err.Error()
 		}
-		// A call that answers after the end of its scenario has nobody to answer to.
+		// The driver takes no answer after the end of the scenario.
 		_ = post(r.url+"/answers", answer, nil)
 	}()
 }

@@ -18,7 +18,7 @@ import (
 
 // It is not parallel: no other test has goroutines meanwhile.
 func TestNothingIsLeftAfterClose(t *testing.T) {
-	running := cluster()
+	running, namespace := cluster(), space(t)
 	before := sockets(t)
 	client, err := quoin.New(running.Endpoints, quoin.APIKey(running.APIKey))
 	must(t, err)

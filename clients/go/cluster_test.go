@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,8 +22,21 @@ import (
 
 const namespace = "default"
 
-// cluster is one for all tests that disturb nobody.
+// cluster is one for all tests that disturb no other one.
 var cluster = sync.OnceValue(func() *quointest.Cluster { return quointest.Start(suite, 3) })
+
+var spaces atomic.Int32
+
+// space makes a namespace for a test.
+func space(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("go-%d", spaces.Add(1))
+	client := cluster().Client(t)
+	defer client.Close()
+	_, err := client.KeyValue.CreateNamespace(t.Context(), &quoin.CreateNamespaceRequest{Namespace: name})
+	must(t, err)
+	return name
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -42,6 +56,7 @@ func wantReason(t testing.TB, err error, reason quoin.Reason, code codes.Code) *
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	kv, ctx := cluster().Client(t).KV, t.Context()
 	put, err := kv.Put(ctx, namespace, "keys/a", []byte("one"), quoin.IfModRevision(0))
 	must(t, err)
@@ -107,6 +122,7 @@ func TestKeys(t *testing.T) {
 
 func TestBadArgumentsNameTheField(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	for field, call := range map[string]func() error{
 		"ttl": func() error {
@@ -143,6 +159,7 @@ func TestBadArgumentsNameTheField(t *testing.T) {
 
 func TestLockProtectsAWrite(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	mutex := client.Lock(namespace, "do")
 	must(t, mutex.Create(ctx, quoin.WithTTL(5*time.Second)))
@@ -174,6 +191,7 @@ func TestLockProtectsAWrite(t *testing.T) {
 
 func TestHoldIsRenewedAndLost(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	mutex := client.Lock(namespace, "lost")
 	must(t, mutex.Create(ctx))
@@ -201,6 +219,7 @@ func TestHoldIsRenewedAndLost(t *testing.T) {
 
 func TestReadWriteLock(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	lock := client.RWLock(namespace, "rw")
 	must(t, lock.Create(ctx))
@@ -229,6 +248,7 @@ func TestReadWriteLock(t *testing.T) {
 
 func TestSemaphore(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	semaphore := client.Semaphore(namespace, "permits")
 	must(t, semaphore.Create(ctx, 3))
@@ -245,6 +265,7 @@ func TestSemaphore(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	var sessions []*quoin.Session
 	for at := range 3 {
@@ -276,6 +297,7 @@ func TestSessions(t *testing.T) {
 
 func TestElection(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	election := client.Election(namespace, "election")
 	if leader, err := election.Leader(ctx); leader != nil || err != nil {
@@ -343,6 +365,7 @@ func TestElection(t *testing.T) {
 
 func TestTransactions(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	txn := client.Txn(namespace).If(quoin.KeyMissing("txn/a")).Then(quoin.OpPut("txn/a", []byte("1"), 0), quoin.OpIncrement("txn/n", 5)).Else(quoin.OpGet("txn/a"))
 	done, err := txn.Commit(ctx)
@@ -395,6 +418,7 @@ func TestTransactions(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	watch, err := client.WatchKeys(ctx, namespace, "watch/", quoin.WithPrevious())
 	must(t, err)
@@ -435,6 +459,7 @@ func TestWatch(t *testing.T) {
 
 func TestEventLogs(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	_, err := client.Logs.CreateLog(ctx, &quoin.CreateLogRequest{Namespace: namespace, Name: "events"})
 	must(t, err)
@@ -485,6 +510,7 @@ func TestEventLogs(t *testing.T) {
 
 func TestRegion(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	client, ctx := cluster().Client(t), t.Context()
 	const size = 9 << 20
 	made, err := client.Memory.AllocateMemory(ctx, &quoin.AllocateMemoryRequest{Namespace: namespace, SizeBytes: size})
@@ -517,6 +543,7 @@ func TestRegion(t *testing.T) {
 
 func TestAccounts(t *testing.T) {
 	t.Parallel()
+	namespace := space(t)
 	running, ctx := cluster(), t.Context()
 	client := running.Client(t)
 	created, err := client.Accounts.CreateApiKey(ctx, &quoin.CreateApiKeyRequest{Name: "go"})

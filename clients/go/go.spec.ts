@@ -18,7 +18,9 @@ import {
   GENERATED_FOLDER,
   GO_MODULE_FOLDER,
   goTool,
+  PLUGINS,
   packGoModule,
+  STATICCHECK,
 } from "./scripts/index.ts";
 
 const ROOT = path.join(GO_MODULE_FOLDER, "../..");
@@ -28,8 +30,6 @@ const PAGE = path.join(ROOT, "docs/go.md");
 const CLIENT_PAGE = path.join(ROOT, "docs/writing-a-client.md");
 const PROTO = path.join(ROOT, "proto");
 const REQUIREMENTS = new URL("../../e2e/interop/requirements.txt", import.meta.url);
-const STATICCHECK = "honnef.co/go/tools/cmd/staticcheck";
-const PLUGINS = ["google.golang.org/protobuf/cmd/protoc-gen-go", "google.golang.org/grpc/cmd/protoc-gen-go-grpc"];
 /** The first run downloads modules, and compiles everything. */
 const LIMIT_MS = 600_000;
 const ADDRESS = "127.0.0.1:7400";

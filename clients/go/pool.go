@@ -207,7 +207,7 @@ func (t *target) connect(ctx context.Context) error {
 			return nil
 		}
 		if !t.conn.WaitForStateChange(limited, state) {
-			if ctx.Err() != nil {
+			if ctx.Err() == context.Canceled {
 				return ended(ctx, NotExecuted)
 			}
 			return noConnection(t.endpoint, "no answer in time", context.DeadlineExceeded)

@@ -19,7 +19,13 @@ export const GENERATED_FILES = ["messages.go", "reasons.go"] as const;
 const ROOT = path.join(GO_MODULE_FOLDER, "../..");
 const BUF = path.join(ROOT, "node_modules/.bin/buf");
 const TOOLS = path.join(GO_MODULE_FOLDER, "tools");
-const PLUGINS = ["google.golang.org/protobuf/cmd/protoc-gen-go", "google.golang.org/grpc/cmd/protoc-gen-go-grpc"];
+/** The linter. */
+export const STATICCHECK = "honnef.co/go/tools/cmd/staticcheck";
+/** Those of the compiler of protocol buffers. */
+export const PLUGINS = [
+  "google.golang.org/protobuf/cmd/protoc-gen-go",
+  "google.golang.org/grpc/cmd/protoc-gen-go-grpc",
+];
 /** An import path of this module, so that its code may use the generated one. */
 const PACKAGE = "quoin.dev/client/internal/coordination/v1;coordinationv1";
 const SOURCES = "coordination/v1";
@@ -30,6 +36,14 @@ const execute = promisify(execFile);
 export function goTool(source?: string): Promise<string> {
   const name = source === undefined ? "tools" : path.posix.basename(source);
   return buildGoTool({ name, module: TOOLS, ...(source === undefined ? {} : { package: source }) });
+}
+
+/** Builds what the checks and tests of the module need, into the caches of this project and of Go. Raises GoMissing. */
+export async function buildGoSdk(): Promise<void> {
+  for (const source of [undefined, STATICCHECK, ...PLUGINS]) {
+    await goTool(source);
+  }
+  await execute("go", ["test", "-race", "-run", "^$", "./..."], { cwd: GO_MODULE_FOLDER });
 }
 
 /**

@@ -1,2 +1,11 @@
-export { deriveGoCode, GENERATED_FILES, GENERATED_FOLDER, GO_MODULE_FOLDER, goTool } from "./generated-code.ts";
+export {
+  buildGoSdk,
+  deriveGoCode,
+  GENERATED_FILES,
+  GENERATED_FOLDER,
+  GO_MODULE_FOLDER,
+  goTool,
+  PLUGINS,
+  STATICCHECK,
+} from "./generated-code.ts";
 export { packGoModule } from "./go-module.ts";

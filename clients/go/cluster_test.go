@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -444,6 +446,28 @@ func TestWatch(t *testing.T) {
 	for range watch.Batches() {
 		t.Error("a closed watch has an item")
 	}
+	shared, err := client.WatchKeys(ctx, namespace, "shared/")
+	must(t, err)
+	var count atomic.Int32
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			for batch, err := range shared.Batches() {
+				must(t, err)
+				if count.Add(int32(len(batch.Events))) == 20 {
+					return
+				}
+			}
+		})
+	}
+	for at := range 20 {
+		_, err := client.KV.Put(ctx, namespace, fmt.Sprintf("shared/%d", at), nil)
+		must(t, err)
+	}
+	wait.Wait()
+	if count.Load() != 20 {
+		t.Errorf("three loops have seen %d of 20 changes", count.Load())
+	}
 	ending, cancel := context.WithCancel(ctx)
 	watch, err = client.WatchKey(ending, namespace, "watch/k")
 	must(t, err)
@@ -564,6 +588,18 @@ func TestAccounts(t *testing.T) {
 	wantReason(t, err, quoin.InvalidAPIKey, codes.Unauthenticated)
 	_, err = other.KV.Get(ctx, namespace, "k")
 	wantReason(t, err, quoin.TokenRevoked, codes.Unauthenticated)
+	file := filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(file, []byte(token.AccessToken), 0o600))
+	renewed, err := quoin.New(running.Endpoints, quoin.TokenFile(file))
+	must(t, err)
+	defer renewed.Close()
+	_, err = renewed.KV.Get(ctx, namespace, "k")
+	wantReason(t, err, quoin.TokenRevoked, codes.Unauthenticated)
+	valid, err := client.TokenSource().Token(ctx)
+	must(t, err)
+	must(t, os.WriteFile(file, []byte(valid), 0o600))
+	_, err = renewed.KV.Get(ctx, namespace, "k")
+	wantReason(t, err, quoin.KeyNotFound, codes.NotFound)
 	status, err := client.Admin.ListMembers(ctx, &quoin.ListMembersRequest{})
 	must(t, err)
 	if len(status.Members) != 3 {
@@ -571,11 +607,19 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// The leader is killed, and one member hangs, while clients write, hold a lock, a session, a watch and a tail.
+// The leader is killed while a client, which knew only the leader, writes, and has a lock, a session, a watch and a tail.
 func TestLeaderIsKilled(t *testing.T) {
 	t.Parallel()
-	running := quointest.Start(t, 3)
-	client, ctx := running.Client(t), t.Context()
+	running, ctx := quointest.Start(t, 3), t.Context()
+	members, err := running.Client(t).Cluster.GetCluster(ctx, &quoin.GetClusterRequest{})
+	must(t, err)
+	at := slices.IndexFunc(members.Members, func(one *quoin.Member) bool { return one.Leader })
+	leader := members.Members[at].GrpcEndpoint
+	// Everything is at the leader. The client learns the other members.
+	client, err := quoin.New([]string{leader}, quoin.APIKey(running.APIKey))
+	must(t, err)
+	defer client.Close()
+	time.Sleep(1100 * time.Millisecond)
 	mutex := client.Lock(namespace, "survives")
 	must(t, mutex.Create(ctx))
 	hold, err := mutex.Lock(ctx, quoin.WithTTL(10*time.Second))
@@ -621,13 +665,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	})
 	for at := range writes {
 		if at == 20 {
-			members, err := client.Cluster.GetCluster(ctx, &quoin.GetClusterRequest{})
-			must(t, err)
-			for _, member := range members.Members {
-				if member.Leader {
-					running.Signal(t, member.GrpcEndpoint, syscall.SIGKILL)
-				}
-			}
+			running.Signal(t, leader, syscall.SIGKILL)
 		}
 		// Without WithTimeout, an election may take longer.
 		value := []byte(strconv.Itoa(at))

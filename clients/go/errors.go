@@ -81,8 +81,14 @@ func (e *Error) CompactRevision() int64 {
 	return revision
 }
 
-// Is reports whether the target is the reason of this error.
+// Is reports whether the target is the reason of this error, or the error of a context that stands for its code.
 func (e *Error) Is(target error) bool {
+	switch target {
+	case context.Canceled:
+		return e.Code == codes.Canceled
+	case context.DeadlineExceeded:
+		return e.Code == codes.DeadlineExceeded
+	}
 	reason, isReason := target.(Reason)
 	return isReason && reason == e.Reason && reason != ""
 }

@@ -67,7 +67,9 @@ func (l *life) begin(c *core, deadline time.Time, lossOf func(*Error) *Error) {
 	l.lossOf, l.deadline = lossOf, deadline
 	l.ended, l.end = context.WithCancel(context.Background())
 	l.lost, l.report = context.WithCancelCause(context.Background())
+	l.mu.Lock()
 	l.timer = time.AfterFunc(time.Until(deadline), func() { l.lose(nil) })
+	l.mu.Unlock()
 	stop := context.AfterFunc(c.ctx, func() {
 		l.lose(&Error{Code: codes.Canceled, Outcome: NotExecuted, Message: errClosed.Error(), cause: errClosed})
 	})

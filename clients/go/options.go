@@ -181,6 +181,10 @@ func WithPrevious() Option { return opt("previous", func(o *options) { o.previou
 // the writer. Otherwise the call fails with Aborted / Fenced. A Hold, a Session and a Guard can be given.
 func WithGuard(of interface{ Guard() Guard }) Option {
 	return opt("guard", func(o *options) {
+		if of == nil {
+			o.fail(badField("guard", "is nil"))
+			return
+		}
 		guard := of.Guard()
 		o.guard = &guard
 	})

@@ -170,6 +170,43 @@ func TestTokensAreSharedAndRenewedEarly(t *testing.T) {
 	})
 }
 
+func TestLifeEndsAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closing, cancel := context.WithCancel(t.Context())
+		begin := func() *life {
+			l := &life{}
+			l.begin(&core{ctx: closing}, time.Now().Add(time.Second), func(cause *Error) *Error { return lossError(LockLost, "it", nil, cause) })
+			return l
+		}
+		state := func(l *life, isLive, isLost bool) {
+			t.Helper()
+			synctest.Wait()
+			if l.IsLive() != isLive || (l.lost.Err() != nil) != isLost || (l.Err() != nil) != isLost {
+				t.Errorf("expected live %v, lost %v, got %v, %v", isLive, isLost, l.IsLive(), l.Err())
+			}
+		}
+		renewed, forgotten, released, closed := begin(), begin(), begin(), begin()
+		held, stop := forgotten.Context(t.Context())
+		defer stop()
+		time.Sleep(600 * time.Millisecond)
+		renewed.renewed(time.Now().Add(time.Second))
+		forgotten.notRenewed(&Error{Code: codes.Unavailable, Message: "no member"})
+		released.stop()
+		time.Sleep(600 * time.Millisecond)
+		state(renewed, true, false)
+		state(forgotten, false, true)
+		state(released, false, false)
+		if cause := context.Cause(held); !errors.Is(cause, LockLost) || !strings.Contains(cause.Error(), "no member") || held.Err() == nil {
+			t.Errorf("unexpected %v", cause)
+		}
+		state(closed, false, true)
+		released.renewed(time.Now().Add(time.Second))
+		state(released, false, false)
+		cancel()
+		state(renewed, false, true)
+	})
+}
+
 func TestTokenFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	source, err := TokenFile(path).tokens(nil)

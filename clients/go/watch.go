@@ -3,6 +3,7 @@ package quoin
 import (
 	"context"
 	"iter"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -113,6 +114,7 @@ func openWatch[Event, M any, P watchMessage[Event, M]](ctx context.Context, c *c
 
 // watchReader makes batches of messages.
 type watchReader[Event, M any, P watchMessage[Event, M]] struct {
+	mu       sync.Mutex // several loops may share it
 	stream   *continuedStream[M, P]
 	progress bool
 	// The message that has established the watch, and the changes of a revision that is not complete yet.
@@ -123,6 +125,8 @@ type watchReader[Event, M any, P watchMessage[Event, M]] struct {
 func (w *watchReader[Event, M, P]) revision() int64 { return w.stream.position.Load() - 1 }
 
 func (w *watchReader[Event, M, P]) next() (WatchBatch[Event], error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for {
 		read := w.first
 		if w.first = nil; read == nil {

@@ -1,0 +1,410 @@
+"""The clients: an application creates one and shares it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from quoin import _types as types
+from quoin._async.accounts import AsyncApiKeyClient, AsyncUsageClient, AsyncUserClient
+from quoin._async.base import AsyncCalls
+from quoin._async.calls import AsyncAdminCalls, AsyncClusterCalls
+from quoin._async.elections import AsyncElection
+from quoin._async.keys import AsyncKeyValueClient
+from quoin._async.locks import (
+    AsyncHold,
+    AsyncHolding,
+    AsyncLockClient,
+    AsyncReadWriteHold,
+    AsyncReadWriteLockClient,
+    AsyncSemaphoreClient,
+)
+from quoin._async.logs import AsyncLogClient
+from quoin._async.memory import AsyncMemoryClient
+from quoin._async.sessions import AsyncKeptSession, AsyncSessionClient
+from quoin._async.transactions import (
+    ATTEMPTS_DEFAULT,
+    AsyncOptimisticTransaction,
+    AsyncTransaction,
+    transact,
+    write_batch,
+)
+from quoin._async.watches import AsyncWatchClient
+from quoin._core.context import DEFAULT_TIMEOUT_MS, Context, Discovery
+from quoin._core.effects import Surroundings
+from quoin._core.endpoints import Endpoints, checked_endpoints
+from quoin._core.errors import bad_field
+from quoin._core.operation import Persistence
+from quoin._core.snapshots import SnapshotReader
+from quoin._core.tokens import EXCHANGE_TIMEOUT_MS, FileToken, GivenToken, api_key_tokens, exchange
+from quoin._core.transactions import BatchPart
+from quoin._core.wire import checked_text, checked_timeout
+from quoin._generated import decode, models
+from quoin._io.asyncio_io import AsyncIo
+from quoin._io.channels import CONTRACT, ChannelOptions, TlsOptions
+from quoin.ops import Part
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self, Unpack
+
+T = TypeVar("T")
+# A password is hashed before the answer, which is slow by design: this is the maximum of the service.
+LOGIN_TIMEOUT_MS = 10_000.0
+
+
+class _AsyncConnected:
+    """Connections to members, and credentials."""
+
+    def __init__(
+        self,
+        endpoints: Sequence[str],
+        *,
+        token: str | None,
+        token_file: str | None,
+        api_key: str | None,
+        tls: TlsOptions | None,
+        timeout_ms: float,
+        channel: ChannelOptions | None,
+        follow_leader: bool,
+    ) -> None:
+        if [token, token_file, api_key].count(None) != 2:
+            raise bad_field("credentials", "must be one of token, token_file and api_key")
+        configured = checked_endpoints(endpoints)
+        surroundings = Surroundings(lambda: time.monotonic() * 1e3, random.random)
+        start = random.randrange(len(configured))
+        tokens = GivenToken(checked_text(token, "token")) if token is not None else GivenToken("")
+        context = Context(
+            CONTRACT,
+            Endpoints(configured, start),
+            tokens,
+            surroundings,
+            checked_timeout(timeout_ms, "timeout_ms"),
+            follow_leader,
+        )
+        if token_file is not None:
+            context = replace(context, tokens=FileToken(checked_text(token_file, "token_file")))
+        elif api_key is not None:
+            context = replace(context, tokens=api_key_tokens(context, api_key))
+        elif not token:
+            raise bad_field("token", "is not a bearer token")
+        self._context = context
+        self._io = AsyncIo(configured, tls, channel, context.closing)
+
+    async def close(self) -> None:
+        """Ends watches and all connections.
+
+        Operations in flight fail with CANCELLED; the outcome of one that was sent is `unknown`. Holds and sessions are
+        no longer renewed; each ends at its deadline.
+        """
+        await self._io.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncClient(_AsyncConnected):
+    """An asyncio client of a cluster. It connects on first use, and is safe to share."""
+
+    def __init__(
+        self,
+        endpoints: Sequence[str],
+        *,
+        token: str | None = None,
+        token_file: str | None = None,
+        api_key: str | None = None,
+        tls: TlsOptions | None = None,
+        timeout_ms: float = DEFAULT_TIMEOUT_MS,
+        channel: ChannelOptions | None = None,
+    ) -> None:
+        """Creates a client. It sends nothing yet. Raises BadFieldError for arguments that cannot be used.
+
+        - `endpoints`: members as `host:port`, at least one. Any member takes every call; the client begins with a
+          random one, and learns of the others by itself.
+        - `token`, `token_file`, `api_key`: one of them. A file has the token in its first non-empty line, and is read
+          again when the token is refused. An API key is exchanged for tokens.
+        - `tls`: None = not encrypted; `TlsOptions()` = with the authorities of the system.
+        - `timeout_ms`: deadline of operations without their own.
+        """
+        super().__init__(
+            endpoints,
+            token=token,
+            token_file=token_file,
+            api_key=api_key,
+            tls=tls,
+            timeout_ms=timeout_ms,
+            channel=channel,
+            follow_leader=True,
+        )
+        context = replace(self._context, on_answer=Discovery(self._context).on_answer)
+        parts = self._io, context
+        self._all = AsyncCalls(*parts)
+        self.kv = AsyncKeyValueClient(*parts)
+        self.locks = AsyncLockClient(*parts)
+        self.rw_locks = AsyncReadWriteLockClient(*parts)
+        self.semaphores = AsyncSemaphoreClient(*parts)
+        self.sessions = AsyncSessionClient(*parts)
+        self.memory = AsyncMemoryClient(*parts)
+        self.logs = AsyncLogClient(*parts)
+        self.watch = AsyncWatchClient(*parts)
+        self.keys = AsyncApiKeyClient(*parts)
+        self.users = AsyncUserClient(*parts)
+        self.usage = AsyncUsageClient(*parts)
+        self.cluster = AsyncClusterCalls(*parts)
+
+    def lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> AsyncHolding[AsyncHold]:
+        """An exclusive lock for a `with` block, which gets the hold. See `locks.hold`."""
+        return AsyncHolding(self.locks, {"namespace": namespace, "name": name}, options)
+
+    def read_lock(
+        self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]
+    ) -> AsyncHolding[AsyncReadWriteHold]:
+        """A read-write lock in mode READ for a `with` block. See `rw_locks.hold`."""
+        return AsyncHolding(self.rw_locks, {"namespace": namespace, "name": name, "mode": "READ"}, options)
+
+    def write_lock(
+        self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]
+    ) -> AsyncHolding[AsyncReadWriteHold]:
+        """A read-write lock in mode WRITE for a `with` block. See `rw_locks.hold`."""
+        return AsyncHolding(self.rw_locks, {"namespace": namespace, "name": name, "mode": "WRITE"}, options)
+
+    def semaphore(
+        self, namespace: str, name: str, *, permits: int = 1, **options: Unpack[types.AcquireOptions]
+    ) -> AsyncHolding[AsyncHold]:
+        """Permits of a semaphore for a `with` block. See `semaphores.hold`."""
+        return AsyncHolding(self.semaphores, {"namespace": namespace, "name": name}, {**options, "permits": permits})
+
+    def session(
+        self,
+        namespace: str,
+        *,
+        ttl_seconds: int = 30,
+        owner: str | None = None,
+        metadata: bytes | str | None = None,
+        **call: Unpack[types.CallOptions],
+    ) -> AsyncKeptSession:
+        """A session for a `with` block. See `sessions.keep`."""
+        options = {"ttl_seconds": ttl_seconds, "owner": owner, "metadata": metadata, **call}
+        return AsyncKeptSession(self.sessions, namespace, options)
+
+    def election(self, namespace: str, name: str) -> AsyncElection:
+        """The election of this name: the exclusive lock with that name. Sends no request by itself."""
+        return AsyncElection(self._io, self._context, self.locks, namespace, name)
+
+    def transaction(self, namespace: str) -> AsyncTransaction:
+        """A transaction on a namespace: `client.transaction(namespace).if_(…).then(…).else_(…).commit()`."""
+        return AsyncTransaction(self._all, namespace)
+
+    async def transact(
+        self,
+        namespace: str,
+        work: Callable[[AsyncOptimisticTransaction], Awaitable[T]],
+        *,
+        max_attempts: int = ATTEMPTS_DEFAULT,
+        guard: types.Guarding | None = None,
+        **options: Unpack[types.StreamOptions],
+    ) -> T:
+        """Runs a function that reads and writes keys, as one change: what it has read holds when its writes take
+        effect.
+
+        If another client was faster, nothing is written, and the function runs again, after a pause, at most
+        `max_attempts` times and within `timeout_ms`. So it must change nothing but by its parameter. What it raises is
+        raised, and nothing is written. Raises TransactionConflictError if others were faster in all attempts.
+        """
+        return await transact(self.kv, namespace, work, max_attempts, guard, options)
+
+    async def batch(
+        self,
+        namespace: str,
+        writes: Iterable[Part] | AsyncIterable[Part],
+        *,
+        on_part: Callable[[BatchPart], object] | None = None,
+        guard: types.Guarding | None = None,
+        **options: Unpack[types.StreamOptions],
+    ) -> list[BatchPart]:
+        """Writes many keys in their order, in parts of at most 10,000 writes and about 3.5 MiB.
+
+        Only each part is atomic: if one fails, those before it remain. `on_part` gets each part that is done.
+        """
+        return await write_batch(self.kv, namespace, writes, on_part, guard, options)
+
+    @classmethod
+    async def exchange_api_key(
+        cls,
+        endpoints: Sequence[str],
+        api_key: str,
+        *,
+        expires_in_seconds: int | None = None,
+        tls: TlsOptions | None = None,
+        timeout_ms: float = EXCHANGE_TIMEOUT_MS,
+    ) -> models.AccessToken:
+        """Exchanges an API key for a token. A client with an `api_key` does that itself. Raises InvalidApiKeyError."""
+        fields = {"api_key": api_key, "expires_in_seconds": expires_in_seconds}
+        message = await cls._exchanged("ExchangeToken", endpoints, fields, tls, timeout_ms, 0.4)
+        return decode.access_token(message)
+
+    @classmethod
+    async def log_in(
+        cls,
+        endpoints: Sequence[str],
+        email: str,
+        password: str,
+        *,
+        tls: TlsOptions | None = None,
+        timeout_ms: float = LOGIN_TIMEOUT_MS,
+    ) -> models.Login:
+        """Exchanges the password of a person for a token. Raises InvalidCredentialsError, EmailNotVerifiedError."""
+        fields = {"email": email, "password": password}
+        return decode.login(await cls._exchanged("Login", endpoints, fields, tls, timeout_ms, 0.5))
+
+    @classmethod
+    async def verify_email(
+        cls,
+        endpoints: Sequence[str],
+        token: str,
+        *,
+        password: str | None = None,
+        tls: TlsOptions | None = None,
+        timeout_ms: float = LOGIN_TIMEOUT_MS,
+    ) -> None:
+        """Verifies the address of a user by the token of a mail, or replaces a forgotten password.
+
+        Only attempts that reach no member are repeated, because a token works once.
+        """
+        fields = {"token": token, "password": password}
+        await cls._anonymous("VerifyEmail", endpoints, fields, tls, timeout_ms, Persistence(attempts_max=1))
+
+    @classmethod
+    async def request_password_reset(
+        cls,
+        endpoints: Sequence[str],
+        email: str,
+        *,
+        tls: TlsOptions | None = None,
+        timeout_ms: float = LOGIN_TIMEOUT_MS,
+    ) -> None:
+        """Has a token mailed to the address, if it belongs to an active user. Raises NotServedError without mail."""
+        await cls._anonymous("RequestPasswordReset", endpoints, {"email": email}, tls, timeout_ms, Persistence())
+
+    @classmethod
+    async def _exchanged(
+        cls,
+        rpc: str,
+        endpoints: Sequence[str],
+        fields: Mapping[str, Any],
+        tls: TlsOptions | None,
+        timeout_ms: float,
+        share: float,
+    ) -> Any:
+        """The message with a token. Each member has a share of the time."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        async with _AsyncAnonymous(endpoints, tls, timeout_ms) as connected:
+            persistence = Persistence(attempt_timeout_ms=timeout_ms * share)
+            steps = exchange(connected._context, f"AccountService/{rpc}", given, {}, persistence)
+            return await connected._io.run(steps)
+
+    @classmethod
+    async def _anonymous(
+        cls,
+        rpc: str,
+        endpoints: Sequence[str],
+        fields: Mapping[str, Any],
+        tls: TlsOptions | None,
+        timeout_ms: float,
+        persistence: Persistence,
+    ) -> None:
+        async with _AsyncAnonymous(endpoints, tls, timeout_ms) as connected:
+            calls = AsyncCalls(connected._io, connected._context)
+            await calls._execute(f"AccountService/{rpc}", {}, fields, {}, persistence)
+
+
+class _AsyncAnonymous(_AsyncConnected):
+    """Connections for the calls that need no token."""
+
+    def __init__(self, endpoints: Sequence[str], tls: TlsOptions | None, timeout_ms: float) -> None:
+        super().__init__(
+            endpoints,
+            token="none",
+            token_file=None,
+            api_key=None,
+            tls=tls,
+            timeout_ms=timeout_ms,
+            channel=None,
+            follow_leader=True,
+        )
+        self._context = replace(self._context, tokens=GivenToken(""))
+
+
+class AsyncAdminClient(_AsyncConnected, AsyncAdminCalls):
+    """Administers a cluster through the public ports of its members, or one member through its admin port.
+
+    With `endpoint` it uses only that member, also on its admin port with an admin token. With `endpoints`, its token
+    needs the access `admin` and the namespaces `*`.
+    """
+
+    def __init__(
+        self,
+        endpoints: Sequence[str] | None = None,
+        *,
+        endpoint: str | None = None,
+        token: str | None = None,
+        token_file: str | None = None,
+        api_key: str | None = None,
+        tls: TlsOptions | None = None,
+        timeout_ms: float = DEFAULT_TIMEOUT_MS,
+        channel: ChannelOptions | None = None,
+    ) -> None:
+        if (endpoints is None) == (endpoint is None):
+            raise bad_field("endpoints", "must be given, or endpoint instead")
+        super().__init__(
+            checked_endpoints([endpoint], "endpoint") if endpoints is None else endpoints,
+            token=token,
+            token_file=token_file,
+            api_key=api_key,
+            tls=tls,
+            timeout_ms=timeout_ms,
+            channel=channel,
+            follow_leader=endpoints is not None,
+        )
+
+    async def put_settings(
+        self,
+        values: Mapping[str, int | None],
+        *,
+        if_settings_revision: int | None = None,
+        **call: Unpack[types.CallOptions],
+    ) -> int:
+        """Changes settings of the cluster, all given ones or none; None resets one to its default.
+
+        Returns the new revision of the settings. Raises BadFieldError, SettingsChangedError.
+        """
+        given = {"values": {name: "" if value is None else str(value) for name, value in values.items()}}
+        optional = {"if_settings_revision": if_settings_revision}
+        method = "ClusterAdminService/PutSettings"
+        return (await self._call(decode.put_settings_result, method, given, optional, call)).settings_revision
+
+    async def snapshot(
+        self, *, silence_ms: float = 60_000.0, **options: Unpack[types.StreamOptions]
+    ) -> AsyncIterator[bytes]:
+        """Streams the state of the answering member as a backup, only on admin ports. It is not retried.
+
+        The bytes are not encrypted, and contain secrets. The snapshot is complete only after an end without an error.
+        `timeout_ms`, by default 20,000, is how long the member may take to begin, and `silence_ms` for each next part.
+        """
+        reader = SnapshotReader(self._context, silence_ms, options)
+        try:
+            while not reader.is_complete:
+                chunk = await self._io.run(reader.next())
+                if chunk:
+                    yield chunk
+        finally:
+            reader.end()

@@ -22,6 +22,8 @@ ATTEMPT_SHARE = 1 / 4
 # Less would abandon members that are only a little slow.
 ATTEMPT_TIMEOUT_MIN_MS = 250.0
 RENEWAL_PAUSE_MIN_MS = 100.0
+# The shortest wait: a timer that comes a little early must not be set again and again.
+TICK_MS = 1.0
 # Reasons that show for certain that a hold has ended.
 LOSS_REASONS = frozenset(["LOCK_LOST", "NOT_LOCK_HOLDER", "LOCK_NOT_FOUND", "NAMESPACE_NOT_FOUND"])
 
@@ -79,13 +81,13 @@ class Life:
             if remaining_ms == 0:
                 self.lose()
             else:
-                yield Wait((self.ended,), remaining_ms)
+                yield Wait((self.ended,), max(TICK_MS, remaining_ms))
 
     def wait_lost(self, timeout_ms: float | None) -> Steps[bool]:
         """Waits for the end. Returns whether it is lost."""
         until_ms = math.inf if timeout_ms is None else self._now_ms() + timeout_ms
         while not self.is_lost() and not self.ended.is_set() and self._now_ms() < until_ms:
-            yield Wait((self.ended,), min(until_ms - self._now_ms(), self.remaining_ms))
+            yield Wait((self.ended,), max(TICK_MS, min(until_ms - self._now_ms(), self.remaining_ms)))
         return self.is_lost()
 
     def persistence(self) -> tuple[float, Persistence]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from quoin._core.context import Context
 from quoin._core.effects import Signal, Spawn, Steps, Wait
 from quoin._core.errors import QuoinError, quoin_error
-from quoin._core.life import ATTEMPT_SHARE, ATTEMPT_TIMEOUT_MIN_MS, RENEW_AT, RENEWAL_PAUSE_MIN_MS, Life
+from quoin._core.life import ATTEMPT_SHARE, ATTEMPT_TIMEOUT_MIN_MS, RENEW_AT, RENEWAL_PAUSE_MIN_MS, TICK_MS, Life
 from quoin._core.operation import Persistence, execute
 
 SESSIONS_PER_CALL = 500
@@ -83,7 +83,7 @@ class Renewer:
                 changed = self._changed
             delay_ms = max(due_ms, next_call_ms) - self._context.now_ms()
             if delay_ms > 0:
-                yield Wait((changed,), None if delay_ms == math.inf else delay_ms)
+                yield Wait((changed,), None if delay_ms == math.inf else max(TICK_MS, delay_ms))
                 continue
             now_ms = self._context.now_ms()
             with self._lock:

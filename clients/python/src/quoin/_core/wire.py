@@ -73,6 +73,10 @@ class Contract:
             if len(found) != 1 and not choice.name.startswith("_"):
                 has = " and ".join(found) or "none"
                 raise bad_field(path.rstrip("."), f"must have exactly one of {', '.join(names)}; it has {has}")
+        guard = given.get("guard") or (optional or {}).get("guard")
+        elsewhere = getattr(getattr(guard, "guard", guard), "namespace", None)
+        if elsewhere is not None and "namespace" in given and elsewhere != given["namespace"]:
+            raise bad_field("guard", f"is of namespace {elsewhere}, and this is namespace {given['namespace']}")
         for key, value in given.items():
             self._set(setters, message, key, value, path)
         for key, value in (optional or {}).items():

@@ -276,7 +276,7 @@ def _method(contract: Contract, group: tables.Group, method: tables.Method) -> s
             "**call",
         ]
         lines += [
-            f"\n    async def {method.pages}({', '.join(['self', *parameters, *star, '**call: Unpack[types.StreamOptions]'])}) -> AsyncIterator[models.{result}]:",
+            f"\n    async def {method.pages}({', '.join(['self', *parameters, *star, '**call: Unpack[types.PartOptions]'])}) -> AsyncIterator[models.{result}]:",
             docstring(
                 f"All pages of `{method.name}`, each when it is needed. Every page is a call of its own, with the whole `timeout_ms`, and may have another revision.",
                 "        ",

@@ -70,7 +70,9 @@ def test_any_sequence_of_answers_keeps_the_rules(script: list[Any], random: floa
     assert simulation.now_ms <= timeout_ms + 1e-6
     # At most four attempts that have reached a member.
     done = [outcome for _, outcome in script[: len(sent)]]
-    reached = [one for one in done if not (isinstance(one, QuoinError) and one.reason == "" and one.outcome == "not-executed")]
+    reached = [
+        one for one in done if not (isinstance(one, QuoinError) and one.reason == "" and one.outcome == "not-executed")
+    ]
     assert len(reached) <= 4
     # Nothing follows a refusal or an answer.
     assert all(isinstance(one, QuoinError) and one.code == "UNAVAILABLE" for one in done[:-1])
@@ -92,7 +94,9 @@ def test_pauses_are_bounded(attempt: int, random: float) -> None:
 
 
 def test_unavailable_goes_to_the_next_endpoint_or_the_leader() -> None:
-    simulation = scripted([(0, error_of("UNAVAILABLE", "NO_LEADER")), (0, error_of("UNAVAILABLE", "NO_LEADER", leader_endpoint="z:9"))])
+    simulation = scripted(
+        [(0, error_of("UNAVAILABLE", "NO_LEADER")), (0, error_of("UNAVAILABLE", "NO_LEADER", leader_endpoint="z:9"))]
+    )
     assert call(simulation, simulation.context()).message is ANSWER
     assert [send.endpoint for _, send in simulation.sent] == ["a:1", "b:2", "z:9"]
 

@@ -29,7 +29,9 @@ def test_endpoints_that_are_valid(text: str, valid: bool) -> None:
     assert is_endpoint(text)
 
 
-@pytest.mark.parametrize("text", ["a", "a:", ":1", "a:0", "a:65536", "http://a:1", "::1:7400", "a:1\n", 7, None, "a b:1"])
+@pytest.mark.parametrize(
+    "text", ["a", "a:", ":1", "a:0", "a:65536", "http://a:1", "::1:7400", "a:1\n", 7, None, "a b:1"]
+)
 def test_endpoints_that_are_not(text: object) -> None:
     assert not is_endpoint(text)
 
@@ -39,7 +41,11 @@ def test_this_machine_is_known() -> None:
     assert not any(map(is_loopback, ["example.com:1", "10.0.0.1:1", "localhost.example:1", "[2001:db8::1]:1"]))
 
 
-@given(st.integers(1, 6), st.lists(st.sampled_from([None, "a:1", "x:9", "bad"]), max_size=40), st.sets(st.sampled_from(["y:1", "z:2"])))
+@given(
+    st.integers(1, 6),
+    st.lists(st.sampled_from([None, "a:1", "x:9", "bad"]), max_size=40),
+    st.sets(st.sampled_from(["y:1", "z:2"])),
+)
 def test_every_configured_endpoint_has_its_turn(count: int, leaders: list[str | None], learned: set[str]) -> None:
     configured = [f"m{at}:1" for at in range(count)]
     endpoints = Endpoints(configured, 0)
@@ -153,13 +159,25 @@ def test_an_error_survives_another_process() -> None:
 @pytest.mark.parametrize(
     ("code", "text", "outcome", "connection"),
     [
-        ("UNAVAILABLE", "failed to connect to all addresses; last error: ipv4:1.2.3.4:1: Connection refused", "not-executed", "refused"),
-        ("UNAVAILABLE", "errors resolving x:1: [address lookup failed: Domain name not found]", "not-executed", "unknown-name"),
+        (
+            "UNAVAILABLE",
+            "failed to connect to all addresses; last error: ipv4:1.2.3.4:1: Connection refused",
+            "not-executed",
+            "refused",
+        ),
+        (
+            "UNAVAILABLE",
+            "errors resolving x:1: [address lookup failed: Domain name not found]",
+            "not-executed",
+            "unknown-name",
+        ),
         ("UNAVAILABLE", "recvmsg:Connection reset by peer", "unknown", "closed"),
         ("INTERNAL", "Received RST_STREAM with error code 2", "unknown", "closed"),
     ],
 )
-def test_a_call_without_an_answer_has_the_outcome_that_is_certain(code: str, text: str, outcome: str, connection: str) -> None:
+def test_a_call_without_an_answer_has_the_outcome_that_is_certain(
+    code: str, text: str, outcome: str, connection: str
+) -> None:
     error = from_status(code, text, {}, "a:1", CONTRACT)
     assert (error.code, error.outcome, error.reason) == ("UNAVAILABLE", outcome, "")
     assert error.details == {"address": "a:1", "connection": connection}
@@ -169,7 +187,10 @@ def test_a_call_without_an_answer_has_the_outcome_that_is_certain(code: str, tex
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("Ssl handshake failed: SSL_ERROR_SSL: error:0A000086:CERTIFICATE_VERIFY_FAILED: certificate has expired", "expired-certificate"),
+        (
+            "Ssl handshake failed: SSL_ERROR_SSL: error:0A000086:CERTIFICATE_VERIFY_FAILED: certificate has expired",
+            "expired-certificate",
+        ),
         ("Hostname Verification Check failed.", "wrong-certificate"),
         ("CERTIFICATE_VERIFY_FAILED: self signed certificate in chain", "untrusted-certificate"),
         ("SSL_ERROR_SSL: WRONG_VERSION_NUMBER", "no-tls"),
@@ -210,14 +231,22 @@ def test_a_batch_keeps_the_order_and_its_bounds(given_writes: list[Any]) -> None
         assert sum(len(write.get("put", {}).get("value", b"")) for write in part) <= BYTES_MAX
 
 
-@pytest.mark.parametrize("write", [{}, ops.get("a"), {"put": {"key": "a", "value": "b"}, "delete": {"key": "a"}}, 7, ops.put(3, "x")])  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "write", [{}, ops.get("a"), {"put": {"key": "a", "value": "b"}, "delete": {"key": "a"}}, 7, ops.put(3, "x")]
+)  # type: ignore[arg-type]
 def test_a_batch_takes_puts_and_deletes(write: Any) -> None:
     with pytest.raises(quoin.BadFieldError):
         list(BatchCollector().add(write))
 
 
-@given(st.dictionaries(st.text(max_size=3), st.binary(max_size=3)), st.lists(writes, max_size=8), st.text("abc", max_size=2))
-def test_an_optimistic_transaction_sees_its_own_writes(stored: dict[str, bytes], given_writes: list[Any], prefix: str) -> None:
+@given(
+    st.dictionaries(st.text(max_size=3), st.binary(max_size=3)),
+    st.lists(writes, max_size=8),
+    st.text("abc", max_size=2),
+)
+def test_an_optimistic_transaction_sees_its_own_writes(
+    stored: dict[str, bytes], given_writes: list[Any], prefix: str
+) -> None:
     state = OptimisticState()
     state.remember_prefix(prefix, {key: value for key, value in stored.items() if key.startswith(prefix)}, 5)
     model = dict(stored)

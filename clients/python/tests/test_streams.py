@@ -32,7 +32,9 @@ def created(revision: int) -> Any:
 def changes(revision: int, part: int = 0, partial: bool = False) -> Any:
     """A part of the changes of a revision."""
     kv = message("KeyValue", key=f"{revision}.{part}", mod_revision=revision)
-    return message("WatchKeysResponse", events=[message("KeyEvent", kv=kv)], revision=revision - partial, partial=partial)
+    return message(
+        "WatchKeysResponse", events=[message("KeyEvent", kv=kv)], revision=revision - partial, partial=partial
+    )
 
 
 class Member:
@@ -157,7 +159,9 @@ def test_a_tail_continues_behind_its_last_event(breaks: list[tuple[int, Any]]) -
     def open_(effect: Open) -> FakeStream:
         start = effect.request.message.from_sequence
         messages: list[Any] = [message("TailEventsResponse", created=True)]
-        messages += [message("TailEventsResponse", events=[message("LogEvent", sequence=at)]) for at in range(start, 10)]
+        messages += [
+            message("TailEventsResponse", events=[message("LogEvent", sequence=at)]) for at in range(start, 10)
+        ]
         if breaks:
             after, failure = breaks.pop(0)
             messages[after:] = [failure]

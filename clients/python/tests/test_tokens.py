@@ -12,7 +12,7 @@ from simulation import Simulation, error_of, message
 
 import quoin
 from quoin._core.effects import Send, Signal, Steps, Wait
-from quoin._core.tokens import ApiKeyTokens, FileToken, GivenToken, api_key_tokens
+from quoin._core.tokens import ExchangedTokens, FileToken, GivenToken, exchanged_tokens
 
 LIFE_MS = 100_000
 
@@ -36,9 +36,9 @@ def wait(signal: Signal) -> Steps[None]:
     yield Wait((signal,), 5_000)
 
 
-def source() -> tuple[Simulation, Exchange, ApiKeyTokens]:
+def source() -> tuple[Simulation, Exchange, ExchangedTokens]:
     simulation = Simulation()
-    return simulation, Exchange(simulation), api_key_tokens(simulation.context(), "key")
+    return simulation, Exchange(simulation), exchanged_tokens(simulation.context(), {"api_key": "key"})
 
 
 @given(st.integers(1, 50))
@@ -105,7 +105,7 @@ def test_a_token_that_cannot_be_sent_is_refused_without_being_quoted() -> None:
         GivenToken("se cret")
     assert "se cret" not in str(caught.value)
     simulation, _, _ = source()
-    tokens = api_key_tokens(simulation.context(), "key")
+    tokens = exchanged_tokens(simulation.context(), {"api_key": "key"})
     simulation.member = lambda _: (0, message("ExchangeTokenResponse", access_token="se\ncret", expires_in_seconds=9))
     with pytest.raises(quoin.InternalError) as internal:
         simulation.run(tokens.token(wait))
@@ -114,7 +114,7 @@ def test_a_token_that_cannot_be_sent_is_refused_without_being_quoted() -> None:
 
 def test_an_empty_key_is_refused() -> None:
     with pytest.raises(quoin.BadFieldError):
-        api_key_tokens(Simulation().context(), "")
+        exchanged_tokens(Simulation().context(), {"api_key": ""})
 
 
 def test_a_file_is_read_again_after_a_refusal(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from quoin._async.transactions import AsyncOptimisticTransaction as AsyncOptimis
 from quoin._async.transactions import AsyncTransaction as AsyncTransaction
 from quoin._async.watches import AsyncItems as AsyncItems
 from quoin._async.watches import AsyncWatch as AsyncWatch
+from quoin._core.effects import Signal as Signal
 from quoin._core.errors import QuoinError as QuoinError
 from quoin._generated.reasons import *  # noqa: F403
 from quoin._io.channels import VERSION

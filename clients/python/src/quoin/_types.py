@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict
 
+from quoin._core.effects import Signal
+
 if TYPE_CHECKING:
     from typing_extensions import Required
+
+    from quoin._io.channels import ChannelOptions, TlsOptions
 
 # `linearizable` sees every change that was acknowledged before the read began. `serializable` sees the state of the
 # answering member, which may be up to 1 s old.
@@ -19,17 +23,44 @@ UserStatus = Literal["active", "disabled"]
 Granularity = Literal["hour", "day"]
 
 
-class StreamOptions(TypedDict, total=False):
-    """Options of every call and every stream."""
+class ClientOptions(TypedDict, total=False):
+    """Options of a client. The credentials are one of `token`, `token_file`, `api_key`, and `email` with `password`."""
 
-    # How long it may take over all attempts, in milliseconds, more than 0. Of a stream: until it is established.
+    # A token, sent as it is.
+    token: str
+    # A file whose first non-empty line is the token. It is read again when the token is refused.
+    token_file: str
+    # An API key, exchanged for tokens.
+    api_key: str
+    # Address and password of a user, exchanged for tokens.
+    email: str
+    password: str
+    # None = not encrypted; `TlsOptions()` = with the authorities of the system.
+    tls: TlsOptions | None
+    # Deadline of operations without their own, in milliseconds. Default 5,000.
+    timeout_ms: float
+    # Settings of each connection.
+    channel: ChannelOptions
+
+
+class StreamOptions(TypedDict, total=False):
+    """Options of every stream."""
+
+    # How long a call may take over all attempts, and a stream until it is established, in milliseconds, more than 0.
     # Default 5,000.
     timeout_ms: float
     # The header of W3C Trace Context to send. Default: spans below the active one, if OpenTelemetry is installed.
     traceparent: str
 
 
-class CallOptions(StreamOptions, total=False):
+class PartOptions(StreamOptions, total=False):
+    """Options of what makes several calls."""
+
+    # Cancels the call when another thread sets it: the call then fails with CANCELLED.
+    cancel: Signal
+
+
+class CallOptions(PartOptions, total=False):
     """Options of every call."""
 
     # A UUID. Default: a random one. To repeat an operation with an unknown outcome, use the one of its error.

@@ -115,7 +115,12 @@ def _launch(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
     command = [*shlex.split(os.environ.get("QUOIN_START", "npx quoin start")), *arguments]
     # A session of its own, so that a Ctrl-C for the tests does not end it before them, and nothing is left of it.
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
     )
     shown: list[str] = []
     ready = threading.Event()

@@ -92,7 +92,7 @@ class AsyncKeyValueCalls(AsyncCalls):
         page_size: int | None = None,
         names_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.NamespacePage]:
         """All pages of `list_namespaces`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -278,7 +278,7 @@ class AsyncKeyValueCalls(AsyncCalls):
         page_size: int | None = None,
         keys_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.KeyPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -362,7 +362,7 @@ class AsyncKeyValueCalls(AsyncCalls):
         page_size: int | None = None,
         keys_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.KeyVersionPage]:
         """All pages of `versions`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -705,7 +705,7 @@ class AsyncLockCalls(AsyncCalls):
         waits_max: int | None = None,
         names_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.LockPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1256,7 +1256,7 @@ class AsyncSessionCalls(AsyncCalls):
         *,
         page_size: int | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.SessionPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1453,7 +1453,7 @@ class AsyncMemoryCalls(AsyncCalls):
         *,
         page_size: int | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.RegionPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1501,7 +1501,7 @@ class AsyncLogCalls(AsyncCalls):
         namespace: str | None = None,
         name: str | None = None,
         page_size: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.LogPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1551,7 +1551,7 @@ class AsyncWatchCalls(AsyncCalls):
         namespace: str | None = None,
         member_id: str | None = None,
         page_size: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.OpenStreamPage]:
         """All pages of `streams`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1590,7 +1590,7 @@ class AsyncUserCalls(AsyncCalls):
         )
 
     async def pages(
-        self, *, page_size: int | None = None, **call: Unpack[types.StreamOptions]
+        self, *, page_size: int | None = None, **call: Unpack[types.PartOptions]
     ) -> AsyncIterator[models.UserPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1655,7 +1655,7 @@ class AsyncApiKeyCalls(AsyncCalls):
         all: bool = False,
         include_revoked: bool = False,
         page_size: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.ApiKeyPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from quoin import _types as types
 from quoin._async.accounts import AsyncApiKeyClient, AsyncUsageClient, AsyncUserClient
@@ -33,18 +33,26 @@ from quoin._async.transactions import (
     write_batch,
 )
 from quoin._async.watches import AsyncWatchClient
-from quoin._core.context import DEFAULT_TIMEOUT_MS, Context, Discovery
+from quoin._core.context import Context, Discovery
 from quoin._core.effects import Surroundings
 from quoin._core.endpoints import Endpoints, checked_endpoints
 from quoin._core.errors import bad_field
-from quoin._core.operation import Persistence
+from quoin._core.operation import Persistence, checked_options, execute
 from quoin._core.snapshots import SnapshotReader
-from quoin._core.tokens import EXCHANGE_TIMEOUT_MS, FileToken, GivenToken, api_key_tokens, exchange
+from quoin._core.tokens import (
+    EXCHANGE_SHARE,
+    EXCHANGE_TIMEOUT_MS,
+    LOGIN_SHARE,
+    LOGIN_TIMEOUT_MS,
+    GivenToken,
+    exchange,
+    tokens_of,
+)
 from quoin._core.transactions import BatchPart
-from quoin._core.wire import checked_text, checked_timeout
+from quoin._core.wire import checked_timeout
 from quoin._generated import decode, models
 from quoin._io.asyncio_io import AsyncIo
-from quoin._io.channels import CONTRACT, ChannelOptions, TlsOptions
+from quoin._io.channels import CONTRACT, TlsOptions
 from quoin.ops import Part
 
 if TYPE_CHECKING:
@@ -53,47 +61,21 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 T = TypeVar("T")
-# A password is hashed before the answer, which is slow by design: this is the maximum of the service.
-LOGIN_TIMEOUT_MS = 10_000.0
 
 
 class _AsyncConnected:
     """Connections to members, and credentials."""
 
-    def __init__(
-        self,
-        endpoints: Sequence[str],
-        *,
-        token: str | None,
-        token_file: str | None,
-        api_key: str | None,
-        tls: TlsOptions | None,
-        timeout_ms: float,
-        channel: ChannelOptions | None,
-        follow_leader: bool,
-    ) -> None:
-        if [token, token_file, api_key].count(None) != 2:
-            raise bad_field("credentials", "must be one of token, token_file and api_key")
-        configured = checked_endpoints(endpoints)
+    def __init__(self, endpoints: Sequence[str], follow_leader: bool, options: types.ClientOptions) -> None:
+        configured = checked_endpoints(endpoints, "endpoints" if follow_leader else "endpoint")
         surroundings = Surroundings(lambda: time.monotonic() * 1e3, random.random)
-        start = random.randrange(len(configured))
-        tokens = GivenToken(checked_text(token, "token")) if token is not None else GivenToken("")
-        context = Context(
-            CONTRACT,
-            Endpoints(configured, start),
-            tokens,
-            surroundings,
-            checked_timeout(timeout_ms, "timeout_ms"),
-            follow_leader,
-        )
-        if token_file is not None:
-            context = replace(context, tokens=FileToken(checked_text(token_file, "token_file")))
-        elif api_key is not None:
-            context = replace(context, tokens=api_key_tokens(context, api_key))
-        elif not token:
-            raise bad_field("token", "is not a bearer token")
-        self._context = context
-        self._io = AsyncIo(configured, tls, channel, context.closing)
+        first = Endpoints(configured, random.randrange(len(configured)))
+        self._context = Context(CONTRACT, first, GivenToken(""), surroundings, follow_leader=follow_leader)
+        checked_options(options, tuple(types.ClientOptions.__annotations__))
+        if "timeout_ms" in options:
+            self._context = replace(self._context, timeout_ms=checked_timeout(options["timeout_ms"], "timeout_ms"))
+        self._context = replace(self._context, tokens=tokens_of(self._context, options))
+        self._io = AsyncIo(configured, options.get("tls"), options.get("channel"), self._context.closing)
 
     async def close(self) -> None:
         """Ends watches and all connections.
@@ -115,36 +97,14 @@ class _AsyncConnected:
 class AsyncClient(_AsyncConnected):
     """An asyncio client of a cluster. It connects on first use, and is safe to share."""
 
-    def __init__(
-        self,
-        endpoints: Sequence[str],
-        *,
-        token: str | None = None,
-        token_file: str | None = None,
-        api_key: str | None = None,
-        tls: TlsOptions | None = None,
-        timeout_ms: float = DEFAULT_TIMEOUT_MS,
-        channel: ChannelOptions | None = None,
-    ) -> None:
+    def __init__(self, endpoints: Sequence[str], **options: Unpack[types.ClientOptions]) -> None:
         """Creates a client. It sends nothing yet. Raises BadFieldError for arguments that cannot be used.
 
-        - `endpoints`: members as `host:port`, at least one. Any member takes every call; the client begins with a
-          random one, and learns of the others by itself.
-        - `token`, `token_file`, `api_key`: one of them. A file has the token in its first non-empty line, and is read
-          again when the token is refused. An API key is exchanged for tokens.
-        - `tls`: None = not encrypted; `TlsOptions()` = with the authorities of the system.
-        - `timeout_ms`: deadline of operations without their own.
+        `endpoints` are members as `host:port`, at least one. Any member takes every call; the client begins with a
+        random one, and learns of the others by itself. The options are those of `ClientOptions`: credentials, `tls`,
+        `timeout_ms` and `channel`.
         """
-        super().__init__(
-            endpoints,
-            token=token,
-            token_file=token_file,
-            api_key=api_key,
-            tls=tls,
-            timeout_ms=timeout_ms,
-            channel=channel,
-            follow_leader=True,
-        )
+        super().__init__(endpoints, True, options)
         context = replace(self._context, on_answer=Discovery(self._context).on_answer)
         parts = self._io, context
         self._all = AsyncCalls(*parts)
@@ -211,7 +171,7 @@ class AsyncClient(_AsyncConnected):
         *,
         max_attempts: int = ATTEMPTS_DEFAULT,
         guard: types.Guarding | None = None,
-        **options: Unpack[types.StreamOptions],
+        **options: Unpack[types.PartOptions],
     ) -> T:
         """Runs a function that reads and writes keys, as one change: what it has read holds when its writes take
         effect.
@@ -229,7 +189,7 @@ class AsyncClient(_AsyncConnected):
         *,
         on_part: Callable[[BatchPart], object] | None = None,
         guard: types.Guarding | None = None,
-        **options: Unpack[types.StreamOptions],
+        **options: Unpack[types.PartOptions],
     ) -> list[BatchPart]:
         """Writes many keys in their order, in parts of at most 10,000 writes and about 3.5 MiB.
 
@@ -237,9 +197,8 @@ class AsyncClient(_AsyncConnected):
         """
         return await write_batch(self.kv, namespace, writes, on_part, guard, options)
 
-    @classmethod
+    @staticmethod
     async def exchange_api_key(
-        cls,
         endpoints: Sequence[str],
         api_key: str,
         *,
@@ -248,13 +207,17 @@ class AsyncClient(_AsyncConnected):
         timeout_ms: float = EXCHANGE_TIMEOUT_MS,
     ) -> models.AccessToken:
         """Exchanges an API key for a token. A client with an `api_key` does that itself. Raises InvalidApiKeyError."""
-        fields = {"api_key": api_key, "expires_in_seconds": expires_in_seconds}
-        message = await cls._exchanged("ExchangeToken", endpoints, fields, tls, timeout_ms, 0.4)
-        return decode.access_token(message)
+        fields: dict[str, object] = {"api_key": api_key}
+        if expires_in_seconds is not None:
+            fields["expires_in_seconds"] = expires_in_seconds
+        persistence = Persistence(attempt_timeout_ms=timeout_ms * EXCHANGE_SHARE)
+        async with _anonymous(endpoints, tls) as connected:
+            options = {"timeout_ms": timeout_ms}
+            steps = exchange(connected._context, "AccountService/ExchangeToken", fields, options, persistence)
+            return decode.access_token(await connected._io.run(steps))
 
-    @classmethod
+    @staticmethod
     async def log_in(
-        cls,
         endpoints: Sequence[str],
         email: str,
         password: str,
@@ -263,12 +226,15 @@ class AsyncClient(_AsyncConnected):
         timeout_ms: float = LOGIN_TIMEOUT_MS,
     ) -> models.Login:
         """Exchanges the password of a person for a token. Raises InvalidCredentialsError, EmailNotVerifiedError."""
-        fields = {"email": email, "password": password}
-        return decode.login(await cls._exchanged("Login", endpoints, fields, tls, timeout_ms, 0.5))
+        fields: dict[str, object] = {"email": email, "password": password}
+        persistence = Persistence(attempt_timeout_ms=timeout_ms * LOGIN_SHARE)
+        async with _anonymous(endpoints, tls) as connected:
+            options = {"timeout_ms": timeout_ms}
+            steps = exchange(connected._context, "AccountService/Login", fields, options, persistence)
+            return decode.login(await connected._io.run(steps))
 
-    @classmethod
+    @staticmethod
     async def verify_email(
-        cls,
         endpoints: Sequence[str],
         token: str,
         *,
@@ -280,68 +246,26 @@ class AsyncClient(_AsyncConnected):
 
         Only attempts that reach no member are repeated, because a token works once.
         """
-        fields = {"token": token, "password": password}
-        await cls._anonymous("VerifyEmail", endpoints, fields, tls, timeout_ms, Persistence(attempts_max=1))
+        fields = {"token": token} if password is None else {"token": token, "password": password}
+        async with _anonymous(endpoints, tls) as connected:
+            once = Persistence(attempts_max=1)
+            steps = execute(connected._context, "AccountService/VerifyEmail", fields, {"timeout_ms": timeout_ms}, once)
+            await connected._io.run(steps)
 
-    @classmethod
+    @staticmethod
     async def request_password_reset(
-        cls,
-        endpoints: Sequence[str],
-        email: str,
-        *,
-        tls: TlsOptions | None = None,
-        timeout_ms: float = LOGIN_TIMEOUT_MS,
+        endpoints: Sequence[str], email: str, *, tls: TlsOptions | None = None, timeout_ms: float = LOGIN_TIMEOUT_MS
     ) -> None:
         """Has a token mailed to the address, if it belongs to an active user. Raises NotServedError without mail."""
-        await cls._anonymous("RequestPasswordReset", endpoints, {"email": email}, tls, timeout_ms, Persistence())
-
-    @classmethod
-    async def _exchanged(
-        cls,
-        rpc: str,
-        endpoints: Sequence[str],
-        fields: Mapping[str, Any],
-        tls: TlsOptions | None,
-        timeout_ms: float,
-        share: float,
-    ) -> Any:
-        """The message with a token. Each member has a share of the time."""
-        given = {name: value for name, value in fields.items() if value is not None}
-        async with _AsyncAnonymous(endpoints, tls, timeout_ms) as connected:
-            persistence = Persistence(attempt_timeout_ms=timeout_ms * share)
-            steps = exchange(connected._context, f"AccountService/{rpc}", given, {}, persistence)
-            return await connected._io.run(steps)
-
-    @classmethod
-    async def _anonymous(
-        cls,
-        rpc: str,
-        endpoints: Sequence[str],
-        fields: Mapping[str, Any],
-        tls: TlsOptions | None,
-        timeout_ms: float,
-        persistence: Persistence,
-    ) -> None:
-        async with _AsyncAnonymous(endpoints, tls, timeout_ms) as connected:
-            calls = AsyncCalls(connected._io, connected._context)
-            await calls._execute(f"AccountService/{rpc}", {}, fields, {}, persistence)
+        options = {"timeout_ms": timeout_ms}
+        async with _anonymous(endpoints, tls) as connected:
+            steps = execute(connected._context, "AccountService/RequestPasswordReset", {"email": email}, options)
+            await connected._io.run(steps)
 
 
-class _AsyncAnonymous(_AsyncConnected):
+def _anonymous(endpoints: Sequence[str], tls: TlsOptions | None) -> _AsyncConnected:
     """Connections for the calls that need no token."""
-
-    def __init__(self, endpoints: Sequence[str], tls: TlsOptions | None, timeout_ms: float) -> None:
-        super().__init__(
-            endpoints,
-            token="none",
-            token_file=None,
-            api_key=None,
-            tls=tls,
-            timeout_ms=timeout_ms,
-            channel=None,
-            follow_leader=True,
-        )
-        self._context = replace(self._context, tokens=GivenToken(""))
+    return _AsyncConnected(endpoints, True, {"token": "", "tls": tls})
 
 
 class AsyncAdminClient(_AsyncConnected, AsyncAdminCalls):
@@ -356,25 +280,11 @@ class AsyncAdminClient(_AsyncConnected, AsyncAdminCalls):
         endpoints: Sequence[str] | None = None,
         *,
         endpoint: str | None = None,
-        token: str | None = None,
-        token_file: str | None = None,
-        api_key: str | None = None,
-        tls: TlsOptions | None = None,
-        timeout_ms: float = DEFAULT_TIMEOUT_MS,
-        channel: ChannelOptions | None = None,
+        **options: Unpack[types.ClientOptions],
     ) -> None:
         if (endpoints is None) == (endpoint is None):
             raise bad_field("endpoints", "must be given, or endpoint instead")
-        super().__init__(
-            checked_endpoints([endpoint], "endpoint") if endpoints is None else endpoints,
-            token=token,
-            token_file=token_file,
-            api_key=api_key,
-            tls=tls,
-            timeout_ms=timeout_ms,
-            channel=channel,
-            follow_leader=endpoints is not None,
-        )
+        super().__init__([str(endpoint)] if endpoints is None else endpoints, endpoints is not None, options)
 
     async def put_settings(
         self,

@@ -49,7 +49,7 @@ class AsyncLeadership:
         hold = self.hold
         await self._locks.set_value(hold.namespace, hold.name, hold.token, value, owner=hold.owner, **call)
 
-    async def resign(self, **call: Unpack[types.StreamOptions]) -> bool:
+    async def resign(self, **call: Unpack[types.PartOptions]) -> bool:
         """Ends the leadership, and lets the next candidate lead at once. Returns whether it lasted until then."""
         return await self.hold.release(**call)
 
@@ -78,7 +78,7 @@ class AsyncElection:
         *,
         ttl_seconds: int | None = None,
         wait_ms: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncLeadership:
         """Waits until this candidate leads. Creates the lock if it is missing.
 
@@ -115,7 +115,7 @@ class AsyncElection:
         reader = LeaderReader(self._context, self.namespace, self.name, options)
         return AsyncItems(self._io, reader.next, reader.end, reader.ending)
 
-    async def _create_lock(self, call: types.StreamOptions) -> None:
+    async def _create_lock(self, call: types.PartOptions) -> None:
         try:
             await self._locks.create(self.namespace, self.name, **call)
         except QuoinError as error:

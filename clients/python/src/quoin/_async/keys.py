@@ -28,7 +28,7 @@ class AsyncKeyValueClient(AsyncKeyValueCalls):
         prefix: str | None = None,
         page_size: int | None = None,
         keys_only: bool = False,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> AsyncIterator[models.KeyEntry]:
         """All keys with a prefix, in the order of their UTF-8 bytes, page by page as they are needed."""
         async for page in self.pages(namespace, prefix=prefix, page_size=page_size, keys_only=keys_only, **call):

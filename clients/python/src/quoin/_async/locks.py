@@ -13,7 +13,7 @@ from quoin._async.calls import AsyncLockCalls, AsyncReadWriteLockCalls, AsyncSem
 from quoin._core.effects import Steps
 from quoin._core.errors import QuoinError, quoin_error
 from quoin._core.life import HoldLife
-from quoin._core.operation import Persistence, checked_options, execute
+from quoin._core.operation import PART_OPTIONS, Persistence, checked_options, execute
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -77,13 +77,13 @@ class AsyncHold:
         if self.error is not None:
             raise self.error.replaced() from self.error
 
-    async def release(self, **call: Unpack[types.StreamOptions]) -> bool:
+    async def release(self, **call: Unpack[types.PartOptions]) -> bool:
         """Releases the lock; the next waiter gets it at once. Further calls do nothing.
 
         Returns whether the lock was held until then. Raises QuoinError if no member answers: the hold is no longer
         renewed, and release may be called again.
         """
-        checked_options(call, ("timeout_ms", "traceparent"))
+        checked_options(call, PART_OPTIONS)
         options = {**call, "request_id": self._release_id}
         target = {"namespace": self.namespace, "name": self.name, "owner": self.owner}
         context = self._calls._context

@@ -140,7 +140,7 @@ class AsyncLogClient(AsyncLogCalls):
         return decode.event_page((await self._with_id("ReadEvents", log, fields, call)).message)
 
     async def events(
-        self, log: str, *, from_sequence: int = 1, **call: Unpack[types.StreamOptions]
+        self, log: str, *, from_sequence: int = 1, **call: Unpack[types.PartOptions]
     ) -> AsyncIterator[models.LogEvent]:
         """The events that there are, page by page. `tail` also waits for new ones."""
         while True:

@@ -61,7 +61,7 @@ class AsyncMemoryRegion:
         mixed: bool = False,
         on_progress: Callable[[int, int], object] | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> bytes:
         """Reads from the position on, and moves it to the end of the read bytes. Otherwise like `read_at`."""
         data = await self.read_at(
@@ -78,7 +78,7 @@ class AsyncMemoryRegion:
         mixed: bool = False,
         on_progress: Callable[[int, int], object] | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> bytes:
         """Reads bytes from an offset on; the position stays.
 
@@ -108,7 +108,7 @@ class AsyncMemoryRegion:
         expected_version: int | None = None,
         guard: types.Guarding | None = None,
         on_progress: Callable[[int, int], object] | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> int:
         """Writes from the position on, and moves it to the end of the written bytes. Otherwise like `write_at`."""
         content = checked_bytes(data, "data")
@@ -126,7 +126,7 @@ class AsyncMemoryRegion:
         expected_version: int | None = None,
         guard: types.Guarding | None = None,
         on_progress: Callable[[int, int], object] | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> int:
         """Writes bytes from an offset on; the position stays. Returns the version of the region.
 

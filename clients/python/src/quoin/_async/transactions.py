@@ -10,7 +10,7 @@ from quoin._async.base import AsyncCalls
 from quoin._async.keys import AsyncKeyValueClient
 from quoin._core.effects import pause
 from quoin._core.errors import QuoinError, bad_field, not_sent
-from quoin._core.operation import backoff_ms, checked_options
+from quoin._core.operation import PART_OPTIONS, backoff_ms, checked_options
 from quoin._core.transactions import (
     BatchCollector,
     BatchPart,
@@ -72,11 +72,11 @@ class AsyncTransaction:
 class AsyncOptimisticTransaction:
     """One run of a function of `transact`: it reads, and collects writes. Afterwards it can do neither."""
 
-    def __init__(self, keys: AsyncKeyValueClient, namespace: str, until_ms: float, traceparent: str | None) -> None:
+    def __init__(self, keys: AsyncKeyValueClient, namespace: str, until_ms: float, options: types.PartOptions) -> None:
         self._keys = keys
         self._namespace = namespace
         self._until_ms = until_ms
-        self._traceparent = traceparent
+        self._call = options
         self._state = OptimisticState()
 
     async def get(self, key: str) -> bytes | None:
@@ -138,14 +138,11 @@ class AsyncOptimisticTransaction:
         result = await transaction.commit(guard=guard, **self._options())
         return None if result.failed_compare is None else state.conditions[result.failed_compare]
 
-    def _options(self) -> types.StreamOptions:
+    def _options(self) -> types.PartOptions:
         remaining_ms = self._until_ms - self._keys._context.now_ms()
         if remaining_ms <= 0:
             raise not_sent("DEADLINE_EXCEEDED", "no time was left for the transaction")
-        options: types.StreamOptions = {"timeout_ms": remaining_ms}
-        if self._traceparent is not None:
-            options["traceparent"] = self._traceparent
-        return options
+        return {**self._call, "timeout_ms": remaining_ms}
 
 
 async def transact(
@@ -154,10 +151,10 @@ async def transact(
     work: Callable[[AsyncOptimisticTransaction], Awaitable[T]],
     max_attempts: int,
     guard: types.Guarding | None,
-    options: types.StreamOptions,
+    options: types.PartOptions,
 ) -> T:
     """Runs the function until its reads hold at the commit; see `transact` of the client."""
-    checked_options(options, ("timeout_ms", "traceparent"))
+    checked_options(options, PART_OPTIONS)
     if checked_int32(max_attempts, "max_attempts") < 1:
         raise bad_field("max_attempts", f"must be 1 or more, not {max_attempts}")
     if not callable(work):
@@ -167,7 +164,7 @@ async def transact(
     attempt = 0
     while True:
         attempt += 1
-        transaction = AsyncOptimisticTransaction(keys, namespace, until_ms, options.get("traceparent"))
+        transaction = AsyncOptimisticTransaction(keys, namespace, until_ms, options)
         try:
             value = await work(transaction)
         finally:
@@ -178,7 +175,8 @@ async def transact(
         pause_ms = backoff_ms(attempt, context.surroundings.random())
         if attempt >= max_attempts or pause_ms >= until_ms - context.now_ms():
             raise conflict(attempt, changed)
-        await keys._io.run(pause(pause_ms, context.closing))
+        cancel = options.get("cancel")
+        await keys._io.run(pause(pause_ms, context.closing, *([] if cancel is None else [cancel])))
 
 
 async def write_batch(
@@ -187,10 +185,10 @@ async def write_batch(
     writes: Iterable[Part] | AsyncIterable[Part],
     on_part: Callable[[BatchPart], object] | None,
     guard: types.Guarding | None,
-    options: types.StreamOptions,
+    options: types.PartOptions,
 ) -> list[BatchPart]:
     """Writes a batch; see `batch` of the client."""
-    checked_options(options, ("timeout_ms", "traceparent"))
+    checked_options(options, PART_OPTIONS)
     done: list[BatchPart] = []
     most: int | None = None
     async for part in _parts_of(writes):

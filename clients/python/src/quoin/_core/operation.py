@@ -27,6 +27,8 @@ from quoin._core.errors import QuoinError, bad_field, is_unreached, not_sent
 from quoin._core.tracing import Trace, checked_traceparent
 from quoin._core.wire import checked_timeout, kind_of
 
+# The options of what makes several calls.
+PART_OPTIONS = ("timeout_ms", "traceparent", "cancel")
 ATTEMPTS_MAX = 4
 FIRST_PAUSE_MS = 50.0
 PAUSE_MS_MAX = 1_000.0
@@ -74,9 +76,7 @@ def metadata_of(token: str, request_id: str, trace: Mapping[str, str]) -> tuple[
     return (*authorization, ("api-version", "v1"), ("request-id", request_id), *trace.items())
 
 
-def checked_options(
-    options: Mapping[str, Any], known: tuple[str, ...] = ("timeout_ms", "request_id", "traceparent")
-) -> None:
+def checked_options(options: Mapping[str, Any], known: tuple[str, ...] = (*PART_OPTIONS, "request_id")) -> None:
     """Raises TypeError, as Python does, for a keyword that no call has."""
     for name in options:
         if name not in known:
@@ -122,6 +122,9 @@ class Operation:
         name = context.contract.types_of(method)[0]
         self._message = fields if isinstance(fields, Message) else context.contract.build(name, fields)
         self._persistence = persistence
+        cancel = options.get("cancel") if cancel is None else cancel
+        if cancel is not None and not isinstance(cancel, Signal):
+            raise bad_field("cancel", f"must be a Signal, not {kind_of(cancel)}")
         self._interrupts = (context.closing,) if cancel is None else (context.closing, cancel)
         self._cancel = cancel
         self._request_id = request_id.lower() if request_id else str(uuid.uuid4())
@@ -148,6 +151,8 @@ class Operation:
             endpoint: str | None = None
             try:
                 self._assert_open()
+                if self._cancel is not None and self._cancel.is_set():
+                    raise not_sent("CANCELLED", "the operation was cancelled")
                 self._token = None
                 self._token = yield from self._context.tokens.token(self._wait)
                 self._assert_open()
@@ -157,6 +162,8 @@ class Operation:
             except QuoinError as failure:
                 error = self._concluded(failure)
                 self._outcome = error.outcome
+                if error.code in _DECIDED and self._context.on_answer is not None:
+                    yield from self._context.on_answer()
                 yield from self._prepare_next(attempt, endpoint, error, self._is_uncounted(failure))
                 continue
             if self._context.on_answer is not None:
@@ -196,20 +203,17 @@ class Operation:
             if failure is not None:
                 yield from self._prepare_next(attempt, None, failure, is_unreached(failure))
             return
-        if error.reason == "RATE_LIMITED" and error.retry_delay_ms is not None:
-            pause_ms = error.retry_delay_ms
-        elif is_passing:
-            pause = unreached_pause_ms if is_uncounted else backoff_ms
-            pause_ms = pause(attempt, self._context.surroundings.random())
-        else:
+        limited_ms = error.retry_delay_ms if error.reason == "RATE_LIMITED" else None
+        if not is_passing and limited_ms is None:
             raise error
+        pause = unreached_pause_ms if is_uncounted else backoff_ms
+        pause_ms = pause(attempt, self._context.surroundings.random()) + (limited_ms or 0)
         if pause_ms >= self._remaining_ms():
             raise error
         yield Wait(self._interrupts, pause_ms)
-        if self._cancel is not None and self._cancel.is_set():
-            raise self._concluded(not_sent("CANCELLED", "the operation was cancelled"))
         # The pause may have taken longer. The earlier error says more than the passed deadline.
-        if self._remaining_ms() <= 0:
+        is_interrupted = any(signal.is_set() for signal in self._interrupts)
+        if self._remaining_ms() <= 0 and not is_interrupted:
             raise error
 
     def _is_uncounted(self, failure: QuoinError) -> bool:

@@ -1,15 +1,15 @@
-"""The tokens of calls: a given one, one in a file, or those of an API key."""
+"""The tokens of calls: a given one, one in a file, or those of an API key or a password."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from quoin._core.context import Context, Waiting
+from quoin._core.context import Context, Tokens, Waiting
 from quoin._core.effects import Signal, Spawn, Steps
 from quoin._core.errors import QuoinError, bad_field, quoin_error
 from quoin._core.operation import Persistence, execute
@@ -20,8 +20,10 @@ REFRESH_AT = 0.8
 # Pause before a retry to replace a token that still works.
 RETRY_PAUSE_MS = 1_000.0
 EXCHANGE_TIMEOUT_MS = 5_000.0
-# Two attempts fit into the default deadline of a call.
-EXCHANGE_ATTEMPT_MS = 2_000.0
+# A password is hashed before the answer, which is slow by design: this is the maximum of the service.
+LOGIN_TIMEOUT_MS = 10_000.0
+# The part of this time that one member has.
+EXCHANGE_SHARE, LOGIN_SHARE = 0.4, 0.5
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
@@ -89,8 +91,8 @@ class _Flight:
     error: QuoinError | None = None
 
 
-class ApiKeyTokens:
-    """Tokens from an API key: fetched on first use, and again at 80 % of their life, while calls use the old one.
+class ExchangedTokens:
+    """Tokens from an API key or a password: fetched on first use, and again at 80 % of their life, while calls use the old one.
 
     Only one exchange is under way at a time, however many calls wait. A client without calls fetches nothing.
     """
@@ -172,14 +174,28 @@ def exchange(
     return message
 
 
-def api_key_tokens(context: Context, api_key: str) -> ApiKeyTokens:
-    """The tokens of an API key, for the operations of a client: one attempt at the endpoint in use."""
-    if not checked_text(api_key, "api_key"):
-        raise bad_field("api_key", "is empty")
-    once = Persistence(attempts_max=1, counts_unreached=True, attempt_timeout_ms=EXCHANGE_ATTEMPT_MS)
+def exchanged_tokens(context: Context, secret: dict[str, object]) -> ExchangedTokens:
+    """The tokens of an API key, or of an address and a password: one attempt at the endpoint in use."""
+    for name, value in secret.items():
+        if not checked_text(value, name):
+            raise bad_field(name, "is empty")
+    is_key = "api_key" in secret
+    method = "AccountService/ExchangeToken" if is_key else "AccountService/Login"
+    timeout_ms, share = (EXCHANGE_TIMEOUT_MS, EXCHANGE_SHARE) if is_key else (LOGIN_TIMEOUT_MS, LOGIN_SHARE)
+    once = Persistence(attempts_max=1, counts_unreached=True, attempt_timeout_ms=timeout_ms * share)
+    return ExchangedTokens(lambda: exchange(context, method, secret, {"timeout_ms": timeout_ms}, once), context.now_ms)
 
-    def begin() -> Steps[Any]:
-        options = {"timeout_ms": EXCHANGE_TIMEOUT_MS}
-        return exchange(context, "AccountService/ExchangeToken", {"api_key": api_key}, options, once)
 
-    return ApiKeyTokens(begin, context.now_ms)
+def tokens_of(context: Context, options: Mapping[str, Any]) -> Tokens:
+    """The tokens of a client by its credentials. An empty token = none."""
+    names = ("token", "token_file", "api_key", "email", "password")
+    given: dict[str, object] = {
+        name: checked_text(options[name], name) for name in names if options.get(name) is not None
+    }
+    if set(given) == {"token"}:
+        return GivenToken(str(given["token"]))
+    if set(given) == {"token_file"}:
+        return FileToken(str(given["token_file"]))
+    if set(given) in ({"api_key"}, {"email", "password"}):
+        return exchanged_tokens(context, given)
+    raise bad_field("credentials", "must be one of token, token_file, api_key, and email with password")

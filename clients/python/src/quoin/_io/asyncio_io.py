@@ -31,6 +31,8 @@ class AsyncIo:
         self._channels = Channels(_open_channel, self._dispose, endpoints, tls, options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        # Calls without an answer, and streams: the end of a channel alone does not end all of them.
+        self._calls: set[Any] = set()
 
     async def run(self, steps: Steps[T]) -> T:
         """Runs steps to their end. If the task is cancelled, what they have sent is cancelled, too."""
@@ -55,6 +57,8 @@ class AsyncIo:
             return
         self._closing.set()
         channels = self._channels.close()
+        for call in list(self._calls):
+            call.cancel()
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -95,6 +99,7 @@ class AsyncIo:
             method = channel.method(effect.request, "unary_unary")
             timeout, metadata = effect.timeout_ms / 1e3, effect.request.metadata
             call = method(effect.request.message, timeout=timeout, metadata=metadata)
+            self._calls.add(call)
             if effect.cancel is not None:
                 remove = effect.cancel.add(lambda: self._soon(call.cancel))
             # Unlike the call itself, its code tells a cancelled call from a cancelled task.
@@ -110,6 +115,7 @@ class AsyncIo:
             if remove is not None:
                 remove()
             if call is not None:
+                self._calls.discard(call)
                 call.cancel()
             self._channels.give_back(channel, silent_since)
 
@@ -122,6 +128,8 @@ class AsyncIo:
         except grpc.aio.UsageError:
             self._channels.give_back(channel)
             raise closed_channel(channel, self._closing.is_set()) from None
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
         return AsyncStream(call, channel, self._channels)
 
     async def _receive(self, effect: Receive) -> object:

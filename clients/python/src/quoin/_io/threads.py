@@ -6,6 +6,7 @@ import heapq
 import itertools
 import logging
 import os
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -77,6 +78,8 @@ class ThreadIo:
         return None
 
     def _send(self, effect: Send) -> Reply:
+        if effect.cancel is not None:
+            return self._send_cancellable(effect)
         channel = self._channels.take(effect.endpoint)
         since = time.monotonic()
         silent_since: float | None = None
@@ -93,6 +96,14 @@ class ThreadIo:
         finally:
             self._channels.give_back(channel, silent_since)
         return reply(channel, message, call.initial_metadata())
+
+    def _send_cancellable(self, effect: Send) -> Reply:
+        found: queue.SimpleQueue[Reply | QuoinError] = queue.SimpleQueue()
+        self.begin(effect, found.put)
+        outcome = found.get()
+        if isinstance(outcome, QuoinError):
+            raise outcome
+        return outcome
 
     def begin(self, effect: Send, done: Callable[[Reply | QuoinError], None]) -> None:
         """Sends a request without waiting. Another thread gets what comes of it."""

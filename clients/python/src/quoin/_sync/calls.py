@@ -92,7 +92,7 @@ class KeyValueCalls(Calls):
         page_size: int | None = None,
         names_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.NamespacePage]:
         """All pages of `list_namespaces`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -278,7 +278,7 @@ class KeyValueCalls(Calls):
         page_size: int | None = None,
         keys_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.KeyPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -362,7 +362,7 @@ class KeyValueCalls(Calls):
         page_size: int | None = None,
         keys_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.KeyVersionPage]:
         """All pages of `versions`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -705,7 +705,7 @@ class LockCalls(Calls):
         waits_max: int | None = None,
         names_only: bool = False,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.LockPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1254,7 +1254,7 @@ class SessionCalls(Calls):
         *,
         page_size: int | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.SessionPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1451,7 +1451,7 @@ class MemoryCalls(Calls):
         *,
         page_size: int | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.RegionPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1499,7 +1499,7 @@ class LogCalls(Calls):
         namespace: str | None = None,
         name: str | None = None,
         page_size: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.LogPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1549,7 +1549,7 @@ class WatchCalls(Calls):
         namespace: str | None = None,
         member_id: str | None = None,
         page_size: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.OpenStreamPage]:
         """All pages of `streams`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
@@ -1585,7 +1585,7 @@ class UserCalls(Calls):
             decode.user_page, "AccountService/ListUsers", {}, {"page_size": page_size, "page_token": page_token}, call
         )
 
-    def pages(self, *, page_size: int | None = None, **call: Unpack[types.StreamOptions]) -> Iterator[models.UserPage]:
+    def pages(self, *, page_size: int | None = None, **call: Unpack[types.PartOptions]) -> Iterator[models.UserPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.
         """
@@ -1649,7 +1649,7 @@ class ApiKeyCalls(Calls):
         all: bool = False,
         include_revoked: bool = False,
         page_size: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Iterator[models.ApiKeyPage]:
         """All pages of `list`, each when it is needed. Every page is a call of its own, with the whole
         `timeout_ms`, and may have another revision.

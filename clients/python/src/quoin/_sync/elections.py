@@ -50,7 +50,7 @@ class Leadership:
         hold = self.hold
         self._locks.set_value(hold.namespace, hold.name, hold.token, value, owner=hold.owner, **call)
 
-    def resign(self, **call: Unpack[types.StreamOptions]) -> bool:
+    def resign(self, **call: Unpack[types.PartOptions]) -> bool:
         """Ends the leadership, and lets the next candidate lead at once. Returns whether it lasted until then."""
         return self.hold.release(**call)
 
@@ -79,7 +79,7 @@ class Election:
         *,
         ttl_seconds: int | None = None,
         wait_ms: int | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> Leadership:
         """Waits until this candidate leads. Creates the lock if it is missing.
 
@@ -114,7 +114,7 @@ class Election:
         reader = LeaderReader(self._context, self.namespace, self.name, options)
         return Items(self._io, reader.next, reader.end, reader.ending)
 
-    def _create_lock(self, call: types.StreamOptions) -> None:
+    def _create_lock(self, call: types.PartOptions) -> None:
         try:
             self._locks.create(self.namespace, self.name, **call)
         except QuoinError as error:

@@ -141,7 +141,7 @@ class LogClient(LogCalls):
         return decode.event_page((self._with_id("ReadEvents", log, fields, call)).message)
 
     def events(
-        self, log: str, *, from_sequence: int = 1, **call: Unpack[types.StreamOptions]
+        self, log: str, *, from_sequence: int = 1, **call: Unpack[types.PartOptions]
     ) -> Iterator[models.LogEvent]:
         """The events that there are, page by page. `tail` also waits for new ones."""
         while True:

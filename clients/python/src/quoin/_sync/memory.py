@@ -62,7 +62,7 @@ class MemoryRegion:
         mixed: bool = False,
         on_progress: Callable[[int, int], object] | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> bytes:
         """Reads from the position on, and moves it to the end of the read bytes. Otherwise like `read_at`."""
         data = self.read_at(
@@ -79,7 +79,7 @@ class MemoryRegion:
         mixed: bool = False,
         on_progress: Callable[[int, int], object] | None = None,
         consistency: types.Consistency | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> bytes:
         """Reads bytes from an offset on; the position stays.
 
@@ -109,7 +109,7 @@ class MemoryRegion:
         expected_version: int | None = None,
         guard: types.Guarding | None = None,
         on_progress: Callable[[int, int], object] | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> int:
         """Writes from the position on, and moves it to the end of the written bytes. Otherwise like `write_at`."""
         content = checked_bytes(data, "data")
@@ -127,7 +127,7 @@ class MemoryRegion:
         expected_version: int | None = None,
         guard: types.Guarding | None = None,
         on_progress: Callable[[int, int], object] | None = None,
-        **call: Unpack[types.StreamOptions],
+        **call: Unpack[types.PartOptions],
     ) -> int:
         """Writes bytes from an offset on; the position stays. Returns the version of the region.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quoin import _types as types
 from quoin._core.errors import QuoinError
-from quoin._core.operation import checked_options
+from quoin._core.operation import PART_OPTIONS, checked_options
 from quoin._core.sessions import Renewer, SessionLife
 from quoin._core.wire import checked_list
 from quoin._generated import decode, models
@@ -58,13 +58,13 @@ class Session:
         """Makes a write take effect only while this session lives."""
         return types.SessionGuard(self.id, self.namespace)
 
-    def end(self, **call: Unpack[types.StreamOptions]) -> bool:
+    def end(self, **call: Unpack[types.PartOptions]) -> bool:
         """Ends the session, and everything that belongs to it. Further calls do nothing.
 
         Returns whether it was live until then. Raises QuoinError if no member answers: the session is no longer
         renewed, and end may be called again.
         """
-        checked_options(call, ("timeout_ms", "traceparent"))
+        checked_options(call, PART_OPTIONS)
         life = self._life
         if life.has_ended is None and life.is_lost():
             return False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from quoin import _types as types
 from quoin._core.effects import pause
 from quoin._core.errors import QuoinError, bad_field, not_sent
-from quoin._core.operation import backoff_ms, checked_options
+from quoin._core.operation import PART_OPTIONS, backoff_ms, checked_options
 from quoin._core.transactions import (
     BatchCollector,
     BatchPart,
@@ -71,11 +71,11 @@ class Transaction:
 class OptimisticTransaction:
     """One run of a function of `transact`: it reads, and collects writes. Afterwards it can do neither."""
 
-    def __init__(self, keys: KeyValueClient, namespace: str, until_ms: float, traceparent: str | None) -> None:
+    def __init__(self, keys: KeyValueClient, namespace: str, until_ms: float, options: types.PartOptions) -> None:
         self._keys = keys
         self._namespace = namespace
         self._until_ms = until_ms
-        self._traceparent = traceparent
+        self._call = options
         self._state = OptimisticState()
 
     def get(self, key: str) -> bytes | None:
@@ -137,14 +137,11 @@ class OptimisticTransaction:
         result = transaction.commit(guard=guard, **self._options())
         return None if result.failed_compare is None else state.conditions[result.failed_compare]
 
-    def _options(self) -> types.StreamOptions:
+    def _options(self) -> types.PartOptions:
         remaining_ms = self._until_ms - self._keys._context.now_ms()
         if remaining_ms <= 0:
             raise not_sent("DEADLINE_EXCEEDED", "no time was left for the transaction")
-        options: types.StreamOptions = {"timeout_ms": remaining_ms}
-        if self._traceparent is not None:
-            options["traceparent"] = self._traceparent
-        return options
+        return {**self._call, "timeout_ms": remaining_ms}
 
 
 def transact(
@@ -153,10 +150,10 @@ def transact(
     work: Callable[[OptimisticTransaction], T],
     max_attempts: int,
     guard: types.Guarding | None,
-    options: types.StreamOptions,
+    options: types.PartOptions,
 ) -> T:
     """Runs the function until its reads hold at the commit; see `transact` of the client."""
-    checked_options(options, ("timeout_ms", "traceparent"))
+    checked_options(options, PART_OPTIONS)
     if checked_int32(max_attempts, "max_attempts") < 1:
         raise bad_field("max_attempts", f"must be 1 or more, not {max_attempts}")
     if not callable(work):
@@ -166,7 +163,7 @@ def transact(
     attempt = 0
     while True:
         attempt += 1
-        transaction = OptimisticTransaction(keys, namespace, until_ms, options.get("traceparent"))
+        transaction = OptimisticTransaction(keys, namespace, until_ms, options)
         try:
             value = work(transaction)
         finally:
@@ -177,7 +174,8 @@ def transact(
         pause_ms = backoff_ms(attempt, context.surroundings.random())
         if attempt >= max_attempts or pause_ms >= until_ms - context.now_ms():
             raise conflict(attempt, changed)
-        keys._io.run(pause(pause_ms, context.closing))
+        cancel = options.get("cancel")
+        keys._io.run(pause(pause_ms, context.closing, *([] if cancel is None else [cancel])))
 
 
 def write_batch(
@@ -186,10 +184,10 @@ def write_batch(
     writes: Iterable[Part] | Iterable[Part],
     on_part: Callable[[BatchPart], object] | None,
     guard: types.Guarding | None,
-    options: types.StreamOptions,
+    options: types.PartOptions,
 ) -> list[BatchPart]:
     """Writes a batch; see `batch` of the client."""
-    checked_options(options, ("timeout_ms", "traceparent"))
+    checked_options(options, PART_OPTIONS)
     done: list[BatchPart] = []
     most: int | None = None
     for part in _parts_of(writes):

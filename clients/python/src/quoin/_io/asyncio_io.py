@@ -31,7 +31,8 @@ class AsyncIo:
         self._channels = Channels(_open_channel, self._dispose, endpoints, tls, options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        # Calls without an answer, and streams: the end of a channel alone does not end all of them.
+        # Calls without an answer, and streams. gRPC keeps a connection as long as somebody refers to a call on it, if only
+        # the traceback of an error. So nothing may do so after their end.
         self._calls: set[Any] = set()
 
     async def run(self, steps: Steps[T]) -> T:
@@ -117,6 +118,7 @@ class AsyncIo:
             if call is not None:
                 self._calls.discard(call)
                 call.cancel()
+            call = remove = None
             self._channels.give_back(channel, silent_since)
 
     def _open(self, effect: Open) -> AsyncStream:
@@ -128,37 +130,37 @@ class AsyncIo:
         except grpc.aio.UsageError:
             self._channels.give_back(channel)
             raise closed_channel(channel, self._closing.is_set()) from None
-        self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
-        return AsyncStream(call, channel, self._channels)
+        stream = AsyncStream(call, channel, self._channels, self._calls)
+        self._calls.add(stream)
+        return stream
 
     async def _receive(self, effect: Receive) -> object:
         stream = effect.stream
         assert isinstance(stream, AsyncStream)
         since = time.monotonic()
-        reader = asyncio.ensure_future(stream.call.read())
+        call = stream.call
+        if call is None:
+            raise closed_channel(stream.channel, self._closing.is_set())
+        reader = asyncio.ensure_future(call.read())
         try:
-            timeout = None if effect.timeout_ms is None else effect.timeout_ms / 1e3
-            done, _ = await asyncio.wait([reader], timeout=timeout)
-        except BaseException:
-            stream.call.cancel()
-            raise
-        if not done:
-            stream.silent_since = since
-            stream.call.cancel()
-            await asyncio.wait([reader])
-            return None
-        error = None if reader.cancelled() else reader.exception()
-        if reader.cancelled() or isinstance(error, grpc.RpcError):
-            raise await self._failure(stream.call, await stream.call.code(), stream.channel, stream.is_cancelled)
-        message = reader.result()
-        if message is grpc.aio.EOF:
-            code = await stream.call.code()
-            if code is not grpc.StatusCode.OK:
-                raise await self._failure(stream.call, code, stream.channel, stream.is_cancelled)
-            raise quoin_error("the stream has ended", code="UNAVAILABLE")
-        stream.channel.heard()
-        return message
+            done, _ = await asyncio.wait([reader], timeout=_seconds(effect.timeout_ms))
+            if not done:
+                stream.silent_since = since
+                call.cancel()
+                await asyncio.wait([reader])
+                return None
+            failed = reader.cancelled() or isinstance(reader.exception(), grpc.RpcError)
+            if not failed and reader.result() is not grpc.aio.EOF:
+                stream.channel.heard()
+                return reader.result()
+            code = await call.code()
+            if code is grpc.StatusCode.OK:
+                raise quoin_error("the stream has ended", code="UNAVAILABLE")
+            raise await self._failure(call, code, stream.channel, stream.call is None)
+        finally:
+            if not reader.done():
+                call.cancel()
+            call = reader = None
 
     async def _wait(self, effect: Wait) -> None:
         woken = asyncio.get_running_loop().create_future()
@@ -168,7 +170,7 @@ class AsyncIo:
 
         removals = [signal.add(wake) for signal in effect.signals]
         try:
-            await asyncio.wait([woken], timeout=None if effect.timeout_ms is None else effect.timeout_ms / 1e3)
+            await asyncio.wait([woken], timeout=_seconds(effect.timeout_ms))
         finally:
             for remove in removals:
                 remove()
@@ -205,21 +207,25 @@ class AsyncIo:
 class AsyncStream:
     """A stream of one member."""
 
-    def __init__(self, call: Any, channel: Channel, channels: Channels) -> None:
+    def __init__(self, call: Any, channel: Channel, channels: Channels, open_: set[Any]) -> None:
+        # None = it is cancelled.
         self.call = call
         self.channel = channel
         self.endpoint = channel.endpoint
-        self.is_cancelled = False
         self.silent_since: float | None = None
         self._channels = channels
-        self._is_given_back = False
+        self._open = open_
 
     def cancel(self) -> None:
-        self.is_cancelled = True
-        self.call.cancel()
-        if not self._is_given_back:
-            self._is_given_back = True
+        call, self.call = self.call, None
+        if call is not None:
+            call.cancel()
+            self._open.discard(self)
             self._channels.give_back(self.channel, self.silent_since)
+
+
+def _seconds(duration_ms: float | None) -> float | None:
+    return None if duration_ms is None else duration_ms / 1e3
 
 
 def _open_channel(endpoint: str, options: list[tuple[str, Any]], credentials: Any) -> Any:

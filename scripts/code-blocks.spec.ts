@@ -18,9 +18,10 @@ import { Manual } from "./site/index.ts";
 
 /**
  * Languages of blocks, each with a check here. Text is output of programs, or a layout of files;
- * `e2e/interop/proxies.spec.ts` runs what is for nginx, and `clients/go/go.spec.ts` compiles Go.
+ * `e2e/interop/proxies.spec.ts` runs what is for nginx, `clients/go/go.spec.ts` compiles Go, and
+ * `clients/python/python.spec.ts` runs the page for Python.
  */
-const LANGUAGES = ["sh", "ts", "go", "json", "yaml", "text", "nginx"];
+const LANGUAGES = ["sh", "ts", "go", "json", "yaml", "text", "nginx", "python"];
 /** Names that blocks use without a definition: the client of the first example, and what a reader has. */
 const GIVEN = `
 declare const client: import("@quoin/client").Client;

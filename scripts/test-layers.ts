@@ -39,8 +39,8 @@ export const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/verify/nemesis/nemesis.spec.ts"]);
-  const interop = ["e2e/interop/**/*.spec.ts", "clients/behaviour/typescript/*.spec.ts", "clients/go/*.spec.ts"];
-  const conformance = find(["node/verify/conformance/**/*.spec.ts", ...interop]);
+  const clients = ["clients/behaviour/typescript/*.spec.ts", "clients/go/*.spec.ts", "clients/python/*.spec.ts"];
+  const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts", ...clients]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
   const benchmarks = [
     "scenarios/index",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import dataclasses
 import json
 import sys
@@ -133,11 +134,9 @@ class Runner:
         except Exception as error:
             is_left = str(error) == LEFT
             answer = {"error": {"code": "", "message": LEFT}} if is_left else {"broken": traceback.format_exc()}
-        try:
+        # A call that answers after the end of its scenario has nobody to answer to.
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
             await post(f"{self.url}/answers", {"id": call, **answer})
-        except (urllib.error.URLError, ConnectionError):
-            # A call that answers after the end of its scenario has nobody to answer to.
-            pass
 
     async def client(self, command: Mapping[str, Any]) -> None:
         options = dict(command["options"])
@@ -173,14 +172,12 @@ class Runner:
             arguments["name_prefix"] = arguments.pop("prefix")
         if group == "logs" and operation not in ("logs.create", "logs.all"):
             arguments.pop("namespace", None)
-        method = getattr(getattr(self.clients[command["client"]], GROUPS[group]), NAMED.get(operation, name))
+        method = getattr(getattr(self.clients[command["client"]], GROUPS[group]), str(NAMED.get(operation, name)))
         if operation in NAMED:
             items = [one async for one in method(*given, **arguments)]
             if operation == "kv.all":
                 return {"items": items}
-            return {
-                "items": [one for page in items for one in getattr(page, "regions", None) or getattr(page, "logs", ())]
-            }
+            return {"items": [one for page in items for one in pages(page)]}
         result = method(*given, **arguments)
         if name == "tail":
             self.kept[command["keep"]] = result
@@ -319,6 +316,11 @@ def _renamed(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return more
 
 
+def pages(page: Any) -> Any:
+    """The items of a page, whatever their field is called."""
+    return page.regions if hasattr(page, "regions") else page.logs
+
+
 def _flat(event: Any) -> dict[str, Any]:
     fields = neutral(event)
     return {**fields.pop("kv", {}), **fields, "name": fields.get("lock_key")}
@@ -346,7 +348,7 @@ async def run_scenario(url: str, scenario: str, kind: str) -> tuple[str, str]:
 
 async def run_all(url: str, kind: str, only: str | None) -> int:
     """Runs all scenarios, those that disturb the cluster one by one. Returns how many have failed."""
-    # Each request to the driver, and each call of the client with threads, blocks a thread.
+    # Each request to the driver blocks a thread.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(256))
     scenarios = [one for one in await post(f"{url}/scenarios") if only in (None, one["name"])]
     gate, failed = asyncio.Semaphore(AT_A_TIME), 0

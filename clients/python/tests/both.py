@@ -6,7 +6,9 @@ Methods that block run in threads. What they return is wrapped again.
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from quoin import _async, _sync
@@ -32,6 +34,13 @@ _ASYNC = {
     for name, found in vars(module).items()
     if isinstance(found, type)
 }
+
+# Each call blocks a thread, and functions that calls get make further calls.
+_POOL = ThreadPoolExecutor(256, thread_name_prefix="test-call")
+
+
+async def _in_thread(function: Any, *args: Any, **options: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(_POOL, functools.partial(function, *args, **options))
 
 
 def wrapped(value: Any) -> Any:
@@ -60,10 +69,10 @@ class Wrapper:
         return wrapped(value)
 
     async def __aenter__(self) -> Any:
-        return wrapped(await asyncio.to_thread(self.inner.__enter__))
+        return wrapped(await _in_thread(self.inner.__enter__))
 
     async def __aexit__(self, *error: Any) -> Any:
-        return await asyncio.to_thread(self.inner.__exit__, *error)
+        return await _in_thread(self.inner.__exit__, *error)
 
     def __aiter__(self) -> Any:
         return self
@@ -85,7 +94,7 @@ class Iteration:
 
 async def _next(inner: Any) -> Any:
     end = object()
-    value = await asyncio.to_thread(next, inner, end)
+    value = await _in_thread(next, inner, end)
     if value is end:
         raise StopAsyncIteration
     return value
@@ -99,4 +108,4 @@ async def _called(method: Any, args: Any, options: Any) -> Any:
         return lambda one: asyncio.run_coroutine_threadsafe(function(wrapped(one)), loop).result()
 
     given = [in_loop(one) if inspect.iscoroutinefunction(one) else one for one in args]
-    return wrapped(await asyncio.to_thread(method, *given, **options))
+    return wrapped(await _in_thread(method, *given, **options))

@@ -204,7 +204,11 @@ def test_the_cause_of_a_missing_connection_is_told(text: str, problem: str) -> N
 
 
 def test_a_damaged_trailer_hides_nothing() -> None:
-    trailers = {"error-reason": "FENCED", "outcome": "not-executed", "grpc-status-details-bin": b"\xff\xff"}
+    trailers: dict[str, str | bytes] = {
+        "error-reason": "FENCED",
+        "outcome": "not-executed",
+        "grpc-status-details-bin": b"\xff\xff",
+    }
     error = from_status("ABORTED", "text", trailers, "a:1", CONTRACT)
     assert (type(error), error.outcome) == (quoin.FencedError, "not-executed")
 
@@ -231,9 +235,12 @@ def test_a_batch_keeps_the_order_and_its_bounds(given_writes: list[Any]) -> None
         assert sum(len(write.get("put", {}).get("value", b"")) for write in part) <= BYTES_MAX
 
 
+WRONG: Any = 3
+
+
 @pytest.mark.parametrize(
-    "write", [{}, ops.get("a"), {"put": {"key": "a", "value": "b"}, "delete": {"key": "a"}}, 7, ops.put(3, "x")]
-)  # type: ignore[arg-type]
+    "write", [{}, ops.get("a"), {"put": {"key": "a", "value": "b"}, "delete": {"key": "a"}}, 7, ops.put(WRONG, "x")]
+)
 def test_a_batch_takes_puts_and_deletes(write: Any) -> None:
     with pytest.raises(quoin.BadFieldError):
         list(BatchCollector().add(write))

@@ -45,7 +45,8 @@ class Member:
         self.opened: list[tuple[str, int]] = []
 
     def open(self, effect: Open) -> FakeStream:
-        start = effect.request.message.start_revision or 1
+        request: Any = effect.request.message
+        start = request.start_revision or 1
         self.opened.append((effect.endpoint, start))
         messages: list[Any] = [created(start - 1)]
         for revision in range(start, LAST_REVISION + 1):
@@ -157,7 +158,8 @@ def test_a_tail_continues_behind_its_last_event(breaks: list[tuple[int, Any]]) -
     breaks = list(breaks)
 
     def open_(effect: Open) -> FakeStream:
-        start = effect.request.message.from_sequence
+        request: Any = effect.request.message
+        start = request.from_sequence
         messages: list[Any] = [message("TailEventsResponse", created=True)]
         messages += [
             message("TailEventsResponse", events=[message("LogEvent", sequence=at)]) for at in range(start, 10)

@@ -48,7 +48,8 @@ class LocalCluster:
     password: str = field(repr=False)
     # The process of each member, by name. `q-0` has the first endpoint.
     pids: dict[str, int]
-    _directory: Path
+    # The data of the members, with `endpoints.json`.
+    directory: Path
     _started: list[subprocess.Popen[str]] = field(default_factory=list, repr=False)
 
     def client(self, **options: Any) -> quoin.Client:
@@ -69,7 +70,7 @@ class LocalCluster:
 
     def start(self, name: str) -> None:
         """Starts a killed member again, and returns when it serves."""
-        process, shown = _launch(["--member", name, "--data-dir", str(self._directory)])
+        process, shown = _launch(["--member", name, "--data-dir", str(self.directory)])
         self._started.append(process)
         found = re.search(r"process (\d+)", shown, re.IGNORECASE)
         self.pids[name] = int(found[1]) if found else process.pid
@@ -94,7 +95,7 @@ def local_cluster(members: int = 1) -> Iterator[LocalCluster]:
             email=access["owner"]["email"],
             password=access["owner"]["password"],
             pids={name: int(pid) for name, pid in _MEMBER.findall(shown)},
-            _directory=data,
+            directory=data,
         )
         yield cluster
     finally:
@@ -143,10 +144,8 @@ def _launch(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
 def _stop(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(STOP_SECONDS)
     if process.stdout is not None:

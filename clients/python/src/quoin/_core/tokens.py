@@ -92,9 +92,10 @@ class _Flight:
 
 
 class ExchangedTokens:
-    """Tokens from an API key or a password: fetched on first use, and again at 80 % of their life, while calls use the old one.
+    """Tokens from an API key or a password: fetched on first use, and again at 80 % of their life.
 
-    Only one exchange is under way at a time, however many calls wait. A client without calls fetches nothing.
+    Meanwhile calls use the old one. Only one exchange is under way at a time, however many calls wait. A client without
+    calls fetches nothing.
     """
 
     def __init__(self, exchange: Callable[[], Steps[Any]], now_ms: Callable[[], float]) -> None:

@@ -6,17 +6,19 @@ An operation has a span in the active context, and below it one for each attempt
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from quoin._core.errors import QuoinError, bad_field
 
+_api: Any
 try:
-    from opentelemetry import trace as _api
-    from opentelemetry.context import get_current as _active
+    _api = importlib.import_module("opentelemetry.trace")
+    _context: Any = importlib.import_module("opentelemetry.context")
 except ImportError:
-    _api = None  # type: ignore[assignment]
+    _api = None
 
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -66,7 +68,7 @@ class Trace:
         if namespace:
             attributes["quoin.namespace"] = namespace
         self._tracer = _api.get_tracer("quoin")
-        active = _active()
+        active = _context.get_current()
         name = f"quoin {method.rpartition('/')[2]}"
         span = self._tracer.start_span(name, active, _api.SpanKind.INTERNAL, attributes)
         self._parent = _api.set_span_in_context(span, active)

@@ -17,6 +17,7 @@ from quoin._io.channels import Channel, ChannelOptions, Channels, TlsOptions, cl
 from quoin._io.threads import foreign_process, reply
 
 T = TypeVar("T")
+_END: Any = getattr(grpc.aio, "EOF")  # noqa: B009 - the stubs do not have it
 log = logging.getLogger("quoin")
 
 
@@ -31,8 +32,8 @@ class AsyncIo:
         self._channels = Channels(_open_channel, self._dispose, endpoints, tls, options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        # Calls without an answer, and streams. gRPC keeps a connection as long as somebody refers to a call on it, if only
-        # the traceback of an error. So nothing may do so after their end.
+        # Calls without an answer, and streams. gRPC keeps a connection as long as somebody refers to a call on it, if
+        # only the traceback of an error. So nothing may do so after their end.
         self._calls: set[Any] = set()
 
     async def run(self, steps: Steps[T]) -> T:
@@ -150,7 +151,7 @@ class AsyncIo:
                 await asyncio.wait([reader])
                 return None
             failed = reader.cancelled() or isinstance(reader.exception(), grpc.RpcError)
-            if not failed and reader.result() is not grpc.aio.EOF:
+            if not failed and reader.result() is not _END:
                 stream.channel.heard()
                 return reader.result()
             code = await call.code()

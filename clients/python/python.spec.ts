@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { PythonMissing, pythonEnvironment } from "../../e2e/python/index.ts";
 import { temporaryDirectory, userCache } from "../../testing/index.ts";
-import { buildPythonPackage, packageTools } from "./scripts/build.ts";
+import { buildPythonPackage, packageTools } from "./build.ts";
 
 const PACKAGE = fileURLToPath(new URL(".", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../node/local/main.ts", import.meta.url));
@@ -66,7 +66,9 @@ describe("the SDK for Python", function () {
 
   /** Runs a module of the tools; a failure has its output. */
   async function run(...args: readonly string[]): Promise<string> {
-    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...environment };
+    // What is installed for the tests must not stand in for what pip is to install.
+    const shown = args[1] === "pip" ? {} : environment;
+    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...shown };
     try {
       return (await execute(python, args, { cwd: PACKAGE, env, maxBuffer: OUTPUT_BYTES_MAX })).stdout;
     } catch (error) {

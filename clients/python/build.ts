@@ -5,9 +5,9 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { pythonEnvironment } from "../../../e2e/python/index.ts";
+import { pythonEnvironment } from "../../e2e/python/index.ts";
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const PACKAGE = fileURLToPath(new URL(".", import.meta.url));
 /** The times in the files: hatchling's own default, whatever the environment says. */
 const EPOCH_SECONDS = "1580601600";
 
@@ -15,7 +15,7 @@ const execute = promisify(execFile);
 
 /** The interpreter with the tools of the package. @throws PythonMissing */
 export function packageTools(): Promise<string> {
-  return pythonEnvironment(new URL("../requirements.txt", import.meta.url));
+  return pythonEnvironment(new URL("requirements.txt", import.meta.url));
 }
 
 /**
@@ -38,7 +38,7 @@ export async function buildPythonPackage(directory: string): Promise<readonly st
 if (import.meta.main) {
   const [directory, ...others] = process.argv.slice(2);
   if (directory === undefined || others.length > 0) {
-    console.error("usage: node clients/python/scripts/build.ts DIRECTORY");
+    console.error("usage: node clients/python/build.ts DIRECTORY");
     process.exitCode = 2;
   } else {
     for (const file of await buildPythonPackage(directory)) {

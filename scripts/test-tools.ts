@@ -32,6 +32,11 @@ export const TEST_TOOLS: readonly TestTool[] = [
     make: () => environmentFor("e2e/schemathesis"),
   },
   {
+    name: "Python for the SDK",
+    specs: ["clients/python/python.spec.ts"],
+    make: () => environmentFor("clients/python"),
+  },
+  {
     name: "a store in Python",
     specs: ["backup/src/s3/s3-store.spec.ts"],
     make: () => environmentFor("backup/test/s3"),

@@ -134,7 +134,7 @@ class Runner:
         except Exception as error:
             is_left = str(error) == LEFT
             answer = {"error": {"code": "", "message": LEFT}} if is_left else {"broken": traceback.format_exc()}
-        # A call that answers after the end of its scenario has nobody to answer to.
+        # A call that answers after the end of its scenario is too late.
         with contextlib.suppress(urllib.error.URLError, ConnectionError):
             await post(f"{self.url}/answers", {"id": call, **answer})
 

@@ -260,7 +260,8 @@ def failure(
     code: Any, details: str | None, trailers: Any, channel: Channel, is_closed: bool, is_cancelled: bool
 ) -> QuoinError:
     """The error of a call that has ended with another status than OK."""
-    known: Mapping[str, str | bytes] = dict(trailers or ())
+    # An iterator, because some releases of gRPC give a mapping that looks like pairs.
+    known: Mapping[str, str | bytes] = dict(iter(trailers or ()))
     if code is grpc.StatusCode.CANCELLED and (is_closed or is_cancelled):
         return quoin_error("the client is closed" if is_closed else "the operation was cancelled", code="CANCELLED")
     if "error-reason" in known or "outcome" in known:

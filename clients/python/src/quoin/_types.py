@@ -78,6 +78,17 @@ class AcquireOptions(CallOptions, total=False):
     wait_ms: int
 
 
+class SessionOptions(CallOptions, total=False):
+    """Options of a session that is renewed."""
+
+    # How long it lives without renewal, in seconds, 1 to 86,400. Default 30.
+    ttl_seconds: int
+    # Label of who uses it, at most 256 bytes. Default: the subject of the token.
+    owner: str | None
+    # For other clients to read, at most 1 KiB. Default: empty.
+    metadata: bytes | str | None
+
+
 class Owner(TypedDict, total=False):
     """The owner of a new cluster."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from quoin._core.context import Context
 from quoin._core.effects import Spawn, Steps
@@ -14,10 +14,50 @@ from quoin._core.operation import PERSISTENT, Execution, Persistence, execute
 from quoin._core.wire import checked_count, checked_timeout
 from quoin._io.asyncio_io import AsyncIo
 
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
 T = TypeVar("T")
+C = TypeVar("C", bound="AsyncCloseable")
 # The label of the holds of this process, so that the description of a lock shows different holders.
 PROCESS_OWNER = str(uuid.uuid4())
 DEFAULT_WAIT_MS = 30_000
+
+
+class AsyncCloseable:
+    """Something whose `with` block closes it."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._left(kind)
+
+    async def _left(self, kind: type[BaseException] | None) -> None:
+        """The block has ended; with an error of this kind, or None."""
+        raise NotImplementedError
+
+
+class AsyncOpening(Generic[C]):
+    """Something that a `with` block opens, and closes at its end."""
+
+    def __init__(self, open: Callable[[], Awaitable[C]]) -> None:
+        self._open = open
+        self._opened: C | None = None
+
+    async def __aenter__(self) -> C:
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened is not None:
+            await self._opened._left(kind)
 
 
 class AsyncCalls:

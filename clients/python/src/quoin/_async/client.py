@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from quoin import _types as types
 from quoin._async.accounts import AsyncApiKeyClient, AsyncUsageClient, AsyncUserClient
-from quoin._async.base import AsyncCalls
+from quoin._async.base import AsyncCalls, AsyncCloseable, AsyncOpening
 from quoin._async.calls import AsyncAdminCalls, AsyncClusterCalls
 from quoin._async.elections import AsyncElection
 from quoin._async.keys import AsyncKeyValueClient
 from quoin._async.locks import (
     AsyncHold,
-    AsyncHolding,
     AsyncLockClient,
     AsyncReadWriteHold,
     AsyncReadWriteLockClient,
@@ -24,7 +23,7 @@ from quoin._async.locks import (
 )
 from quoin._async.logs import AsyncLogClient
 from quoin._async.memory import AsyncMemoryClient
-from quoin._async.sessions import AsyncKeptSession, AsyncSessionClient
+from quoin._async.sessions import AsyncSession, AsyncSessionClient
 from quoin._async.transactions import (
     ATTEMPTS_DEFAULT,
     AsyncOptimisticTransaction,
@@ -56,14 +55,12 @@ from quoin._io.channels import CONTRACT, TlsOptions
 from quoin.ops import Part
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
 
-class _AsyncConnected:
+class _AsyncConnected(AsyncCloseable):
     """Connections to members, and credentials."""
 
     def __init__(self, endpoints: Sequence[str], follow_leader: bool, options: types.ClientOptions) -> None:
@@ -85,12 +82,7 @@ class _AsyncConnected:
         """
         await self._io.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def _left(self, kind: type[BaseException] | None) -> None:
         await self.close()
 
 
@@ -121,40 +113,31 @@ class AsyncClient(_AsyncConnected):
         self.usage = AsyncUsageClient(*parts)
         self.cluster = AsyncClusterCalls(*parts)
 
-    def lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> AsyncHolding[AsyncHold]:
+    def lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> AsyncOpening[AsyncHold]:
         """An exclusive lock for a `with` block, which gets the hold. See `locks.hold`."""
-        return AsyncHolding(self.locks, {"namespace": namespace, "name": name}, options)
+        return AsyncOpening(lambda: self.locks.hold(namespace, name, **options))
 
     def read_lock(
         self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]
-    ) -> AsyncHolding[AsyncReadWriteHold]:
+    ) -> AsyncOpening[AsyncReadWriteHold]:
         """A read-write lock in mode READ for a `with` block. See `rw_locks.hold`."""
-        return AsyncHolding(self.rw_locks, {"namespace": namespace, "name": name, "mode": "READ"}, options)
+        return AsyncOpening(lambda: self.rw_locks.hold(namespace, name, "READ", **options))
 
     def write_lock(
         self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]
-    ) -> AsyncHolding[AsyncReadWriteHold]:
+    ) -> AsyncOpening[AsyncReadWriteHold]:
         """A read-write lock in mode WRITE for a `with` block. See `rw_locks.hold`."""
-        return AsyncHolding(self.rw_locks, {"namespace": namespace, "name": name, "mode": "WRITE"}, options)
+        return AsyncOpening(lambda: self.rw_locks.hold(namespace, name, "WRITE", **options))
 
     def semaphore(
         self, namespace: str, name: str, *, permits: int = 1, **options: Unpack[types.AcquireOptions]
-    ) -> AsyncHolding[AsyncHold]:
+    ) -> AsyncOpening[AsyncHold]:
         """Permits of a semaphore for a `with` block. See `semaphores.hold`."""
-        return AsyncHolding(self.semaphores, {"namespace": namespace, "name": name}, {**options, "permits": permits})
+        return AsyncOpening(lambda: self.semaphores.hold(namespace, name, permits=permits, **options))
 
-    def session(
-        self,
-        namespace: str,
-        *,
-        ttl_seconds: int = 30,
-        owner: str | None = None,
-        metadata: bytes | str | None = None,
-        **call: Unpack[types.CallOptions],
-    ) -> AsyncKeptSession:
+    def session(self, namespace: str, **options: Unpack[types.SessionOptions]) -> AsyncOpening[AsyncSession]:
         """A session for a `with` block. See `sessions.keep`."""
-        options = {"ttl_seconds": ttl_seconds, "owner": owner, "metadata": metadata, **call}
-        return AsyncKeptSession(self.sessions, namespace, options)
+        return AsyncOpening(lambda: self.sessions.keep(namespace, **options))
 
     def election(self, namespace: str, name: str) -> AsyncElection:
         """The election of this name: the exclusive lock with that name. Sends no request by itself."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quoin import _types as types
+from quoin._async.base import AsyncCloseable
 from quoin._async.locks import AsyncHold, AsyncLockClient
 from quoin._async.watches import AsyncItems
 from quoin._core.context import Context
@@ -18,12 +19,10 @@ from quoin._core.wire import checked_text
 from quoin._io.asyncio_io import AsyncIo
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 
-class AsyncLeadership:
+class AsyncLeadership(AsyncCloseable):
     """A candidate that leads, until it resigns or loses the lock. Leaving its `with` block resigns."""
 
     def __init__(self, locks: AsyncLockClient, hold: AsyncHold) -> None:
@@ -53,13 +52,8 @@ class AsyncLeadership:
         """Ends the leadership, and lets the next candidate lead at once. Returns whether it lasted until then."""
         return await self.hold.release(**call)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.hold.__aexit__(kind, error, trace)
+    async def _left(self, kind: type[BaseException] | None) -> None:
+        await self.hold._left(kind)
 
 
 class AsyncElection:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from quoin import _types as types
-from quoin._async.base import DEFAULT_WAIT_MS, PROCESS_OWNER, AsyncCalls, AsyncLost, deadline_of
+from quoin._async.base import DEFAULT_WAIT_MS, PROCESS_OWNER, AsyncCalls, AsyncCloseable, AsyncLost, deadline_of
 from quoin._async.calls import AsyncLockCalls, AsyncReadWriteLockCalls, AsyncSemaphoreCalls
 from quoin._core.effects import Steps
 from quoin._core.errors import QuoinError, quoin_error
@@ -16,14 +16,12 @@ from quoin._core.life import HoldLife
 from quoin._core.operation import PART_OPTIONS, Persistence, checked_options, execute
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 H = TypeVar("H", bound="AsyncHold")
 
 
-class AsyncHold:
+class AsyncHold(AsyncCloseable):
     """A hold of a lock that is renewed until it is released or lost. Leaving its `with` block releases it."""
 
     def __init__(
@@ -93,12 +91,7 @@ class AsyncHold:
 
         return await self._calls._io.run(self._life.release(send))
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def _left(self, kind: type[BaseException] | None) -> None:
         # The work under the lock is done. If no member answers, the hold ends at its deadline.
         with contextlib.suppress(QuoinError):
             await self.release()
@@ -146,29 +139,6 @@ class AsyncReadWriteHold(AsyncHold):
             return changed
 
         await self._calls._io.run(self._life.change(change))
-
-
-class AsyncHolding(Generic[H]):
-    """A lock that a `with` block acquires, and releases at its end.
-
-    The block gets the hold. If the hold is lost before its end, the block ends with LockLostError.
-    """
-
-    def __init__(self, holder: _AsyncHolder[H], given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        self._holder = holder
-        self._given = given
-        self._options = options
-        self._hold: H | None = None
-
-    async def __aenter__(self) -> H:
-        self._hold = await self._holder._hold(self._given, self._options)
-        return self._hold
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._hold is not None:
-            await self._hold.__aexit__(kind, error, trace)
 
 
 class _AsyncHolder(AsyncCalls, Generic[H]):

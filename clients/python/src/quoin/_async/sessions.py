@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quoin import _types as types
-from quoin._async.base import AsyncCalls, AsyncLost
+from quoin._async.base import AsyncCalls, AsyncCloseable, AsyncLost
 from quoin._async.calls import AsyncSessionCalls
 from quoin._core.errors import QuoinError
 from quoin._core.operation import PART_OPTIONS, checked_options
@@ -17,14 +17,12 @@ from quoin._core.wire import checked_list
 from quoin._generated import decode, models
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 TTL_SECONDS_DEFAULT = 30
 
 
-class AsyncSession:
+class AsyncSession(AsyncCloseable):
     """A session that is renewed until it is ended or lost. Leaving its `with` block ends it."""
 
     def __init__(self, calls: AsyncCalls, life: SessionLife) -> None:
@@ -82,35 +80,10 @@ class AsyncSession:
                 life.has_ended = False
         return life.has_ended
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def _left(self, kind: type[BaseException] | None) -> None:
         # What was done in the session is done. If no member answers, it ends at its deadline.
         with contextlib.suppress(QuoinError):
             await self.end()
-
-
-class AsyncKeptSession:
-    """A session that a `with` block creates, and ends at its end."""
-
-    def __init__(self, client: AsyncSessionClient, namespace: str, options: dict[str, Any]) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._options = options
-        self._session: AsyncSession | None = None
-
-    async def __aenter__(self) -> AsyncSession:
-        self._session = await self._client.keep(self._namespace, **self._options)
-        return self._session
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._session is not None:
-            await self._session.__aexit__(kind, error, trace)
 
 
 class AsyncSessionClient(AsyncSessionCalls):
@@ -130,21 +103,14 @@ class AsyncSessionClient(AsyncSessionCalls):
         result = await self._call(decode.renew_sessions_result, "SessionService/RenewSessions", fields, {}, call)
         return result.sessions
 
-    async def keep(
-        self,
-        namespace: str,
-        *,
-        ttl_seconds: int = TTL_SECONDS_DEFAULT,
-        owner: str | None = None,
-        metadata: bytes | str | None = None,
-        **call: Unpack[types.CallOptions],
-    ) -> AsyncSession:
+    async def keep(self, namespace: str, **options: Unpack[types.SessionOptions]) -> AsyncSession:
         """Creates a session, and renews it until it is ended or lost.
 
-        `ttl_seconds` is its life without renewal, 1 to 86,400. `owner` is a label of at most 256 bytes, and `metadata`
-        at most 1 KiB, for other clients to read. All sessions of a client in one namespace are renewed by common calls.
+        All sessions of a client in one namespace are renewed by common calls.
         """
-        optional = {"ttl_seconds": ttl_seconds, "owner": owner, "metadata": metadata}
+        optional = {name: options.get(name) for name in ("ttl_seconds", "owner", "metadata")}
+        optional["ttl_seconds"] = options.get("ttl_seconds", TTL_SECONDS_DEFAULT)
+        call = {name: value for name, value in options.items() if name not in optional}
         execution = await self._execute("SessionService/CreateSession", {"namespace": namespace}, optional, call)
         deadline_ms = execution.attempt_start_ms + execution.message.expires_in_ms
         life = SessionLife(self._context, namespace, execution.message.session_id, deadline_ms)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from quoin import _types as types
+from quoin._async.base import AsyncCloseable
 from quoin._async.calls import AsyncWatchCalls
 from quoin._core.effects import Signal, Steps
 from quoin._core.errors import QuoinError
@@ -15,14 +16,12 @@ from quoin._generated import decode, models
 from quoin._io.asyncio_io import AsyncIo
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self, Unpack
 
 E = TypeVar("E")
 
 
-class AsyncItems(Generic[E]):
+class AsyncItems(AsyncCloseable, Generic[E]):
     """Items as they come, to be read by one reader at a time, until it is closed or its `with` block ends."""
 
     def __init__(self, io: AsyncIo, read: Callable[[], Steps[E]], end: Callable[[], None], ending: Signal) -> None:
@@ -46,12 +45,7 @@ class AsyncItems(Generic[E]):
         """Ends it, also while somebody waits for an item: that one gets the end."""
         self._end()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def _left(self, kind: type[BaseException] | None) -> None:
         await self.close()
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from quoin._core.context import Context
 from quoin._core.effects import Spawn, Steps
@@ -15,10 +15,50 @@ from quoin._core.operation import PERSISTENT, Execution, Persistence, execute
 from quoin._core.wire import checked_count, checked_timeout
 from quoin._io.threads import ThreadIo
 
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
 T = TypeVar("T")
+C = TypeVar("C", bound="Closeable")
 # The label of the holds of this process, so that the description of a lock shows different holders.
 PROCESS_OWNER = str(uuid.uuid4())
 DEFAULT_WAIT_MS = 30_000
+
+
+class Closeable:
+    """Something whose `with` block closes it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._left(kind)
+
+    def _left(self, kind: type[BaseException] | None) -> None:
+        """The block has ended; with an error of this kind, or None."""
+        raise NotImplementedError
+
+
+class Opening(Generic[C]):
+    """Something that a `with` block opens, and closes at its end."""
+
+    def __init__(self, open: Callable[[], C]) -> None:
+        self._open = open
+        self._opened: C | None = None
+
+    def __enter__(self) -> C:
+        self._opened = self._open()
+        return self._opened
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened is not None:
+            self._opened._left(kind)
 
 
 class Calls:

@@ -31,27 +31,25 @@ from quoin._generated import decode, models
 from quoin._io.channels import CONTRACT, TlsOptions
 from quoin._io.threads import ThreadIo
 from quoin._sync.accounts import ApiKeyClient, UsageClient, UserClient
-from quoin._sync.base import Calls
+from quoin._sync.base import Calls, Closeable, Opening
 from quoin._sync.calls import AdminCalls, ClusterCalls
 from quoin._sync.elections import Election
 from quoin._sync.keys import KeyValueClient
-from quoin._sync.locks import Hold, Holding, LockClient, ReadWriteHold, ReadWriteLockClient, SemaphoreClient
+from quoin._sync.locks import Hold, LockClient, ReadWriteHold, ReadWriteLockClient, SemaphoreClient
 from quoin._sync.logs import LogClient
 from quoin._sync.memory import MemoryClient
-from quoin._sync.sessions import KeptSession, SessionClient
+from quoin._sync.sessions import Session, SessionClient
 from quoin._sync.transactions import ATTEMPTS_DEFAULT, OptimisticTransaction, Transaction, transact, write_batch
 from quoin._sync.watches import WatchClient
 from quoin.ops import Part
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
 
-class _Connected:
+class _Connected(Closeable):
     """Connections to members, and credentials."""
 
     def __init__(self, endpoints: Sequence[str], follow_leader: bool, options: types.ClientOptions) -> None:
@@ -73,12 +71,7 @@ class _Connected:
         """
         self._io.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _left(self, kind: type[BaseException] | None) -> None:
         self.close()
 
 
@@ -109,36 +102,27 @@ class Client(_Connected):
         self.usage = UsageClient(*parts)
         self.cluster = ClusterCalls(*parts)
 
-    def lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> Holding[Hold]:
+    def lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> Opening[Hold]:
         """An exclusive lock for a `with` block, which gets the hold. See `locks.hold`."""
-        return Holding(self.locks, {"namespace": namespace, "name": name}, options)
+        return Opening(lambda: self.locks.hold(namespace, name, **options))
 
-    def read_lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> Holding[ReadWriteHold]:
+    def read_lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> Opening[ReadWriteHold]:
         """A read-write lock in mode READ for a `with` block. See `rw_locks.hold`."""
-        return Holding(self.rw_locks, {"namespace": namespace, "name": name, "mode": "READ"}, options)
+        return Opening(lambda: self.rw_locks.hold(namespace, name, "READ", **options))
 
-    def write_lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> Holding[ReadWriteHold]:
+    def write_lock(self, namespace: str, name: str, **options: Unpack[types.AcquireOptions]) -> Opening[ReadWriteHold]:
         """A read-write lock in mode WRITE for a `with` block. See `rw_locks.hold`."""
-        return Holding(self.rw_locks, {"namespace": namespace, "name": name, "mode": "WRITE"}, options)
+        return Opening(lambda: self.rw_locks.hold(namespace, name, "WRITE", **options))
 
     def semaphore(
         self, namespace: str, name: str, *, permits: int = 1, **options: Unpack[types.AcquireOptions]
-    ) -> Holding[Hold]:
+    ) -> Opening[Hold]:
         """Permits of a semaphore for a `with` block. See `semaphores.hold`."""
-        return Holding(self.semaphores, {"namespace": namespace, "name": name}, {**options, "permits": permits})
+        return Opening(lambda: self.semaphores.hold(namespace, name, permits=permits, **options))
 
-    def session(
-        self,
-        namespace: str,
-        *,
-        ttl_seconds: int = 30,
-        owner: str | None = None,
-        metadata: bytes | str | None = None,
-        **call: Unpack[types.CallOptions],
-    ) -> KeptSession:
+    def session(self, namespace: str, **options: Unpack[types.SessionOptions]) -> Opening[Session]:
         """A session for a `with` block. See `sessions.keep`."""
-        options = {"ttl_seconds": ttl_seconds, "owner": owner, "metadata": metadata, **call}
-        return KeptSession(self.sessions, namespace, options)
+        return Opening(lambda: self.sessions.keep(namespace, **options))
 
     def election(self, namespace: str, name: str) -> Election:
         """The election of this name: the exclusive lock with that name. Sends no request by itself."""

@@ -15,16 +15,15 @@ from quoin._core.elections import LONGEST_WAIT_MS, Leader, LeaderReader, read_le
 from quoin._core.errors import QuoinError
 from quoin._core.wire import checked_text
 from quoin._io.threads import ThreadIo
+from quoin._sync.base import Closeable
 from quoin._sync.locks import Hold, LockClient
 from quoin._sync.watches import Items
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 
-class Leadership:
+class Leadership(Closeable):
     """A candidate that leads, until it resigns or loses the lock. Leaving its `with` block resigns."""
 
     def __init__(self, locks: LockClient, hold: Hold) -> None:
@@ -54,13 +53,8 @@ class Leadership:
         """Ends the leadership, and lets the next candidate lead at once. Returns whether it lasted until then."""
         return self.hold.release(**call)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.hold.__exit__(kind, error, trace)
+    def _left(self, kind: type[BaseException] | None) -> None:
+        self.hold._left(kind)
 
 
 class Election:

@@ -13,18 +13,16 @@ from quoin._core.effects import Steps
 from quoin._core.errors import QuoinError, quoin_error
 from quoin._core.life import HoldLife
 from quoin._core.operation import PART_OPTIONS, Persistence, checked_options, execute
-from quoin._sync.base import DEFAULT_WAIT_MS, PROCESS_OWNER, Calls, Lost, deadline_of
+from quoin._sync.base import DEFAULT_WAIT_MS, PROCESS_OWNER, Calls, Closeable, Lost, deadline_of
 from quoin._sync.calls import LockCalls, ReadWriteLockCalls, SemaphoreCalls
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 H = TypeVar("H", bound="Hold")
 
 
-class Hold:
+class Hold(Closeable):
     """A hold of a lock that is renewed until it is released or lost. Leaving its `with` block releases it."""
 
     def __init__(self, calls: Calls, kind: str, given: Mapping[str, Any], owner: str, ttl: int, life: HoldLife) -> None:
@@ -92,12 +90,7 @@ class Hold:
 
         return self._calls._io.run(self._life.release(send))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _left(self, kind: type[BaseException] | None) -> None:
         # The work under the lock is done. If no member answers, the hold ends at its deadline.
         with contextlib.suppress(QuoinError):
             self.release()
@@ -145,29 +138,6 @@ class ReadWriteHold(Hold):
             return changed
 
         self._calls._io.run(self._life.change(change))
-
-
-class Holding(Generic[H]):
-    """A lock that a `with` block acquires, and releases at its end.
-
-    The block gets the hold. If the hold is lost before its end, the block ends with LockLostError.
-    """
-
-    def __init__(self, holder: _Holder[H], given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        self._holder = holder
-        self._given = given
-        self._options = options
-        self._hold: H | None = None
-
-    def __enter__(self) -> H:
-        self._hold = self._holder._hold(self._given, self._options)
-        return self._hold
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._hold is not None:
-            self._hold.__exit__(kind, error, trace)
 
 
 class _Holder(Calls, Generic[H]):

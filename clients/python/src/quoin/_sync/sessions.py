@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quoin import _types as types
 from quoin._core.errors import QuoinError
@@ -14,18 +14,16 @@ from quoin._core.operation import PART_OPTIONS, checked_options
 from quoin._core.sessions import Renewer, SessionLife
 from quoin._core.wire import checked_list
 from quoin._generated import decode, models
-from quoin._sync.base import Calls, Lost
+from quoin._sync.base import Calls, Closeable, Lost
 from quoin._sync.calls import SessionCalls
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Unpack
 
 TTL_SECONDS_DEFAULT = 30
 
 
-class Session:
+class Session(Closeable):
     """A session that is renewed until it is ended or lost. Leaving its `with` block ends it."""
 
     def __init__(self, calls: Calls, life: SessionLife) -> None:
@@ -81,35 +79,10 @@ class Session:
                 life.has_ended = False
         return life.has_ended
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _left(self, kind: type[BaseException] | None) -> None:
         # What was done in the session is done. If no member answers, it ends at its deadline.
         with contextlib.suppress(QuoinError):
             self.end()
-
-
-class KeptSession:
-    """A session that a `with` block creates, and ends at its end."""
-
-    def __init__(self, client: SessionClient, namespace: str, options: dict[str, Any]) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._options = options
-        self._session: Session | None = None
-
-    def __enter__(self) -> Session:
-        self._session = self._client.keep(self._namespace, **self._options)
-        return self._session
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._session is not None:
-            self._session.__exit__(kind, error, trace)
 
 
 class SessionClient(SessionCalls):
@@ -129,21 +102,14 @@ class SessionClient(SessionCalls):
         result = self._call(decode.renew_sessions_result, "SessionService/RenewSessions", fields, {}, call)
         return result.sessions
 
-    def keep(
-        self,
-        namespace: str,
-        *,
-        ttl_seconds: int = TTL_SECONDS_DEFAULT,
-        owner: str | None = None,
-        metadata: bytes | str | None = None,
-        **call: Unpack[types.CallOptions],
-    ) -> Session:
+    def keep(self, namespace: str, **options: Unpack[types.SessionOptions]) -> Session:
         """Creates a session, and renews it until it is ended or lost.
 
-        `ttl_seconds` is its life without renewal, 1 to 86,400. `owner` is a label of at most 256 bytes, and `metadata`
-        at most 1 KiB, for other clients to read. All sessions of a client in one namespace are renewed by common calls.
+        All sessions of a client in one namespace are renewed by common calls.
         """
-        optional = {"ttl_seconds": ttl_seconds, "owner": owner, "metadata": metadata}
+        optional = {name: options.get(name) for name in ("ttl_seconds", "owner", "metadata")}
+        optional["ttl_seconds"] = options.get("ttl_seconds", TTL_SECONDS_DEFAULT)
+        call = {name: value for name, value in options.items() if name not in optional}
         execution = self._execute("SessionService/CreateSession", {"namespace": namespace}, optional, call)
         deadline_ms = execution.attempt_start_ms + execution.message.expires_in_ms
         life = SessionLife(self._context, namespace, execution.message.session_id, deadline_ms)

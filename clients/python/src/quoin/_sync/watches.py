@@ -13,17 +13,16 @@ from quoin._core.streams import PROGRESS_INTERVAL_MS, SILENT_INTERVALS, Source, 
 from quoin._core.wire import checked_count, checked_text
 from quoin._generated import decode, models
 from quoin._io.threads import ThreadIo
+from quoin._sync.base import Closeable
 from quoin._sync.calls import WatchCalls
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self, Unpack
 
 E = TypeVar("E")
 
 
-class Items(Generic[E]):
+class Items(Closeable, Generic[E]):
     """Items as they come, to be read by one reader at a time, until it is closed or its `with` block ends."""
 
     def __init__(self, io: ThreadIo, read: Callable[[], Steps[E]], end: Callable[[], None], ending: Signal) -> None:
@@ -47,12 +46,7 @@ class Items(Generic[E]):
         """Ends it, also while somebody waits for an item: that one gets the end."""
         self._end()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _left(self, kind: type[BaseException] | None) -> None:
         self.close()
 
 

@@ -255,18 +255,32 @@ func (r *scenarioRun) withGuards(value any) any {
 }
 
 func newClient(options object) (*quoin.Client, error) {
+	given := arguments{options}
 	var endpoints []string
-	for _, one := range options["endpoints"].([]any) {
-		endpoints = append(endpoints, text(one))
-	}
-	credentials := quoin.APIKey(text(options["api_key"]))
-	if token, isGiven := options["token"]; isGiven {
-		credentials = quoin.Token(text(token))
-	}
 	var opts []quoin.ClientOption
-	if limit, isGiven := options["timeout_ms"]; isGiven {
-		opts = append(opts, quoin.WithDefaultTimeout(arguments{options}.milliseconds("timeout_ms")))
-		_ = limit
+	credentials := quoin.Anonymous()
+	for _, name := range sorted(options) {
+		switch name {
+		case "endpoints":
+			for _, one := range options[name].([]any) {
+				endpoints = append(endpoints, text(one))
+			}
+		case "api_key":
+			credentials = quoin.APIKey(given.text(name))
+		case "token":
+			credentials = quoin.Token(given.text(name))
+		case "token_file":
+			credentials = quoin.TokenFile(given.text(name))
+		case "email":
+			credentials = quoin.Password(given.text(name), given.text("password"))
+		case "password":
+		case "timeout_ms":
+			opts = append(opts, quoin.WithDefaultTimeout(given.milliseconds(name)))
+		case "tls":
+			opts = append(opts, quoin.WithTLS(quoin.TLS{CAFile: arguments{options[name].(object)}.text("ca_file")}))
+		default:
+			return nil, unsupported("the runner has no option " + name)
+		}
 	}
 	return quoin.New(endpoints, credentials, opts...)
 }

@@ -100,6 +100,7 @@ type scenarioRun struct {
 	mu      sync.Mutex
 	clients map[string]*quoin.Client
 	kept    map[string]any
+	readers []*reader
 	cancels map[string]context.CancelFunc
 	blocks  map[string]chan bool
 }
@@ -114,6 +115,9 @@ func runScenario(t *testing.T, url, name string) (string, string) {
 	defer func() {
 		for _, client := range run.clients {
 			client.Close()
+		}
+		for _, reader := range run.readers {
+			reader.close()
 		}
 	}()
 	for {
@@ -207,6 +211,9 @@ func (r *scenarioRun) carryOut(ctx context.Context, id string, command object) (
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.kept[text(command["keep"])] = thing
+		if reader, isReader := thing.(*reader); isReader {
+			r.readers = append(r.readers, reader)
+		}
 	}
 	c.block = func() error {
 		block := make(chan bool)

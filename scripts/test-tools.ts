@@ -33,7 +33,7 @@ export const TEST_TOOLS: readonly TestTool[] = [
   },
   {
     name: "Python for the SDK",
-    specs: ["clients/python/python.spec.ts"],
+    specs: ["clients/python/python.spec.ts", "clients/python/behaviour.spec.ts"],
     make: () => environmentFor("clients/python"),
   },
   {

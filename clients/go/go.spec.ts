@@ -4,7 +4,7 @@
  */
 
 import { execFile } from "node:child_process";
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -87,8 +87,10 @@ describe("the SDK for Go", function () {
   });
 
   it("passes its tests at clusters of three members, with the race detector", async () => {
-    const driver = existsSync(BEHAVIOUR) ? { QUOIN_BEHAVIOUR: `${process.execPath} ${BEHAVIOUR}` } : {};
-    const env = { QUOIN_START: `${process.execPath} ${programOf(LAUNCHER)}`, ...driver };
+    const env = {
+      QUOIN_START: `${process.execPath} ${programOf(LAUNCHER)}`,
+      QUOIN_BEHAVIOUR: `${process.execPath} ${BEHAVIOUR}`,
+    };
     await go(GO_MODULE_FOLDER, ["test", "-race", "-count=1", "./..."], env);
   });
 

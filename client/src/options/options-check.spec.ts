@@ -273,7 +273,10 @@ describe("the check of arguments", () => {
       [() => create({ channel: { keepalive: 1 } }), /^channel.keepalive is not .*did you mean keepaliveTimeMs/],
       [() => create({ tls: { cert: "x" } }), "tls.cert is not an option of tls; did you mean certificate?"],
       [() => create({ tls: true }), "tls must be an object, not a boolean"],
-      [() => create({ credentials: {} }), /^credentials must have a token, a tokenFile, an apiKey, or an email and a password/],
+      [
+        () => create({ credentials: {} }),
+        /^credentials must have a token, a tokenFile, an apiKey, or an email and a password/,
+      ],
       [() => create({ credentials: "secret" }), /^credentials must have a token/],
       [() => create({ credentials: { token: "secret", apiKey: "k" } }), /^credentials.apiKey is not an option of/],
       [

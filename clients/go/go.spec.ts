@@ -105,8 +105,9 @@ describe("the SDK for Go", function () {
       await packGoModule(proxy);
       // Other modules come from the cache, to which this one must not be added.
       const cache = (await go(GO_MODULE_FOLDER, ["env", "GOMODCACHE"])).trim();
+      const others = (await go(GO_MODULE_FOLDER, ["env", "GOPROXY"])).trim();
       environment = {
-        GOPROXY: `file://${proxy},file://${path.join(cache, "cache/download")},${process.env.GOPROXY ?? "https://proxy.golang.org"}`,
+        GOPROXY: `file://${proxy},file://${path.join(cache, "cache/download")},${others}`,
         GOMODCACHE: path.join(folder, "modules"),
         GOFLAGS: "-mod=mod -modcacherw -trimpath",
         GOSUMDB: "off",

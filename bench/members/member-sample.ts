@@ -20,7 +20,7 @@ export interface MemberSample {
 }
 
 const MS_PER_SECOND = 1_000;
-const LOG = "raft";
+const LOG = "log";
 
 /** Null while the member does not answer, and on a system without /proc. */
 export async function sampleMember(members: Members, at: number): Promise<MemberSample | null> {

@@ -22,8 +22,10 @@ describe("a load of three members", () => {
       .map((line) => JSON.parse(line));
     expect(lines.map(({ kind }) => kind)).to.include.members(["setup", "sample", "event", "summary"]);
     const samples = lines.filter(({ kind }) => kind === "sample");
-    const steady = samples.map(({ members }) => members[2]?.residentBytes);
-    expect(Math.min(...steady)).to.be.above(0);
+    for (const figure of ["residentBytes", "logBytes", "stateBytes"]) {
+      const steady = samples.map(({ members }) => members[2]?.[figure]);
+      expect(Math.min(...steady), figure).to.be.above(0);
+    }
     const kinds = Object.keys(Object.assign({}, ...samples.map(({ calls }) => calls)));
     expect(kinds).to.include.members(["put", "get", "transact", "append", "memory-write", "lock-hand-over"]);
     expect(readFileSync(markdown, "utf8")).to.include("every acknowledged change was there");

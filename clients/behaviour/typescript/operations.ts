@@ -34,7 +34,7 @@ export interface CallContext {
 
 type Operation = (context: CallContext) => unknown;
 
-/** A function of the SDK, of which the compiler need not know the parameters. */
+/** A function of the SDK with parameters that the compiler does not check. */
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
 /** Operations that are one method: the part of the client, the method, and the names of the arguments before its options. */

@@ -20,6 +20,7 @@ import {
   flipInPlace,
   MemberUnderTest,
   until,
+  usedBytes,
 } from "../harness/index.ts";
 
 /** Determines the bits; set it to repeat a failed run. */
@@ -88,7 +89,7 @@ function newestFile(directory: string, pattern: RegExp): string | null {
  * log do not count.
  */
 function bitOf(path: string, part: Part): number {
-  const size = readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
+  const size = usedBytes(path);
   const edge = Math.min(64, Math.floor(size / 3));
   const [from, to] = { head: [0, edge], middle: [edge, size - edge], tail: [size - edge, size] }[part] as [
     number,

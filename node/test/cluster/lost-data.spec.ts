@@ -1,6 +1,6 @@
-import { readFileSync, truncateSync } from "node:fs";
+import { truncateSync } from "node:fs";
 import { expect } from "chai";
-import { ClusterUnderTest, segmentsOf } from "../harness/index.ts";
+import { ClusterUnderTest, segmentsOf, usedBytes } from "../harness/index.ts";
 
 const KEYS = 200;
 
@@ -25,8 +25,7 @@ function loseWrites(dataDirectory: string): void {
   if (newest === undefined) {
     throw new Error(`no segment of the log in ${dataDirectory}`);
   }
-  const used = readFileSync(newest).findLastIndex((byte) => byte !== 0) + 1;
-  truncateSync(newest, Math.floor(used / 2));
+  truncateSync(newest, Math.floor(usedBytes(newest) / 2));
 }
 
 describe("a member of three that lost data", () => {

@@ -42,7 +42,7 @@ export {
 export { appendLines } from "./raw-appends.ts";
 export { grpcFrame, type RawAnswer, rawGrpcCall } from "./raw-grpc-call.ts";
 export { ReplicaCluster } from "./replica-cluster.ts";
-export { type LogRecord, recordsOf, replaceEntry, rewriteLog, segmentsOf } from "./rewritten-log.ts";
+export { type LogRecord, recordsOf, replaceEntry, rewriteLog, segmentsOf, usedBytes } from "./rewritten-log.ts";
 export { drainCore, follow, followingCore, leadingCore } from "./scripted-core.ts";
 export { ScriptedLeader } from "./scripted-leader.ts";
 export { ScriptedTransport } from "./scripted-transport.ts";

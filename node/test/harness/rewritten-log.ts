@@ -30,6 +30,11 @@ export function segmentsOf(directory: string): string[] {
     .map((name) => join(log, name));
 }
 
+/** Bytes of a file up to its last one that is not zero: a segment has zeros behind its last record. */
+export function usedBytes(path: string): number {
+  return readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
+}
+
 /** The records of all segments, in order. */
 export function recordsOf(directory: string): LogRecord[] {
   return segmentsOf(directory).flatMap((path) => {

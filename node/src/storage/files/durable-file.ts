@@ -2,7 +2,7 @@
  * Small files that are replaced atomically: a reader finds the old content or the new one, also after a power cut.
  */
 
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 
@@ -39,6 +39,13 @@ export function createFile(path: string, content: string | Uint8Array): void {
   crashPoint("file.link.after");
   rmSync(temporary);
   syncDirectory(dirname(path));
+}
+
+/** Writes all bytes at this position of the open file, not durably yet. Blocks the calling thread. */
+export function writeAll(file: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(file, bytes, done, bytes.length - done, position + done);
+  }
 }
 
 function writeDurably(path: string, content: string | Uint8Array): void {

@@ -9,7 +9,7 @@ export {
   SUCCESSION_CRASH_POINTS,
 } from "./crash-point.ts";
 export { DiskSpaceMonitor, type FileSystemSpace, measureDisk } from "./disk-space-monitor.ts";
-export { createFile, DIRECTORY_MODE, FILE_MODE, replaceFile, syncDirectory } from "./durable-file.ts";
+export { createFile, DIRECTORY_MODE, FILE_MODE, replaceFile, syncDirectory, writeAll } from "./durable-file.ts";
 export { damagedFiles, dropEvidence, evidenceDirectory, preserveEvidence } from "./evidence-files.ts";
 export {
   encodeMirror,

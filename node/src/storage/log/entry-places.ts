@@ -43,8 +43,8 @@ export class EntryPlaces {
   /** Forgets the entries below this index. */
   dropBelow(first: number): void {
     if (first >= this.#next) {
-      this.#next = Math.max(first, this.#next);
-      this.#first = this.#next;
+      this.#next = first;
+      this.#first = first;
       this.#begin = 0;
     } else if (first > this.#first) {
       this.#begin += first - this.#first;

@@ -7,7 +7,7 @@
  * gone, a start converts it again: it alone is the log up to there, and nothing writes to `log/` before.
  */
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readUint32, writeUint53 } from "../../primitives/index.ts";
 import { entryIndex } from "../../raft/index.ts";
@@ -19,6 +19,7 @@ import {
   preserveEvidence,
   StoreError,
   syncDirectory,
+  writeAll,
 } from "../files/index.ts";
 import { readIdentity, writeIdentity } from "../identity/index.ts";
 import { Rocks } from "../rocks/index.ts";
@@ -110,13 +111,16 @@ function writeSegment(path: string, former: Rocks, meta: LogMeta): void {
   const file = openSync(path, "w", FILE_MODE);
   try {
     const header = encodeSegmentHeader(1, NO_SEGMENT);
-    let checksum = writeAll(file, header);
+    writeAll(file, header, 0);
+    let checksum = readUint32(header, 0);
+    let offset = header.length;
     let rows: Uint8Array[] = [];
     let bytes = 0;
     const write = (last: number) => {
       const record = encodeRecord({ ...meta, last }, rows);
-      sealRecord(record, checksum);
-      checksum = writeAll(file, record);
+      checksum = sealRecord(record, checksum);
+      writeAll(file, record, offset);
+      offset += record.length;
       rows = [];
       bytes = 0;
     };
@@ -141,14 +145,6 @@ function writeSegment(path: string, former: Rocks, meta: LogMeta): void {
   } finally {
     closeSync(file);
   }
-}
-
-/** Writes all bytes at the position of the file. Returns the checksum at their begin. */
-function writeAll(file: number, bytes: Uint8Array): number {
-  for (let done = 0; done < bytes.length; ) {
-    done += writeSync(file, bytes, done, bytes.length - done);
-  }
-  return readUint32(bytes, 0);
 }
 
 function entryKey(index: number): Uint8Array {

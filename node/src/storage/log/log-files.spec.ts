@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { segmentsOf, temporaryDirectory } from "../../../test/harness/index.ts";
+import { segmentsOf, temporaryDirectory, usedBytes } from "../../../test/harness/index.ts";
 import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../../raft/index.ts";
 import { MIRROR_FILE, StoreError } from "../files/index.ts";
 import { LogFiles } from "./log-files.ts";
@@ -96,7 +96,7 @@ describe("files of the log", () => {
   });
 
   it("end at the first byte that is not whole, and name it", async () => {
-    const size = readFileSync(segment(4)).findLastIndex((byte) => byte !== 0) + 1;
+    const size = usedBytes(segment(4));
     flip(segment(4), size - 5);
     const files = await open();
     expect(files.meta).to.include({ writeSeq: ENTRIES - 1, last: ENTRIES - 1 });

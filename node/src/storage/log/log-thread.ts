@@ -5,21 +5,11 @@
  * reply. The first error is reported as fatal and latches: nothing is written after it (P32).
  */
 
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fdatasyncSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, fdatasyncSync, ftruncateSync, openSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { readUint32 } from "../../primitives/index.ts";
-import { crashPoint, FILE_MODE, syncDirectory, writeMirrorSlot } from "../files/index.ts";
+import { crashPoint, FILE_MODE, syncDirectory, writeAll, writeMirrorSlot } from "../files/index.ts";
 import { fatalReply, type ThreadReply } from "../thread/index.ts";
 import {
   encodeSegmentHeader,
@@ -146,12 +136,6 @@ function beginSegment(): void {
   offset = SEGMENT_HEADER_BYTES;
   size = offset;
   crashPoint("log.segment.begun");
-}
-
-function writeAll(file: number, bytes: Uint8Array, at: number): void {
-  for (let done = 0; done < bytes.length; ) {
-    done += writeSync(file, bytes, done, bytes.length - done, at + done);
-  }
 }
 
 function clearBelow(below: number): void {

@@ -11,7 +11,7 @@ export async function openLog(directory: string, isNew: boolean): Promise<LogFil
   return LogFiles.open(directory, isNew);
 }
 
-/** Deletes what a log that was judged as whole does not need. */
+/** Deletes files that the log does not need. Call it only once the log was judged as whole. */
 export function tidyLog(directory: string, files: LogFiles): void {
   files.tidy();
   dropFormerEvidence(directory);

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { replaceEntry, rewriteLog, segmentsOf, temporaryDirectory } from "../../../test/harness/index.ts";
+import { replaceEntry, rewriteLog, segmentsOf, temporaryDirectory, usedBytes } from "../../../test/harness/index.ts";
 import { FOUNDING, soleVoter } from "../../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
 import { EntryType, encodeEntry, entryIndex, entryTerm, NO_ENVELOPE, sealEntry } from "../../raft/index.ts";
@@ -182,7 +182,7 @@ describe("data directory", () => {
   const log = (): string => join(directory, "log");
   const segment = (): string => segmentsOf(directory)[0] as string;
   /** Bytes of all records of the segment; zeros follow. */
-  const used = (): number => readFileSync(segment()).findLastIndex((byte) => byte !== 0) + 1;
+  const used = (): number => usedBytes(segment());
   const state = (): string => join(directory, "state-1");
   const mirrorFile = (): string => join(directory, MIRROR_FILE);
 

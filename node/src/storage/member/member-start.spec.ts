@@ -28,6 +28,7 @@ import {
   temporaryDirectory,
   until,
   untilDamageIsFound,
+  usedBytes,
 } from "../../../test/harness/index.ts";
 import { entryIndex } from "../../raft/index.ts";
 import {
@@ -238,7 +239,7 @@ describe("start of a member of several", function () {
   describe("whose log is lost", () => {
     const segment = () => fileOf("log", /\.log$/);
     /** Bytes of all records; zeros follow. */
-    const used = () => readFileSync(segment()).findLastIndex((byte) => byte !== 0) + 1;
+    const used = () => usedBytes(segment());
     const damages = new Map<string, () => void | Promise<void>>([
       ["deleted", () => rmSync(path("log"), { recursive: true })],
       ["empty", () => removeAll(readdirSync(path("log")).map((name) => `log/${name}`))],

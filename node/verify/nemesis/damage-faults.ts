@@ -15,7 +15,7 @@ const STATE_LIMIT_MS = 60_000;
 export const DAMAGE_FAULTS: readonly FaultKind[] = [
   { name: "directory wiped", lane: "member", needs: [], make: wipe },
   { name: "directory of an older copy", lane: "member", needs: [], make: restoreOldData },
-  damage("damage: bit flipped", (path, random) => {
+  damageOf("damage: bit flipped", (path, random) => {
     const bytes = readFileSync(path);
     const bit = random(bytes.length * 8);
     const before = bytes[bit >> 3] as number;
@@ -24,25 +24,26 @@ export const DAMAGE_FAULTS: readonly FaultKind[] = [
     const isFlipped = readFileSync(path)[bit >> 3] !== before;
     return { isDone: isFlipped, what: `bit ${bit} of ${bytes.length * 8}` };
   }),
-  damage("damage: end cut off", (path, random) => {
+  damageOf("damage: end cut off", (path, random) => {
     const { size } = statSync(path);
     const length = random(size);
     truncateSync(path, length);
     return { isDone: statSync(path).size === length, what: `${size} bytes cut to ${length}` };
   }),
-  damage("damage: file deleted", (path) => {
+  damageOf("damage: file deleted", (path) => {
     const { size } = statSync(path);
     rmSync(path);
     return { isDone: statSync(path, { throwIfNoEntry: false }) === undefined, what: `of ${size} bytes` };
   }),
 ];
 
-async function wipe({ cluster, random }: FaultContext): Promise<FaultResult> {
+async function wipe({ cluster, random, damage }: FaultContext): Promise<FaultResult> {
   const victim = pick(random, cluster.members);
   const old = (await victim.status())?.id;
   if (old === undefined) {
     return skipped(`${victim.name} does not answer`);
   }
+  await damage.replaceOthers(cluster, victim.name);
   await victim.kill();
   victim.wipe();
   victim.start();
@@ -58,9 +59,10 @@ async function wipe({ cluster, random }: FaultContext): Promise<FaultResult> {
  * Restores an older copy of a member's directory. The others notice, because they have met later starts of it. No
  * network fault may happen meanwhile, because a member that had not met the later start could not notice.
  */
-function restoreOldData({ cluster, random, inQuiet }: FaultContext): Promise<FaultResult> {
+function restoreOldData({ cluster, random, inQuiet, damage }: FaultContext): Promise<FaultResult> {
   return inQuiet(async () => {
     const victim = pick(random, cluster.members);
+    await damage.replaceOthers(cluster, victim.name);
     await victim.kill();
     const copy = `${victim.dataDirectory}-copy`;
     await cp(victim.dataDirectory, copy, { recursive: true });
@@ -109,16 +111,18 @@ interface Done {
   readonly what: string;
 }
 
-function damage(name: string, hurt: (path: string, random: (bound: number) => number) => Done): FaultKind {
+function damageOf(name: string, hurt: (path: string, random: (bound: number) => number) => Done): FaultKind {
   const make = async (context: FaultContext): Promise<FaultResult> => {
-    const { cluster, random, excuse } = context;
+    const { cluster, random, excuse, damage } = context;
     const victim = pick(random, cluster.members);
+    await damage.replaceOthers(cluster, victim.name);
     await victim.kill();
     const files = filesOf(victim);
     if (files.length === 0) {
       return skipped(`${victim.name} has no files: ${await revive(cluster, victim)}`);
     }
     excuse(victim.name);
+    damage.note(victim.name);
     const file = pick(random, files);
     const { isDone, what } = hurt(join(victim.dataDirectory, file), random);
     victim.start();

@@ -7,6 +7,7 @@ import type { ControlGroup } from "./control-groups.ts";
 import type { Network } from "./network.ts";
 import type { SmallDisk } from "./small-disk.ts";
 import type { SyncControl } from "./sync-shim.ts";
+import type { UnnoticedDamage } from "./unnoticed-damage.ts";
 
 /** What was measured: the fault took effect, it was not made, or its effect is unclear. */
 export interface FaultResult {
@@ -45,6 +46,8 @@ export interface FaultContext {
    * of that until the returned function is called. Damage may take effect at any later time.
    */
   readonly excuse: (name: string) => () => void;
+  /** Members whose data was damaged; a fault that loses the data or the slot of another one replaces them first. */
+  readonly damage: UnnoticedDamage;
   /** Notes that the system may kill this process of a member, which gets too little memory. */
   readonly excuseKill: (pid: number) => void;
 }

@@ -37,12 +37,13 @@ async function churn({ cluster, load, random, release }: FaultContext): Promise<
 }
 
 /** Removes a healthy member, and adds another one with the same name. */
-async function exchange({ cluster, random }: FaultContext): Promise<FaultResult> {
+async function exchange({ cluster, random, damage }: FaultContext): Promise<FaultResult> {
   const member = pick(random, cluster.members);
   const former = (await member.status())?.id;
   if (former === undefined) {
     return skipped(`${member.name} does not answer`);
   }
+  await damage.replaceOthers(cluster, member.name);
   await untilAbsent(cluster, member.name);
   await replace(cluster, member);
   const now = (await member.status())?.id;

@@ -36,6 +36,7 @@ import { SessionLoad } from "./session-load.ts";
 import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
 import { TransferLoad } from "./transfer-load.ts";
+import { UnnoticedDamage } from "./unnoticed-damage.ts";
 import { WatchLoad } from "./watch-load.ts";
 import { WATCHED_KEYS, WATCHED_LOCKS } from "./watch-targets.ts";
 
@@ -303,6 +304,7 @@ class Run {
       readdress: (name) => site.readdress(name),
       inQuiet: (action) => this.#inQuiet(action),
       excuse: (name) => this.#monitor.excuse(name),
+      damage: new UnnoticedDamage(),
       excuseKill: (pid) => this.#monitor.excuseKill(pid),
     };
   }

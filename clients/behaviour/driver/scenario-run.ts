@@ -5,19 +5,14 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { temporaryDirectory, until } from "../../../testing/index.ts";
 import { type AuthorityName, authorities } from "./authorities.ts";
+import { type Answer, type Command, Conversation, type PendingCall, Unsupported } from "./conversation.ts";
 import type { CallFault } from "./faults.ts";
 import type { Scenario, Step } from "./scenario-file.ts";
 import type { ScenarioProxies } from "./scenario-proxies.ts";
 import type { TestCluster } from "./test-cluster.ts";
 import { isRecord, mismatch, resolve, ScenarioFailure, show, type Value, type Variables } from "./values.ts";
 
-/** What a runner must do next. */
-export type Command = Readonly<Record<string, Value>> & { readonly command: string };
-
 export type Verdict = "passed" | "failed" | "unsupported";
-
-/** What a runner has answered to a command. */
-type Answer = Readonly<Record<string, Value>>;
 
 const RUN_LIMIT_MS = 100_000;
 const WAIT_LIMIT_MS = 30_000;
@@ -33,53 +28,15 @@ export const LEFT_MESSAGE = "left by the scenario";
 /** The options of a client by which it gets its tokens. */
 const CREDENTIALS = ["api_key", "email", "token", "token_file"];
 
-/** Ends a scenario whose SDK does not have something. */
-class Unsupported extends Error {}
-
-/** A call of a runner that has not answered yet. */
-class PendingCall {
-  readonly id: number;
-  readonly answered: Promise<Answer>;
-  readonly onEntered: (count: number) => Promise<void>;
-  #settle: (answer: Answer) => void = () => undefined;
-  #fail: (error: unknown) => void = () => undefined;
-
-  constructor(id: number, onEntered: (count: number) => Promise<void>) {
-    this.id = id;
-    this.onEntered = onEntered;
-    this.answered = new Promise((resolveAnswer, reject) => {
-      this.#settle = resolveAnswer;
-      this.#fail = reject;
-    });
-    // A failure may come before anybody waits for it.
-    this.answered.catch(() => undefined);
-  }
-
-  take(answer: Answer): void {
-    if (typeof answer.entered === "number") {
-      this.onEntered(answer.entered).catch((error: unknown) => this.#fail(error));
-    } else if (typeof answer.broken === "string") {
-      this.#fail(new ScenarioFailure(`the runner failed: ${answer.broken}`));
-    } else if (answer.unsupported !== undefined) {
-      this.#fail(new Unsupported(String(answer.unsupported)));
-    } else {
-      this.#settle(answer);
-    }
-  }
-}
-
 export class ScenarioRun {
   readonly scenario: Scenario;
+  readonly conversation = new Conversation();
   readonly #cluster: TestCluster;
   readonly #proxies: ScenarioProxies;
   readonly #variables: Variables;
-  readonly #commands: Command[] = [];
-  readonly #pending = new Map<number, PendingCall>();
   readonly #background = new Map<string, PendingCall>();
   /** What streams have delivered and no step has compared. */
   readonly #events = new Map<string, Value[]>();
-  #wake: () => void = () => undefined;
-  #lastId = 0;
   /** Where its files are; undefined = it has none yet. */
   #directory: string | undefined;
   /** The place of the present step, for errors. */
@@ -97,33 +54,7 @@ export class ScenarioRun {
     this.#variables = new Map(Object.entries(known));
   }
 
-  /** The next command; undefined = there was none within this time. */
-  async next(waitMs: number): Promise<Command | undefined> {
-    if (this.#commands.length === 0) {
-      await new Promise<void>((wake) => {
-        const timer = setTimeout(wake, waitMs);
-        this.#wake = () => {
-          clearTimeout(timer);
-          wake();
-        };
-      });
-    }
-    return this.#commands.shift();
-  }
-
-  /** Takes an answer of the runner. Throws an Error if no command has its id. */
-  take(answer: Answer): void {
-    const pending = this.#pending.get(Number(answer.id));
-    if (pending === undefined) {
-      throw new Error(`no command with the id ${show(answer.id)} waits for an answer`);
-    }
-    if (answer.entered === undefined) {
-      this.#pending.delete(pending.id);
-    }
-    pending.take(answer);
-  }
-
-  /** Carries out the scenario. Its end is the last command, which the caller sends with `send`. */
+  /** Carries out the scenario. Its end is the last command, which the caller sends. */
   async run(): Promise<{ readonly verdict: Verdict; readonly message: string }> {
     const timer = new AbortController();
     try {
@@ -138,11 +69,6 @@ export class ScenarioRun {
     } finally {
       timer.abort();
     }
-  }
-
-  send(command: Command): void {
-    this.#commands.push(command);
-    this.#wake();
   }
 
   async #all(): Promise<void> {
@@ -206,7 +132,7 @@ export class ScenarioRun {
     const credentials = CREDENTIALS.some((one) => one in chosen) ? {} : { api_key: this.#cluster.apiKey };
     const resolved = resolve({ ...chosen, ...credentials, endpoints }, this.#variables) as Record<string, Value>;
     const used = { ...resolved, endpoints: this.#endpoints(resolved.endpoints) };
-    const pending = this.#ask({ command: "client", client: name, options: used });
+    const pending = this.conversation.ask({ command: "client", client: name, options: used });
     this.#conclude(await pending.answered, step);
   }
 
@@ -256,22 +182,14 @@ export class ScenarioRun {
       arguments:
         of === undefined && operation !== "cluster.get" ? { namespace: "$namespace", ...(given as Step) } : given,
     }) as Command;
-    const pending = this.#ask(command, async (count) => {
+    const pending = this.conversation.ask(command, async (count) => {
       const steps = (blocks as readonly (readonly Step[])[])[count - 1];
       if (steps === undefined) {
         throw new ScenarioFailure(`the block was called ${count} times`);
       }
       const fails = await this.#steps(steps, `${place}, block ${count}, step`);
-      this.send({ command: "leave", call: pending.id, fails });
+      this.conversation.send({ command: "leave", call: pending.id, fails });
     });
-    return pending;
-  }
-
-  #ask(command: Command, onEntered: (count: number) => Promise<void> = async () => undefined): PendingCall {
-    this.#lastId += 1;
-    const pending = new PendingCall(this.#lastId, onEntered);
-    this.#pending.set(pending.id, pending);
-    this.send({ id: pending.id, ...command });
     return pending;
   }
 
@@ -316,11 +234,11 @@ export class ScenarioRun {
   }
 
   cancel(name: string): void {
-    this.send({ command: "cancel", call: this.#pendingOf(name).id });
+    this.conversation.send({ command: "cancel", call: this.#pendingOf(name).id });
   }
 
   async close(client: string): Promise<void> {
-    this.#conclude(await this.#ask({ command: "close", client }).answered, {});
+    this.#conclude(await this.conversation.ask({ command: "close", client }).answered, {});
   }
 
   async addClient(name: string, step: Step): Promise<void> {
@@ -333,7 +251,7 @@ export class ScenarioRun {
     this.#events.set(name, received);
     while (received.length < expected.length) {
       const command = { command: "call", of: name, operation: "stream.next", arguments: {} };
-      const { error, result } = await this.#ask(command).answered;
+      const { error, result } = await this.conversation.ask(command).answered;
       if (!isRecord(result) || result.ended === true) {
         throw new ScenarioFailure(`after ${show(received)}, the stream ended with ${show(error ?? "no error")}`);
       }

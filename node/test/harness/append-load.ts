@@ -7,10 +7,11 @@
  * be seen.
  */
 
-import { type Client, createClient, QuoinError } from "@quoin/client";
+import { createClient, QuoinError } from "@quoin/client";
 import { seededRandom } from "../../src/replica/index.ts";
 import { type AskedEvent, type EventLogAnswer, type EventLogOperation, History } from "../../verify/history/index.ts";
 import type { ClusterUnderTest } from "./cluster-under-test.ts";
+import type { Connect, LoadClient } from "./load-client.ts";
 import { type AppendTarget, appendOnce, cutOffBatch } from "./raw-appends.ts";
 import { pause, until } from "./until.ts";
 
@@ -29,6 +30,8 @@ interface AppendLoadOptions {
   readonly timeoutMs: number;
   /** How long each client rests between two operations. */
   readonly restMs?: number;
+  /** Makes the clients of what has a key. By default those of the TypeScript SDK. */
+  readonly connect?: Connect | undefined;
   /** Codes to expect here, in addition to those of a lost member. */
   readonly alsoExpected?: readonly string[];
 }
@@ -191,9 +194,10 @@ export class AppendLoad {
     }
   }
 
-  #connect(timeoutMs: number): Client {
-    const { tokens: credentials, endpoints } = this.#options.cluster;
-    return createClient({ endpoints, credentials, timeoutMs });
+  #connect(timeoutMs: number): LoadClient {
+    const { cluster, connect } = this.#options;
+    const { tokens: credentials, endpoints } = cluster;
+    return connect?.(endpoints, timeoutMs) ?? createClient({ endpoints, credentials, timeoutMs });
   }
 
   async #work(name: string): Promise<void> {
@@ -201,7 +205,7 @@ export class AppendLoad {
     /** By log, the last sequence that this client knows. */
     const known = new Map<string, number>();
     let connectedTo = "";
-    let client: Client | null = null;
+    let client: LoadClient | null = null;
     try {
       while (!this.#isStopping) {
         const present = cluster.endpoints.join();
@@ -220,7 +224,7 @@ export class AppendLoad {
     }
   }
 
-  async #turn(name: string, client: Client, known: Map<string, number>): Promise<void> {
+  async #turn(name: string, client: LoadClient, known: Map<string, number>): Promise<void> {
     const log = await this.#anyLog(client);
     if (log === null) {
       return;
@@ -240,7 +244,7 @@ export class AppendLoad {
   }
 
   /** One of the logs in use; null while its replacement cannot be created. */
-  async #anyLog(client: Client): Promise<LogInUse | null> {
+  async #anyLog(client: LoadClient): Promise<LogInUse | null> {
     const { logs, operationsMax = Number.POSITIVE_INFINITY } = this.#options;
     const at = this.#random(logs);
     const isGood = (log: LogInUse | undefined) => log !== undefined && log.operations < operationsMax;
@@ -254,7 +258,7 @@ export class AppendLoad {
     return log !== undefined && isGood(log) ? log : null;
   }
 
-  async #makeLog(client: Client, at: number): Promise<void> {
+  async #makeLog(client: LoadClient, at: number): Promise<void> {
     try {
       // A name is used once: if the answer is lost, the id of the log is unknown.
       const { logId: id } = await client.logs.create(`${this.#options.name}-${this.#names++}`);
@@ -265,7 +269,7 @@ export class AppendLoad {
     }
   }
 
-  async #read(name: string, client: Client, log: LogInUse, known: Map<string, number>): Promise<void> {
+  async #read(name: string, client: LoadClient, log: LogInUse, known: Map<string, number>): Promise<void> {
     const last = known.get(log.id) ?? 0;
     const fromSequence = Math.max(1, last - this.#random(EVENTS_READ_AGAIN));
     const page = await this.#readPage(name, client, log.id, fromSequence, EVENTS_READ).catch((thrown: unknown) => {
@@ -278,7 +282,7 @@ export class AppendLoad {
   }
 
   /** Reads a page and records it. Rejects afterwards if it could not be read. */
-  async #readPage(name: string, client: Client, log: string, fromSequence: number, limit: number) {
+  async #readPage(name: string, client: LoadClient, log: string, fromSequence: number, limit: number) {
     const open = this.history.begin(name, { log, kind: "read", fromSequence });
     try {
       const page = await client.logs.read(log, { fromSequence, limit });
@@ -296,7 +300,7 @@ export class AppendLoad {
 
   async #append(
     name: string,
-    client: Client,
+    client: LoadClient,
     key: string,
     operation: Append,
     known: Map<string, number>,

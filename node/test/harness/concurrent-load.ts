@@ -6,7 +6,7 @@
  * value is written once.
  */
 
-import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
+import { createClient, QuoinError, type TokenSource } from "@quoin/client";
 import { seededRandom } from "../../src/replica/index.ts";
 import {
   History,
@@ -17,6 +17,7 @@ import {
 } from "../../verify/history/index.ts";
 import { performKeyOperation } from "./key-operations.ts";
 import { listedPages } from "./key-pages.ts";
+import type { Connect, LoadClient } from "./load-client.ts";
 import { pause, until } from "./until.ts";
 
 export interface LoadOptions {
@@ -36,6 +37,8 @@ export interface LoadOptions {
   readonly timeoutMs?: number;
   /** How long each client rests between two operations. */
   readonly restMs?: number;
+  /** Makes the clients. By default those of the TypeScript SDK. */
+  readonly connect?: Connect | undefined;
   /** Codes of failures that a fault of this test explains, in addition to those of a lost member. */
   readonly alsoExpected?: readonly string[];
 }
@@ -143,8 +146,7 @@ export class ConcurrentLoad {
    */
   async readAll(): Promise<void> {
     const keys = new Set(this.history.operations.map(({ operation }) => operation.key));
-    const { tokens } = this.#options;
-    const client = createClient({ endpoints: this.#endpoints, credentials: tokens, timeoutMs: TIMEOUT_MS_LAST_READ });
+    const client = this.#connect(this.#endpoints, TIMEOUT_MS_LAST_READ);
     try {
       for (const key of keys) {
         const outcome = await this.#operate("last-reader", client, { kind: "get", key }, new Map());
@@ -226,7 +228,7 @@ export class ConcurrentLoad {
 
   async #work(position: number): Promise<void> {
     let endpoints: readonly string[] = [];
-    let client: Client | null = null;
+    let client: LoadClient | null = null;
     const known = new Map<string, Content>();
     const { clients, restMs = 0 } = this.#options;
     const isReader = position >= clients;
@@ -236,7 +238,7 @@ export class ConcurrentLoad {
         if (client === null || endpoints !== this.#endpoints) {
           client?.close();
           endpoints = this.#endpoints;
-          client = this.#connect(position);
+          client = this.#connectAs(position);
         }
         if (isReader && this.#random(LISTING_SHARE) === 0) {
           await this.#list(name, client);
@@ -252,18 +254,23 @@ export class ConcurrentLoad {
     }
   }
 
-  #connect(position: number): Client {
-    const { clients, pinned = 0, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
+  #connectAs(position: number): LoadClient {
+    const { clients, pinned = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = this.#options;
     const all = this.#endpoints;
     // Readers have a count of their own, so that there is one for each member.
     const own = position < clients ? position : position - clients;
     const endpoints = position < pinned || position >= clients ? [all[own % all.length] as string] : all;
-    return createClient({ endpoints, credentials: tokens, timeoutMs });
+    return this.#connect(endpoints, timeoutMs);
+  }
+
+  #connect(endpoints: readonly string[], timeoutMs: number): LoadClient {
+    const { connect, tokens: credentials } = this.#options;
+    return connect?.(endpoints, timeoutMs) ?? createClient({ endpoints, credentials, timeoutMs });
   }
 
   async #operate(
     name: string,
-    client: Client,
+    client: LoadClient,
     operation: KeyOperation,
     known: Map<string, Content>,
   ): Promise<OperationOutcome> {
@@ -288,7 +295,7 @@ export class ConcurrentLoad {
     return outcome;
   }
 
-  async #list(name: string, client: Client): Promise<void> {
+  async #list(name: string, client: LoadClient): Promise<void> {
     const sizeMax = 1 + this.#random(PAGE_SIZE_MAX);
     try {
       for await (const page of listedPages(client, { client: name, prefix: this.#prefix, sizeMax })) {

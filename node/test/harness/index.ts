@@ -26,6 +26,7 @@ export {
   openJoinedMember,
 } from "./joined-member.ts";
 export { performKeyOperation } from "./key-operations.ts";
+export type { Connect, LoadClient } from "./load-client.ts";
 export { MailServer } from "./mail-server.ts";
 export { type Listening, MEMBER_PROGRAM, MemberUnderTest } from "./member-process.ts";
 export { MemoryBackupStore, MemoryBucket } from "./memory-backup-store.ts";

@@ -2,15 +2,16 @@
  * Operations of a history, performed with the SDK as an application would, and their answers in the form of a history.
  */
 
-import { type CallOptions, type Client, QuoinError } from "@quoin/client";
+import { type CallOptions, QuoinError } from "@quoin/client";
 import type { KeyAnswer, KeyOperation } from "../../verify/history/index.ts";
+import type { LoadClient } from "./load-client.ts";
 
 const NAMESPACE = "default";
 const MS_PER_SECOND = 1_000;
 
 /** The answer of the service; a missing key is an answer too. Rejects with a QuoinError if there is none. */
 export async function performKeyOperation(
-  { keyValue }: Client,
+  { keyValue }: Pick<LoadClient, "keyValue">,
   operation: KeyOperation,
   options: CallOptions = {},
 ): Promise<KeyAnswer> {

@@ -1,7 +1,7 @@
 /** Lists keys with the SDK as an application would, and records every page. */
 
-import type { Client } from "@quoin/client";
 import type { RecordedPage } from "../../verify/history/index.ts";
+import type { LoadClient } from "./load-client.ts";
 
 const NAMESPACE = "default";
 
@@ -14,7 +14,10 @@ export interface Listing {
 }
 
 /** All pages of the keys with a prefix, each when it was answered. Rejects with a QuoinError if one is not. */
-export async function* listedPages({ keyValue }: Client, listing: Listing): AsyncGenerator<RecordedPage, void, void> {
+export async function* listedPages(
+  { keyValue }: Pick<LoadClient, "keyValue">,
+  listing: Listing,
+): AsyncGenerator<RecordedPage, void, void> {
   const { prefix, sizeMax } = listing;
   let after: string | null = null;
   let startMs = performance.now();

@@ -8,11 +8,13 @@
  *     --seed S             selects the faults and their order; random by default
  *     --output DIRECTORY   for history, logs and time line; default .quoin/nemesis/<time>-<seed>
  *     --fault NAME         only this kind of fault; may be repeated
+ *     --sdk NAME           the SDK of another language for the loads of keys and event logs
  */
 
 import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { isSdkLanguage, RemoteSdk, SDK_LANGUAGES } from "../../../clients/behaviour/remote/index.ts";
 import { NoSuchFault, runNemesis } from "./nemesis.ts";
 import { describeResult, isPassed } from "./report.ts";
 
@@ -34,6 +36,7 @@ function readArguments() {
         seed: { type: "string", default: String(randomInt(SEED_MAX)) },
         output: { type: "string" },
         fault: { type: "string", multiple: true },
+        sdk: { type: "string" },
       },
     }).values;
   } catch (error) {
@@ -57,6 +60,10 @@ if (values.seed === "" || !Number.isInteger(seed) || seed < 0 || seed >= SEED_MA
 if (process.platform !== "linux") {
   refuse("faults need features of Linux: this runs only on Linux");
 }
+const { sdk } = values;
+if (sdk !== undefined && !isSdkLanguage(sdk)) {
+  refuse(`--sdk must be one of ${SDK_LANGUAGES.join(", ")}, not "${sdk}"`);
+}
 const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
 console.log(`members ${members}  minutes ${minutes}  seed ${seed}`);
 try {
@@ -67,6 +74,7 @@ try {
     output: resolve(values.output ?? `.quoin/nemesis/${time}-${seed}`),
     kinds: values.fault ?? null,
     mayInstall: true,
+    startSdk: sdk === undefined ? null : (apiKey) => RemoteSdk.start(sdk, apiKey),
     print: (line) => console.log(line),
   });
   console.log(`\n${describeResult(result)}`);

@@ -26,6 +26,7 @@ describe("the nemesis", function () {
       seed: SEED,
       output,
       kinds: KINDS,
+      startSdk: null,
       mayInstall: false,
       print: () => undefined,
     });

@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { seededRandom } from "../../src/replica/index.ts";
-import { AppendLoad, ClusterUnderTest, pause } from "../../test/harness/index.ts";
+import { AppendLoad, ClusterUnderTest, type Connect, pause } from "../../test/harness/index.ts";
 import { answerLimitMs } from "./answer-limit.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
 import { ClusterMonitor } from "./cluster-monitor.ts";
@@ -51,7 +51,15 @@ export interface NemesisOptions {
   readonly kinds: readonly string[] | null;
   /** Whether to install missing tools by the system's package manager. */
   readonly mayInstall: boolean;
+  /** Starts another SDK, for the loads of keys and event logs; null = all use the TypeScript SDK. */
+  readonly startSdk: ((apiKey: string) => Promise<OtherSdk>) | null;
   readonly print: (line: string) => void;
+}
+
+/** An SDK that is not this one, in a process of its own. */
+export interface OtherSdk {
+  readonly connect: Connect;
+  close(): Promise<void>;
 }
 
 /** A requested fault cannot be made on this machine. */
@@ -183,7 +191,10 @@ async function runAt(
   const placementOf = (name: string) => site.placementOf(name);
   const cluster = await ClusterUnderTest.start(members, { placementOf, directory: site.directory });
   let loads: Loads | null = null;
+  let sdk: OtherSdk | null = null;
   try {
+    sdk = (await options.startSdk?.(cluster.secrets.apiKey)) ?? null;
+    const connect = sdk?.connect;
     const timeoutMs = await answerLimitMs(cluster);
     // A disk may get full.
     const alsoExpected = abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [];
@@ -195,6 +206,7 @@ async function runAt(
       seed,
       timeoutMs,
       restMs: REST_MS,
+      connect,
       alsoExpected,
     });
     loads = {
@@ -212,6 +224,7 @@ async function runAt(
         seed: seed + APPEND_STREAM,
         timeoutMs: APPEND_TIMEOUT_MS,
         restMs: APPEND_REST_MS,
+        connect,
         alsoExpected,
       }),
       transfers: new TransferLoad(cluster, timeoutMs, seededRandom(seed + TRANSFER_STREAM)),
@@ -250,6 +263,7 @@ async function runAt(
     if (loads !== null) {
       closeLoads(loads);
     }
+    await sdk?.close();
     await cluster.dispose();
   }
 }

@@ -31,6 +31,7 @@ import { FiguresError, runMicro } from "./micro/index.ts";
 import { NoisyError, runNoisy } from "./noisy/index.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
 import { runScale, ScaleError } from "./scale/index.ts";
+import { runSdks, SdksError } from "./sdks/index.ts";
 import { runSessions, SessionsError } from "./sessions/index.ts";
 import { runSoak, SoakError } from "./soak/index.ts";
 import { runTimeline, TimelineError } from "./timeline/index.ts";
@@ -148,6 +149,8 @@ try {
     await runNoisy(asked.options, interrupted);
   } else if (asked?.kind === "scale") {
     await runScale(asked.options, interrupted);
+  } else if (asked?.kind === "sdks") {
+    await runSdks(asked.options, interrupted);
   } else if (asked?.kind === "sessions") {
     await runSessions(asked.options, interrupted);
   } else if (asked?.kind === "soak") {
@@ -164,6 +167,7 @@ try {
     error instanceof FiguresError ||
     error instanceof InterferenceError ||
     error instanceof NoisyError ||
+    error instanceof SdksError ||
     error instanceof SessionsError
   ) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);

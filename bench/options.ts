@@ -9,6 +9,7 @@ import { type MicroOptions, microCommand } from "./micro/index.ts";
 import { type NoisyOptions, noisyCommand } from "./noisy/index.ts";
 import { type ScaleOptions, scaleCommand } from "./scale/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
+import { type SdksOptions, sdksCommand } from "./sdks/index.ts";
 import { type SessionsOptions, sessionsCommand } from "./sessions/index.ts";
 import { type SoakOptions, soakCommand } from "./soak/index.ts";
 import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
@@ -53,6 +54,7 @@ export type ParsedCommand =
   | { readonly kind: "micro"; readonly options: MicroOptions }
   | { readonly kind: "noisy"; readonly options: NoisyOptions }
   | { readonly kind: "scale"; readonly options: ScaleOptions }
+  | { readonly kind: "sdks"; readonly options: SdksOptions }
   | { readonly kind: "sessions"; readonly options: SessionsOptions }
   | { readonly kind: "soak"; readonly options: SoakOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
@@ -94,6 +96,10 @@ export function parseOptions(args: readonly string[]): ParsedCommand | null {
     asked = { kind: "scale", options };
   });
   program.addCommand(scale.copyInheritedSettings(program));
+  const sdks = sdksCommand(parseCount, (options) => {
+    asked = { kind: "sdks", options };
+  });
+  program.addCommand(sdks.copyInheritedSettings(program));
   const sessions = sessionsCommand(parseCount, (options) => {
     asked = { kind: "sessions", options };
   });

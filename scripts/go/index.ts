@@ -59,6 +59,11 @@ export async function buildGoTool(program: GoProgram): Promise<string> {
   return path.join(directory, name);
 }
 
+/** @throws GoMissing */
+export async function assertGo(): Promise<void> {
+  await go(".", ["version"], process.env);
+}
+
 async function go(module: string, args: readonly string[], env: NodeJS.ProcessEnv, signal?: AbortSignal) {
   try {
     const { stdout } = await execute("go", args, { cwd: module, env, ...(signal === undefined ? {} : { signal }) });

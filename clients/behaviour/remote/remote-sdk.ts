@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { pythonEnvironment } from "../../../e2e/python/index.ts";
 import type { Connect } from "../../../node/test/harness/index.ts";
-import { goTool } from "../../go/scripts/index.ts";
+import { assertGo } from "../../../scripts/go/index.ts";
 import { Conversation, RunnerServer, type Value } from "../driver/index.ts";
 import { type AskSdk, RemoteClient, RemoteFailure } from "./remote-client.ts";
 
@@ -45,7 +45,7 @@ async function pythonRunner(url: string, kind: "threads" | "asyncio"): Promise<R
 }
 
 async function goRunner(url: string): Promise<Runner> {
-  await goTool();
+  await assertGo();
   return {
     program: "go",
     args: ["test", "-count=1", "-timeout=0", "-run=^TestBehaviour$", "."],

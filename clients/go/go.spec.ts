@@ -27,6 +27,7 @@ const ROOT = path.join(GO_MODULE_FOLDER, "../..");
 const LAUNCHER = path.join(ROOT, "node/local/main.ts");
 const BEHAVIOUR = path.join(ROOT, "clients/behaviour/driver.ts");
 const PAGE = path.join(ROOT, "docs/go.md");
+const TABS = path.join(ROOT, "docs/sdks.md");
 const CLIENT_PAGE = path.join(ROOT, "docs/writing-a-client.md");
 const PROTO = path.join(ROOT, "proto");
 const REQUIREMENTS = new URL("../../e2e/interop/requirements.txt", import.meta.url);
@@ -41,6 +42,7 @@ const IMPORTS: Readonly<Record<string, string>> = {
   errors: "errors",
   fmt: "fmt",
   grpc: "google.golang.org/grpc",
+  os: "os",
   otelgrpc: OTEL,
   quoin: "quoin.dev/client",
   quointest: "quoin.dev/client/quointest",
@@ -127,9 +129,11 @@ describe("the SDK for Go", function () {
     it("serves the program and the examples of its page, in an empty module", async () => {
       const module = path.join(folder, "app");
       mkdirSync(path.join(module, "examples"), { recursive: true });
-      const [program = "", ...examples] = blocksOf(PAGE);
+      const [program = "", ...ofPage] = blocksOf(PAGE);
+      const examples = [...ofPage, ...blocksOf(TABS)];
       expect(program).to.include(ADDRESS);
-      expect(examples).to.have.lengthOf.at.least(10);
+      expect(ofPage).to.have.lengthOf.at.least(10);
+      expect(examples).to.have.lengthOf(ofPage.length + 4);
       for (const [at, example] of examples.entries()) {
         writeFileSync(path.join(module, "examples", `example${at}.go`), exampleFile(at, example));
       }
@@ -183,7 +187,7 @@ describe("the SDK for Go", function () {
 
 /** The blocks of Go in a page. */
 function blocksOf(page: string): readonly string[] {
-  return [...readFileSync(page, "utf8").matchAll(/^```go\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code);
+  return [...readFileSync(page, "utf8").matchAll(/^```go(?: \[Go\])?\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code);
 }
 
 /** A module with the version that the SDK needs. */

@@ -46,6 +46,9 @@ function markdownOptions(manual: Manual): MarkdownOptions {
     // In our documents, braces are text.
     attrs: { disable: true },
     config: (md) => {
+      md.core.ruler.push("tabs", (state) => {
+        state.tokens = withTabs(state.tokens, (type, nesting) => new state.Token(type, "div", nesting));
+      });
       md.core.ruler.push("links-of-the-repository", ({ tokens, env }) => {
         const from = path.relative(ROOT, env.path);
         for (const { children } of tokens) {
@@ -54,6 +57,24 @@ function markdownOptions(manual: Manual): MarkdownOptions {
       });
     },
   };
+}
+
+/** Blocks of code with a title in brackets, one after the other, become the tabs of one group. GitHub shows each of them. */
+function withTabs<Block extends { readonly type: string; readonly info: string }>(
+  tokens: readonly Block[],
+  boundary: (type: string, nesting: 1 | -1) => Block,
+): Block[] {
+  const isTab = (at: number): boolean => tokens[at]?.type === "fence" && /\[.+\]$/.test(tokens[at].info.trim());
+  return tokens.flatMap((token, at) => {
+    if (!isTab(at)) {
+      return [token];
+    }
+    return [
+      ...(isTab(at - 1) ? [] : [boundary("container_code-group_open", 1)]),
+      token,
+      ...(isTab(at + 1) ? [] : [boundary("container_code-group_close", -1)]),
+    ];
+  });
 }
 
 /** The parts of a token of markdown-it that are used here. */

@@ -50,6 +50,13 @@ describe("the site of the manual", () => {
     }
   });
 
+  it("shows blocks of code with titles, one after the other, as the tabs of one group", () => {
+    const tabs = ["A", "B"].map((title) => `\`\`\`sh [${title}]\necho ${title}\n\`\`\`\n`);
+    const html = renderer.render([...tabs, "Text.\n", ...tabs, "```sh\nother\n```\n"].join("\n"));
+    expect(allOf(html, /(class="vp-code-group")/g)).to.have.lengthOf(2);
+    expect(allOf(html, /<label [^>]*>([AB])<\/label>/g)).to.deep.equal(["A", "B", "A", "B"]);
+  });
+
   it("needs documents without HTML and without braces of templates", () => {
     for (const page of manual.pages()) {
       const tokens = renderer.parse(read(page), { path: join(repositoryRoot, page) });

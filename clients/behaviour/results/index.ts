@@ -17,8 +17,24 @@ interface Row {
 }
 
 /** How the languages are written. */
-const TITLES: Readonly<Record<string, string>> = { typescript: "TypeScript", python: "Python", go: "Go" };
+const TITLES: Readonly<Record<string, string>> = {
+  typescript: "TypeScript",
+  python: "Python",
+  "python (asyncio)": "Python, asyncio",
+  go: "Go",
+};
 const SIGNS: Readonly<Record<string, string>> = { passed: "✓", failed: "✗", unsupported: "–" };
+
+/** The page of the manual with the table. */
+export function pageOf(scenarios: readonly Row[], results: readonly ScenarioResult[]): string {
+  return `# What every SDK promises
+
+Each row is a scenario of [\`clients/behaviour\`](../clients/behaviour/README.md): a few calls against a real cluster of three
+members, with faults on the way. The same scenario is a test of the SDK in each language. ✓ = it passes; – = the language
+makes such a call impossible.
+
+${tableOf(scenarios, results)}`;
+}
 
 /** The table scenario × language in Markdown; a cell without a sign has no result. */
 export function tableOf(scenarios: readonly Row[], results: readonly ScenarioResult[]): string {

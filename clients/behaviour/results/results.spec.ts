@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { tableOf } from "./index.ts";
+import { readScenarios } from "../driver/index.ts";
+import { pageOf, type ScenarioResult, tableOf } from "./index.ts";
 
 describe("the table of scenarios", () => {
   it("has a row for each scenario and a column for each language, and the last result counts", () => {
@@ -25,5 +28,23 @@ describe("the table of scenarios", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("is in the manual, with every scenario, and every language passes what it can do", () => {
+    const page = readFileSync(new URL("../../../docs/sdk-behaviour.md", import.meta.url), "utf8");
+    const signs: Readonly<Record<string, ScenarioResult["verdict"]>> = { "✓": "passed", "–": "unsupported" };
+    const languages = ["typescript", "python", "python (asyncio)", "go"];
+    const results = page.split("\n").flatMap((line) => {
+      const [, name, , ...cells] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+      const scenario = name?.replaceAll("`", "") ?? "";
+      return cells.slice(0, -1).flatMap((sign, at): ScenarioResult[] => {
+        const verdict = signs[sign];
+        const language = languages[at] ?? "";
+        return verdict === undefined ? [] : [{ scenario, language, verdict, message: "", durationMs: 0 }];
+      });
+    });
+    const scenarios = readScenarios(fileURLToPath(new URL("..", import.meta.url)));
+    expect(results).to.have.lengthOf(scenarios.length * languages.length);
+    expect(pageOf(scenarios, results)).to.equal(page);
   });
 });

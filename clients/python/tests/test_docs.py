@@ -1,4 +1,4 @@
-"""The examples of docs/python.md, as they stand there."""
+"""The examples of the manual, as they stand there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 
 from quoin.testing import LocalCluster, local_cluster
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
+MANUAL = Path(__file__).resolve().parents[3] / "docs"
+PAGE = MANUAL / "python.md"
+TABS = MANUAL / "sdks.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is only in the repository")
@@ -28,6 +30,16 @@ def test_every_example_runs(cluster: LocalCluster, tmp_path: Path, monkeypatch: 
         exec(compile(block, str(PAGE), "exec"), names)
     names["test_greeting"](cluster)
     names["client"].close()
+
+
+@pytest.mark.skipif(not TABS.exists(), reason="the page is only in the repository")
+def test_every_tab_runs(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUOIN_API_KEY", cluster.api_key)
+    blocks = re.findall(r"^```python \[Python\]\n(.*?)^```", TABS.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block.replace("127.0.0.1:7400", cluster.endpoints[0]), str(TABS), "exec"), names)
 
 
 @pytest.mark.skipif("QUOIN_EMPTY_PYTHON" not in os.environ, reason="no empty environment was made")

@@ -5,7 +5,7 @@ import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "./stream-scheduler.ts"
 export interface WatchLimits extends StreamLimits {
   /** Streams, including those that are about to end. */
   readonly streamsMax: number;
-  /** Bytes of the newest changes that stay in memory, by their size in the history. */
+  /** Memory for the newest changes, in bytes: an estimate. */
   readonly recentBytesMax: number;
   /** A message is complete at this many bytes of changes, and the rest of their revision. */
   readonly messageBytes: number;

@@ -9,6 +9,11 @@
 import { invariant } from "../primitives/index.ts";
 import type { SharedRevision } from "./shared-change.ts";
 
+/**
+ * Memory of a change besides its bytes in the history: its objects, views and one encoding. Measured: 2 KB in an hour of
+ * small changes.
+ */
+export const CHANGE_BYTES = 2_048;
 /** Shorten the array when the dropped entries outnumber the others and this limit. */
 const GONE_MAX = 1_024;
 
@@ -22,8 +27,8 @@ export class RecentChanges {
 
   /**
    * @param from the first revision that will be added.
-   * @param bytesMax by size in the history. Encodings come on top, at most one of each variant. The newest revision
-   * stays however large it is.
+   * @param bytesMax of memory, by an estimate. Encodings of further variants come on top. The newest revision stays
+   * however large it is.
    */
   constructor(from: number, bytesMax: number) {
     this.#from = from;
@@ -39,13 +44,13 @@ export class RecentChanges {
     const newest = this.#entries.at(-1)?.revision ?? this.#from - 1;
     invariant(revision.revision > newest, "changes come in the order of their revisions");
     this.#entries.push(revision);
-    this.#bytes += revision.bytes;
+    this.#bytes += memoryOf(revision);
     while (this.#bytes > this.#bytesMax && this.#first < this.#entries.length - 1) {
       const gone = this.#entries[this.#first] as SharedRevision;
       // Free its content now and its place later.
       this.#entries[this.#first] = { revision: gone.revision, changes: [], bytes: 0 };
       this.#first++;
-      this.#bytes -= gone.bytes;
+      this.#bytes -= memoryOf(gone);
       this.#from = gone.revision + 1;
     }
     if (this.#first > GONE_MAX && this.#first > this.#entries.length / 2) {
@@ -74,4 +79,8 @@ export class RecentChanges {
       low++;
     }
   }
+}
+
+function memoryOf({ bytes, changes }: SharedRevision): number {
+  return bytes + changes.length * CHANGE_BYTES;
 }

@@ -161,7 +161,7 @@ describe("WatchHub", () => {
   });
 
   it("S38: keeps one message for a slow watcher, and sends all of the rest when it is taken", () => {
-    const watched = new WatchedLog({ recentBytesMax: 1_000, messageBytes: 2_000 });
+    const watched = new WatchedLog({ recentBytesMax: 20_000, messageBytes: 2_000 });
     const slow = watched.watch("", {}, false);
     const quick = watched.watch("");
     for (let at = 0; at < 100; at++) {

@@ -185,7 +185,7 @@ interface Session {
 class Comparison {
   readonly #watched = new WatchedLog(
     // As small as possible, so that every case occurs: several slices, several messages, histories that end.
-    { recentBytesMax: 600, messageBytes: 300, readRevisionsMax: 5, readBytesMax: 700, servedPerTurn: 3 },
+    { recentBytesMax: 9_000, messageBytes: 300, readRevisionsMax: 5, readBytesMax: 700, servedPerTurn: 3 },
     { revisionsMax: 30 },
   );
   readonly #model = new Model();

@@ -131,4 +131,13 @@ describe("the examples of the manual on three members", function () {
       expect(connected).to.include("createClient(");
     });
   }
+
+  it("docs/sdks.md: the tabs in TypeScript are one program", async () => {
+    const blocks = blocksOf("docs/sdks.md", "ts \\[TypeScript\\]");
+    expect(blocks).to.have.lengthOf(4);
+    const program = join(directory, "tabs.ts");
+    const key = `process.env.QUOIN_API_KEY = ${JSON.stringify(cluster.secrets.apiKey)};\n`;
+    writeFileSync(program, key + blocks.join("\n").replace("127.0.0.1:7400", cluster.endpoints[0] ?? ""));
+    expect(await outputOf(program, [])).to.match(/^hello\n.*greeting\n/);
+  });
 });

@@ -384,7 +384,7 @@ function drawWatches(random: RandomStream, lockWatches: RandomStream | null): Wa
     pauseMs: random.between(1_000, 5_000),
     limits: {
       ...usual,
-      recentBytesMax: random.pick([1, 400, usual.recentBytesMax]) ?? 1,
+      recentBytesMax: random.pick([1, 5_000, usual.recentBytesMax]) ?? 1,
       messageBytes: random.pick([1, 300, usual.messageBytes]) ?? 1,
       readRevisionsMax: random.pick([1, 6, usual.readRevisionsMax]) ?? 1,
       readBytesMax: random.pick([1, 500, usual.readBytesMax]) ?? 1,

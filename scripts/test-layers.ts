@@ -39,13 +39,18 @@ export const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/verify/nemesis/nemesis.spec.ts"]);
-  const clients = ["clients/behaviour/typescript/*.spec.ts", "clients/go/*.spec.ts", "clients/python/*.spec.ts"];
+  const clients = [
+    "clients/behaviour/{remote,typescript}/*.spec.ts",
+    "clients/go/*.spec.ts",
+    "clients/python/*.spec.ts",
+  ];
   const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts", ...clients]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
   const benchmarks = [
     "scenarios/index",
     "scenarios/go-load",
     "scale/run",
+    "sdks/client-program",
     "soak/load/parts",
     "soak/run",
     "timeline/traced-cluster",

@@ -89,9 +89,10 @@ describe("the SDK for Go", function () {
   });
 
   it("passes its tests at clusters of three members, with the race detector", async () => {
+    const results = process.env.QUOIN_BEHAVIOUR_RESULTS;
     const env = {
       QUOIN_START: `${process.execPath} ${programOf(LAUNCHER)}`,
-      QUOIN_BEHAVIOUR: `${process.execPath} ${BEHAVIOUR}`,
+      QUOIN_BEHAVIOUR: `${process.execPath} ${BEHAVIOUR}${results === undefined ? "" : ` --results ${results}`}`,
     };
     await go(GO_MODULE_FOLDER, ["test", "-race", "-count=1", "./..."], env);
   });

@@ -52,8 +52,10 @@ describe("the site of the manual", () => {
 
   it("shows blocks of code with titles, one after the other, as the tabs of one group", () => {
     const tabs = ["A", "B"].map((title) => `\`\`\`sh [${title}]\necho ${title}\n\`\`\`\n`);
-    const html = renderer.render([...tabs, "Text.\n", ...tabs, "```sh\nother\n```\n"].join("\n"));
-    expect(allOf(html, /(class="vp-code-group")/g)).to.have.lengthOf(2);
+    const html = renderer.render([...tabs, "Text.\n", ...tabs, "```sh\nother\n```\n"].join("\n"), {
+      path: join(repositoryRoot, "docs/tabs.md"),
+    });
+    expect(allOf(html, /(vp-code-group) /g)).to.have.lengthOf(2);
     expect(allOf(html, /<label [^>]*>([AB])<\/label>/g)).to.deep.equal(["A", "B", "A", "B"]);
   });
 

@@ -150,6 +150,9 @@ func sdk(ctx context.Context, asked order, value []byte) (*client, error) {
 			}
 			go func() {
 				for batch, err := range watched.Batches() {
+					if ctx.Err() != nil {
+						return
+					}
 					if err != nil {
 						fail(err)
 					}
@@ -224,7 +227,7 @@ func etcd(asked order, value []byte) (*client, error) {
 			}
 			go func() {
 				for response := range responses {
-					if response.Err() != nil {
+					if response.Err() != nil && ctx.Err() == nil {
 						fail(response.Err())
 					}
 					for range response.Events {

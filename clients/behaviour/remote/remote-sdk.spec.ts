@@ -11,10 +11,11 @@ describe("the clients of an SDK in another language, in a load", function () {
   // The first run in Go compiles everything.
   this.timeout(300_000);
   let cluster: ClusterUnderTest | undefined;
-  before(async () => {
+  // Each history begins with no key.
+  beforeEach(async () => {
     cluster = await ClusterUnderTest.start(3);
   });
-  after(() => cluster?.dispose());
+  afterEach(() => cluster?.dispose());
 
   for (const language of SDK_LANGUAGES) {
     it(`${language}: keys and event logs keep a correct history while the leader is killed`, async function () {

@@ -23,6 +23,8 @@ const TITLES: Readonly<Record<string, string>> = {
   "python (asyncio)": "Python, asyncio",
   go: "Go",
 };
+/** Of a column, as the formatter of the documents has it. */
+const WIDTH_MIN = 3;
 const SIGNS: Readonly<Record<string, string>> = { passed: "✓", failed: "✗", unsupported: "–" };
 
 /** The page of the manual with the table. */
@@ -50,7 +52,9 @@ export function tableOf(scenarios: readonly Row[], results: readonly ScenarioRes
     title.replaceAll("|", "\\|"),
     ...languages.map((language) => SIGNS[verdicts.get(`${name} ${language}`) ?? ""] ?? ""),
   ]);
-  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((cells) => cells[column]?.length ?? 0)));
+  const widths = header.map((_, column) =>
+    Math.max(WIDTH_MIN, ...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
+  );
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |\n`;
   const rule = line(widths.map((width) => "-".repeat(width)));

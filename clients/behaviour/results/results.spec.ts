@@ -21,10 +21,10 @@ describe("the table of scenarios", () => {
     ];
     expect(tableOf(scenarios, results)).to.equal(
       [
-        "| Scenario     | Promise          | TypeScript | Go | zig |",
-        "| ------------ | ---------------- | ---------- | -- | --- |",
-        "| `keys/put`   | A key \\| a value |            | ✓  | ✗   |",
-        "| `locks/hold` | A hold           | –          |    |     |",
+        "| Scenario     | Promise          | TypeScript | Go  | zig |",
+        "| ------------ | ---------------- | ---------- | --- | --- |",
+        "| `keys/put`   | A key \\| a value |            | ✓   | ✗   |",
+        "| `locks/hold` | A hold           | –          |     |     |",
         "",
       ].join("\n"),
     );

@@ -45,7 +45,7 @@ interface Block {
 
 const read = (page: string): string => readFileSync(join(repositoryRoot, page), "utf8");
 const blocks: readonly Block[] = new Manual(repositoryRoot).pages().flatMap((page) =>
-  [...read(page).matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""]) => ({
+  [...read(page).matchAll(/^```(\w*)(?: \[[^\]]+\])?\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""]) => ({
     page,
     language,
     code,

@@ -12,7 +12,7 @@ const HOST = "127.0.0.1";
 const NEXT_WAIT_MS = 20_000;
 const RUN_PATH = /^\/runs\/([0-9]+)\/(next|answers)$/;
 
-/** What runners are told about a scenario. */
+/** What runners learn about a scenario. */
 export type OfferedScenario = Pick<Scenario, "name" | "title" | "subject" | "disturbs">;
 
 /** Begins a run of the offered scenario with this name. */

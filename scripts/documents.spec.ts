@@ -357,6 +357,15 @@ describe("the documents", () => {
     }
   });
 
+  it("name the folder into which packages are built", () => {
+    const [, folder] = /out: \{ type: "string", default: "(\w+)" \}/.exec(read("scripts/packages/main.ts")) ?? [];
+    const named = ["packages", "python", "go", "sdks"].flatMap((page) => {
+      return allOf(read(`docs/${page}.md`), /\b([a-z]+)\/(?:python\/|go\b|quoin-0|quoin-client-0)/g);
+    });
+    expect(named).to.have.lengthOf.at.least(6);
+    expect(new Set(named)).to.deep.equal(new Set([folder]));
+  });
+
   it("write only what git ignores, with the commands of README.md", () => {
     const blocks = partsOf("README.md").blocks.join("\n");
     const folders = allOf(blocks, /--(?:backup-store|data-dir|out) (\w+)/g);

@@ -1,5 +1,5 @@
 /**
- * `npm run package -- --out DIRECTORY`: builds everything that is published.
+ * `npm run package [-- --out DIRECTORY]`: builds everything that is published, by default into packages/.
  *
  * - `quoin-VERSION.tgz`, the server with its launcher and quoinctl
  * - `quoin-client-VERSION.tgz`, the SDK and quoinctl
@@ -29,7 +29,7 @@ const values = readOptions();
 /** Ends the process if there is nothing to build. */
 function readOptions() {
   const options = {
-    out: { type: "string", default: "dist/packages" },
+    out: { type: "string", default: "packages" },
     executable: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   } as const;

@@ -164,7 +164,8 @@ export class Archives {
     const { backups } = replica;
     const openExport = backups.openExport.bind(backups);
     backups.openExport = () => {
-      const exported = openExport();
+      // It writes what the state has in memory, and the disk may fail.
+      const exported = loop.attempt(openExport);
       if (exported !== null) {
         const rows = exported.rows.bind(exported);
         exported.rows = async function* () {

@@ -247,6 +247,19 @@ export class ProcessLoop implements Clock, Scheduler {
     }
   }
 
+  /** Does something outside of its callbacks, where code goes on after an `await`; null if the process dies of it. */
+  attempt<Result>(action: () => Result): Result | null {
+    try {
+      return action();
+    } catch (error) {
+      if (!(error instanceof Death)) {
+        throw error;
+      }
+      this.#options.onCrash();
+      return null;
+    }
+  }
+
   #arm(atMs: number): void {
     const dueMs = Math.max(atMs, this.#busyUntilMs);
     if (dueMs < this.#armedMs) {

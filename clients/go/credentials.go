@@ -3,6 +3,8 @@ package quoin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -99,6 +101,11 @@ type fixedToken string
 
 func (t fixedToken) Token(context.Context) (string, error)           { return string(t), nil }
 func (t fixedToken) Refresh(context.Context, string) (string, error) { return "", nil }
+
+// A source of tokens that is printed, by any verb, shows no token.
+func (fixedToken) Format(to fmt.State, _ rune)      { io.WriteString(to, "[tokens]") }
+func (*fileToken) Format(to fmt.State, _ rune)      { io.WriteString(to, "[tokens]") }
+func (*exchangedToken) Format(to fmt.State, _ rune) { io.WriteString(to, "[tokens]") }
 
 type fileToken struct {
 	path string

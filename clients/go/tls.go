@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -27,6 +29,9 @@ type TLS struct {
 	Key             []byte
 	KeyFile         string
 }
+
+// Format shows no key, whatever the verb.
+func (TLS) Format(to fmt.State, _ rune) { io.WriteString(to, "[TLS options]") }
 
 // currentTLS are the credentials of connections: each gets the certificates and the key as they are then.
 type currentTLS struct {

@@ -130,6 +130,9 @@ func (tx *Tx) List(ctx context.Context, prefix string) (map[string][]byte, error
 	defer tx.mu.Unlock()
 	listed, isListed := tx.prefixes[prefix]
 	if !isListed {
+		// The pages share the time that is left: each of them alone would get all of it.
+		ctx, cancel := context.WithDeadline(ctx, tx.deadline)
+		defer cancel()
 		listed = map[string][]byte{}
 		since := int64(-1)
 		for page, err := range tx.client.KV.Pages(ctx, tx.namespace, prefix, tx.limit(), WithPageSize(listedPerPage)) {

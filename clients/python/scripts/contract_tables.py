@@ -149,6 +149,8 @@ REQUIRED: set[str] = {
 
 # Other names of fields, and fields whose zero means that there is nothing.
 RENAMED: dict[str, str] = {"LogEvent.appended_at_ms": "timestamp_ms", "LogEvent.idempotency_key": "key"}
+# Fields that `repr` leaves out.
+SECRETS: set[str] = {"CreateApiKeyResponse.key", "ExchangeTokenResponse.access_token", "LoginResponse.access_token"}
 NONE_IF_ZERO: set[str] = {
     "LogEvent.idempotency_key",
     "ApiKey.expires_at_ms",

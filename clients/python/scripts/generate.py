@@ -130,7 +130,7 @@ def is_map(contract: Contract, field: pb.FieldDescriptorProto) -> bool:
 def models(contract: Contract) -> tuple[str, str]:
     """The modules `models.py` and `decode.py`."""
     classes = [HEADER + '"""The answers of the service."""\n\nfrom __future__ import annotations\n']
-    classes.append("from collections.abc import Mapping\nfrom dataclasses import dataclass\n")
+    classes.append("from collections.abc import Mapping\nfrom dataclasses import dataclass, field\n")
     decoders = [HEADER + '"""Makes answers from messages."""\n\nfrom __future__ import annotations\n']
     decoders.append(
         "from typing import Any\n\nfrom quoin._core.wire import required\nfrom quoin._generated import models\n"
@@ -150,7 +150,9 @@ def models(contract: Contract) -> tuple[str, str]:
             doc = "A key before a change, or as a transaction has seen it."
         fields = list(_model_fields(contract, message_name, class_name))
         body = "\n".join(
-            f"    {name}: {kind}\n{docstring(comment, '    ') if comment else ''}" for name, kind, comment, _ in fields
+            f"    {name}: {kind}{' = field(repr=False)' if f'{message_name}.{name}' in tables.SECRETS else ''}\n"
+            f"{docstring(comment, '    ') if comment else ''}"
+            for name, kind, comment, _ in fields
         )
         classes.append(
             f"@dataclass(frozen=True, slots=True)\nclass {class_name}:\n{docstring(doc, '    ')}\n\n{body}\n"

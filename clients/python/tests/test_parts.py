@@ -18,6 +18,7 @@ from quoin import ops
 from quoin._core.endpoints import Endpoints, is_endpoint, is_loopback
 from quoin._core.errors import from_status, no_connection
 from quoin._core.transactions import BYTES_MAX, WRITES_MAX, BatchCollector, OptimisticState, transaction_result
+from quoin._generated import decode
 from quoin._generated.reasons import BY_CODE, BY_REASON
 from quoin._io.channels import CONTRACT
 
@@ -280,6 +281,17 @@ def test_values_that_were_left_out_are_none() -> None:
     assert [found.results[0].kv.value, found.results[1].data, found.results[2].items[0].value] == [None, None, None]
     found = transaction_result(message("TransactResponse", results=results))
     assert [found.results[0].kv.value, found.results[1].data, found.results[2].items[0].value] == [b"", b"", b""]
+
+
+def test_secrets_are_not_shown() -> None:
+    answers = ["ExchangeTokenResponse", "LoginResponse"]
+    shown = [
+        repr(decode.access_token(message(answers[0], access_token="secret"))),
+        repr(decode.login(message(answers[1], access_token="secret", user=message("User")))),
+        repr(decode.created_api_key(message("CreateApiKeyResponse", key="secret", api_key=message("ApiKey")))),
+        repr(quoin.TlsOptions(certificate="public", key="secret")),
+    ]
+    assert not [one for one in shown if "secret" in one]
 
 
 def test_the_generated_files_are_current() -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -1062,7 +1062,7 @@ class CreatedApiKey:
 
     api_key: ApiKeyInfo
     """The key without its secret."""
-    key: str
+    key: str = field(repr=False)
     """The key in plain text. No other answer contains it: in the answer to a retry it is empty."""
     revision: int
     """Cluster revision at which the answer is true."""
@@ -1082,7 +1082,7 @@ class RevokedApiKey:
 class AccessToken:
     """An access token."""
 
-    access_token: str
+    access_token: str = field(repr=False)
     """The token, for the metadata `authorization: Bearer TOKEN`."""
     expires_in_seconds: int
     """Its lifetime in seconds, never longer than that of the key."""
@@ -1092,7 +1092,7 @@ class AccessToken:
 class Login:
     """An access token and its user."""
 
-    access_token: str
+    access_token: str = field(repr=False)
     """The token, for the metadata `authorization: Bearer TOKEN`."""
     expires_in_seconds: int
     """Its lifetime in seconds."""

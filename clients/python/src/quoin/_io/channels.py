@@ -11,7 +11,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class TlsOptions:
     # The client certificate, which needs its key.
     certificate: bytes | str | None = None
     certificate_file: str | None = None
-    key: bytes | str | None = None
+    key: bytes | str | None = field(default=None, repr=False)
     key_file: str | None = None
 
 

@@ -404,3 +404,37 @@ def test_a_forgotten_client_keeps_no_process_alive(cluster: LocalCluster) -> Non
     done = subprocess.run(command, input=cluster.api_key, capture_output=True, text=True, timeout=PATIENCE_MS / 1e3)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_blocks_that_share_a_lock_release_their_own_holds(cluster: LocalCluster) -> None:
+    name = fresh("shared")
+    with cluster.client(timeout_ms=PATIENCE_MS) as client:
+        client.semaphores.create(NAMESPACE, name, 3)
+        semaphore = client.semaphore(NAMESPACE, name)
+        with semaphore as outer:
+            with semaphore:
+                pass
+            holders = client.semaphores.describe(NAMESPACE, name).holders
+            assert [one.fencing_token for one in holders] == [outer.token]
+        assert not client.semaphores.describe(NAMESPACE, name).holders
+
+
+async def test_tasks_that_share_a_lock_release_their_own_holds(cluster: LocalCluster) -> None:
+    name = fresh("shared")
+    async with cluster.async_client(timeout_ms=PATIENCE_MS) as client:
+        await client.semaphores.create(NAMESPACE, name, 3)
+        semaphore, both, first_left = client.semaphore(NAMESPACE, name), asyncio.Event(), asyncio.Event()
+
+        async def first() -> None:
+            async with semaphore:
+                await both.wait()
+            first_left.set()
+
+        async def second() -> None:
+            async with semaphore as hold:
+                both.set()
+                await first_left.wait()
+                assert hold.is_held
+
+        await asyncio.gather(first(), second())
+        assert not (await client.semaphores.describe(NAMESPACE, name)).holders

@@ -12,7 +12,7 @@ from quoin._core.effects import Spawn, Steps
 from quoin._core.life import Life
 from quoin._core.operation import PERSISTENT, Execution, Persistence, execute
 from quoin._core.wire import checked_count, checked_timeout
-from quoin._io.asyncio_io import AsyncIo
+from quoin._io.asyncio_io import AsyncIo, caller
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -47,17 +47,21 @@ class AsyncOpening(Generic[C]):
 
     def __init__(self, open: Callable[[], Awaitable[C]]) -> None:
         self._open = open
-        self._opened: C | None = None
+        # What is open, and who has opened it: threads or tasks may share this, and blocks may be nested.
+        self._opened: list[tuple[object, C]] = []
 
     async def __aenter__(self) -> C:
-        self._opened = await self._open()
-        return self._opened
+        opened = await self._open()
+        self._opened.append((caller(), opened))
+        return opened
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened is not None:
-            await self._opened._left(kind)
+        mine = [entry for entry in self._opened if entry[0] == caller()]
+        entry = (mine or self._opened)[-1]
+        self._opened.remove(entry)
+        await entry[1]._left(kind)
 
 
 class AsyncCalls:

@@ -225,6 +225,11 @@ class AsyncStream:
             self._channels.give_back(self.channel, self.silent_since)
 
 
+def caller() -> object:
+    """Who runs this: the task."""
+    return asyncio.current_task()
+
+
 def _seconds(duration_ms: float | None) -> float | None:
     return None if duration_ms is None else duration_ms / 1e3
 

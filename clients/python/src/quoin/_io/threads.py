@@ -314,6 +314,11 @@ class Job:
             cancels.append(signal.add(wake))
 
 
+def caller() -> object:
+    """Who runs this: the thread."""
+    return threading.get_ident()
+
+
 def _wait(effect: Wait) -> None:
     event = threading.Event()
     removals = [signal.add(event.set) for signal in effect.signals]

@@ -13,7 +13,7 @@ from quoin._core.effects import Spawn, Steps
 from quoin._core.life import Life
 from quoin._core.operation import PERSISTENT, Execution, Persistence, execute
 from quoin._core.wire import checked_count, checked_timeout
-from quoin._io.threads import ThreadIo
+from quoin._io.threads import ThreadIo, caller
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -48,17 +48,21 @@ class Opening(Generic[C]):
 
     def __init__(self, open: Callable[[], C]) -> None:
         self._open = open
-        self._opened: C | None = None
+        # What is open, and who has opened it: threads or tasks may share this, and blocks may be nested.
+        self._opened: list[tuple[object, C]] = []
 
     def __enter__(self) -> C:
-        self._opened = self._open()
-        return self._opened
+        opened = self._open()
+        self._opened.append((caller(), opened))
+        return opened
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened is not None:
-            self._opened._left(kind)
+        mine = [entry for entry in self._opened if entry[0] == caller()]
+        entry = (mine or self._opened)[-1]
+        self._opened.remove(entry)
+        entry[1]._left(kind)
 
 
 class Calls:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from simulation import FakeStream, Simulation, error_of, message
 
 import quoin
-from quoin._core.effects import Open, Steps
+from quoin._core.effects import Open, Steps, Wait
 from quoin._core.logs import LogNames, TailReader
 from quoin._core.streams import Source, WatchReader, steady
+from quoin._core.tokens import ExchangedTokens
 
 PASSING = [
     error_of("UNAVAILABLE", "NO_LEADER"),
@@ -59,7 +61,13 @@ class Member:
         return FakeStream(effect.endpoint, lambda: next(((1.0, one) for one in waiting), (float("inf"), None)))
 
 
-def watch(simulation: Simulation, member: Member, start: int = 1) -> WatchReader[str]:
+def watch(
+    simulation: Simulation,
+    member: Member,
+    start: int = 1,
+    options: Mapping[str, Any] = types.MappingProxyType({}),
+    **fields: Any,
+) -> WatchReader[str]:
     simulation.open = member.open
     source = Source(
         title="watch",
@@ -69,7 +77,8 @@ def watch(simulation: Simulation, member: Member, start: int = 1) -> WatchReader
         behind=lambda one: int(one.revision) + 1,
         silence_ms=3_000,
     )
-    return WatchReader(simulation.context(), source, lambda one: [event.kv.key for event in one.events], False, {})
+    context = simulation.context(**fields)
+    return WatchReader(context, source, lambda one: [event.kv.key for event in one.events], False, options)
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.sampled_from(PASSING)), max_size=12), st.floats(0, 0.999))
@@ -136,6 +145,43 @@ def test_an_established_watch_never_gives_up() -> None:
     reader = watch(simulation, Member([(2, PASSING[0]), *[(0, error_of("UNAVAILABLE", "NO_LEADER"))] * 300]))
     simulation.run(reader.stream.establish())
     assert simulation.run(reader.next()).events == ("1.0", "1.1")
+
+
+def exchanged(exchange: Callable[[], Steps[Any]]) -> tuple[Simulation, dict[str, Any]]:
+    simulation = Simulation()
+    return simulation, {"tokens": ExchangedTokens(exchange, lambda: simulation.now_ms)}
+
+
+def test_an_established_watch_survives_that_its_next_token_is_late() -> None:
+    failures = [error_of("UNAVAILABLE", "NO_LEADER")] * 2
+    exchanges = 0
+
+    def exchange() -> Steps[Any]:
+        nonlocal exchanges
+        yield Wait((), 10)
+        exchanges += 1
+        if exchanges > 1 and failures:
+            raise failures.pop()
+        return message("ExchangeTokenResponse", access_token=f"t{exchanges}", expires_in_seconds=900)
+
+    simulation, tokens = exchanged(exchange)
+    reader = watch(simulation, Member([(2, error_of("UNAUTHENTICATED", "TOKEN_EXPIRED"))]), **tokens)
+    simulation.run(reader.stream.establish())
+    assert simulation.run(reader.next()).events == ("1.0", "1.1")
+    assert exchanges == 4
+
+
+def test_establishing_waits_for_a_token_no_longer_than_its_deadline() -> None:
+    def exchange() -> Steps[Any]:
+        yield Wait((), 2_000)
+        return message("ExchangeTokenResponse", access_token="t", expires_in_seconds=900)
+
+    simulation, tokens = exchanged(exchange)
+    reader = watch(simulation, Member([]), options={"timeout_ms": 300}, **tokens)
+    with pytest.raises(quoin.DeadlineExceededError) as caught:
+        simulation.run(reader.stream.establish())
+    assert simulation.now_ms == 300
+    assert caught.value.outcome == "not-executed"
 
 
 @pytest.mark.parametrize("waits", [True, False])

@@ -67,6 +67,8 @@ class ContinuedStream:
         self._failures = 0
         self._unreached = 0
         self._is_token_refreshed = False
+        # Until when the message that is waited for must come.
+        self._until_ms = math.inf
 
     def establish(self) -> Steps[Any]:
         """Establishes the first stream, with as many attempts as an operation has. Returns its first message."""
@@ -84,6 +86,7 @@ class ContinuedStream:
             self._trace.end(None)
 
     def _message(self, attempts_max: float, until_ms: float) -> Steps[Any]:
+        self._until_ms = until_ms
         if self._trace is None:
             self._trace = Trace(self._source.method, self._source, self._traceparent)
         try:
@@ -144,7 +147,13 @@ class ContinuedStream:
             raise error
         if error.code == "UNAUTHENTICATED" and self._token and not self._is_token_refreshed:
             self._is_token_refreshed = True
-            if (yield from self._context.tokens.refresh(self._token, self._wait)) is None:
+            try:
+                token = yield from self._context.tokens.refresh(self._token, self._wait)
+            except QuoinError as failure:
+                self._endpoint = None
+                yield from self._prepare_next(failure, attempts_max, until_ms)
+                return
+            if token is None:
                 raise error
             return
         is_passing = error.code in ("UNAVAILABLE", "CANCELLED") or error.reason in ("TOO_MANY_STREAMS", "RATE_LIMITED")
@@ -160,9 +169,11 @@ class ContinuedStream:
         self._assert_open()
 
     def _wait(self, signal: Signal) -> Steps[None]:
-        yield Wait((signal, *self._ends), None)
+        left_ms = max(0.0, self._until_ms - self._context.now_ms())
+        yield Wait((signal, *self._ends), None if left_ms == math.inf else left_ms)
         if not signal.is_set():
             self._assert_open()
+            raise not_sent("DEADLINE_EXCEEDED", "the deadline passed while waiting for a token")
 
     def _assert_open(self) -> None:
         if self._context.closing.is_set():

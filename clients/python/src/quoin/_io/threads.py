@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import grpc
@@ -197,13 +198,25 @@ class ThreadStream:
             self._channels.give_back(self.channel, self.silent_since)
 
 
+@dataclass(order=True, slots=True)
+class Timer:
+    """A callback at a time of the clock."""
+
+    at: float
+    number: int
+    # None = it has been called, or is cancelled.
+    callback: Callable[[], None] | None = field(compare=False)
+
+
 class Background:
     """One thread that runs steps beside the callers, and timers. It begins with the first of them."""
 
     def __init__(self, io: ThreadIo) -> None:
         self._io = io
         self._condition = threading.Condition()
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._timers: list[Timer] = []
+        # How many of them are cancelled.
+        self._cancelled = 0
         self._numbers = itertools.count()
         self._jobs: set[Job] = set()
         self._thread: threading.Thread | None = None
@@ -219,19 +232,23 @@ class Background:
 
     def after(self, delay_ms: float, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls back in the thread, unless the returned function is called before."""
-        is_cancelled = False
-
-        def fire() -> None:
-            if not is_cancelled:
-                callback()
+        timer = Timer(time.monotonic() + delay_ms / 1e3, next(self._numbers), callback)
 
         def cancel() -> None:
-            nonlocal is_cancelled
-            is_cancelled = True
+            with self._condition:
+                if timer.callback is None:
+                    return
+                timer.callback = None
+                self._cancelled += 1
+                # Their times may be a day away.
+                if self._cancelled > len(self._timers) / 2:
+                    self._timers = [one for one in self._timers if one.callback is not None]
+                    heapq.heapify(self._timers)
+                    self._cancelled = 0
 
         with self._condition:
             if not self._is_closed:
-                heapq.heappush(self._timers, (time.monotonic() + delay_ms / 1e3, next(self._numbers), fire))
+                heapq.heappush(self._timers, timer)
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._run, name="quoin-background", daemon=True)
                     self._thread.start()
@@ -256,12 +273,17 @@ class Background:
     def _run(self) -> None:
         while True:
             with self._condition:
-                while not self._is_closed and (not self._timers or self._timers[0][0] > time.monotonic()):
-                    self._condition.wait(self._timers[0][0] - time.monotonic() if self._timers else None)
+                while not self._is_closed and (not self._timers or self._timers[0].at > time.monotonic()):
+                    self._condition.wait(self._timers[0].at - time.monotonic() if self._timers else None)
                 if self._is_closed:
                     return
-                _, _, callback = heapq.heappop(self._timers)
-            callback()
+                timer = heapq.heappop(self._timers)
+                callback, timer.callback = timer.callback, None
+                self._cancelled -= callback is None
+            if callback is not None:
+                callback()
+            # It must not live until the next one.
+            del timer, callback
 
 
 class Job:

@@ -438,3 +438,17 @@ async def test_tasks_that_share_a_lock_release_their_own_holds(cluster: LocalClu
 
         await asyncio.gather(first(), second())
         assert not (await client.semaphores.describe(NAMESPACE, name)).holders
+
+
+async def test_a_wait_that_is_no_wait_is_named(make: Any) -> None:
+    async with make() as client:
+        name = fresh("wait")
+        await client.logs.create(name)
+        await client.locks.create(NAMESPACE, name)
+        for seconds in (-100, 10**9):
+            with pytest.raises(quoin.BadFieldError) as caught:
+                await client.logs.read(name, wait_seconds=seconds)
+            assert caught.value.details["field"] == "wait_seconds"
+        with pytest.raises(quoin.BadFieldError) as caught:
+            await client.locks.hold(NAMESPACE, name, wait_ms=2**40)
+        assert caught.value.details["field"] == "wait_ms"

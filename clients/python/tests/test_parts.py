@@ -283,6 +283,35 @@ def test_values_that_were_left_out_are_none() -> None:
     assert [found.results[0].kv.value, found.results[1].data, found.results[2].items[0].value] == [b"", b"", b""]
 
 
+NO_ARGUMENT: Any = object()
+NOBODY = ["127.0.0.1:1"]
+
+
+@pytest.mark.parametrize(
+    ("use", "field"),
+    [
+        (lambda client: client.logs.create("l", settings=NO_ARGUMENT), "settings"),
+        (lambda client: client.logs.update_settings("l", NO_ARGUMENT), "settings"),
+        (lambda client: client.batch("default", NO_ARGUMENT), "writes"),
+        (lambda client: client.memory.open("default", "r").read_at(NO_ARGUMENT, 1), "offset"),
+        (lambda client: client.memory.open("default", "r").write_at(NO_ARGUMENT, b""), "offset"),
+        (lambda client: client.kv.get("default", "k", timeout_ms=""), "timeout_ms"),
+        (lambda _: quoin.Client.exchange_api_key(NOBODY, "key", timeout_ms=NO_ARGUMENT), "timeout_ms"),
+        (lambda _: quoin.Client.log_in(NOBODY, "a@b.example", "password", timeout_ms=NO_ARGUMENT), "timeout_ms"),
+        (lambda _: quoin.AdminClient(NOBODY, token="t").put_settings(NO_ARGUMENT), "values"),
+        (lambda _: quoin.Client(NOBODY, token="t", tls=quoin.TlsOptions(ca_file="\0")), "tls"),
+        (
+            lambda _: quoin.Client(NOBODY, token="t", channel=quoin.ChannelOptions(max_message_bytes=2**40)),
+            "channel.max_message_bytes",
+        ),
+    ],
+)
+def test_an_argument_of_a_wrong_kind_is_named(use: Any, field: str) -> None:
+    with quoin.Client(NOBODY, token="t") as client, pytest.raises(quoin.BadFieldError) as caught:
+        use(client)
+    assert caught.value.details["field"] == field
+
+
 def test_secrets_are_not_shown() -> None:
     answers = ["ExchangeTokenResponse", "LoginResponse"]
     shown = [

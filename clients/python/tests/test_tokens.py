@@ -132,3 +132,8 @@ def test_a_file_is_read_again_after_a_refusal(tmp_path: Path) -> None:
     with pytest.raises(quoin.NoTokenError) as caught:
         simulation.run(tokens.refresh("two", wait))
     assert "not a token" not in str(caught.value)
+
+
+def test_a_file_that_cannot_have_a_token_is_told() -> None:
+    with quoin.Client(["127.0.0.1:1"], token_file="\0") as client, pytest.raises(quoin.NoTokenError):
+        client.kv.get("default", "k")

@@ -96,10 +96,12 @@ class AsyncCalls:
         name = self._context.contract.types_of(method)[0]
         message = self._context.contract.build(name, given, optional)
         wait_ms = optional.get("wait_ms")
-        if wait_ms and checked_count(wait_ms, "wait_ms") > 0:
+        waited_ms = checked_count(wait_ms, "wait_ms") if wait_ms else 0
+        if waited_ms > 0:
             # A waiting request is repeated until its time is up, whatever happens to members: it keeps its place.
             timeout_ms = checked_timeout(options.get("timeout_ms", self._context.timeout_ms), "timeout_ms")
-            options, persistence = {**options, "timeout_ms": wait_ms + timeout_ms}, PERSISTENT  # type: ignore[operator]
+            whole_ms = checked_timeout(waited_ms + timeout_ms, "wait_ms")
+            options, persistence = {**options, "timeout_ms": whole_ms}, PERSISTENT
         return await self._io.run(execute(self._context, method, message, options, persistence))
 
     async def _spawn(self, *steps: Steps[None]) -> None:

@@ -48,7 +48,7 @@ from quoin._core.tokens import (
     tokens_of,
 )
 from quoin._core.transactions import BatchPart
-from quoin._core.wire import checked_timeout
+from quoin._core.wire import checked_mapping, checked_timeout
 from quoin._generated import decode, models
 from quoin._io.asyncio_io import AsyncIo
 from quoin._io.channels import CONTRACT, TlsOptions
@@ -193,7 +193,7 @@ class AsyncClient(_AsyncConnected):
         fields: dict[str, object] = {"api_key": api_key}
         if expires_in_seconds is not None:
             fields["expires_in_seconds"] = expires_in_seconds
-        persistence = Persistence(attempt_timeout_ms=timeout_ms * EXCHANGE_SHARE)
+        persistence = Persistence(attempt_timeout_ms=checked_timeout(timeout_ms, "timeout_ms") * EXCHANGE_SHARE)
         async with _anonymous(endpoints, tls) as connected:
             options = {"timeout_ms": timeout_ms}
             steps = exchange(connected._context, "AccountService/ExchangeToken", fields, options, persistence)
@@ -210,7 +210,7 @@ class AsyncClient(_AsyncConnected):
     ) -> models.Login:
         """Exchanges the password of a person for a token. Raises InvalidCredentialsError, EmailNotVerifiedError."""
         fields: dict[str, object] = {"email": email, "password": password}
-        persistence = Persistence(attempt_timeout_ms=timeout_ms * LOGIN_SHARE)
+        persistence = Persistence(attempt_timeout_ms=checked_timeout(timeout_ms, "timeout_ms") * LOGIN_SHARE)
         async with _anonymous(endpoints, tls) as connected:
             options = {"timeout_ms": timeout_ms}
             steps = exchange(connected._context, "AccountService/Login", fields, options, persistence)
@@ -280,6 +280,7 @@ class AsyncAdminClient(_AsyncConnected, AsyncAdminCalls):
 
         Returns the new revision of the settings. Raises BadFieldError, SettingsChangedError.
         """
+        checked_mapping(values, "values")
         given = {"values": {name: "" if value is None else str(value) for name, value in values.items()}}
         optional = {"if_settings_revision": if_settings_revision}
         method = "ClusterAdminService/PutSettings"

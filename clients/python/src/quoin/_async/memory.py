@@ -87,6 +87,7 @@ class AsyncMemoryRegion:
         """
         if checked_count(length, "length") < 0:
             raise bad_field("length", f"must be a count of bytes, not {length}")
+        checked_count(offset, "offset")
         data = bytearray()
         version: int | None = None
         while len(data) < length or version is None:
@@ -134,6 +135,7 @@ class AsyncMemoryRegion:
         as another client writes.
         """
         content = checked_bytes(data, "data")
+        checked_count(offset, "offset")
         version, done = expected_version, 0
         while True:
             part = content[done : done + CALL_BYTES_MAX]

@@ -20,7 +20,7 @@ from quoin._core.transactions import (
     conflict,
     transaction_result,
 )
-from quoin._core.wire import checked_int32, checked_text, checked_timeout
+from quoin._core.wire import checked_int32, checked_text, checked_timeout, kind_of
 from quoin.ops import Part
 
 if TYPE_CHECKING:
@@ -218,6 +218,8 @@ async def _parts_of(writes: Iterable[Part] | AsyncIterable[Part]) -> AsyncIterat
             for part in collector.add(write):
                 yield part
     else:
+        if not isinstance(writes, Iterable):
+            raise bad_field("writes", f"must be iterable, not {kind_of(writes)}")
         for write in writes:
             for part in collector.add(write):
                 yield part

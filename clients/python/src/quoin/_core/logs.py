@@ -16,7 +16,7 @@ from quoin._core.effects import Steps
 from quoin._core.errors import QuoinError, bad_field, quoin_error
 from quoin._core.operation import execute
 from quoin._core.streams import ContinuedStream, Source
-from quoin._core.wire import checked_count, checked_text, checked_timeout
+from quoin._core.wire import checked_count, checked_mapping, checked_text, checked_timeout
 from quoin._generated import decode, models
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ def log_info(message: Any) -> models.LogInfo:
 
 def settings_fields(settings: Mapping[str, int | None]) -> dict[str, object]:
     """The fields of a request for settings: those with values, and the names of those to remove."""
-    for name in settings:
+    for name in checked_mapping(settings, "settings"):
         if name not in _SETTINGS:
             raise bad_field(f"settings.{name}", f"is unknown: there are {', '.join(_SETTINGS)}")
     values = {

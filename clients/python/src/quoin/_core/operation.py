@@ -108,9 +108,8 @@ class Operation:
         cancel: Signal | None,
     ) -> None:
         checked_options(options)
-        timeout_ms = checked_timeout(options.get("timeout_ms") or context.timeout_ms, "timeout_ms")
-        if options.get("timeout_ms") == 0:
-            checked_timeout(0, "timeout_ms")
+        given_ms = options.get("timeout_ms")
+        timeout_ms = checked_timeout(context.timeout_ms if given_ms is None else given_ms, "timeout_ms")
         request_id = options.get("request_id")
         if request_id is not None and not (isinstance(request_id, str) and _UUID.fullmatch(request_id)):
             raise bad_field(

@@ -68,8 +68,9 @@ class FileToken:
     def _read(self) -> str:
         try:
             lines = self._path.read_text().split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            why = "it is no text" if isinstance(error, UnicodeDecodeError) else why
             raise _no_token(f"the token file {self._path} cannot be read: {why}") from None
         token = next((line.strip() for line in lines if line.strip()), "")
         if not is_token(token):

@@ -206,6 +206,12 @@ def checked_list(value: Any, path: str) -> list[Any]:
     return list(value)
 
 
+def checked_mapping(value: object, path: str) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise bad_field(path, f"must be a mapping, not {kind_of(value)}")
+    return value
+
+
 def checked_timeout(value: object, path: str) -> float:
     """A time limit in milliseconds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= INT32_MAX:

@@ -20,7 +20,7 @@ import grpc
 from quoin._core.effects import Request
 from quoin._core.endpoints import is_loopback
 from quoin._core.errors import QuoinError, bad_field, from_status, quoin_error
-from quoin._core.wire import Contract, checked_bytes, checked_count, checked_text, checked_timeout, kind_of
+from quoin._core.wire import Contract, checked_bytes, checked_int32, checked_text, checked_timeout, kind_of
 from quoin._generated.contract import DESCRIPTORS
 
 CONTRACT = Contract(DESCRIPTORS)
@@ -117,6 +117,8 @@ class Tls:
             return Path(checked_text(path, f"tls.{name}_file")).read_bytes()
         except OSError as error:
             raise bad_field("tls", f"cannot be used: {path}: {error.strerror}") from None
+        except ValueError as error:
+            raise bad_field("tls", f"cannot be used: {path!r}: {error}") from None
 
 
 def _system_authorities() -> bytes | None:
@@ -181,7 +183,7 @@ class Channels:
         self.is_closed = False
         most = options.max_message_bytes
         if most is not None:
-            checked_count(most, "channel.max_message_bytes")
+            checked_int32(most, "channel.max_message_bytes")
         checked_timeout(options.keepalive_time_ms, "channel.keepalive_time_ms")
         checked_timeout(options.keepalive_timeout_ms, "channel.keepalive_timeout_ms")
         self._options: list[tuple[str, Any]] = [

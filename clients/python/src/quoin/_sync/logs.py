@@ -23,7 +23,7 @@ from quoin._core.logs import (
     settings_fields,
 )
 from quoin._core.operation import Execution, execute
-from quoin._core.wire import checked_count, checked_timeout
+from quoin._core.wire import INT32_MAX, checked_count, checked_timeout
 from quoin._generated import decode, models
 from quoin._io.threads import ThreadIo
 from quoin._sync.calls import LogCalls
@@ -53,7 +53,7 @@ class LogClient(LogCalls):
         Settings are `duplicate_window_seconds`, for how long keys of events are remembered, `retention_max_age_seconds`
         and `retention_max_bytes`. Raises LogExistsError if a live log of the namespace has the name.
         """
-        given = {"name": name, "settings": settings_fields(settings or {})["settings"]}
+        given = {"name": name, "settings": settings_fields({} if settings is None else settings)["settings"]}
         optional = {"namespace": None if namespace is None else given_text(namespace, "namespace")}
         execution = self._execute("EventLogService/CreateLog", given, optional, call)
         return log_info(execution.message.log)
@@ -135,9 +135,9 @@ class LogClient(LogCalls):
         If there are none, it waits `wait_seconds` for some, up to 60, in addition to `timeout_ms`.
         """
         fields = {"from_sequence": from_sequence, "page_size": limit, "wait_seconds": wait_seconds}
-        if checked_count(wait_seconds, "wait_seconds"):
+        if checked_count(wait_seconds, "wait_seconds") > 0:
             timeout_ms = checked_timeout(call.get("timeout_ms", self._context.timeout_ms), "timeout_ms")
-            call["timeout_ms"] = timeout_ms + wait_seconds * 1e3
+            call["timeout_ms"] = min(INT32_MAX, timeout_ms + wait_seconds * 1e3)
         return decode.event_page((self._with_id("ReadEvents", log, fields, call)).message)
 
     def events(

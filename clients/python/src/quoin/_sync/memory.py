@@ -88,6 +88,7 @@ class MemoryRegion:
         """
         if checked_count(length, "length") < 0:
             raise bad_field("length", f"must be a count of bytes, not {length}")
+        checked_count(offset, "offset")
         data = bytearray()
         version: int | None = None
         while len(data) < length or version is None:
@@ -135,6 +136,7 @@ class MemoryRegion:
         as another client writes.
         """
         content = checked_bytes(data, "data")
+        checked_count(offset, "offset")
         version, done = expected_version, 0
         while True:
             part = content[done : done + CALL_BYTES_MAX]

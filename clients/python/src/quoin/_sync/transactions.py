@@ -19,7 +19,7 @@ from quoin._core.transactions import (
     conflict,
     transaction_result,
 )
-from quoin._core.wire import checked_int32, checked_text, checked_timeout
+from quoin._core.wire import checked_int32, checked_text, checked_timeout, kind_of
 from quoin._sync.base import Calls
 from quoin._sync.keys import KeyValueClient
 from quoin.ops import Part
@@ -217,6 +217,8 @@ def _parts_of(writes: Iterable[Part] | Iterable[Part]) -> Iterator[Sequence[Part
             for part in collector.add(write):
                 yield part
     else:
+        if not isinstance(writes, Iterable):
+            raise bad_field("writes", f"must be iterable, not {kind_of(writes)}")
         for write in writes:
             for part in collector.add(write):
                 yield part

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -310,6 +312,49 @@ def test_an_argument_of_a_wrong_kind_is_named(use: Any, field: str) -> None:
     with quoin.Client(NOBODY, token="t") as client, pytest.raises(quoin.BadFieldError) as caught:
         use(client)
     assert caught.value.details["field"] == field
+
+
+# A certificate of its own, and its key, encrypted with the words "secret".
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBbjCCARWgAwIBAgIUHr9kcjQkpiQB9TXfCqjmmPfS8R0wCgYIKoZIzj0EAwIw
+DDEKMAgGA1UEAwwBeDAgFw0yNjEyMDEwNDA1MjFaGA8yMTI2MTEwNzA0MDUyMVow
+DDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABLyaUyvHSeoA
+Ny+MQAucc/e4JbA9V2pCNXd8CPUuK4a1mPf4Cbm2moeEHQ9J9cn4mh2xc6nCu75G
+tbj2r/oipO6jUzBRMB0GA1UdDgQWBBT2rcwon1dPeNslOXv02Hk1p5z1MTAfBgNV
+HSMEGDAWgBT2rcwon1dPeNslOXv02Hk1p5z1MTAPBgNVHRMBAf8EBTADAQH/MAoG
+CCqGSM49BAMCA0cAMEQCIC6rXhym0qFxt503hOdS3g8qCgC4gyFcK+wrOLGHu/NT
+AiBuVz9GbUGLZrx9qyWErG5F6TiYrg6WsOrFGMWm2tPGAw==
+-----END CERTIFICATE-----
+"""
+ENCRYPTED_KEY = """\
+-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAiMsY4VvtGsqQICCAAw
+DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEBHQw+L5cqahVoq3yWlAlvAEgZAf
+5Iw0BKcatvY3TAHJrFGPdBK0TFh4sZF9SMSlwm0lv15VAC0dSSz5jnb91WWKaVIk
+KO234yX04rAxFjpDt5cWhCD0l20URpM0N6x0VvkyTY2rAhMAB7OmMrVnOkYlQ+BT
+Kk8YF06fgX9QeI0/HG3NvSatFtF50Jflx4ArQFaJ9Rfp3bQDRw/z2KMYroZcu3E=
+-----END ENCRYPTED PRIVATE KEY-----
+"""
+
+
+def test_an_encrypted_key_is_refused_without_a_question(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    certificate.write_text(CERTIFICATE)
+    key.write_text(ENCRYPTED_KEY)
+    files = {"certificate_file": str(certificate), "key_file": str(key)}
+    code = f"import quoin; quoin.Client(['a:1'], token='t', tls=quoin.TlsOptions(**{files!r}))"
+    terminal, stdin = pty.openpty()
+    os.write(terminal, b"secret\n")
+    command = [sys.executable, "-c", code]
+    # Without a terminal of its own, the question would come to this one.
+    done = subprocess.run(
+        command, stdin=stdin, capture_output=True, text=True, timeout=60, start_new_session=True, check=False
+    )
+    os.close(terminal)
+    os.close(stdin)
+    assert "BadFieldError: tls cannot be used: the key is encrypted" in done.stderr
+    assert "phrase" not in done.stderr
 
 
 def test_secrets_are_not_shown() -> None:

@@ -103,7 +103,7 @@ class Tls:
                 context.load_verify_locations(cadata=ca.decode("ascii", "replace"))
             certificate_file, key_file = self._options.certificate_file, self._options.key_file
             if certificate_file is not None and key_file is not None:
-                context.load_cert_chain(certificate_file, key_file)
+                context.load_cert_chain(certificate_file, key_file, password=_no_password)
         except (ssl.SSLError, OSError) as error:
             raise bad_field("tls", f"cannot be used: {error}") from None
         return ca or _system_authorities(), key, certificate
@@ -119,6 +119,11 @@ class Tls:
             raise bad_field("tls", f"cannot be used: {path}: {error.strerror}") from None
         except ValueError as error:
             raise bad_field("tls", f"cannot be used: {path!r}: {error}") from None
+
+
+def _no_password() -> str:
+    """Instead of a question at the terminal, which has nobody to answer it."""
+    raise bad_field("tls", "cannot be used: the key is encrypted")
 
 
 def _system_authorities() -> bytes | None:

@@ -452,3 +452,15 @@ async def test_a_wait_that_is_no_wait_is_named(make: Any) -> None:
         with pytest.raises(quoin.BadFieldError) as caught:
             await client.locks.hold(NAMESPACE, name, wait_ms=2**40)
         assert caught.value.details["field"] == "wait_ms"
+
+
+async def test_a_second_reader_of_a_watch_is_refused(make: Any) -> None:
+    key = fresh("read")
+    async with make() as client:
+        watch = await client.watch.keys(NAMESPACE, prefix=key)
+        readers = [asyncio.ensure_future(watch.__anext__()) for _ in range(2)]
+        done, _ = await asyncio.wait(readers, return_when=asyncio.FIRST_COMPLETED)
+        assert [type(one.exception()) for one in done] == [quoin.FailedPreconditionError]
+        await client.kv.put(NAMESPACE, key, "v")
+        found = await asyncio.gather(*readers, return_exceptions=True)
+        assert [one.events[0].kv.key for one in found if not isinstance(one, BaseException)] == [key]

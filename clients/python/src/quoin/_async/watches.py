@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -9,7 +10,7 @@ from quoin import _types as types
 from quoin._async.base import AsyncCloseable
 from quoin._async.calls import AsyncWatchCalls
 from quoin._core.effects import Signal, Steps
-from quoin._core.errors import QuoinError
+from quoin._core.errors import QuoinError, quoin_error
 from quoin._core.streams import PROGRESS_INTERVAL_MS, SILENT_INTERVALS, Source, WatchBatch, WatchReader, steady
 from quoin._core.wire import checked_count, checked_text
 from quoin._generated import decode, models
@@ -29,17 +30,22 @@ class AsyncItems(AsyncCloseable, Generic[E]):
         self._read = read
         self._end = end
         self._ending = ending
+        self._reader = threading.Lock()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> E:
+        if not self._reader.acquire(blocking=False):
+            raise quoin_error("it has a reader: one reads at a time", code="FAILED_PRECONDITION")
         try:
             return await self._io.run(self._read())
         except QuoinError:
             if self._ending.is_set():
                 raise StopAsyncIteration from None
             raise
+        finally:
+            self._reader.release()
 
     async def close(self) -> None:
         """Ends it, also while somebody waits for an item: that one gets the end."""

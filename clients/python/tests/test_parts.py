@@ -314,6 +314,12 @@ def test_an_argument_of_a_wrong_kind_is_named(use: Any, field: str) -> None:
     assert caught.value.details["field"] == field
 
 
+def test_a_request_that_is_too_large_to_be_sent_is_not_executed() -> None:
+    sent = from_status("RESOURCE_EXHAUSTED", "CLIENT: Sent message larger than max (5 vs. 4)", {}, "a:1", CONTRACT)
+    received = from_status("RESOURCE_EXHAUSTED", "CLIENT: Received message larger than max", {}, "a:1", CONTRACT)
+    assert (sent.outcome, received.outcome) == ("not-executed", "unknown")
+
+
 # A certificate of its own, and its key, encrypted with the words "secret".
 CERTIFICATE = """\
 -----BEGIN CERTIFICATE-----

@@ -20,6 +20,8 @@ NEVER_SENT = re.compile(
     r"failed to connect to all addresses|connections to all backends failing|errors resolving|DNS resolution failed"
     r"|empty address list"
 )
+# Its first words for a request that is too large to be sent.
+UNSENDABLE = "CLIENT: Sent message larger than max"
 # Its first words for a stream that ended without a status: the member, or a device on the way, went away.
 LOST = re.compile(r"(Received )?RST_STREAM with (error )?code [02]\b|Stream removed")
 
@@ -128,6 +130,8 @@ def from_status(
         return quoin_error(message, code="UNAVAILABLE", details={"address": endpoint, "connection": "closed"})
     if not is_answer and code == "DEADLINE_EXCEEDED":
         return quoin_error(f"no answer from {endpoint} in time", code=code, reason="DEADLINE")
+    if not is_answer and code == "RESOURCE_EXHAUSTED" and details.startswith(UNSENDABLE):
+        return quoin_error(details, code=code, outcome="not-executed")
     info = contract.status_details(trailers.get("grpc-status-details-bin", b""))
     return quoin_error(
         details,

@@ -184,7 +184,13 @@ func (s *continuedStream[M, P]) prepareNext(failure *Error, attempts int, until 
 	}
 	if failure.Code == codes.Unauthenticated && s.hasToken && !s.isRefreshed {
 		s.isRefreshed = true
-		token, err := s.core.tokens.Refresh(s.ctx, s.token)
+		ctx := s.ctx
+		if !until.IsZero() {
+			limited, cancel := context.WithDeadline(ctx, until)
+			defer cancel()
+			ctx = limited
+		}
+		token, err := s.core.tokens.Refresh(ctx, s.token)
 		if err != nil {
 			return s.prepareNext(tokenError(err), attempts, until)
 		}

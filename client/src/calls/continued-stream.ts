@@ -154,8 +154,8 @@ export class ContinuedStream<Request, Message> {
     this.#anyEnd.throwIfAborted();
     this.#endpoint = undefined;
     this.#token = undefined;
-    const request = await this.#unlessEnded(this.#source.request(BigInt(this.#position)));
-    const token = await this.#unlessEnded(tokens.token());
+    const request = await this.#unlessEnded(this.#source.request(BigInt(this.#position)), untilMs);
+    const token = await this.#unlessEnded(tokens.token(), untilMs);
     this.#token = token;
     const target = pool.current();
     this.#endpoint = target.endpoint;
@@ -217,7 +217,14 @@ export class ContinuedStream<Request, Message> {
     }
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#isTokenRefreshed) {
       this.#isTokenRefreshed = true;
-      if ((await this.#unlessEnded(tokens.refresh(this.#token))) === undefined) {
+      let token: string | undefined;
+      try {
+        token = await this.#unlessEnded(tokens.refresh(this.#token), untilMs);
+      } catch (failure) {
+        this.#endpoint = undefined;
+        return this.#prepareNext(QuoinError.from(failure), attemptsMax, untilMs);
+      }
+      if (token === undefined) {
         throw error;
       }
       return;
@@ -232,12 +239,19 @@ export class ContinuedStream<Request, Message> {
     if (runtime.monotonicMs() + pauseMs >= untilMs) {
       throw error;
     }
-    await this.#unlessEnded(runtime.sleep(pauseMs, this.#anyEnd));
+    await this.#unlessEnded(runtime.sleep(pauseMs, this.#anyEnd), untilMs);
   }
 
-  /** Waits for work that others may share, until the end. */
-  #unlessEnded<Result>(work: Result | Promise<Result>): Promise<Result> {
+  /** Waits for work that others may share, until the end, and at most until this time; infinity = no limit. */
+  #unlessEnded<Result>(work: Result | Promise<Result>, untilMs: number): Promise<Result> {
+    const { runtime } = this.#context;
     return new Promise((resolve, reject) => {
+      const onLimit = () => {
+        const message = "the deadline has passed while the client waited for a token";
+        reject(new QuoinError({ code: "DEADLINE_EXCEEDED", outcome: "not-executed", message }));
+      };
+      const leftMs = untilMs - runtime.monotonicMs();
+      const stopTimer = leftMs === Number.POSITIVE_INFINITY ? undefined : runtime.after(Math.max(0, leftMs), onLimit);
       const onEnd = () => reject(this.#endError());
       this.#anyEnd.addEventListener("abort", onEnd, { once: true });
       if (this.#anyEnd.aborted) {
@@ -245,7 +259,10 @@ export class ContinuedStream<Request, Message> {
       }
       Promise.resolve(work)
         .then(resolve, reject)
-        .finally(() => this.#anyEnd.removeEventListener("abort", onEnd));
+        .finally(() => {
+          stopTimer?.();
+          this.#anyEnd.removeEventListener("abort", onEnd);
+        });
     });
   }
 

@@ -278,6 +278,33 @@ describe("watches", function () {
       expect(member.callsOf("watchKeys")).to.have.length(3);
     });
 
+    it("goes on when the exchange for another token fails because no member leads", async () => {
+      const issue = issueTokens();
+      let exchanges = 0;
+      member.scripts.exchangeToken = (request, call) => {
+        exchanges += 1;
+        return exchanges === 2
+          ? refuse({ code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" })
+          : issue(request, call);
+      };
+      const watch = await connect([member.endpoint], { credentials: { apiKey: "qk_key" } }).watch.keys("n");
+      streams[0]?.fail({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" });
+      const batch = nextOf(watch);
+      await until("the second stream", () => streams.length === 2);
+      streams[1]?.send(put("a", 11n));
+      expect((await batch).revision).to.equal(11);
+    });
+
+    it("is not begun by a token that comes after the time limit", async () => {
+      member.scripts.exchangeToken = () => new Promise(() => undefined);
+      const keys = connect([member.endpoint], { credentials: { apiKey: "qk_key" } });
+      const failed = failure(keys.watch.keys("n", { timeoutMs: 300 }));
+      await until("the exchange", () => member.callsOf("exchangeToken").length === 1);
+      runtime.advance(300);
+      expect(await failed).to.include({ code: "DEADLINE_EXCEEDED", outcome: "not-executed" });
+      expect(member.callsOf("watchKeys")).to.have.length(0);
+    });
+
     it("ends if the service refuses to continue", async () => {
       const watch = await client.watch.keys("n");
       streams[0]?.fail({ code: "PERMISSION_DENIED", reason: "NAMESPACE_DENIED" });

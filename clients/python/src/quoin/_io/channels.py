@@ -122,7 +122,7 @@ class Tls:
 
 
 def _no_password() -> str:
-    """Instead of a question at the terminal, which has nobody to answer it."""
+    """Instead of a question at the terminal, where no person may be."""
     raise bad_field("tls", "cannot be used: the key is encrypted")
 
 

@@ -108,12 +108,8 @@ func (s *continuedStream[M, P]) next(attempts int, until time.Time) (*M, error) 
 // open requests a stream. It is confirmed by its first message.
 func (s *continuedStream[M, P]) open(until time.Time) *Error {
 	s.endpoint, s.hasToken = "", false
-	ctx := s.ctx
-	if !until.IsZero() {
-		limited, cancel := context.WithDeadline(ctx, until)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := s.until(until)
+	defer cancel()
 	if ctx.Err() != nil {
 		return ended(ctx, NotExecuted)
 	}
@@ -135,6 +131,14 @@ func (s *continuedStream[M, P]) open(until time.Time) *Error {
 	}
 	s.current = opened
 	return nil
+}
+
+// until is the context with this deadline; zero = none.
+func (s *continuedStream[M, P]) until(deadline time.Time) (context.Context, context.CancelFunc) {
+	if deadline.IsZero() {
+		return s.ctx, func() {}
+	}
+	return context.WithDeadline(s.ctx, deadline)
 }
 
 // read reads the next message, and abandons the stream if none comes in time; 0 = no limit.
@@ -184,12 +188,8 @@ func (s *continuedStream[M, P]) prepareNext(failure *Error, attempts int, until 
 	}
 	if failure.Code == codes.Unauthenticated && s.hasToken && !s.isRefreshed {
 		s.isRefreshed = true
-		ctx := s.ctx
-		if !until.IsZero() {
-			limited, cancel := context.WithDeadline(ctx, until)
-			defer cancel()
-			ctx = limited
-		}
+		ctx, cancel := s.until(until)
+		defer cancel()
 		token, err := s.core.tokens.Refresh(ctx, s.token)
 		if err != nil {
 			return s.prepareNext(tokenError(err), attempts, until)

@@ -239,15 +239,15 @@ export class ContinuedStream<Request, Message> {
     if (runtime.monotonicMs() + pauseMs >= untilMs) {
       throw error;
     }
-    await this.#unlessEnded(runtime.sleep(pauseMs, this.#anyEnd), untilMs);
+    await this.#unlessEnded(runtime.sleep(pauseMs, this.#anyEnd));
   }
 
   /** Waits for work that others may share, until the end, and at most until this time; infinity = no limit. */
-  #unlessEnded<Result>(work: Result | Promise<Result>, untilMs: number): Promise<Result> {
+  #unlessEnded<Result>(work: Result | Promise<Result>, untilMs = Number.POSITIVE_INFINITY): Promise<Result> {
     const { runtime } = this.#context;
     return new Promise((resolve, reject) => {
       const onLimit = () => {
-        const message = "the deadline has passed while the client waited for a token";
+        const message = "the deadline has passed before the stream was requested";
         reject(new QuoinError({ code: "DEADLINE_EXCEEDED", outcome: "not-executed", message }));
       };
       const leftMs = untilMs - runtime.monotonicMs();

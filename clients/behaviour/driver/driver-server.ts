@@ -18,7 +18,7 @@ export class Driver {
   /** Of the runs that have not ended. */
   readonly #proxies = new Set<ScenarioProxies>();
   readonly #turns = new Turns();
-  #server: RunnerServer | undefined;
+  #server: RunnerServer<Scenario> | undefined;
 
   private constructor(cluster: TestCluster, resultsFile: string | undefined) {
     this.#cluster = cluster;
@@ -35,9 +35,7 @@ export class Driver {
    */
   static async start(scenarios: readonly Scenario[], resultsFile: string | undefined): Promise<Driver> {
     const driver = new Driver(await TestCluster.start(), resultsFile);
-    driver.#server = await RunnerServer.start(scenarios, (name, language, id) => {
-      return driver.#begin(scenarios.find((one) => one.name === name) as Scenario, language, id);
-    });
+    driver.#server = await RunnerServer.start(scenarios, (...begun) => driver.#begin(...begun));
     return driver;
   }
 

@@ -2,6 +2,6 @@
 
 export { Conversation } from "./conversation.ts";
 export { Driver } from "./driver-server.ts";
-export { RunnerServer } from "./runner-server.ts";
+export { type OfferedScenario, RunnerServer } from "./runner-server.ts";
 export { parseScenarios, readOperations, readScenarios, type Scenario } from "./scenario-file.ts";
 export { isRecord, type Value } from "./values.ts";

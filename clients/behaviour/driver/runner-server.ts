@@ -15,17 +15,17 @@ const RUN_PATH = /^\/runs\/([0-9]+)\/(next|answers)$/;
 /** What runners learn about a scenario. */
 export type OfferedScenario = Pick<Scenario, "name" | "title" | "subject" | "disturbs">;
 
-/** Begins a run of the offered scenario with this name. */
-export type BeginRun = (name: string, language: string, id: string) => Promise<Conversation>;
+/** Begins a run of an offered scenario. */
+export type BeginRun<Offered> = (scenario: Offered, language: string, id: string) => Promise<Conversation>;
 
-export class RunnerServer {
-  readonly #scenarios: readonly OfferedScenario[];
-  readonly #begin: BeginRun;
+export class RunnerServer<Offered extends OfferedScenario> {
+  readonly #scenarios: readonly Offered[];
+  readonly #begin: BeginRun<Offered>;
   readonly #server: Server;
   readonly #runs = new Map<string, Conversation>();
   #count = 0;
 
-  private constructor(scenarios: readonly OfferedScenario[], begin: BeginRun) {
+  private constructor(scenarios: readonly Offered[], begin: BeginRun<Offered>) {
     this.#scenarios = scenarios;
     this.#begin = begin;
     this.#server = createServer((request, response) => {
@@ -39,7 +39,10 @@ export class RunnerServer {
     });
   }
 
-  static async start(scenarios: readonly OfferedScenario[], begin: BeginRun): Promise<RunnerServer> {
+  static async start<Offered extends OfferedScenario>(
+    scenarios: readonly Offered[],
+    begin: BeginRun<Offered>,
+  ): Promise<RunnerServer<Offered>> {
     const started = new RunnerServer(scenarios, begin);
     started.#server.listen(0, HOST);
     await once(started.#server, "listening");
@@ -81,12 +84,13 @@ export class RunnerServer {
   }
 
   async #beginRun({ scenario: name, language }: Readonly<Record<string, Value>>): Promise<string> {
-    if (!this.#scenarios.some((one) => one.name === name) || typeof language !== "string") {
+    const scenario = this.#scenarios.find((one) => one.name === name);
+    if (scenario === undefined || typeof language !== "string") {
       throw new RunnerFailure(`there is no scenario ${String(name)}, or no language is given`);
     }
     this.#count += 1;
     const id = String(this.#count);
-    this.#runs.set(id, await this.#begin(String(name), language, id));
+    this.#runs.set(id, await this.#begin(scenario, language, id));
     return id;
   }
 }

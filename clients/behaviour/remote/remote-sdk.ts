@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { pythonEnvironment } from "../../../e2e/python/index.ts";
 import type { Connect } from "../../../node/test/harness/index.ts";
 import { assertGo } from "../../../scripts/go/index.ts";
-import { Conversation, RunnerServer, type Value } from "../driver/index.ts";
+import { Conversation, type OfferedScenario, RunnerServer, type Value } from "../driver/index.ts";
 import { type AskSdk, RemoteClient, RemoteFailure } from "./remote-client.ts";
 
 /** How to start the runner of each SDK: the program, its arguments, its folder, and what it gets in its environment. */
@@ -56,14 +56,19 @@ async function goRunner(url: string): Promise<Runner> {
 }
 
 export class RemoteSdk {
-  readonly #server: RunnerServer;
+  readonly #server: RunnerServer<OfferedScenario>;
   readonly #conversation: Conversation;
   readonly #apiKey: string;
   /** Rejects when the runner has ended. */
   readonly #ended: Promise<never>;
   #clients = 0;
 
-  private constructor(server: RunnerServer, runner: ChildProcess, conversation: Conversation, apiKey: string) {
+  private constructor(
+    server: RunnerServer<OfferedScenario>,
+    runner: ChildProcess,
+    conversation: Conversation,
+    apiKey: string,
+  ) {
     this.#server = server;
     this.#conversation = conversation;
     this.#apiKey = apiKey;
@@ -85,15 +90,20 @@ export class RemoteSdk {
       resolve();
       return conversation;
     });
-    const { program, args, folder, env } = await RUNNERS[language](server.url);
-    const started = spawn(program, args, {
-      cwd: fileURLToPath(folder),
-      env: { ...process.env, ...env },
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    const sdk = new RemoteSdk(server, started, conversation, apiKey);
-    await Promise.race([begun, sdk.#ended]);
-    return sdk;
+    try {
+      const { program, args, folder, env } = await RUNNERS[language](server.url);
+      const started = spawn(program, args, {
+        cwd: fileURLToPath(folder),
+        env: { ...process.env, ...env },
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const sdk = new RemoteSdk(server, started, conversation, apiKey);
+      await Promise.race([begun, sdk.#ended]);
+      return sdk;
+    } catch (error) {
+      server.close();
+      throw error;
+    }
   }
 
   /** A client of these members. Its operations have this deadline, in milliseconds, over all attempts. */
